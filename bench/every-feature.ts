@@ -98,6 +98,15 @@ export async function exerciseFeatures(
   assert(large.payload !== undefined, 'it has a payload');
   await store.deletePayload(large, large.payload);
 
+  about('followed');
+  const follow = async (id: string, expected: number): Promise<RunningTask> => {
+    const followed = await start(id);
+    for (let n = 0; n < expected; n++) await client.enqueue('thumbnail', INPUT, { id, onDuplicate: 'replace' });
+    return followed;
+  };
+  await complete(await follow('followed', 2));
+  await store.bury(await follow('followed, its worker dead', 1), error, stamp());
+
   about('batch');
   const batch = { queue: QUEUE, id: 'b' };
   const callback = { ...child('callback'), runAt: NEVER, children: batch };

@@ -16,8 +16,12 @@ export const REDUNDANT: readonly Redundant[] = [
       '`#leaseCounter` with `#state`: each claim raises the counter, so a task that runs under this counter runs under the session of that claim',
     conjuncts: [
       ...['task.complete', 'task.commit', 'task.discard', 'task.giveUp', 'task.retry', 'task.release', 'task.snooze'],
-      ...['task.progress', 'task.wait', 'pack.record', 'pack.finish', 'pack.commit', 'pack.move'],
+      ...['task.progress', 'task.wait', 'task.promote', 'pack.record', 'pack.finish', 'pack.commit', 'pack.move'],
     ].map((verb) => `${verb}: #session = :session`),
+  },
+  {
+    because: '`#follower.#nonce`: a task that does not run has no follower',
+    conjuncts: ['task.promote: #state = :running'],
   },
   {
     because: '`#leaseCounter` with `#state`: as those of a holder',

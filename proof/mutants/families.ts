@@ -24,17 +24,57 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X11',
-    what: 'the last child of a batch calls nothing',
+    what: 'the last child of a batch wakes nothing',
     edits: [
-      { file: LINKED_ROWS, in: 'LinkedRows.#endChild', at: element('#wakeWaiter'), change: 'drop' },
       {
         file: LINKED_ROWS,
         in: 'LinkedRows.#endChild',
-        at: choice('companionRefusal'),
-        change: ({ whenFalse }) => whenFalse,
+        at: operation('===', 'waiter'),
+        change: becomes('true'),
       },
     ],
     killedBy: ['BATCH', 'L3'],
+  },
+  {
+    id: 'X92',
+    what: 'redrive forgets the children of a task (found by use)',
+    edits: [
+      {
+        file: 'shared/tasks/rows/task/dynamo-task-operator-store.ts',
+        in: 'createTaskOperatorStore.revive.keepsChildren',
+        change: becomes('false'),
+      },
+    ],
+    killedBy: ['BATCH'],
+    changes: { operator: true },
+  },
+  {
+    id: 'X93',
+    what: 'an operator brings a task forward that waits for its children (found by use)',
+    edits: [
+      {
+        file: 'shared/tasks/queue/task-operator.ts',
+        in: 'TaskOperator.reschedule',
+        at: operation('!==', 'children'),
+        change: becomes('false'),
+      },
+    ],
+    killedBy: ['BATCH'],
+    changes: { operator: true },
+  },
+  {
+    id: 'X94',
+    what: 'a batch ends without its waiter, which was redriven in the meantime',
+    edits: [
+      {
+        file: 'shared/tasks/rows/task/children-statements.ts',
+        in: 'isNotWaiting',
+        at: argument('checkStatement', 2),
+        change: ({ text }) => text.replace('#state <> :ready', '#state <> :ready OR #state = :ready'),
+      },
+    ],
+    killedBy: ['BATCH', 'L3'],
+    changes: { operator: true },
   },
   {
     id: 'X20',

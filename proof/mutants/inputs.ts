@@ -122,8 +122,32 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
       {
         file: OPERATOR,
         in: 'replaceTask.effect',
-        at: clause(', #progress, #children, #deaths, #failingSince, #handBacks'),
+        at: clause(', #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks'),
         change: 'drop',
+      },
+    ],
+    killedBy: ['I19'],
+    changes: { dedupShare: 1 },
+  },
+  {
+    id: 'X95',
+    what: 'a late request to follow an attempt takes the place of a newer one',
+    edits: disarmed(
+      'shared/tasks/rows/task/follower-statements.ts',
+      'followTask.guard',
+      '#follower.#nonce = :observedNonce',
+    ),
+    killedBy: ['I19'],
+    changes: { dedupShare: 1 },
+  },
+  {
+    id: 'X96',
+    what: 'an attempt ends without regard to what follows it (found by use)',
+    edits: [
+      {
+        file: 'shared/tasks/rows/task/task-statements.ts',
+        in: 'HAS_NO_FOLLOWER',
+        change: becomes("'attribute_exists(#pk)'"),
       },
     ],
     killedBy: ['I19'],

@@ -68,6 +68,8 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
       write({ verb: 'task.enqueue', row: taskRow(task), nonce: stamp.nonce }, () => store.enqueue(task, stamp)),
     replace: (observed, task, stamp) =>
       write(byOthers('task.replace', observed, stamp), () => store.replace(observed, task, stamp)),
+    follow: (observed, task, stamp) =>
+      write(byOthers('task.follow', observed, stamp), () => store.follow(observed, task, stamp)),
     renew: (observed, task, stamp) =>
       write(byOthers('task.renew', observed, stamp), () => store.renew(observed, task, stamp)),
     deletePayload: async (key, payload, limits) => {

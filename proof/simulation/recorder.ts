@@ -352,6 +352,7 @@ interface Write {
 }
 
 function nonceIn({ Item, ExpressionAttributeValues }: Write): string | undefined {
-  const nonce = Item?.nonce ?? ExpressionAttributeValues?.[':nonce'];
+  const { ':nonce': stamped, ':follower': follower } = ExpressionAttributeValues ?? {};
+  const nonce = Item?.nonce ?? stamped ?? (follower as DynamoItem | undefined)?.nonce;
   return typeof nonce === 'string' ? nonce : undefined;
 }

@@ -14,8 +14,8 @@ TaskEvent(r) ==
          ELSE [st |-> r[15], ctr |-> r[16], ses |-> Ses(r[17]), att |-> r[18], seq |-> r[19], n |-> r[20], due |-> r[21]]]
 
 Finishes == {"task.complete", "task.commit", "task.discard", "task.giveUp"}
-HandsBack == {"task.retry", "task.release", "task.snooze", "task.wait"}
-Abandons == {"task.takeOver", "task.bury", "task.cancelAbandoned"}
+HandsBack == {"task.retry", "task.release", "task.snooze", "task.wait", "task.promote"}
+Abandons == {"task.takeOver", "task.bury", "task.cancelAbandoned", "task.promoteAbandoned"}
 Waiting == {"task.cancel", "task.expire", "task.reschedule", "task.replace"}
 Again == {"task.revive", "task.renew"}
 Entries == {"pack.record", "pack.commit", "pack.move"}
@@ -25,6 +25,7 @@ TaskVerbs == Creates \cup Finishes \cup HandsBack \cup Abandons \cup Waiting \cu
 TaskGuard(t, e) ==
   CASE e.k \in Creates -> t.st = "absent"
     [] e.k = "task.claim" -> CanClaim(t, e.a)
+    [] e.k = "task.promoteAbandoned" -> IsMine(t, e.a)
     [] e.k \in Abandons -> IsObserved(t, e.a)
     [] e.k \in Finishes \cup HandsBack -> IsMine(t, e.a)
     [] e.k = "task.progress" -> CanProgress(t, e.a)
@@ -39,6 +40,8 @@ TaskAfter(t, e) ==
     [] e.k \in {"task.giveUp", "task.cancel", "task.expire", "task.cancelAbandoned"} -> Finished(t, e.a, "cancelled")
     \* A failure that was not the task's own is refunded.
     [] e.k = "task.retry" -> Freed(t, e.a, IF e.y.att = t.att THEN t.att ELSE t.att - 1)
+    \* Its follower is a new piece of work.
+    [] e.k \in {"task.promote", "task.promoteAbandoned"} -> Freed(t, e.a, 0)
     [] e.k \in HandsBack -> Freed(t, e.a, t.att - 1)
     [] e.k \in {"task.progress", "pack.record", "pack.commit"} -> Progressed(t, e.a)
     \* An item that leaves its pack may take the attempt along that its pack had for it.
@@ -53,7 +56,7 @@ LeavesTenure(t, y) == \/ t.st = "absent" /\ y.ctr >= t.ctr
                       \/ /\ y.st = t.st /\ y.ctr = t.ctr /\ y.att = t.att
                          /\ t.st = "running" => y.ses = t.ses /\ y.seq = t.seq
 \* A process that takes from a session, or buries what it held, has found it over: what is over stays over.
-TaskJudged(e, x) == e.k \in Abandons => Over(x, e.a.o)
+TaskJudged(e, x) == e.k \in Abandons => Over(x, IF e.k = "task.promoteAbandoned" THEN e.a.s ELSE e.a.o)
 \* No counter goes back: not across a sweep either, after which the row starts above every token that it has given out.
 TaskWrite(t, e, x) ==
   IF e.k \in TaskVerbs THEN TaskGuard(t, e) /\ TaskJudged(e, x) /\ TaskAgrees(TaskAfter(t, e), e.y) /\ e.y.ctr >= t.ctr

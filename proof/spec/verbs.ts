@@ -44,6 +44,7 @@ export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'task.expire': ['IsUntouched', 'Finished'],
   'task.giveUp': ['IsMine', 'Finished'],
   'task.progress': ['CanProgress', 'Progressed'],
+  'task.promote': ['IsMine', 'Freed'],
   'task.release': ['IsMine', 'Freed'],
   'task.renew': ['CanRevive', 'Revived'],
   'task.replace': ['IsUntouched'],
@@ -97,6 +98,7 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
   'semaphore.': 'Semaphore.tla has a model of its own, which is not tied to the statements by operators',
   'session.renewRemote': 'sessions whose holder is beyond a gateway are not specified yet',
   'task.defer': 'as task.reschedule, to a later time',
+  'task.follow': 'a wish for when the attempt ends, which changes no right',
   'task.requestCancel': 'a wish, which changes no right',
 };
 

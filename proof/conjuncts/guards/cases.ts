@@ -3,9 +3,10 @@ import { GROUP_CASES, RATE_CASES, SEMAPHORE_CASES } from './coordination.ts';
 import { LOCK_CASES, SESSION_CASES } from './locks.ts';
 import { OTHER_CASES } from './others.ts';
 import type { Case } from './rows.ts';
+import { FOLLOWER_CASES } from './followers.ts';
 import { TASK_CASES } from './tasks.ts';
 
 export const CASES: readonly Case[] = [
-  ...[...TASK_CASES, ...LOCK_CASES, ...SESSION_CASES, ...SEMAPHORE_CASES],
+  ...[...TASK_CASES, ...FOLLOWER_CASES, ...LOCK_CASES, ...SESSION_CASES, ...SEMAPHORE_CASES],
   ...[...GROUP_CASES, ...RATE_CASES, ...OTHER_CASES],
 ];

@@ -183,7 +183,7 @@ export const OTHER_CASES: readonly Case[] = [
     'payload.delete: #nonce = :nonce',
     (rows) => {
       rows.write(putPayload(TABLE, newTask(), 'other', rows.stamp()));
-      return deletePayload(TABLE, newTask(), 'before');
+      return deletePayload(TABLE, newTask(), { nonce: 'before', isApart: false });
     },
   ],
   twice('failure.keep: attribute_not_exists(#pk) OR #leaseCounter < :counter', (rows) =>

@@ -18,7 +18,7 @@ const CANCELLATION = { at: NOW, reason: 'not wanted' };
 const LATER = NOW + 60_000;
 
 /** What a holder sends. */
-const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
+export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
   'task.complete': (claim, rows) => tasks.completeTask(TABLE, claim, undefined, rows.stamp()),
   'task.commit': (claim, rows) =>
     together(tasks.completeTask(TABLE, claim, undefined, rows.stamp(), 'task.commit'), [], 'once'),
@@ -36,7 +36,7 @@ const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => State
 };
 
 /** What is sent about a task of a session that was found dead, or is to be told. */
-const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) => Statement>> = {
+export const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) => Statement>> = {
   'task.takeOver': (seen, rows) => tasks.takeOverTask(TABLE, seen, 'other', rows.stamp()),
   'task.bury': (seen, rows) => tasks.buryTask(TABLE, seen, ERROR, rows.stamp()),
   'task.cancel': (seen, rows) => operator.cancelAbandonedTask(TABLE, seen, CANCELLATION, rows.stamp()),

@@ -1,6 +1,7 @@
 /**
- * I19 one id, one piece of work: what a task is to do changes only where a caller asked for that,
- * while it waits (`replace`) or after it has ended (`renew`),
+ * I19 one id, one piece of work: what a task is to do changes only if a caller asked for that,
+ * while it waits (`replace`), after it has ended (`renew`), or with the end of the attempt that ran when it asked (`follow`):
+ *   one piece of work follows an attempt at most, the newest, and by the very write that ends the attempt;
  *   never back to what was asked for before; and a caller that was told that its request was taken finds it, or what was asked for later.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -23,7 +24,11 @@ export const duplicates: Family = (_assumptions, report) => {
     rows.set(row, after);
     if (before === undefined) versions.delete(row);
     const verb = operation === undefined ? undefined : verbs.get(operation);
-    const isAnew = verb === 'task.replace' || verb === 'task.renew';
+    const follower = before?.follower as DynamoItem | undefined;
+    const isFollowed = follower !== undefined && before?.state === 'running' && after.state !== 'running';
+    if (isFollowed) onFollowed(row, follower, after);
+    else if (!isDeepStrictEqual(follower, after.follower)) onFollower(row, verb, after);
+    const isAnew = isFollowed || verb === 'task.replace' || verb === 'task.renew';
     if (verb === 'task.replace' && (before?.state !== 'ready' || after.state !== 'ready'))
       report('I19', row, `was ${String(before?.state)}, and was given other work`);
     if (before !== undefined && !isAnew)
@@ -34,7 +39,25 @@ export const duplicates: Family = (_assumptions, report) => {
       report('I19', row, 'was given other work, and what the work before it has left');
     if (isAnew && before?.leaseCounter !== after.leaseCounter)
       report('I19', row, `was given other work, and counter ${String(after.leaseCounter)}`);
-    const version = versionOf(after.input);
+    if (before === undefined || isAnew) onVersion(row, versionOf(after.input), process);
+  }
+
+  /** The attempt has ended, and what follows it is ready. */
+  function onFollowed(row: string, follower: DynamoItem, after: DynamoItem): void {
+    if (after.state !== 'ready' || after.follower !== undefined)
+      report('I19', row, `became ${String(after.state)}, and what was to follow its attempt does not`);
+    for (const name of ['name', 'input', 'payload'] as const)
+      if (!isDeepStrictEqual(follower[name], after[name]))
+        report('I19', row, `goes on with another ${name} than that of what was to follow`);
+  }
+
+  function onFollower(row: string, verb: string | undefined, after: DynamoItem): void {
+    if (verb !== 'task.follow' || after.state !== 'running' || after.follower === undefined)
+      report('I19', row, `is ${String(after.state)}, and what is to follow it was changed by ${String(verb)}`);
+    onVersion(row, versionOf((after.follower as DynamoItem | undefined)?.input), 'a request');
+  }
+
+  function onVersion(row: string, version: number | undefined, process: string): void {
     if (version === undefined) return;
     const known = versions.get(row) ?? 0;
     if (version < known) report('I19', row, `was given version ${version} of its work by ${process}, after ${known}`);

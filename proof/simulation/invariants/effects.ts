@@ -45,7 +45,9 @@ export const effects: Family = (_assumptions, report) => {
     const ids = [...marked(after, 'done')]
       .filter((index) => !marked(before, 'done').has(index))
       .map((index) => itemId(String(after?.id), index));
-    if (after?.state === 'done' && before?.state === 'running') ids.push(String(after.id));
+    // One that goes on with other work has ended as well.
+    const isFollowed = before?.follower !== undefined && after?.state === 'ready';
+    if (before?.state === 'running' && (after?.state === 'done' || isFollowed)) ids.push(String(after.id));
     if (ids.length > 0) lastEnded = { request, ids };
     // Other work under the same id begins without what the work before it has left.
     if (WORK.some((name) => !isDeepStrictEqual(before?.[name], after?.[name]))) acknowledged.delete(row);

@@ -1,7 +1,7 @@
 /**
  * What hangs on tasks, and changes with them.
- * Batches: the count is what its children's rows say; the callback is created,
- * or the parent woken, with the last child's end, once, and never before.
+ * Batches: the count is what its children's rows say; the callback or the parent is woken
+ * with the last child's end, once, and never before; one that is redriven keeps its children, and waits for those that are open.
  * Keys: never more tasks of a key run than its limit, and the key's row names exactly those; never more begin in a window than its rate.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -74,24 +74,38 @@ export const families: Family = (_assumptions, report) => {
       }
       touched.add(name);
     }
-    // An operator may bring a parent forward, and so may a caller that asks for other work under its id.
+    // A caller that asks for other work under its id brings a parent forward; no operator does.
     const verb = operation === undefined ? undefined : verbs.get(operation);
+    if (before?.children !== undefined) onWaiter(row, { before, after, verb });
     const isWoken =
-      verb !== 'task.reschedule' &&
       verb !== 'task.replace' &&
       before?.state === 'ready' &&
       after?.state === 'ready' &&
       Number(before.readyAt) === NEVER;
     if (isWoken && typeof after.children === 'string') onWoken(row, `batch#${String(item.queue)}#${after.children}`);
-    if (before === undefined && row.endsWith('/then')) onCallback(row, item);
+  }
+
+  /** A task that waits, or has waited, for children. */
+  function onWaiter(
+    row: string,
+    {
+      before,
+      after,
+      verb,
+    }: Pick<Applied, 'after'> & { readonly before: DynamoItem; readonly verb: string | undefined },
+  ): void {
+    const name = `batch#${String(before.queue)}#${String(before.children)}`;
+    const pending = Number(batches.get(name)?.row.pending ?? 0);
+    if (before.state === 'ready' && after?.state === 'running' && pending > 0)
+      report('BATCH', row, `was begun while ${pending} of ${name} are pending`);
+    if (verb !== 'task.revive' || after === undefined || !batches.has(name)) return;
+    if (after.children !== before.children) report('BATCH', row, `was redriven without its children, ${name}`);
+    if (pending > 0 !== (Number(after.readyAt) === NEVER))
+      report('BATCH', row, `was redriven, due at ${String(after.readyAt)}, with ${pending} of ${name} pending`);
   }
 
   function onWoken(row: string, batch: string): void {
     wakes.push({ row, batch });
-  }
-
-  function onCallback(row: string, item: DynamoItem): void {
-    wakes.push({ row, batch: `batch#${String(item.queue)}#${String(item.id).slice(0, -'/then'.length)}` });
   }
 
   const wakes: { readonly row: string; readonly batch: string }[] = [];

@@ -14,6 +14,7 @@ export const BUCKET_PREFIX = 'bucket/';
 interface Payload {
   readonly nonce?: string;
   readonly reference?: string;
+  readonly isApart?: boolean;
 }
 
 /** A holder has been told that its task is done: from then on the payload is his to remove. */
@@ -26,7 +27,7 @@ interface Duty {
 
 export const payloads: Family = (_assumptions, report) => {
   const tasks = new Map<string, DynamoItem>();
-  /** By task row: the nonce of the payload beside it. */
+  /** By row beside a task: the nonce of the payload in it. */
   const beside = new Map<string, string>();
   const objects = new Set<string>();
   /** Operations that have ended a task: its row, and the payload that it had. Others may have put another in before the answer comes. */
@@ -47,9 +48,9 @@ export const payloads: Family = (_assumptions, report) => {
     } else if (row.startsWith(PREFIX)) {
       const task = taskOf(row);
       if (after === undefined) {
-        beside.delete(task);
+        beside.delete(row);
         duties.delete(task);
-      } else beside.set(task, String(after.nonce));
+      } else beside.set(row, String(after.nonce));
       touched.add(task);
     }
   }
@@ -61,15 +62,17 @@ export const payloads: Family = (_assumptions, report) => {
   }
 
   function check(row: string): void {
-    const { payload, state } = tasks.get(row) ?? {};
-    if (payload === undefined || state === 'done') return;
-    const { nonce, reference } = payload as Payload;
-    if (nonce !== undefined && beside.get(row) !== nonce)
-      report(
-        'PAYLOAD',
-        row,
-        `is ${String(state)} and its payload ${nonce} is not there: ${beside.get(row) ?? 'nothing'} is`,
-      );
+    const { payload, state, follower } = tasks.get(row) ?? {};
+    if (state === 'done') return;
+    for (const one of [payload, (follower as DynamoItem | undefined)?.payload])
+      if (one !== undefined) checkOne(row, state, one as Payload);
+  }
+
+  function checkOne(row: string, state: unknown, { nonce, reference, isApart }: Payload): void {
+    const own = `${PREFIX}${row.slice('task#'.length)}`;
+    const found = beside.get(isApart === true ? `${own}/apart#${String(nonce)}` : own);
+    if (nonce !== undefined && found !== nonce)
+      report('PAYLOAD', row, `is ${String(state)} and its payload ${nonce} is not there: ${found ?? 'nothing'} is`);
     if (reference !== undefined && !objects.has(reference))
       report('PAYLOAD', row, `is ${String(state)} and ${reference}, which it refers to, is not there`);
   }
@@ -92,7 +95,7 @@ export const payloads: Family = (_assumptions, report) => {
     else if (event.kind === 'swept') {
       tasks.delete(event.row);
       duties.delete(event.row);
-      if (event.row.startsWith(PREFIX)) beside.delete(taskOf(event.row));
+      if (event.row.startsWith(PREFIX)) beside.delete(event.row);
     } else if (event.kind === 'called' && event.verb === 'payload.delete') duties.delete(taskOf(event.row));
     else if (event.kind === 'acknowledged' && event.row.startsWith(BUCKET_PREFIX))
       onReference(event.what, event.row.slice(BUCKET_PREFIX.length));
@@ -119,7 +122,7 @@ export const payloads: Family = (_assumptions, report) => {
 const PREFIX = 'payload#';
 
 function taskOf(row: string): string {
-  return `task#${row.slice(PREFIX.length)}`;
+  return `task#${row.slice(PREFIX.length).replace(/\/apart#[^/]*$/, '')}`;
 }
 
 /** The key of the payload in a row beside it. */

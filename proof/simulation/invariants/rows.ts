@@ -46,7 +46,7 @@ const isRunning = ({ state }: DynamoItem): boolean => state === 'running';
 const isInvalid = ({ status }: DynamoItem): boolean => status === 'invalid';
 
 const TASK: readonly [string, Check][] = Object.entries({
-  v: oneOf(1),
+  v: oneOf(2),
   queue: text,
   id: text,
   name: text,
@@ -84,7 +84,7 @@ const TASK: readonly [string, Check][] = Object.entries({
 });
 
 const SESSION: readonly [string, Check][] = Object.entries({
-  v: oneOf(1),
+  v: oneOf(2),
   id: text,
   name: text,
   node: text,

@@ -31,6 +31,8 @@ export const tasks: Family = (assumptions, report) => {
   const acknowledged = new Set<string>();
   /** By row: what was ever recorded of it. */
   const results = new Set<string>();
+  /** Tasks that went on with other work when they were committed: then the result is in no row. */
+  const unrecorded = new Set<string>();
   /** By row and counter: code that was begun. */
   const begun = new Set<string>();
   /** By row and counter: code that returned, or went to commit. */
@@ -132,8 +134,27 @@ export const tasks: Family = (assumptions, report) => {
 
   function onReady(event: Applied, before: DynamoItem, after: DynamoItem): void {
     if (before.state !== 'running') return;
+    if (before.follower !== undefined) {
+      onFollowed(event, before, after);
+      return;
+    }
     if (Number(after.attempts) < Number(before.attempts)) spent.set(event.row, (spent.get(event.row) ?? 0) - 1);
     mustBeHolder('I5', event, before);
+  }
+
+  /** The attempt has ended, and another piece of work goes on under the id: with all its attempts. */
+  function onFollowed(event: Applied, before: DynamoItem, after: DynamoItem): void {
+    const { row } = event;
+    const verb = verbOf(event);
+    if (verb === 'task.bury' || verb === 'task.cancel') onTakenFrom(row, before, verb);
+    else mustBeHolder('I5', event, before);
+    const isDone = verb === 'task.complete' || verb === 'task.commit';
+    if (isDone && !ended.has(`${row} ${String(before.leaseCounter)}`))
+      report('I16', row, `was ended under counter ${String(before.leaseCounter)}, and its code did not end under that`);
+    if (after.attempts !== 0) report('I18', row, `goes on with other work after ${String(after.attempts)} attempts`);
+    if (verb === 'task.commit') unrecorded.add(row);
+    spent.set(row, 0);
+    carried.delete(row);
   }
 
   function onEnded(event: Applied, before: DynamoItem, after: DynamoItem): void {
@@ -179,7 +200,7 @@ export const tasks: Family = (assumptions, report) => {
       acknowledged.add(row);
       if (!rows.has(row)) report('I17', row, 'its enqueuing was acknowledged, and it is not there');
     }
-    if (what === 'committed' && value !== undefined && !results.has(`${row} ${value}`))
+    if (what === 'committed' && value !== undefined && !results.has(`${row} ${value}`) && !unrecorded.has(row))
       report('I17', row, `a commit of ${value} was acknowledged; the row says ${String(rows.get(row)?.result)}`);
   }
 

@@ -226,8 +226,8 @@ async function put(ports: ProducerPorts, name: string, { id, input, ...options }
     const enqueued = await client.enqueue(name, input, { id, ...options });
     const { created, replaced } = enqueued;
     seen(replaced ? 'enqueued in place of another' : created ? 'enqueued' : 'enqueued again');
-    if (enqueued.id !== id) seen('enqueued to follow a running one');
-    const row = taskRow({ queue, id: enqueued.id });
+    if (enqueued.follows) seen('enqueued to follow a running one');
+    const row = taskRow({ queue, id });
     // Where the row does not show its input, it does not show the version either.
     const isShown = (created || replaced) && input.version !== undefined && input.filler === undefined;
     const value = isShown ? JSON.stringify({ version: input.version }) : undefined;

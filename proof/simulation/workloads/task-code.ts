@@ -117,7 +117,11 @@ const KINDS: Readonly<Record<string, Kind>> = {
     retry: PATIENT,
     async behave(place, task, right, { half, version = 0 }) {
       await step(place, place.prng.between(1, 30), task.signal);
-      if (task.children !== undefined) return task.children;
+      if (task.children !== undefined) {
+        // For an operator to bring back: its children are not to run again.
+        if (place.prng.chance(0.3)) throw new DoNotRetry('not now that they have ended');
+        return task.children;
+      }
       const count = place.prng.integer(1, 4);
       const children = Array.from({ length: count }, (_, child) => {
         const kind = place.prng.pick(['quick', 'quick', 'stumbles', 'refuses']);
@@ -325,9 +329,7 @@ function checkFiller({ seen, violated }: Place, { id }: TaskContext, input: Task
   const { filler } = input;
   if (filler === undefined) return;
   seen(filler.length > PAYLOAD_ROW_LIMIT_BYTES ? 'input read from a store of its own' : 'input read beside its row');
-  // What follows a running attempt was asked for under its id.
-  const asked = id.replace(/(\+\d+)+$/, '');
-  if (filler !== fillerOf(asked, input, filler.length)) violated('PAYLOAD', `${id} was given ${filler.slice(0, 40)}`);
+  if (filler !== fillerOf(id, input, filler.length)) violated('PAYLOAD', `${id} was given ${filler.slice(0, 40)}`);
 }
 
 function act({ process, recorder }: Place, task: TaskContext, right: RightName): void {

@@ -51,6 +51,11 @@ export const batchKey = (queue: string, id: string): RowKey => rowKey('batch', [
 export const taskConcurrencyKey = (queue: string, key: string): RowKey => rowKey('key', [queue, key]);
 /** An input that is too large for its task's row. */
 export const payloadKey = (queue: string, id: string): RowKey => rowKey('payload', [queue, id]);
+/** The same of a follower, which must not touch the one that is being worked on. */
+export const payloadApartKey = (queue: string, id: string, nonce: string): RowKey => ({
+  pk: payloadKey(queue, id).pk,
+  sk: sortKey('apart', nonce),
+});
 /** Where its last failed attempt failed. */
 export const failureKey = (queue: string, id: string): RowKey => rowKey('failure', [queue, id]);
 /** A line's own row, and the places of those who wait in it, in order of their tickets. */

@@ -117,7 +117,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     'finishedAt',
     'cancellation',
     ...['past0', 'past1', 'past2', 'past3'],
-    ...['batch', 'children', 'childrenQueue', 'key', 'tenant', 'traceparent', 'policy'],
+    ...['batch', 'children', 'childrenQueue', 'follower', 'key', 'tenant', 'traceparent', 'policy'],
   ],
   // queue
   ...['paused', 'lanes', 'shards', 'announced', 'at', 'took', 'unknown'],

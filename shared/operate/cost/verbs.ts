@@ -104,7 +104,9 @@ function readyTask({ inputBytes }: TaskShape): DynamoItem {
 /** The row of an input that does not fit into its task's. */
 function payloadRow({ inputBytes }: TaskShape): DynamoItem | undefined {
   const { payload } = taskOf(inputBytes);
-  return payload === undefined ? undefined : (putPayload('t', TASK, payload.text, STAMP).input.Item as DynamoItem);
+  return payload === undefined
+    ? undefined
+    : (putPayload('t', TASK, payload.text, { nonce: STAMP.nonce }).input.Item as DynamoItem);
 }
 
 const ERROR = { name: 'Error', message: 'x'.repeat(60), at: NOW };

@@ -11,13 +11,15 @@ import type { TaskKey } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 
 export interface Enqueued {
-  /** As given, or made; of a task that replaces a running one, the id of what follows it. */
+  /** As given, or made. */
   readonly id: string;
   readonly queue: string;
-  /** False when a task with this id was there already, in whatever state. */
+  /** False when a task with this id was there already, unless it runs or has ended, and is followed by this work. */
   readonly created: boolean;
-  /** The task that was there, and waited, took over the new input and time. */
+  /** The task that was there, and waited, took over the new input and time; or what already followed a running one did. */
   readonly replaced: boolean;
+  /** The task runs: this work begins when its attempt has ended. */
+  readonly follows: boolean;
 }
 
 /** What adding a task needs of the store, and no more; what it reads of a task that is there may be all of it, or what is compared. */
@@ -45,7 +47,8 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
     const { id, queue } = task;
     const stamp = stampOf(this.#runtime);
     const outcome = await this.#store.enqueue(task, stamp);
-    if (outcome.kind === 'applied' || hasBegun(outcome, stamp)) return { id, queue, created: true, replaced: false };
+    if (outcome.kind === 'applied' || hasBegun(outcome, stamp))
+      return { id, queue, created: true, replaced: false, follows: false };
     const taken = outcome.current ?? (await this.#store.get(task));
     assert(taken !== undefined, `${describeTask(task)} was refused by a row that is not there`);
     return this.settle(task, taken);
@@ -60,7 +63,7 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
 
 /** What was asked for is there, or what is there is to stay. */
 export function kept({ id, queue }: TaskKey): Enqueued {
-  return { id, queue, created: false, replaced: false };
+  return { id, queue, created: false, replaced: false, follows: false };
 }
 
 /** Whether an attempt whose answer was lost has begun the work after all, and it has gone on since: it would be begun a second time. */

@@ -1,19 +1,19 @@
 /** One task into the table: its payload in its place, its row, and other work for the task that has its id. */
 import { MismatchError, StoreUnavailableError } from '../../core/errors.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import { followingId, judgeDuplicate } from '../task/dedup.ts';
+import { judgeDuplicate } from '../task/dedup.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { checkedIn, dropPayload } from '../task/payload.ts';
 import type { NewTask, TaskStore } from '../task/task-store.ts';
-import type { EndedTask, ReadyTask, TaskRecord } from '../task/task.ts';
+import type { EndedTask, ReadyTask, RunningTask, TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
-import { validName } from '../../core/validate/name.ts';
 import type { AddingStore, Enqueued } from './task-adder.ts';
 import { TaskAdder, hasBegun, kept, mismatch } from './task-adder.ts';
 
 /** What giving other work to a task that is there needs of the store beside. */
-export type EnqueueStore = AddingStore<TaskRecord> & Pick<TaskStore, 'replace' | 'renew' | 'deletePayload'>;
+export type EnqueueStore = AddingStore<TaskRecord> & Pick<TaskStore, 'replace' | 'follow' | 'renew' | 'deletePayload'>;
 
 export class TaskWriter extends TaskAdder<TaskRecord> {
   readonly #store: EnqueueStore;
@@ -50,8 +50,9 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
 
   /** What a task had before it got other work; a payload in the table may have been replaced by the new one. */
   async #dropFormer(former: TaskRecord, task: NewTask): Promise<void> {
-    const isReplaced = former.payload?.reference === undefined && task.payload?.reference === undefined;
-    if (!isReplaced || task.payload === undefined)
+    const { reference, isApart = false } = former.payload ?? {};
+    const isOverwritten = task.payload !== undefined && task.payload.reference === undefined;
+    if (!isOverwritten || isApart || reference !== undefined)
       await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
   }
 
@@ -66,21 +67,36 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
       case 'mismatch':
         throw mismatch(task, current);
       case 'follow':
-        return this.add({ ...task, id: validName('the id of what follows a running task', followingId(current)) });
+        return this.#follow(task, current as RunningTask, stamp);
       case 'replace': {
         const outcome = await this.#store.replace(current as ReadyTask, task, stamp);
         if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') throw undecided(task);
         if (outcome.kind === 'refused') return this.add(task);
         await this.#dropFormer(current, task);
-        return { id, queue, created: false, replaced: true };
+        return { id, queue, created: false, replaced: true, follows: false };
       }
       case 'renew': {
         const outcome = await this.#store.renew(current as EndedTask, task, stamp);
         if (outcome.kind === 'refused' && !hasBegun(outcome, stamp)) return this.add(task);
         await this.#dropFormer(current, task);
-        return { id, queue, created: true, replaced: false };
+        return { id, queue, created: true, replaced: false, follows: false };
       }
     }
+  }
+
+  async #follow(task: NewTask, running: RunningTask, stamp: Stamp): Promise<Enqueued> {
+    const { id, queue } = task;
+    const { follower } = running;
+    const outcome = await this.#store.follow(running, task, stamp);
+    if (outcome.kind === 'refused' && !hasBegun(outcome, stamp)) {
+      if (outcome.earlierAttempt === 'unknown') throw undecided(task);
+      return this.add(task);
+    }
+    if (follower !== undefined) {
+      const former = { queue, id, payload: follower.payload };
+      await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
+    }
+    return { id, queue, created: follower === undefined, replaced: follower !== undefined, follows: true };
   }
 
   /** With its payload in the user's store, if it is one of those. */

@@ -3,15 +3,16 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `payload#<queue>#<task id>`, `payload` | put |
+ * | pk, sk | S | `payload#<queue>#<task id>`, `payload`; of what was asked for while its task ran, `apart#<nonce>` | put |
  * | v | N | schema version | put |
  * | text | S, JSON | the input | put |
  * | nonce | S | of its writing; the task's row names it | put |
  * | ttl | N, epoch s | sweeping, a year after its task was due: it is deleted when its task is done, if no worker dies in between | put |
  */
 import type { NewTask } from '../task/task-store.ts';
-import type { TaskKey } from '../task/task.ts';
-import { payloadKey } from '../../dynamo/engine/keys.ts';
+import type { Payload, TaskKey } from '../task/task.ts';
+import type { RowKey } from '../../dynamo/engine/keys.ts';
+import { payloadApartKey, payloadKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
 import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
@@ -21,13 +22,14 @@ export function putPayload(
   table: string,
   { queue, id, runAt }: Pick<NewTask, 'queue' | 'id' | 'runAt'>,
   text: string,
-  { nonce }: { readonly nonce: string },
+  { nonce, isApart = false }: { readonly nonce: string; readonly isApart?: boolean },
 ): Statement<'put'> {
+  const key = rowKeyOf({ queue, id }, { nonce, isApart });
   const ttl = ttlEpochSeconds(runAt, RETENTION_DAYS.payload);
   return {
     verb: 'payload.put',
     kind: 'put',
-    input: { TableName: table, Item: { ...payloadKey(queue, id), v: SCHEMA_VERSION, text, nonce, ttl } },
+    input: { TableName: table, Item: { ...key, v: SCHEMA_VERSION, text, nonce, ttl } },
   };
 }
 
@@ -35,21 +37,27 @@ export function putPayload(
  * Guard: it is the one that is meant: the id may stand for other work by now.
  * Outcomes: refused = it is gone, or another.
  */
-export function deletePayload(table: string, { queue, id }: TaskKey, nonce: string): Statement<'delete'> {
+export function deletePayload(table: string, task: TaskKey, payload: Beside): Statement<'delete'> {
   const guard = '#nonce = :nonce';
   return {
     verb: 'payload.delete',
     kind: 'delete',
     input: {
       TableName: table,
-      Key: { ...payloadKey(queue, id) },
+      Key: { ...rowKeyOf(task, payload) },
       ConditionExpression: guard,
       ExpressionAttributeNames: namesIn(guard),
-      ExpressionAttributeValues: { ':nonce': nonce },
+      ExpressionAttributeValues: { ':nonce': payload.nonce },
       ReturnConsumedCapacity: 'TOTAL',
     },
   };
 }
 
-export const readPayload = (table: string, { queue, id }: TaskKey): Statement<'get'> =>
-  getStatement('payload.get', table, payloadKey(queue, id));
+export const readPayload = (table: string, task: TaskKey, payload: Beside | undefined): Statement<'get'> =>
+  getStatement('payload.get', table, rowKeyOf(task, payload));
+
+type Beside = Pick<Payload, 'nonce' | 'isApart'>;
+
+function rowKeyOf({ queue, id }: TaskKey, { nonce = '', isApart }: Beside = { nonce: '', isApart: false }): RowKey {
+  return isApart ? payloadApartKey(queue, id, nonce) : payloadKey(queue, id);
+}

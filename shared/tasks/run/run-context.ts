@@ -43,6 +43,8 @@ export interface RunContextPorts {
   readonly verb: SendVerb;
   /** Tasks were added to the queue together with a verb of this claim. */
   readonly onFollowers: () => void;
+  /** The verb that ended the claim has left the task with other work. */
+  readonly onFollowed: () => void;
   /** Other progress than the attempt began with has been saved. */
   readonly onProgress: () => void;
   readonly trace?: AttemptTrace | undefined;
@@ -111,7 +113,7 @@ class ClaimVerbs {
     const children = await this.#checkedIn(asked);
     const send: Parameters<SendVerb>[1] = async (stamp, limits) => {
       const effects = [...writes, ...children.map((child) => ({ spawn: child }))];
-      const outcome = await tasks.commit(this.#claim, stored, effects, stamp, limits);
+      const outcome = this.#noted(await tasks.commit(this.#claim, stored, effects, stamp, limits));
       return isApplied(outcome, `commit of ${key}`, writes.length, children);
     };
     await verb('done', send, 'commit');
@@ -123,7 +125,7 @@ class ClaimVerbs {
     const { tasks, runtime, verb } = this.#ports;
     const readyAt = laterBy('snooze', runtime.clock.now(), delay);
     await verb('snoozed', async (stamp, limits) => {
-      const outcome = await tasks.snooze(this.#claim, readyAt, stamp, limits);
+      const outcome = this.#noted(await tasks.snooze(this.#claim, readyAt, stamp, limits));
       return outcome.kind === 'applied';
     });
     return SETTLED;
@@ -144,12 +146,17 @@ class ClaimVerbs {
     ensureSpawnable(this.#claim, asked, BATCH_ACTIONS);
     const children = await this.#checkedIn(asked);
     const send: Parameters<SendVerb>[1] = async (stamp, limits) => {
-      const outcome = await tasks.waitForChildren(this.#claim, batch, children, stamp, limits);
+      const outcome = this.#noted(await tasks.waitForChildren(this.#claim, batch, children, stamp, limits));
       return isApplied(outcome, `waiting of ${key}`, BATCH_ACTIONS, children);
     };
     await verb('snoozed', send, 'wait_for');
     this.#ports.onFollowers();
     return SETTLED;
+  }
+
+  #noted<Ended extends { readonly kind: string; readonly isFollowed?: boolean }>(outcome: Ended): Ended {
+    if (outcome.isFollowed === true) this.#ports.onFollowed();
+    return outcome;
   }
 
   async #newTasks(what: string, requests: readonly TaskRequest[]): Promise<readonly NewTask[]> {

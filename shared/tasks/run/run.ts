@@ -94,6 +94,8 @@ class TaskRun {
   readonly #aside: Aside;
   /** Something was saved that the next attempt did not have before. */
   #hasProgressed = false;
+  /** The task goes on with other work. */
+  #isFollowed = false;
   /** Set by the verb that ends the claim. */
   #settlement: Settlement | undefined;
   /** The verb under way; the next one waits for it. */
@@ -118,7 +120,8 @@ class TaskRun {
       const ending = cancellation === undefined ? await this.#execute() : cancelled(cancellation.reason);
       await this.#underWay;
       const settlement = this.#settlement ?? (await this.#settle(ending));
-      if (settlement === 'done') await this.#aside.dropPayload();
+      if (settlement === 'done' || this.#isFollowed) await this.#aside.dropPayload();
+      if (this.#isFollowed) this.#ports.onFollowers?.();
       return settlement;
     } finally {
       this.#finished.abort(FINISHED);
@@ -284,6 +287,7 @@ class TaskRun {
     let earlier: Settlement | undefined;
     await this.#verb(settlement, async (stamp, limits) => {
       const outcome = await send(stamp, limits);
+      if (outcome.kind === 'applied' && outcome.isFollowed === true) this.#isFollowed = true;
       if (outcome.kind === 'applied' && outcome.row?.state === 'ready') cancelled = outcome.row;
       earlier = outcome.kind === 'refused' ? settlementOf(this.#claim, outcome.current) : undefined;
       return outcome.kind === 'applied' || earlier !== undefined;
@@ -370,6 +374,9 @@ class TaskRun {
       onFollowers: () => this.#ports.onFollowers?.(),
       onProgress: () => {
         this.#hasProgressed = true;
+      },
+      onFollowed: () => {
+        this.#isFollowed = true;
       },
     });
   }

@@ -87,10 +87,18 @@ export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlem
   // a process that buries or cancels a task of a dead session leaves the same traces as its holder.
   if (row.state === 'done') return isOurs(row) ? 'done' : undefined;
   const how = row.past.find(isOurs)?.how;
-  return how === undefined || how === 'died' || how === 'cancelled' ? undefined : PAST_SETTLEMENTS[how];
+  return how === undefined ? undefined : PAST_SETTLEMENTS[how];
 }
 
-const PAST_SETTLEMENTS = { failed: 'retried', released: 'released', snoozed: 'snoozed' } as const;
+/** A process that buries or cancels a task of a dead session leaves the same traces as its holder. */
+const PAST_SETTLEMENTS = {
+  done: 'done',
+  failed: 'retried',
+  released: 'released',
+  snoozed: 'snoozed',
+  died: undefined,
+  cancelled: undefined,
+} as const;
 
 /** So many hand-backs in a row say that a task does not fit into the life of its workers. */
 export const MAX_HAND_BACKS = 5;

@@ -5,15 +5,16 @@
  * | --- | --- | --- | --- |
  * | `reject` (default) | same input: kept; other: mismatch | the same | the same, until the window is over; then it starts over |
  * | `keep` | kept, whatever the input | kept | kept until the window is over; then it starts over |
- * | `replace` | gets the new input and time | followed by one more | starts over |
- * | `debounce` | gets the new input, and waits its delay once more | followed by one more | starts over |
+ * | `replace` | gets the new input and time | gets it when its attempt ends | starts over |
+ * | `debounce` | gets the new input, and waits its delay once more | likewise, and each request puts it off | starts over |
  *
  * An id belongs to one tenant: asked for on behalf of another it is a mismatch, or kept.
  * The window begins with the task's creation; without one, an id stands for one piece of work until its row is swept.
- * What follows a running attempt has an id made of the two, so that however many ask while it runs, one follows.
+ * What follows a running attempt waits in the task's own row (`follower`), so there is one, with the newest input.
+ * The write that ends the attempt, in whatever way, makes it the task's work; a takeover does not, for the attempt goes on elsewhere.
  */
 import { isSame } from '../../core/runtime/same.ts';
-import type { Json, TaskRecord, TaskState } from './task.ts';
+import type { Json, TaskState } from './task.ts';
 
 export const DUPLICATE_POLICIES = ['reject', 'keep', 'replace', 'debounce'] as const;
 export type DuplicatePolicy = (typeof DUPLICATE_POLICIES)[number];
@@ -54,11 +55,6 @@ export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, n
   const hasEnded = current.state !== 'ready' && current.state !== 'running';
   if (hasEnded && (isReplacing || current.createdAt + windowMs <= now)) return 'renew';
   return policy === 'keep' || isSameWork(current, asked) ? 'keep' : 'mismatch';
-}
-
-/** The id of what follows an attempt that was running when it was asked for. */
-export function followingId({ id, leaseCounter }: TaskRecord): string {
-  return `${id}+${leaseCounter}`;
 }
 
 /** Pure. Whether a request asks for just the task that is there: what `reject` keeps. */

@@ -10,7 +10,7 @@
  * Guarantees
  *   - A task never exists without its payload: it is there before, or with, the task.
  *   - A task that has been claimed finds the payload that it was enqueued with: its digest is in the task's row.
- *   - The payload is removed once its task is done. Of a dead or cancelled one it stays, for a redrive.
+ *   - The payload is removed once its task is done, or goes on with other work. Of a dead or cancelled one it stays, for a redrive.
  *
  * Does not guarantee
  *   - That it is removed at once: a worker that dies between its task's
@@ -96,7 +96,6 @@ function nameOf({ queue, id }: TaskKey): readonly string[] {
 
 /**
  * Whether a payload was put under this task's name, by what `put` was given.
- * What follows a running task has the payload that was put under the id that was asked for: its own begins with that.
  * @throws ConfigurationError
  */
 export function isPayloadOf(name: string, task: TaskKey): boolean {
@@ -105,10 +104,8 @@ export function isPayloadOf(name: string, task: TaskKey): boolean {
       `isPayloadOf(${shown(name)}, ${shown(task)}): give the name of a payload and a task, as the calls of a store get them`,
     );
   const [queue, id] = name.split('/');
-  const [ownQueue, ownId = ''] = nameOf(task);
-  return (
-    queue === ownQueue && id !== undefined && (id === ownId || ownId.startsWith(`${id}${encodeURIComponent('+')}`))
-  );
+  const [ownQueue, ownId] = nameOf(task);
+  return queue === ownQueue && id === ownId;
 }
 
 function isTaskKey(value: Partial<TaskKey> | null | undefined): boolean {

@@ -59,7 +59,7 @@ export interface ReadyPartition {
 
 /** A commit answers without the row: transactions return none. */
 export type CommitOutcome =
-  | { readonly kind: 'applied' }
+  | ({ readonly kind: 'applied' } & Followed)
   | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
   | {
       readonly kind: 'canceled';
@@ -73,7 +73,13 @@ export type BatchOutcome =
   | (Extract<Outcome<never, BatchRecord>, { kind: 'refused' }> & { readonly taken?: TaskRecord });
 
 /** The row that a verb left behind; undefined where that is known (`done`), or took a transaction, which returns none. */
-export type Settled = Outcome<TaskRecord | undefined, TaskRecord>;
+export type Settled = SettledNow | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>;
+type SettledNow = Extract<Outcome<TaskRecord | undefined>, { kind: 'applied' }> & Followed;
+
+export interface Followed {
+  /** The attempt has ended, and its task goes on with other work that was asked for while it ran. */
+  readonly isFollowed?: boolean;
+}
 
 /** `full`: its key was seen to have no room. */
 export type ClaimOutcome =
@@ -109,6 +115,8 @@ export interface TaskStore {
 
   /** Another input, time and priority for a task that waits; refused when it was written since it was observed. */
   replace(observed: ReadyTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
+  /** Other work for a task that runs, once its attempt ends; refused when the attempt, or what follows it, is another than observed. */
+  follow(observed: RunningTask, task: NewTask, write: Stamp): Promise<Outcome<undefined, TaskRecord>>;
   /** A new piece of work under the id of one that has ended: its counter goes on. Refused when it was written since it was observed. */
   renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
 
@@ -142,7 +150,10 @@ export interface TaskStore {
   /** Strongly consistent. */
   get(key: TaskKey): Promise<TaskRecord | undefined>;
   /** The input that is beside its row; undefined when it is gone. Strongly consistent. */
-  getPayload(key: TaskKey, limits?: WriteLimits): Promise<string | undefined>;
+  getPayload(
+    task: TaskKey & { readonly payload?: Payload | undefined },
+    limits?: WriteLimits,
+  ): Promise<string | undefined>;
   /** Nothing happens when it is gone, or belongs to other work by now. */
   deletePayload(key: TaskKey, payload: Payload, limits?: WriteLimits): Promise<void>;
   /** Keeps where an attempt failed, for people; refused where that of a later attempt is kept. */

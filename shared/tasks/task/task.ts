@@ -77,13 +77,29 @@ export interface Cancellation {
   readonly reason: string;
 }
 
-/** An earlier attempt: what the history keeps of it. One that ended the task is added when the task is redriven. */
+/** Other work that was asked for while a task runs: see `dedup.ts`. */
+export interface Follower {
+  readonly name: string;
+  readonly input: Json;
+  readonly priority: Priority;
+  readonly runAt: number;
+  readonly expiresAt: number | undefined;
+  readonly links: Pick<TaskLinks, 'concurrency'> | undefined;
+  readonly payload: Payload | undefined;
+  readonly policy: TaskPolicy | undefined;
+  readonly traceparent: string | undefined;
+  /** When it was asked for. */
+  readonly at: number;
+  readonly nonce: string;
+}
+
+/** An earlier attempt: what the history keeps of it. One that ended the task is added when the task is redriven, or goes on with its follower. */
 export interface PastAttempt {
   readonly leaseCounter: number;
   readonly session: string;
   readonly claimedAt: number | undefined;
   readonly endedAt: number;
-  readonly how: 'failed' | 'released' | 'snoozed' | 'died' | 'cancelled';
+  readonly how: 'failed' | 'released' | 'snoozed' | 'died' | 'cancelled' | 'done';
   /** The beginning of what a failed one threw. */
   readonly error: string | undefined;
 }
@@ -129,6 +145,8 @@ interface TaskFacts extends TaskKey {
   readonly children: TaskKey | undefined;
   /** The attempts before that one, oldest first: the last few. */
   readonly past: readonly PastAttempt[];
+  /** The newest request for other work under its id, while it runs: that becomes its work when the attempt ends. */
+  readonly follower: Follower | undefined;
   /** What has become of the items of a pack, whose input is a list. */
   readonly bulk: PackState | undefined;
 }
@@ -217,6 +235,8 @@ export interface Payload {
   readonly reference: string | undefined;
   /** Nonce of the write of that row: a payload is removed only by a write that means this one. */
   readonly nonce: string | undefined;
+  /** In the table, in a row of its own under that nonce: the task ran with another input when it was asked for. */
+  readonly isApart: boolean;
 }
 
 /** What has become of a pack's items, by index. */

@@ -35,8 +35,9 @@ describeOnEveryStore('what follows a running task', (open) => {
   };
 
   test('keeps the id, is one however many ask, and has the newest input', async () => {
+    await using session = await q.session();
     await ask({ n: 1 });
-    const running = await claim();
+    const running = await claim(session.id);
 
     const first = await ask({ n: 2 });
     const others = [await ask({ n: 3 }), await ask({ n: 4 })];

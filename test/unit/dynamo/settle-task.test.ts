@@ -38,7 +38,7 @@ async function settle(...answers: readonly (DynamoFault | undefined)[]): Promise
   const links = { concurrency: { key: 'k', limit: 1, rate: undefined } };
   const claim: Claim = { queue: 'q', id: 't', session: 's', leaseCounter: 7, claimedAt: 0, links };
   const linked = new LinkedRows(sender, { table: TABLE, shards: 1 });
-  const settled = linked.settle(releaseTask(TABLE, claim, STAMP), { task: claim, to: 'ready' }, STAMP);
+  const settled = linked.settle({ task: claim, to: 'ready', own: releaseTask(TABLE, claim, STAMP) }, STAMP);
   return clock.runUntil(
     settled.catch((error: unknown) => error),
     () => true,

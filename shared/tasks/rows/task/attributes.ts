@@ -24,6 +24,11 @@ export function policyAttribute({ maxAttempts, timeoutMs }: TaskPolicy): Attribu
   };
 }
 
-export function payloadAttribute({ bytes, digest, reference }: NewPayload, nonce: string): Attribute {
-  return reference === undefined ? { bytes, digest, nonce } : { bytes, digest, reference };
+export function payloadAttribute(
+  { bytes, digest, reference }: NewPayload,
+  nonce: string,
+  { isApart }: { readonly isApart: boolean },
+): Attribute {
+  if (reference !== undefined) return { bytes, digest, reference };
+  return isApart ? { bytes, digest, nonce, isApart } : { bytes, digest, nonce };
 }

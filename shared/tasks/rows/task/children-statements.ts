@@ -12,7 +12,7 @@ import type { TransactionCheck } from '../../../dynamo/engine/statement.ts';
 import { checkStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveInTime } from './place.ts';
-import { IS_MINE, LEAVE_CLAIM, mineValues } from './task-statements.ts';
+import { HAS_NO_FOLLOWER, IS_MINE, LEAVE_CLAIM, mineValues } from './task-statements.ts';
 
 /**
  * Guard: mine. Its children are created in the same transaction.
@@ -29,7 +29,7 @@ export function waitForChildren(
   return updateStatement('task.wait', {
     table,
     key: taskKey(claim.queue, claim.id),
-    guard: IS_MINE,
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `SET #state = :ready, #attempts = #attempts - :one, ${never.effect}, #children = :batch, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks`,
     values: {
       ...mineValues(claim),

@@ -4,7 +4,7 @@ import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { ClaimLimits, UserWrite } from '../../task/task-store.ts';
 import type { TaskAndPackStore } from '../../bulk/pack-store.ts';
-import type { Json, ReadyTask, RunningTask } from '../../task/task.ts';
+import type { Claim, Follower, Json, ReadyTask, RunningTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
 import { LinkedRows } from './linked-rows.ts';
@@ -25,6 +25,8 @@ import { putFailure, readFailure } from '../failure-statements.ts';
 import { readPayload } from '../payload-statements.ts';
 import { pageOfReady, pageOfTenants } from './ready-index.ts';
 import { waitForChildren } from './children-statements.ts';
+import type { Ended } from './follower-statements.ts';
+import { promoteFollower } from './follower-statements.ts';
 import { decodeKey } from '../key-codec.ts';
 import { enterKey, readKey } from '../key-statements.ts';
 import { cancelAbandonedTask, cancelWaitingTask, expireTask } from './operator-statements.ts';
@@ -76,8 +78,8 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       return { entries: Items.map(decodeTenantEntry), isLast: LastEvaluatedKey === undefined };
     },
 
-    async getPayload(key, limits) {
-      const { Item } = await sender.read(readPayload(table, key), limits);
+    async getPayload(task, limits) {
+      const { Item } = await sender.read(readPayload(table, task, task.payload), limits);
       return Item === undefined ? undefined : new ItemReader(Item).string('text');
     },
 
@@ -115,12 +117,24 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       tasks.writeAs<RunningTask>(statements.takeOverTask(table, observed, session, stamp), stamp, limits),
 
     bury: (observed, error, stamp) =>
-      linked.settle(statements.buryTask(table, observed, error, stamp), { task: observed, to: 'dead' }, stamp),
+      linked.settle(
+        {
+          task: observed,
+          to: 'dead',
+          own: statements.buryTask(table, observed, error, stamp),
+          promote: promoting(observed, { how: 'died', error }, stamp),
+        },
+        stamp,
+      ),
 
     complete: (claim, result, stamp, limits) =>
       linked.settle(
-        statements.completeTask(table, claim, encode(result), stamp),
-        { task: claim, to: 'done' },
+        {
+          task: claim,
+          to: 'done',
+          own: statements.completeTask(table, claim, encode(result), stamp),
+          promote: promoting(claim, { how: 'done' }, stamp),
+        },
         stamp,
         limits,
       ),
@@ -129,54 +143,103 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       // The nonce is unique per logical commit and the same for all its attempts: just what the service's own idempotency asks for.
       const { writes, children } = partedEffects(effects);
       const own = statements.completeTask(table, claim, encode(result), stamp, 'task.commit');
-      return linked.commit({ task: claim, to: 'done', own, writes, children }, stamp, limits);
+      const promote = promoting(claim, { how: 'done' }, stamp);
+      return linked.commit({ task: claim, to: 'done', own, promote, writes, children }, stamp, limits);
     },
 
-    retry: (claim, failure, stamp, limits) =>
-      linked.settle(statements.retryTask(table, claim, failure, stamp), { task: claim, to: 'ready' }, stamp, limits),
+    retry: (claim, failure, stamp, limits) => {
+      const how = failure.isRefunded === true ? 'released' : 'failed';
+      const own = statements.retryTask(table, claim, failure, stamp);
+      const promote = promoting(claim, { how, error: failure.error }, stamp);
+      return linked.settle({ task: claim, to: 'ready', own, promote }, stamp, limits);
+    },
 
     async waitForChildren(claim, id, children, stamp, limits) {
       const { queue } = claim;
       const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter: waiterOf(claim) }, stamp));
       const own = waitForChildren(table, claim, id, stamp);
-      return linked.commit({ task: claim, to: 'ready', own, writes: [batch], children }, stamp, limits);
+      const outcome = await linked.commit({ task: claim, to: 'ready', own, writes: [batch], children }, stamp, limits);
+      if (outcome.kind !== 'refused' || outcome.current?.follower === undefined) return outcome;
+      // Its children are not wanted any more: as far as it goes on, it goes on with other work.
+      const settled = await linked.settle(
+        { task: claim, to: 'ready', own, promote: promoting(claim, { how: 'snoozed' }, stamp) },
+        stamp,
+        limits,
+      );
+      return settled.kind === 'refused' ? settled : { kind: 'applied', isFollowed: settled.isFollowed === true };
     },
 
     discard: (claim, error, stamp, limits) =>
-      linked.settle(statements.discardTask(table, claim, error, stamp), { task: claim, to: 'dead' }, stamp, limits),
+      linked.settle(
+        {
+          task: claim,
+          to: 'dead',
+          own: statements.discardTask(table, claim, error, stamp),
+          promote: promoting(claim, { how: 'failed', error }, stamp),
+        },
+        stamp,
+        limits,
+      ),
 
     giveUp: (claim, reason, stamp, limits) =>
       linked.settle(
-        statements.giveUpTask(table, claim, reason, stamp),
-        { task: claim, to: 'cancelled' },
+        {
+          task: claim,
+          to: 'cancelled',
+          own: statements.giveUpTask(table, claim, reason, stamp),
+          promote: promoting(claim, { how: 'cancelled' }, stamp),
+        },
         stamp,
         limits,
       ),
 
     cancel(observed, cancellation, stamp) {
-      const own =
-        observed.state === 'ready'
-          ? cancelWaitingTask(table, observed, cancellation, stamp)
-          : cancelAbandonedTask(table, observed, cancellation, stamp);
-      return linked.settle(own, { task: observed, from: observed.state, to: 'cancelled' }, stamp);
+      if (observed.state === 'ready') {
+        const own = cancelWaitingTask(table, observed, cancellation, stamp);
+        return linked.settle({ task: observed, from: 'ready', to: 'cancelled', own }, stamp);
+      }
+      const own = cancelAbandonedTask(table, observed, cancellation, stamp);
+      const promote = promoting(observed, { how: 'cancelled' }, stamp);
+      return linked.settle({ task: observed, to: 'cancelled', own, promote }, stamp);
     },
 
     expire: (observed, stamp) =>
       linked.settle(
-        expireTask(table, observed, EXPIRED, stamp),
-        { task: observed, from: 'ready', to: 'cancelled' },
+        { task: observed, from: 'ready', to: 'cancelled', own: expireTask(table, observed, EXPIRED, stamp) },
         stamp,
       ),
 
     release: (claim, stamp, limits) =>
-      linked.settle(statements.releaseTask(table, claim, stamp), { task: claim, to: 'ready' }, stamp, limits),
+      linked.settle(
+        {
+          task: claim,
+          to: 'ready',
+          own: statements.releaseTask(table, claim, stamp),
+          promote: promoting(claim, { how: 'released' }, stamp),
+        },
+        stamp,
+        limits,
+      ),
 
     snooze: (claim, readyAt, stamp, limits) =>
-      linked.settle(statements.snoozeTask(table, claim, readyAt, stamp), { task: claim, to: 'ready' }, stamp, limits),
+      linked.settle(
+        {
+          task: claim,
+          to: 'ready',
+          own: statements.snoozeTask(table, claim, readyAt, stamp),
+          promote: promoting(claim, { how: 'snoozed' }, stamp),
+        },
+        stamp,
+        limits,
+      ),
 
     progress: (claim, progress, stamp, limits) =>
       tasks.write(statements.saveProgress(table, claim, JSON.stringify(progress), stamp), stamp, limits),
   };
+
+  function promoting(claim: Claim, ended: Ended, stamp: Stamp) {
+    return (follower: Follower) => promoteFollower(table, claim, { ...ended, follower }, shards, stamp);
+  }
 
   /**
    * A claim that takes a place of the task's key with it; a full key is seen by a read, which costs a fifth of being refused.

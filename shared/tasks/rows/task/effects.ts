@@ -27,8 +27,8 @@ export function creationOf(
   return [actionOf(enqueueTask(table, task, shards, stamp, seat)), ...payloadOf(table, task, stamp)];
 }
 
-export function payloadOf(table: string, task: NewTask, stamp: Stamp): Action[] {
+export function payloadOf(table: string, task: NewTask, { nonce }: Stamp, isApart = false): Action[] {
   const { payload } = task;
   if (payload === undefined || payload.reference !== undefined) return [];
-  return [actionOf(putPayload(table, task, payload.text, stamp))];
+  return [actionOf(putPayload(table, task, payload.text, { nonce, isApart }))];
 }

@@ -1,11 +1,15 @@
 /** What clients that enqueue need of the tasks' store, lines and other work for tasks that are there included. */
 import type { EnqueueStore } from '../../queue/task-writer.ts';
+import { describeTask } from '../../task/task.ts';
+import { retryContended } from '../../../core/wait/retry-contended.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { deletePayload } from '../payload-statements.ts';
-import { createAddingStore } from './adding-store.ts';
+import { LINE_CONTENTION, createAddingStore, writeTogether } from './adding-store.ts';
 import { Beginnings } from './beginnings.ts';
 import { decodeTask } from './task-codec.ts';
 import { payloadOf } from './effects.ts';
+import { followTask } from './follower-statements.ts';
 import { renewTask, replaceTask } from './operator-statements.ts';
 
 export function createEnqueueStore(
@@ -23,6 +27,18 @@ export function createEnqueueStore(
         stamp,
       ),
 
+    async follow(observed, task, stamp) {
+      const own = followTask(table, observed, task, stamp);
+      const beside = payloadOf(table, task, stamp, true);
+      const isOwn = (item: DynamoItem | undefined) => (item?.follower as DynamoItem | undefined)?.nonce === stamp.nonce;
+      const result = await retryContended(describeTask(observed), LINE_CONTENTION, () =>
+        writeTogether(sender, { own, beside }, stamp),
+      );
+      if (result.kind === 'applied' || isOwn(result.item)) return { kind: 'applied', row: undefined };
+      const current = result.item === undefined ? undefined : decodeTask(result.item);
+      return { kind: 'refused', current, earlierAttempt: result.earlierAttempt };
+    },
+
     renew: (observed, task, stamp) =>
       beginnings.beginAnew(
         task,
@@ -33,8 +49,8 @@ export function createEnqueueStore(
         stamp,
       ),
 
-    async deletePayload(key, { nonce = '' }, limits) {
-      await sender.write(deletePayload(table, key, nonce), nonce, limits);
+    async deletePayload(key, payload, limits) {
+      await sender.write(deletePayload(table, key, payload), payload.nonce ?? '', limits);
     },
   };
 }

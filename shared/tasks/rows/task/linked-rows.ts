@@ -12,7 +12,7 @@ import { allOf } from '../../../core/runtime/all-of.ts';
 import { contended, retryContended } from '../../../core/wait/retry-contended.ts';
 import { TRANSACTION_ACTIONS_LIMIT } from '../../task/spawning.ts';
 import type { CommitOutcome, NewTask, Settled } from '../../task/task-store.ts';
-import type { TaskKey, TaskLinks } from '../../task/task.ts';
+import type { Follower, TaskKey, TaskLinks } from '../../task/task.ts';
 import { describeTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
@@ -32,14 +32,25 @@ import { leaveKey } from '../key-statements.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { actionOf, rowOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
 
+type Linked = TaskKey & {
+  readonly links?: TaskLinks | undefined;
+  /** Of the attempt that ends. */
+  readonly session?: string | undefined;
+  readonly leaseCounter?: number;
+};
+
 /** A change of a task that others have to follow. */
 export interface Change {
-  readonly task: TaskKey & { readonly links?: TaskLinks | undefined };
+  readonly task: Linked;
   /** Running, if it is absent. */
   readonly from?: 'ready' | 'running';
   readonly to: 'ready' | 'running' | ChildEnding;
   /** The task's own write, whose guard and nonce are those of the whole. */
   readonly own: Statement<'update'>;
+  /** The write instead of it, if the task has a follower. */
+  readonly promote?: (follower: Follower) => Statement<'update'>;
+  /** `own` is that. */
+  readonly isFollowed?: boolean;
   /** What is written with it into other rows. */
   readonly writes?: readonly Action[];
   /** Tasks that are created with it. */
@@ -66,18 +77,18 @@ export class LinkedRows {
   }
 
   /** A change that comes alone if nothing hangs on the task. */
-  async settle(
-    own: Change['own'],
-    change: Pick<Change, 'task' | 'from' | 'to'>,
-    stamp: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Settled> {
+  settle(change: Change, stamp: Stamp, limits?: WriteLimits): Promise<Settled> {
+    return unlessFollowed(change, (one) => this.#settle(one, stamp, limits));
+  }
+
+  async #settle(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Settled> {
+    const { own } = change;
     if (change.task.links === undefined) {
       const written = await this.#sender.write(own, stamp.nonce, limits);
       if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
       return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
     }
-    const { result } = await this.#change({ ...change, own }, stamp, limits);
+    const { result } = await this.#change(change, stamp, limits);
     if (result.kind === 'applied') return { kind: 'applied', row: undefined };
     if (result.kind === 'refused') return outcomeOf(result, decodeTask, decodeTask);
     throw new StoreUnavailableError(`${own.verb}: what hangs on the task refused to change with it`, {
@@ -86,11 +97,13 @@ export class LinkedRows {
   }
 
   /** A change with writes or children of its own. A `canceled` one names the reasons of these, and not those of its companions. */
-  async commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
-    const { result, companions } = await this.#change(change, stamp, limits);
-    return committedOutcome(
-      result.kind === 'canceled' ? { ...result, reasons: result.reasons.slice(1 + companions) } : result,
-    );
+  commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
+    return unlessFollowed(change, async (one) => {
+      const { result, companions } = await this.#change(one, stamp, limits);
+      return committedOutcome(
+        result.kind === 'canceled' ? { ...result, reasons: result.reasons.slice(1 + companions) } : result,
+      );
+    });
   }
 
   #change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Sent> {
@@ -174,13 +187,14 @@ export class LinkedRows {
   }
 
   async #send(
-    { task, own, writes = [] }: Change,
+    { task, own, writes = [], isFollowed = false }: Change,
     companions: readonly Action[],
     children: readonly Action[],
     stamp: Stamp,
     limits: WriteLimits | undefined,
   ): Promise<Sent> {
-    const transaction = together(own, [...companions, ...writes, ...children], tokenOf(stamp, companions));
+    const token = tokenOf(stamp, isFollowed ? [actionOf(own), ...companions] : companions);
+    const transaction = together(own, [...companions, ...writes, ...children], token);
     const actions = transaction.input.TransactItems?.length ?? 0;
     if (actions > TRANSACTION_ACTIONS_LIMIT)
       throw new ConfigurationError(
@@ -190,6 +204,32 @@ export class LinkedRows {
       );
     return { result: await this.#sender.transact(transaction, stamp.nonce, limits), companions: companions.length };
   }
+}
+
+/**
+ * Sends a change that ends an attempt. If the row that refuses it has a follower, and its attempt is the one that is to end, the follower
+ * takes the task over in its place: the task is ready then, so its batch and its line wait on.
+ * Within an attempt a follower is only ever replaced by a newer one, so the first write cannot be applied late.
+ */
+async function unlessFollowed<Result extends Settled | CommitOutcome>(
+  change: Change,
+  send: (change: Change) => Promise<Result>,
+): Promise<Result> {
+  const { task, promote } = change;
+  let follower: Follower | undefined;
+  return retryContended(`the end of ${describeTask(task)}`, LINE_CONTENTION, async () => {
+    const promotion = promote === undefined || follower === undefined ? undefined : promote(follower);
+    const result = await send(
+      promotion === undefined ? change : { ...change, own: promotion, to: 'ready', isFollowed: true },
+    );
+    if (result.kind === 'applied') return promotion === undefined ? result : { ...result, isFollowed: true };
+    if (promote === undefined || result.kind !== 'refused') return result;
+    const { current } = result;
+    const isSame = current?.state === 'running' && current.leaseCounter === task.leaseCounter;
+    if (!isSame || current.session !== task.session || current.follower === undefined) return result;
+    ({ follower } = current);
+    return contended(result);
+  });
 }
 
 function isEnd(to: Change['to']): to is ChildEnding {

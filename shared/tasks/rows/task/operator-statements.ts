@@ -14,11 +14,11 @@ import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts
 import { directoryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
-import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
+import { asked, dropped, workOf } from './asked.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveTo, unparked } from './place.ts';
 import type { Seat } from './task-statements.ts';
-import { FINISH, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './task-statements.ts';
+import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './task-statements.ts';
 
 /**
  * Guard: it waits, and was not written since it was observed: a late attempt must not cancel other work under the id.
@@ -62,7 +62,7 @@ export function expireTask(table: string, observed: ReadyTask, reason: string, s
 /**
  * Guard: still running under the session and counter that were observed; the caller has found that session dead, and dead it stays.
  * Effect: cancelled.
- * Outcomes: refused = taken over, or finished by its holder in the last moment.
+ * Outcomes: refused = taken over, or finished by its holder in the last moment; or it has a follower, see `follower-statements.ts`.
  */
 export function cancelAbandonedTask(
   table: string,
@@ -73,7 +73,7 @@ export function cancelAbandonedTask(
   return updateStatement('task.cancel', {
     table,
     key: taskKey(observed.queue, observed.id),
-    guard: IS_OBSERVED,
+    guard: `${IS_OBSERVED} AND ${HAS_NO_FOLLOWER}`,
     effect: CANCEL,
     values: { ...observedValues(observed), ...cancelValues(cancellation, stamp) },
   });
@@ -194,14 +194,15 @@ export function replaceTask(
   shards: number,
   stamp: Stamp,
 ): Statement<'update'> {
-  const asked = ask(task, shards, stamp, observed.isHeld);
+  const work = workOf(task, stamp.nonce);
+  const given = asked(work, observed, shards, { nonce: stamp.nonce, isHeld: observed.isHeld });
   const left = unparked(observed);
   return updateStatement('task.replace', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET ${asked.effect} ${dropped(task)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${left === '' ? '' : `, ${left}`}`,
-    values: { ...asked.values, ':ready': 'ready', ':observedNonce': observed.nonce },
+    effect: `SET ${given.effect} ${dropped(work)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${left === '' ? '' : `, ${left}`}`,
+    values: { ...given.values, ':ready': 'ready', ':observedNonce': observed.nonce },
   });
 }
 
@@ -221,16 +222,17 @@ export function renewTask(
   const begin =
     '#state = :ready, #createdAt = :now, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one';
   const isHeld = seat?.isHeld === true;
-  const asked = ask(task, shards, stamp, isHeld);
+  const work = workOf(task, stamp.nonce);
+  const given = asked(work, task, shards, { nonce: stamp.nonce, isHeld });
   return updateStatement('task.renew', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :observedState AND #nonce = :observedNonce',
     effect:
-      `SET ${asked.effect}, ${begin}${seat === undefined ? '' : SIT} ` +
-      `${dropped(task)}${FORGET}${unlisted(task, isHeld)}${seat === undefined ? ', #line, #ticket' : ''}`,
+      `SET ${given.effect}, ${begin}${seat === undefined ? '' : SIT} ` +
+      `${dropped(work)}${FORGET}${unlisted(task, isHeld)}${seat === undefined ? ', #line, #ticket' : ''}`,
     values: {
-      ...asked.values,
+      ...given.values,
       ':observedState': observed.state,
       ':observedNonce': observed.nonce,
       ':ready': 'ready',
@@ -261,45 +263,6 @@ function seatValues(seat: Seat | undefined): UpdateParts['values'] {
 function unlisted({ tenant }: { readonly tenant?: string | undefined }, isHeld: boolean): string {
   if (tenant === undefined) return ', #directoryKey, #directoryName';
   return isHeld ? ', #directoryKey' : '';
-}
-
-/** What only some tasks have: it is set where it is given, else dropped, for an attribute can stand in one clause only. */
-function optional(task: NewTask, nonce: string): Record<string, unknown> {
-  const { queue, expiresAt, links, payload, traceparent, policy } = task;
-  return {
-    expiresAt,
-    key: links?.concurrency && keyAttribute(queue, links.concurrency),
-    payload: payload && payloadAttribute(payload, nonce),
-    traceparent,
-    policy: policy && policyAttribute(policy),
-  };
-}
-
-function dropped(task: NewTask): string {
-  const names = Object.entries(optional(task, '')).flatMap(([name, value]) =>
-    value === undefined ? [`#${name}`] : [],
-  );
-  return `REMOVE ${['#cancellation', ...names].join(', ')}`;
-}
-
-/** What a request says of a task, as a part of a `SET` clause. */
-function ask(task: NewTask, shards: number, { nonce }: Stamp, isHeld: boolean): Pick<UpdateParts, 'effect' | 'values'> {
-  const { name, input, priority, runAt } = task;
-  const place = moveTo(task, runAt, shards, isHeld);
-  const given = Object.entries(optional(task, nonce)).filter(([, value]) => value !== undefined);
-  return {
-    effect:
-      `#name = :name, #input = :input, #priority = :priority, ${place.effect}, #nonce = :nonce` +
-      given.map(([attribute]) => `, #${attribute} = :${attribute}`).join(''),
-    values: {
-      ':name': name,
-      ':input': JSON.stringify(input),
-      ':priority': priority,
-      ':nonce': nonce,
-      ...place.values,
-      ...Object.fromEntries(given.map(([attribute, value]) => [`:${attribute}`, value])),
-    },
-  };
 }
 
 /** In a line it may have been held, and of a key that is full parked. */

@@ -2,11 +2,12 @@ import { assertNever } from '../../../core/errors.ts';
 import type { BatchKey } from '../../task/batch.ts';
 import type { TakenTask } from '../../task/dedup.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
-import type { Payload } from '../../task/task.ts';
+import type { Follower, Payload } from '../../task/task.ts';
 import type { Cancellation, PastAttempt, TaskError, TaskLinks, TaskPolicy, TaskRecord } from '../../task/task.ts';
 import { PAST_ATTEMPTS_KEPT, PRIORITIES } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
 import { isParkedItem } from './place.ts';
 import { decodeInput, decodePack } from './pack-codec.ts';
 
@@ -61,6 +62,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
     children: decodeChildren(row, queue),
     past: decodePast(row),
+    follower: row.optional('follower', (attribute) => decodeFollower(row, attribute)),
     bulk: decodePack(row),
   };
   row.ensureKey(['task', facts.queue, facts.id]);
@@ -124,7 +126,7 @@ function decodeKeyLimit(row: ItemReader, attribute: string): KeyLimit {
 }
 
 function decodePayload(row: ItemReader, attribute: string): Payload {
-  const { bytes, digest, reference, nonce } = row.map(attribute);
+  const { bytes, digest, reference, nonce, isApart } = row.map(attribute);
   if (typeof bytes !== 'number' || typeof digest !== 'string')
     throw row.corrupt(attribute, 'should hold a size and a digest');
   return {
@@ -132,6 +134,26 @@ function decodePayload(row: ItemReader, attribute: string): Payload {
     digest,
     reference: typeof reference === 'string' ? reference : undefined,
     nonce: typeof nonce === 'string' ? nonce : undefined,
+    isApart: isApart === true,
+  };
+}
+
+/** Its attributes are those of a task, in a map. */
+function decodeFollower(task: ItemReader, attribute: string): Follower {
+  const row = new ItemReader({ ...task.map(attribute), pk: task.key, v: SCHEMA_VERSION });
+  const count = (name: string): number => row.count(name);
+  return {
+    name: row.string('name'),
+    input: row.json('input'),
+    priority: row.oneOf('priority', PRIORITIES),
+    runAt: row.number('runAt'),
+    expiresAt: row.optional('expiresAt', count),
+    links: row.has('key') ? { concurrency: decodeKeyLimit(row, 'key') } : undefined,
+    payload: row.optional('payload', (name) => decodePayload(row, name)),
+    policy: row.optional('policy', (name) => decodePolicy(row, name)),
+    traceparent: row.optional('traceparent', (name) => row.string(name)),
+    at: row.count('at'),
+    nonce: row.string('nonce'),
   };
 }
 
@@ -170,7 +192,9 @@ function decodePast(row: ItemReader): readonly PastAttempt[] {
 
 function decodePastAttempt(row: ItemReader, attribute: string): PastAttempt {
   const { counter, session, claimedAt, endedAt, how, error } = row.map(attribute);
-  const ending = (['failed', 'released', 'snoozed', 'died', 'cancelled'] as const).find((known) => known === how);
+  const ending = (['failed', 'released', 'snoozed', 'died', 'cancelled', 'done'] as const).find(
+    (known) => known === how,
+  );
   if (typeof counter !== 'number' || typeof session !== 'string' || typeof endedAt !== 'number' || ending === undefined)
     throw row.corrupt(attribute, 'should say who had it, under which counter, until when, and how that ended');
   return {

@@ -7,7 +7,7 @@
  * | v | N | schema version | enqueue |
  * | queue, id, name, priority | S | identity; which definition runs it; which index partition it waits in | enqueue |
  * | input | S, JSON | | enqueue |
- * | payload | M: bytes, digest; reference, or nonce | of an input that is elsewhere: in the user's store, or in the row of `../payload-statements.ts` | enqueue, replace, renew |
+ * | payload | M: bytes, digest; reference, or nonce; isApart | of an input that is elsewhere: in the user's store, or in the row of `../payload-statements.ts` | enqueue, replace, renew, promote |
  * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
  * | createdAt | N, epoch ms | | enqueue |
  * | attempts | N | claims, less those handed back | claim, take over, release, snooze |
@@ -31,7 +31,7 @@
  * | line, ticket | S; N | the key in whose line it stands, and where | enqueue, revive, renew |
  * | heldKey | S | its place in the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
  * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew |
- * | generation | N | times that it was brought back after its end; absent: none | see `operator-statements.ts` |
+ * | generation | N | times that it was brought back after its end, or went on with its follower; absent: none | promote; see `operator-statements.ts` |
  * | nonce | S | of the last write | all, but the wish to cancel a task that runs |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
  * | parkedKey, parkedName | S | where it goes back to, while it waits for a place of its key out of sight | park, put back, see `parking-statements.ts` |
@@ -39,7 +39,7 @@
  * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of tenants | enqueue, retry, snooze, discard, bury |
  * | ttl | N, epoch s | sweeping of finished tasks; a waiting or running one has none | complete, commit, discard, bury, cancel |
  *
- * What operators do to a task is in `operator-statements.ts`.
+ * What operators do to a task is in `operator-statements.ts`; its follower is in `follower-statements.ts`.
  */
 import type { Claim, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
@@ -59,8 +59,10 @@ export interface Seat {
   readonly isHeld: boolean;
 }
 
-/** Guard of every verb of a holder. */
+/** Guard of every verb of a holder; those that end its attempt have `HAS_NO_FOLLOWER` as well. */
 export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
+/** Guard of every verb with which an attempt ends: otherwise it is sent as `promoteFollower` of `follower-statements.ts`. */
+export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
 /** Effect of every verb that ends a task. The index entry and the claim go, the row stays until its retention is over. */
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
 /** Dead tasks wait for a person, who finds them by the directory; that is their extra unit. */
@@ -102,7 +104,7 @@ export function enqueueTask(
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(tenant === undefined ? {} : { tenant }),
-    ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce) }),
+    ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce, { isApart: false }) }),
     ...(links?.batch === undefined ? {} : { batch: links.batch }),
     ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
     ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
@@ -186,7 +188,7 @@ export function buryTask(table: string, observed: RunningTask, error: TaskError,
   return updateStatement('task.bury', {
     table,
     key: taskKey(observed.queue, observed.id),
-    guard: IS_OBSERVED,
+    guard: `${IS_OBSERVED} AND ${HAS_NO_FOLLOWER}`,
     effect: `${FINISH}, #lastError = :error, ${COUNT_DEATH}, ${LIST_AS_DEAD} ${LEAVE_READY}`,
     values: { ...observedValues(observed), ...deathValues(observed, error, stamp), ':zero': 0, ':one': 1 },
   });
@@ -207,7 +209,7 @@ export function completeTask(
   return updateStatement(verb, {
     table,
     key: taskKey(claim.queue, claim.id),
-    guard: IS_MINE,
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: result === undefined ? `${FINISH} ${LEAVE_INDEX}` : `${FINISH}, #result = :result ${LEAVE_INDEX}`,
     isSilent: true,
     values: {
@@ -234,7 +236,7 @@ export function retryTask(
   return updateStatement('task.retry', {
     table,
     key: taskKey(claim.queue, claim.id),
-    guard: IS_MINE,
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `SET #state = :ready, ${refund}${later.effect}, #lastError = :error, #failingSince = if_not_exists(#failingSince, :now), #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #handBacks`,
     values: {
       ...mineValues(claim),
@@ -258,7 +260,7 @@ export function discardTask(table: string, claim: Claim, error: TaskError, stamp
   return updateStatement('task.discard', {
     table,
     key: taskKey(claim.queue, claim.id),
-    guard: IS_MINE,
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `${FINISH}, #lastError = :error, ${LIST_AS_DEAD} ${LEAVE_READY}`,
     values: { ...mineValues(claim), ...deathValues(claim, error, stamp) },
   });
@@ -273,7 +275,7 @@ export function giveUpTask(table: string, claim: Claim, reason: string, stamp: S
   return updateStatement('task.giveUp', {
     table,
     key: taskKey(claim.queue, claim.id),
-    guard: IS_MINE,
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}`,
     values: {
       ...mineValues(claim),
@@ -296,7 +298,7 @@ export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp):
   return updateStatement('task.release', {
     table,
     key: taskKey(claim.queue, claim.id),
-    guard: IS_MINE,
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `SET #state = :ready, #attempts = #attempts - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`,
     values: {
       ...mineValues(claim),
@@ -319,7 +321,7 @@ export function snoozeTask(table: string, claim: Claim, readyAt: number, { now, 
   return updateStatement('task.snooze', {
     table,
     key: taskKey(claim.queue, claim.id),
-    guard: IS_MINE,
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: `SET #state = :ready, #attempts = #attempts - :one, ${later.effect}, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks`,
     values: {
       ...mineValues(claim),

@@ -31,24 +31,3 @@ test('a task whose key could have no row is refused, and stops no worker', async
 
   expect((await kit.drain()).settled.done).toBe(1);
 });
-
-test('a task whose follower would have too long an id is followed by none, and its caller is told', async () => {
-  let told: unknown;
-  const work = defineTask({
-    name: 'work',
-    run: async (_: unknown, task) => {
-      const options = { id: task.id, onDuplicate: 'replace' } as const;
-      told = await kit.tasks.enqueue('work', 2, options).catch((error: unknown) => error);
-    },
-  });
-  const kit = createTestKit({ tasks: { work } });
-  const id = 'x'.repeat(512);
-  await kit.tasks.enqueue(work, 1, { id });
-
-  const { settled } = await kit.drain();
-
-  expect(settled.done).toBe(1);
-  expect(String(told)).toMatch(
-    /^ConfigurationError: the id of what follows a running task .* at most 512 are allowed$/,
-  );
-});

@@ -1,0 +1,70 @@
+/** The task row, continued: what a request asks for, as parts of the update that gives a task other work. */
+import type { NewTask } from '../../task/task-store.ts';
+import type { Priority, TaskKey } from '../../task/task.ts';
+import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
+import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
+import { moveTo } from './place.ts';
+
+/** The work of a request, as its row has it. */
+export interface Work {
+  readonly name: string;
+  /** JSON. */
+  readonly input: string;
+  readonly priority: Priority;
+  readonly runAt: number;
+  readonly expiresAt?: unknown;
+  readonly key?: unknown;
+  readonly payload?: unknown;
+  readonly traceparent?: unknown;
+  readonly policy?: unknown;
+}
+
+/** What only some work has: it is set if it is given, and else dropped, because an attribute can stand in one clause only. */
+const OPTIONAL = ['expiresAt', 'key', 'payload', 'traceparent', 'policy'] as const;
+
+export function workOf(task: NewTask, nonce: string, { isApart = false } = {}): Work {
+  const { queue, name, priority, runAt, expiresAt, links, payload, traceparent, policy } = task;
+  return {
+    name,
+    input: JSON.stringify(task.input),
+    priority,
+    runAt,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
+    ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce, { isApart }) }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
+  };
+}
+
+/** The rest of a `SET` clause. */
+export function asked(
+  work: Work,
+  task: TaskKey & { readonly tenant?: string | undefined },
+  shards: number,
+  { nonce, isHeld }: { readonly nonce: string; readonly isHeld: boolean },
+): Pick<UpdateParts, 'effect' | 'values'> {
+  const { name, input, priority, runAt } = work;
+  const { queue, id, tenant } = task;
+  const place = moveTo({ queue, id, tenant, priority }, runAt, shards, isHeld);
+  const given = OPTIONAL.filter((attribute) => work[attribute] !== undefined);
+  return {
+    effect:
+      `#name = :name, #input = :input, #priority = :priority, ${place.effect}, #nonce = :nonce` +
+      given.map((attribute) => `, #${attribute} = :${attribute}`).join(''),
+    values: {
+      ':name': name,
+      ':input': input,
+      ':priority': priority,
+      ':nonce': nonce,
+      ...place.values,
+      ...Object.fromEntries(given.map((attribute) => [`:${attribute}`, work[attribute]])),
+    },
+  };
+}
+
+/** A `REMOVE` clause, to which more may be added. */
+export function dropped(work: Work): string {
+  const absent = OPTIONAL.filter((attribute) => work[attribute] === undefined);
+  return `REMOVE ${['cancellation', ...absent].map((attribute) => `#${attribute}`).join(', ')}`;
+}

@@ -1,0 +1,110 @@
+/**
+ * The task row, continued: the follower, other work that was asked for while the task runs, with `replace` or `debounce`.
+ *
+ * | attribute | type | meaning | written by |
+ * | --- | --- | --- | --- |
+ * | follower | M: name, input, priority, runAt, at, nonce; expiresAt, key, payload, traceparent, policy | the newest of these requests | follow; removed by promote |
+ *
+ * It is in the running task's own row, so there is one at most. Every write with which an attempt ends has `HAS_NO_FOLLOWER` in its guard,
+ * and is sent as `promoteFollower` instead if that refused it: so the follower is ready in the same instant.
+ * A takeover leaves it as it is: the attempt goes on elsewhere.
+ */
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import { taskKey } from '../../../dynamo/engine/keys.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { NewTask } from '../../task/task-store.ts';
+import type { Claim, Follower, PastAttempt, RunningTask, TaskError } from '../../task/task.ts';
+import { asked, dropped, workOf } from './asked.ts';
+import { keyAttribute, policyAttribute } from './attributes.ts';
+import { pastAttempt, remember } from './history.ts';
+import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
+
+/**
+ * Guard: it runs under the counter that was observed, with the follower that was observed, or none.
+ *   Within one counter a follower goes only when the attempt ends, so a late copy meets a newer follower, or another state.
+ * Effect: this work follows it. The nonce stays, so that the holder goes on recognising its own writes by it; the follower has its own.
+ * Outcomes: refused = the attempt has ended, or another request was faster; by its own nonce in the follower, it was applied.
+ */
+export function followTask(
+  table: string,
+  observed: RunningTask,
+  task: NewTask,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const { leaseCounter, follower } = observed;
+  return updateStatement('task.follow', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard:
+      '#state = :running AND #leaseCounter = :observedCounter AND ' +
+      (follower === undefined ? HAS_NO_FOLLOWER : '#follower.#nonce = :observedNonce'),
+    effect: 'SET #follower = :follower',
+    values: {
+      ':running': 'running',
+      ':observedCounter': leaseCounter,
+      ...(follower === undefined ? {} : { ':observedNonce': follower.nonce }),
+      ':follower': { ...workOf(task, nonce, { isApart: true }), at: now, nonce },
+    },
+  });
+}
+
+/** How an attempt ended whose task goes on with its follower. */
+export interface Ended {
+  readonly how: PastAttempt['how'];
+  readonly error?: TaskError | undefined;
+}
+
+/**
+ * Guard: mine, or as observed by a contender that found the session dead; and the follower is the one that was seen.
+ * Effect: ready with the follower's work, as a new generation with all its attempts; the attempt is in its past, and nothing else of
+ *   it is left. It keeps its batch, which counts the end of the follower, and its place in a line.
+ * Outcomes: refused = taken over, or another request has put in a newer follower: look again.
+ */
+export function promoteFollower(
+  table: string,
+  claim: Claim,
+  { follower, how, error }: Ended & { readonly follower: Follower },
+  shards: number,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const { links, policy, payload, expiresAt, traceparent } = follower;
+  const work = {
+    name: follower.name,
+    input: JSON.stringify(follower.input),
+    priority: follower.priority,
+    runAt: follower.runAt,
+    expiresAt,
+    key: links?.concurrency && keyAttribute(claim.queue, links.concurrency),
+    payload: payload && withoutAbsent(payload),
+    traceparent,
+    policy: policy && policyAttribute(policy),
+  };
+  const given = asked(work, claim, shards, { nonce, isHeld: false });
+  return updateStatement('task.promote', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: `${IS_MINE} AND #follower.#nonce = :followerNonce`,
+    effect:
+      `SET ${given.effect}, #state = :ready, #createdAt = :at, #attempts = :zero, ` +
+      `#generation = if_not_exists(#generation, :zero) + :one, ${remember(claim)} ${dropped(work)}${FORGET}`,
+    values: {
+      ...mineValues(claim),
+      ...given.values,
+      ':followerNonce': follower.nonce,
+      ':ready': 'ready',
+      ':at': follower.at,
+      ':zero': 0,
+      ':one': 1,
+      ':past': pastAttempt(claim, how, now, error),
+    },
+  });
+}
+
+/** Follows `dropped`. */
+const FORGET =
+  ', #follower, #session, #claimedAt, #progress, #lastError, #children, #childrenQueue, #deaths, #failingSince, #handBacks';
+
+function withoutAbsent(payload: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== undefined));
+}
