@@ -41,6 +41,8 @@ export const METRIC = {
   tasksStalled: 'TasksStalled',
   /** Claimed from a session that had died. */
   tasksTakenOver: 'TasksTakenOver',
+  /** Claimed at most ten minutes after they were inserted, which the waker should have been told of. */
+  tasksNew: 'TasksNew',
   /** Another worker was faster: paid for without work. */
   claimsRefused: 'ClaimsRefused',
   /** Rights lost while working. */

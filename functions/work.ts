@@ -17,7 +17,7 @@ import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-clie
 import type { TaskEvents } from '../shared/tasks/run/events.ts';
 import type { TaskMiddleware } from '../shared/tasks/task/middleware.ts';
 import type { PayloadStore } from '../shared/tasks/task/payload.ts';
-import { workModule } from '../shared/tasks/run/work-module.ts';
+import { toldToAll, workModule } from '../shared/tasks/run/work-module.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
@@ -31,7 +31,7 @@ import { invocationSession, sessionOf } from './middleware/invocation-session.ts
 import type { Stores, Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
 import { TaskTimeMetrics } from './task-times.ts';
-import { WorkerMetrics } from './worker-metrics.ts';
+import { WorkerMetrics, isNew } from './worker-metrics.ts';
 import type { Context } from './middleware/lambda-context.ts';
 
 export type WorkResult =
@@ -162,7 +162,7 @@ export function createWorkHandler(
             ...stores,
             session,
             log: telemetry.logger,
-            events,
+            events: toldToAll([...(events === undefined ? [] : [events]), newTasksTo(metrics)]),
             payloads,
             spans,
             onCounted: (what, count) => metrics.count(what, count),
@@ -185,6 +185,14 @@ export function createWorkHandler(
         return { permit: true, session: session.id, report, capacity };
       })
   );
+}
+
+function newTasksTo(metrics: WorkerMetrics): TaskEvents {
+  return {
+    onClaimed: (task) => {
+      if (isNew(task)) metrics.count('new', 1);
+    },
+  };
 }
 
 function mismatchOf(error: unknown): MismatchError {

@@ -9,12 +9,13 @@ import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Meter, MeterReading } from '../shared/dynamo/engine/meter.ts';
 import type { Clock } from '../shared/core/runtime/clock.ts';
+import type { RunningTask } from '../shared/tasks/task/task.ts';
 import type { Counted } from '../shared/tasks/worker/tally.ts';
 import type { MetricName } from './metric-names.ts';
 import { METRIC } from './metric-names.ts';
 import type { TaskTimeMetrics } from './task-times.ts';
 
-type Event = Counted | 'leasesLost' | 'blocked';
+type Event = Counted | 'leasesLost' | 'blocked' | 'new';
 
 /** Between lines of a worker to which nothing remarkable happens. */
 const INTERVAL_MS = 5_000;
@@ -33,6 +34,7 @@ const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>> = {
   damaged: [METRIC.rowsSkipped],
   leasesLost: [METRIC.leasesLost],
   blocked: [METRIC.eventLoopsBlocked],
+  new: [METRIC.tasksNew],
 };
 
 /** An alarm rings for one of them, or a few. Tasks of unknown names and skipped rows are met again and again: theirs may wait. */
@@ -43,6 +45,14 @@ const CLAIMS: readonly MetricName[] = [
   ...[METRIC.tasksCompleted, METRIC.tasksFailed],
   ...[METRIC.tasksReleased, METRIC.claimsRefused],
 ];
+
+/** As long as two periods of the alarm that compares insertions with the waker's invocations. */
+const NEW_FOR_MS = 600_000;
+
+/** Whether the waker should have been told of it of late: one that was brought back, or made anew under its id, is no insertion. */
+export function isNew({ generation, createdAt, claimedAt }: RunningTask): boolean {
+  return generation === 0 && claimedAt - createdAt <= NEW_FOR_MS;
+}
 
 /** The metrics of one invocation. */
 export class WorkerMetrics implements Disposable {

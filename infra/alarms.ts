@@ -70,7 +70,7 @@ interface Evidence {
   readonly of?: number;
 }
 
-interface Rule extends Evidence {
+export interface Rule extends Evidence {
   readonly id: string;
   readonly what: string;
   readonly metric: IMetric;
@@ -86,23 +86,32 @@ export class Alarms extends Construct {
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    this.all = alarmRules(props).map((rule) => this.createAlarm(props, rule));
-  }
-
-  private createAlarm({ address, topic, runbooks }: AlarmsProps, rule: Rule): Alarm {
-    const alarm = new Alarm(this, rule.id, {
-      alarmDescription: `Queue ${address.queue}: ${rule.what}. Runbook: ${runbooks}#runbook-${kebab(rule.id)}`,
-      metric: rule.metric,
-      threshold: rule.threshold ?? 1,
-      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      evaluationPeriods: rule.of ?? 1,
-      datapointsToAlarm: rule.breaching ?? 1,
-      treatMissingData: rule.missingData ?? TreatMissingData.NOT_BREACHING,
+    const { address, topic, runbooks } = props;
+    this.all = alarmRules(props).map((rule) => {
+      const alarm = addAlarm(this, { subject: `Queue ${address.queue}`, runbooks }, rule);
+      if (topic !== undefined) alarm.addAlarmAction(new SnsAction(topic));
+      return alarm;
     });
-    if (rule.after !== undefined) alarm.node.addDependency(rule.after);
-    if (topic !== undefined) alarm.addAlarmAction(new SnsAction(topic));
-    return alarm;
   }
+}
+
+/** An alarm whose description says what it is about, and ends in its runbook. */
+export function addAlarm(
+  scope: Construct,
+  { subject, runbooks }: { readonly subject: string; readonly runbooks: string },
+  rule: Rule,
+): Alarm {
+  const alarm = new Alarm(scope, rule.id, {
+    alarmDescription: `${subject}: ${rule.what}. Runbook: ${runbooks}#runbook-${kebab(rule.id)}`,
+    metric: rule.metric,
+    threshold: rule.threshold ?? 1,
+    comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+    evaluationPeriods: rule.of ?? 1,
+    datapointsToAlarm: rule.breaching ?? 1,
+    treatMissingData: rule.missingData ?? TreatMissingData.NOT_BREACHING,
+  });
+  if (rule.after !== undefined) alarm.node.addDependency(rule.after);
+  return alarm;
 }
 
 function alarmRules(props: AlarmsProps): Rule[] {
@@ -190,6 +199,13 @@ function alarmRules(props: AlarmsProps): Rule[] {
       ...perTick({ breaching: 2, of: 3 }),
     },
     {
+      id: 'StartsDropped',
+      what: 'Lambda throttles the worker or the dispatcher, or drops what starts workers: tasks wait although nothing is broken',
+      metric: droppedStarts(worker, dispatcher),
+      breaching: 2,
+      of: 3,
+    },
+    {
       id: 'ScheduleDeadLetters',
       what: 'ticks of the schedule could not be delivered, or failed every retry',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({
@@ -237,6 +253,21 @@ function refusedClaimsPercent(address: QueueAddress): MathExpression {
       }),
     },
     period: Duration.minutes(5),
+  });
+}
+
+/** Lambda takes an event that starts a worker, and drops it after a minute without a free execution. */
+function droppedStarts(worker: IFunction, dispatcher: IFunction): MathExpression {
+  const period = Duration.minutes(5);
+  return new MathExpression({
+    label: 'dropped and throttled starts',
+    expression: 'FILL(dropped, 0) + FILL(throttled, 0) + FILL(ticks, 0)',
+    usingMetrics: {
+      dropped: worker.metric('AsyncEventsDropped', { statistic: 'Sum', period }),
+      throttled: worker.metricThrottles({ period }),
+      ticks: dispatcher.metricThrottles({ period }),
+    },
+    period,
   });
 }
 

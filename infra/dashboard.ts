@@ -1,13 +1,12 @@
 /** One queue on one page: is work waiting, is it being done, do workers contend for the same tasks, what does it cost. */
 import { Duration } from 'aws-cdk-lib';
-import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { IAlarm, IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 import { AlarmStatusWidget, Dashboard, GraphWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { MetricName } from '../functions/metric-names.ts';
 import { METRIC } from '../functions/metric-names.ts';
-import type { Alarms } from './alarms.ts';
 import { queueMetric } from './metrics.ts';
 
 export interface QueueDashboardProps {
@@ -15,8 +14,8 @@ export interface QueueDashboardProps {
   readonly table: ITable;
   readonly dispatcher: IFunction;
   readonly worker: IFunction;
-  /** Absent when the queue has none. */
-  readonly alarms: Alarms | undefined;
+  /** Of the queue, and of the waker that it shares. */
+  readonly alarms: readonly IAlarm[];
 }
 
 const WIDTH = 8;
@@ -37,14 +36,14 @@ export class QueueDashboard extends Construct {
       new GraphWidget({ title, left, right, width: WIDTH });
     const status = new AlarmStatusWidget({
       title: `Queue ${queue}`,
-      alarms: [...(alarms?.all ?? [])],
+      alarms: [...alarms],
       width: 3 * WIDTH,
     });
 
     this.dashboard = new Dashboard(this, 'Dashboard', {
       defaultInterval: Duration.hours(3),
       widgets: [
-        alarms === undefined ? [] : [status],
+        alarms.length === 0 ? [] : [status],
         [
           graph('Waiting', [reported(METRIC.backlogSize)], [reported(METRIC.oldestReadyTaskAgeMs)]),
           graph('Workers', [reported(METRIC.workersLive), reported(METRIC.workersInvoked)]),

@@ -110,22 +110,25 @@ export class TaskWorkers extends Construct implements IGrantable {
             isAskedFor: props.wakeOnEnqueue === true,
           });
     this.waker?.serve(settings, this.worker.function);
-    this.alarms =
-      props.alarms === false
-        ? undefined
-        : new Alarms(this, 'Alarms', {
-            address: this.address,
-            scheduleExpression: expressionString,
-            scheduleEnabled,
-            schedule: this.dispatcher.schedule,
-            dispatcher: this.dispatcher.function,
-            worker: this.worker.function,
-            workerTimeout: Duration.millis(settings.workerTimeoutMs),
-            deadLetters: this.dispatcher.deadLetters,
-            thresholds: props.alarms ?? {},
-            runbooks: validRunbooks(props.runbooks),
-            topic: props.alarmTopic,
-          });
+    const { alarms: thresholds = {}, alarmTopic: topic } = props;
+    if (thresholds !== false) {
+      const runbooks = validRunbooks(props.runbooks);
+      this.waker?.watch(this.address, { runbooks, topic });
+      this.alarms = new Alarms(this, 'Alarms', {
+        address: this.address,
+        scheduleExpression: expressionString,
+        scheduleEnabled,
+        schedule: this.dispatcher.schedule,
+        dispatcher: this.dispatcher.function,
+        worker: this.worker.function,
+        workerTimeout: Duration.millis(settings.workerTimeoutMs),
+        deadLetters: this.dispatcher.deadLetters,
+        thresholds,
+        runbooks,
+        topic,
+      });
+      if (topic === undefined) this.warnOfSilence();
+    }
     this.dashboard =
       props.dashboard === false
         ? undefined
@@ -134,7 +137,7 @@ export class TaskWorkers extends Construct implements IGrantable {
             table: this.table.table,
             dispatcher: this.dispatcher.function,
             worker: this.worker.function,
-            alarms: this.alarms,
+            alarms: [...(this.alarms?.all ?? []), ...(this.waker?.alarms ?? [])],
           });
   }
 
@@ -145,6 +148,13 @@ export class TaskWorkers extends Construct implements IGrantable {
     Annotations.of(this).addWarningV2(
       'leasehold:schedules',
       'the module of tasks exports schedules, and the stack does not define them: give the same list as the prop schedules',
+    );
+  }
+
+  private warnOfSilence(): void {
+    Annotations.of(this).addWarningV2(
+      'leasehold:alarmTopic',
+      'alarmTopic is not given, so nobody is told when an alarm rings: give a topic that reaches a person, or alarms: false',
     );
   }
 

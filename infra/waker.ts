@@ -11,7 +11,10 @@ import type { CfnEventSourceMapping, IFunction, Tracing } from 'aws-cdk-lib/aws-
 import { EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
+import type { QueueAddress } from '../functions/metric-names.ts';
 import type { WakeSettings } from '../functions/env.ts';
 import {
   DEFAULT_CONCURRENCY,
@@ -27,6 +30,7 @@ import { acknowledge } from './cdk-version.ts';
 import { HandlerFunction, allowInvoking, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
+import { WakerAlarms } from './waker-alarms.ts';
 
 /** One look serves as many as were enqueued. */
 const BATCH_SIZE = 1_000;
@@ -74,6 +78,7 @@ export class Waker extends Construct {
   }
 
   readonly handler: HandlerFunction;
+  #alarms: WakerAlarms | undefined;
   readonly #table: CoordinationTable;
   readonly #queues: WakeSettings[] = [];
 
@@ -136,6 +141,20 @@ export class Waker extends Construct {
       );
     this.#table.grant(this.function, wakeAccess(settings.queue));
     allowInvoking(this.function, worker);
+  }
+
+  /** Watches over this queue's wakes, too. The first of its queues gives the address of the runbooks. */
+  watch(
+    queue: QueueAddress,
+    { runbooks, topic }: { readonly runbooks: string; readonly topic: ITopic | undefined },
+  ): void {
+    this.#alarms ??= new WakerAlarms(this, 'Alarms', { waker: this.function, runbooks });
+    this.#alarms.add(queue, topic);
+  }
+
+  /** Empty if no queue asked for them. */
+  get alarms(): readonly Alarm[] {
+    return this.#alarms?.all ?? [];
   }
 
   private allowReading(stream: string): Policy {

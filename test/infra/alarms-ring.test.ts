@@ -360,7 +360,7 @@ function contextOf(remainingMs: number): Context {
 }
 
 const waker = { node: { defaultChild: workers.waker?.function.node.defaultChild } };
-const NOT_INVOKED: readonly DataPoint[] = [];
+const NOT_INVOKED: DataPoint[] = [];
 
 /** The runbooks of the alarms that ring within twenty minutes from now, beside a waker that is invoked, unless said otherwise. */
 function ringing(reported: readonly DataPoint[], invocations = everyPeriod(ofFunction(waker, 'Invocations', 1))) {

@@ -72,7 +72,7 @@ describe('alarms and dashboard', () => {
     const { stack } = synthesize({ alarms: false });
     new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: new Topic(stack, 'Oncall') });
 
-    expect(warnings().map(({ entry }) => String(entry.data))).toEqual([
+    expect(warnings().map(({ entry }) => JSON.stringify(entry.data))).toEqual([
       expect.stringContaining('alarmTopic is not given') as string,
     ]);
     expect(warnings({ alarms: false })).toEqual([]);

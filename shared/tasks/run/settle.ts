@@ -36,11 +36,10 @@ export function judgeFailure(
   const error = describeError(thrown, at.now);
   const isFinal = thrown instanceof DoNotRetry || thrown instanceof InvalidInputError || attempts >= policy.maxAttempts;
   if (isFinal) return { kind: 'dead', error };
-  const isDelayed = thrown instanceof RetryAfter && Number.isFinite(thrown.delayMs) && thrown.delayMs >= 0;
   return {
     kind: 'retry',
     error,
-    delayMs: isDelayed ? thrown.delayMs : fullJitterMs(at.random, policy.backoff, attempts),
+    delayMs: thrown instanceof RetryAfter ? thrown.delayMs : fullJitterMs(at.random, policy.backoff, attempts),
   };
 }
 

@@ -93,7 +93,7 @@ function hasSome(value: unknown, verbs: readonly string[]): boolean {
 }
 
 /** One that throws keeps no other from being told. */
-function toldToAll(all: readonly TaskEvents[]): TaskEvents {
+export function toldToAll(all: readonly TaskEvents[]): TaskEvents {
   const each = (say: (events: TaskEvents) => void): void => {
     const errors: unknown[] = [];
     for (const events of all)

@@ -1,18 +1,22 @@
 /** Errors by which task code says how it wants to end, and those that it is told why it must. */
 
+import type { Duration } from '../../core/validate/duration.ts';
+import { durationMs } from '../../core/validate/duration.ts';
+
 /** Thrown by task code: this input will never succeed; the task is dead at once. */
 export class DoNotRetry extends Error {
   override readonly name = 'DoNotRetry';
 }
 
-/** Thrown by task code: try again, but not before `delayMs` have passed. */
+/** Thrown by task code: try again after this time, whatever the definition's backoff says. */
 export class RetryAfter extends Error {
   override readonly name = 'RetryAfter';
   readonly delayMs: number;
 
-  constructor(delayMs: number, message: string, options?: ErrorOptions) {
+  /** @throws ConfigurationError for anything that is not a duration; thrown in task code, that is how the attempt fails */
+  constructor(delay: Duration, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.delayMs = delayMs;
+    this.delayMs = durationMs('RetryAfter', delay);
   }
 }
 

@@ -139,23 +139,40 @@ test('a task that waits for no children, or snoozes into the past, fails with a 
   expect((await kit.tasks.get('snoozing'))?.lastError?.message).toContain('snooze = -1');
 });
 
-test('a retry that is asked for in the past, or never, comes with the usual wait', async () => {
-  const delays = [-5, NaN, Infinity];
-  const failing = defineTask({
-    name: 'failing',
-    run: (_: unknown, { attempt }) => Promise.reject(new RetryAfter(delays[attempt - 1] ?? 0, 'later')),
-    retry: { maxAttempts: 3 },
-  });
-  kit = createTestKit({ tasks: { failing } });
-  await kit.tasks.enqueue(failing, {}, { id: 't' });
+test.each<[unknown, number | null]>([
+  ['5m', 300_000],
+  ['1.5h', 5_400_000],
+  [2_000, 2_000],
+  [-5, null],
+  [NaN, null],
+  [Infinity, null],
+  ['soon', null],
+  [null, null],
+])(
+  'RetryAfter(%o) names the wait, or the attempt fails with what is wrong and the usual wait follows',
+  async (delay, ms) => {
+    const failing = defineTask({
+      name: 'failing',
+      run: () => Promise.reject(new RetryAfter(delay as number, 'later')),
+      retry: { maxAttempts: 2 },
+    });
+    kit = createTestKit({ tasks: { failing } });
+    await kit.tasks.enqueue(failing, {}, { id: 't' });
+    const begun = kit.clock.now();
 
-  for (let attempt = 0; attempt < 3; attempt++) {
     await kit.drain();
-    await kit.advance('1h');
-  }
 
-  expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead', attempts: 3 });
-});
+    const task = await kit.tasks.get('t');
+    if (ms !== null) expect(task).toMatchObject({ readyAt: begun + ms, lastError: { message: 'later' } });
+    else {
+      expect(task?.lastError).toMatchObject({
+        name: 'ConfigurationError',
+        message: expect.stringContaining('RetryAfter = ') as string,
+      });
+      expect(task?.state).toBe('ready');
+    }
+  },
+);
 
 test('a callback that names an unknown task waits for the code that defines it, and no child is lost', async () => {
   await kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn('unheard of', {}) });
