@@ -24,8 +24,9 @@ export const rest = defineTask({
   name: 'rest',
   retry: { maxAttempts: 1 },
   async run(_input, task) {
+    const isOver = existsSync(new URL('rested', import.meta.url));
     console.log('resting', task.attempt);
-    if (existsSync(new URL('rested', import.meta.url))) return;
+    if (isOver) return;
     await setTimeout(600_000, undefined, { signal: task.signal });
   },
 });`;
