@@ -1,7 +1,7 @@
 /** `npm start`: the whole story on this machine. See `--help`. */
 import path from 'node:path';
 import Table from 'cli-table3';
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { MAX_CONCURRENCY } from '../../functions/env.ts';
 import { ConfigurationError, StoreUnavailableError } from '../../shared/core/errors.ts';
 import type { Duration } from '../../shared/core/validate/duration.ts';
@@ -11,8 +11,8 @@ import { demonstrate } from './demonstration.ts';
 import type { Verdict } from './verdict.ts';
 import { isKept } from './verdict.ts';
 import { checked, wholeNumber } from '../../local/arguments.ts';
-import type { EngineOptions } from '../../local/engine.ts';
 import { defaultEngine } from '../../local/engine.ts';
+import { engineOf, engineOption } from '../../local/engine-option.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
@@ -32,8 +32,7 @@ interface Flags {
   readonly console: boolean;
   readonly stay: boolean;
   readonly json: boolean;
-  readonly engine: 'embedded' | 'memory' | 'dynamodb-local';
-  readonly endpoint?: string;
+  readonly engine: string;
 }
 
 const command = new Command('npm start --')
@@ -52,12 +51,7 @@ const command = new Command('npm start --')
   .option('--no-console', 'do not serve the page that shows it live')
   .option('--stay', 'keep engine, workers and console open when the tasks are done, until Ctrl+C', false)
   .option('--json', 'print one JSON object as the last line', false)
-  .addOption(
-    new Option('--engine <kind>', 'which DynamoDB to start')
-      .choices(['embedded', 'memory', 'dynamodb-local'])
-      .default(defaultEngine(), 'embedded where it is installed, else memory'),
-  )
-  .option('--endpoint <url>', 'a DynamoDB that runs already, instead of starting one')
+  .addOption(engineOption().default(defaultEngine(), 'embedded if it is installed, else memory'))
   .addHelpText('after', () => HELP)
   .showHelpAfterError("('npm start -- --help' lists what can be changed)")
   // Help that was asked for is no mistake; whatever else commander ends with is.
@@ -79,7 +73,7 @@ async function main(options: Flags): Promise<number> {
     const verdict = await demonstrate(
       {
         ...options,
-        engine: engineOf(options),
+        engine: engineOf(options.engine),
         root: ROOT,
         tasksFile: options.tasks,
         tasksEntry: path.resolve(options.entry),
@@ -98,10 +92,6 @@ async function main(options: Flags): Promise<number> {
     console.error(`error: ${error.message}`);
     return 2;
   }
-}
-
-function engineOf({ engine, endpoint }: Flags): EngineOptions {
-  return endpoint === undefined ? { kind: engine } : { kind: 'endpoint', endpoint };
 }
 
 function summary(verdict: Verdict): string {

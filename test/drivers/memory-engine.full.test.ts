@@ -5,7 +5,13 @@
  * then suites of the protocol run against its endpoint.
  */
 import { request } from 'node:http';
-import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import {
+  BatchWriteItemCommand,
+  CreateTableCommand,
+  DynamoDBClient,
+  PutItemCommand,
+  paginateScan,
+} from '@aws-sdk/client-dynamodb';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startEngine } from '../../local/engine.ts';
 import { startMemoryEngine } from '../../local/engine/memory.ts';
@@ -54,9 +60,72 @@ describe('the engine in memory', () => {
   test('says of an operation that it has not which it has', async () => {
     using client = disposable(new DynamoDBClient({ endpoint, ...TEST_CLIENT_SETTINGS }));
 
-    const refusal = await client.it.send(new ScanCommand({ TableName: 'doctored' })).catch((error: unknown) => error);
+    const request = new BatchWriteItemCommand({ RequestItems: { doctored: [{ DeleteRequest: { Key: {} } }] } });
+    const refusal = await client.it.send(request).catch((error: unknown) => error);
 
-    expect(String(refusal)).toMatch(/UnknownOperationException: the engine in memory has no Scan: it has GetItem, /);
+    expect(String(refusal)).toMatch(
+      /UnknownOperationException: the engine in memory has no BatchWriteItem: it has GetItem, /,
+    );
+  });
+
+  test('scans a table in pages, each item once, with a filter', async () => {
+    using client = disposable(new DynamoDBClient({ endpoint, ...TEST_CLIENT_SETTINGS }));
+    await client.it.send(
+      new CreateTableCommand({
+        TableName: 'scanned',
+        BillingMode: 'PAY_PER_REQUEST',
+        AttributeDefinitions: [
+          { AttributeName: 'pk', AttributeType: 'S' },
+          { AttributeName: 'sk', AttributeType: 'N' },
+        ],
+        KeySchema: [
+          { AttributeName: 'pk', KeyType: 'HASH' },
+          { AttributeName: 'sk', KeyType: 'RANGE' },
+        ],
+      }),
+    );
+    for (let at = 0; at < 30; at++) {
+      const Item = { pk: { S: `p${at % 4}` }, sk: { N: String(at) }, isOdd: { BOOL: at % 2 === 1 } };
+      await client.it.send(new PutItemCommand({ TableName: 'scanned', Item }));
+    }
+    const pages = paginateScan(
+      { client: client.it, pageSize: 7 },
+      {
+        TableName: 'scanned',
+        FilterExpression: 'isOdd = :odd',
+        ExpressionAttributeValues: { ':odd': { BOOL: true } },
+        ProjectionExpression: 'sk',
+      },
+    );
+
+    const found: Record<string, unknown>[] = [];
+    const scanned: (number | undefined)[] = [];
+    for await (const page of pages) {
+      found.push(...(page.Items ?? []));
+      scanned.push(page.ScannedCount);
+    }
+
+    expect(scanned).toEqual([7, 7, 7, 7, 2]);
+    const odd = Array.from({ length: 15 }, (_, at) => ({ sk: { N: String(2 * at + 1) } }));
+    expect(found).toHaveLength(15);
+    expect(found).toEqual(expect.arrayContaining(odd));
+  });
+
+  test('shows the tasks that are done', async () => {
+    const local = await startEngine({ kind: 'memory' });
+    try {
+      const at = ['--endpoint', local.endpoint];
+      await runHere([...at, 'up']);
+      await runHere([...at, 'enqueue', 'fine', '{"n": 1}', '--id', 'first']);
+      await runHere([...at, 'work', '--entry', 'test/support/tasks-modules/hostile.ts', '--until-drained']);
+
+      const listed = await runHere([...at, 'tasks', 'list', '--state', 'done', '--json']);
+
+      expect(listed).toMatchObject({ exitCode: 0 });
+      expect(listed.out).toContain('"id":"first"');
+    } finally {
+      await local.stop();
+    }
   });
 
   test('refuses a request that a browser sends under the name of another host', async () => {

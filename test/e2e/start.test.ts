@@ -29,7 +29,7 @@ describe('npm start', () => {
   });
 
   test('names an engine that is not there', async () => {
-    const run = await runStart('--endpoint', 'http://127.0.0.1:9');
+    const run = await runStart('--engine', 'http://127.0.0.1:9');
 
     expect(run.exitCode).toBe(2);
     expect(run.said).toMatch(/error: endpoint http:\/\/127\.0\.0\.1:9 did not answer/);

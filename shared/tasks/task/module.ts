@@ -1,5 +1,5 @@
 /** The module that defines tasks, loaded by its path. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
@@ -20,7 +20,7 @@ export async function loadModule(entry: string): Promise<Readonly<Record<string,
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (cause) {
     const hint = readsTypeScript()
-      ? ''
+      ? moduleTypeHint(file, cause)
       : `; Node ${process.versions.node} cannot load .ts files: use Node 22.18 or later, or compile the module`;
     const what = `${messageOf(cause)}${placeOf(cause)}${hint}`;
     throw new ConfigurationError(`the module of tasks ${entry} cannot be loaded: ${what}`, { cause });
@@ -35,6 +35,21 @@ function placeOf(error: unknown): string {
   if (place === undefined) return '';
   const [, url = '', line = ''] = place;
   return ` (${path.relative(process.cwd(), fileURLToPath(url))}${line})`;
+}
+
+/** `npm init -y` declares CommonJS, in which Node takes `import` for a mistake. */
+function moduleTypeHint(file: string, error: unknown): string {
+  const isSyntax = error instanceof SyntaxError && /outside a module|Unexpected token 'export'/.test(error.message);
+  const manifest = isSyntax ? manifestAbove(path.dirname(file)) : undefined;
+  if (manifest === undefined || !/"type"\s*:\s*"commonjs"/.test(readFileSync(manifest, 'utf8'))) return '';
+  return `: ${path.relative(process.cwd(), manifest)} says "type": "commonjs"; make it "type": "module"`;
+}
+
+function manifestAbove(folder: string): string | undefined {
+  const manifest = path.join(folder, 'package.json');
+  if (existsSync(manifest)) return manifest;
+  const above = path.dirname(folder);
+  return above === folder ? undefined : manifestAbove(above);
 }
 
 const OURS = new URL('../../', import.meta.url).href;

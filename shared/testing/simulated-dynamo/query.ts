@@ -18,7 +18,7 @@ type Input = DynamoCalls['query']['input'];
 type Output = DynamoCalls['query']['output'];
 
 /** A page ends here, with the item that crosses the line in it. */
-const PAGE_BYTES = 1024 * 1024;
+export const PAGE_BYTES = 1024 * 1024;
 
 export function query(store: Store, input: Input): Output {
   const detail = reportDetail(input.ReturnConsumedCapacity);

@@ -2,7 +2,7 @@
  * DynamoDB in memory, at the level of its commands: the store of the simulation, and the one that tests of users run on.
  *
  * It is exact in what a request means: expressions, conditions, errors, limits, indexes, transactions, capacity.
- * What is left out: scans as a request, batch writes, PartiQL, local indexes, streams, throttling and the network.
+ * What is left out: scans but for a whole table's, batch writes, PartiQL, local indexes, streams, throttling and the network.
  * Faults of the network and of the service are another layer's business, which wraps the driver.
  * Time is whatever `now` says; nothing here waits, or happens by itself.
  *
@@ -14,6 +14,8 @@ import { IdempotencyTokens } from './idempotency-tokens.ts';
 import { copyItemOut } from './item-copy.ts';
 import { query } from './query.ts';
 import { batchGet, get } from './reads.ts';
+import type { ScanCommandInput } from '@aws-sdk/lib-dynamodb';
+import { scan } from './scan.ts';
 import { put, remove, update } from './single-writes.ts';
 import type { StaleReads } from './stale-reads.ts';
 import type { Store } from './store.ts';
@@ -74,6 +76,11 @@ export class SimulatedDynamo {
    */
   peek(table: string, key: DynamoItem): Readonly<DynamoItem> | undefined {
     return tableOf(this.#store, table).find(key as StoredItem)?.item;
+  }
+
+  /** A page of a table's items, as a request. @throws DynamoFault */
+  scanPage(input: ScanCommandInput): ReturnType<typeof scan> {
+    return scan(this.#store, input);
   }
 
   /** All items of a table, in no particular order: for tests to look at, not a request. */
