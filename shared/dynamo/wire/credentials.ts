@@ -23,20 +23,20 @@ export interface Identity {
   readonly sessionToken?: string | undefined;
 }
 
-/** `credentials`: not valid, or not any more. `time`: signed too long ago or too early. `signature`: anything else about it. */
-export type Refusal = 'credentials' | 'time' | 'signature';
+/** `credentials`: not valid, or not any more. `time`: signed too long ago or too early. */
+export type Refusal = 'credentials' | 'time';
 
 /** Beyond this the service takes a signature for one of another time; it allows 5 minutes. */
 const SKEW_LIMIT_MS = 4 * 60_000;
 
-/** @returns what it is about the signature that the service refused; undefined when it is something else */
+/** Returns the part of a signature that the service refused and that another attempt may have right. */
 export function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, now: number): Refusal | undefined {
   if (kind !== 'rejected') return undefined;
   if (BAD_CREDENTIALS.has(code)) return 'credentials';
   if (BAD_TIMES.has(code)) return 'time';
   if (!BAD_SIGNATURES.has(code)) return undefined;
   // The same name stands for a wrong secret; the date tells them apart, else the text.
-  return offsetFor(answer, now) !== 0 || OF_ANOTHER_TIME.test(message) ? 'time' : 'signature';
+  return offsetFor(answer, now) !== 0 || OF_ANOTHER_TIME.test(message) ? 'time' : undefined;
 }
 
 /** How far the service's clock is ahead of this machine's; 0 where it does not matter, or the answer does not say. */

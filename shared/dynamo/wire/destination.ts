@@ -13,7 +13,7 @@ import path from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { messageOf } from '../../core/errors.ts';
 import { DynamoFault } from '../engine/driver.ts';
-import type { HttpPlace } from './connection.ts';
+import type { HttpPlace } from './http.ts';
 import type { CredentialSource, Credentials } from './credentials.ts';
 import type { Environment } from './aws-environment.ts';
 import type { Sdk } from './sdk.ts';

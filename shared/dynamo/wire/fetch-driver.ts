@@ -165,7 +165,6 @@ class FetchDriver implements DynamoDriver {
         const isRenewed = await areRenewed(this.#credentials.areOthersThan(refused), signal);
         return isRenewed ? new DynamoFault('unverified', fault) : fault;
       }
-      case 'signature':
       case undefined:
         return fault;
     }

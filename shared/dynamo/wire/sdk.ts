@@ -31,10 +31,30 @@ async function importSdk(): Promise<Sdk> {
   }
 }
 
-/** One attempt per call; the sender above owns time-outs and retries. */
+/** What a `DynamoDBClient` and a `DynamoDBDocumentClient` have in common, of whichever copy of the SDK. */
+export interface SdkClient {
+  readonly config: { readonly serviceId: string };
+  readonly middlewareStack: { identify(): string[] };
+  send(command: never, options?: { readonly abortSignal?: AbortSignal }): Promise<unknown>;
+}
+
+/** @throws ConfigurationError for anything but a client of DynamoDB that can send our commands */
+export function validClient(client: SdkClient): void {
+  const { config, middlewareStack, send } = client as Partial<SdkClient>;
+  if (typeof send !== 'function' || config?.serviceId !== 'DynamoDB')
+    throw new ConfigurationError(
+      'client must be a DynamoDBClient or a DynamoDBDocumentClient of the AWS SDK, version 3',
+    );
+  // As lib-dynamodb finds out: older clients leave it to their own commands how a request is written.
+  if (middlewareStack?.identify().some((name) => name.startsWith('serializerMiddleware')) !== true)
+    throw new ConfigurationError(
+      'client is of an old @aws-sdk/client-dynamodb, which cannot send our commands: install the version that Leasehold has',
+    );
+}
+
+/** For clients of our own: the sender above owns time-outs and retries. */
 export const clientSettings = { maxAttempts: 1 } as const;
 
-/** Its signer is the SDK's own: the wire driver hands over to this client when the service refuses ours. */
 export async function openClient(config: DynamoDBClientConfig): Promise<DynamoDBClient> {
   const { DynamoDBClient } = await loadSdk();
   return new DynamoDBClient({ ...config, ...clientSettings });
