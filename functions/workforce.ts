@@ -1,5 +1,4 @@
 /** The workers of one queue, as the functions see them that start some: the dispatcher and the waker. */
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Planned } from '../shared/tasks/dispatch/planning.ts';
 import type { Workforce } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
@@ -14,7 +13,7 @@ import { createStarter } from './starter.ts';
 const START = { attempts: 2, requestTimeoutMs: 5_000 };
 
 export function createLambdaStarter(): Starter {
-  return createStarter({ InvokeCommand, LambdaClient }, START);
+  return createStarter(START);
 }
 
 export function workforceOf(

@@ -21,10 +21,10 @@ const REQUIRE_BANNER =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
 /**
- * The runtime has it, and it is loaded only where our own driver hands over: in the bundle it would be half of every cold start.
+ * The runtime has it, and it is loaded only where the environment does not tell region and credentials: in the bundle it would be half of every cold start.
  * Code of a user's tasks that imports it gets the runtime's.
  */
-export const LOADED_WHEN_NEEDED = ['@aws-sdk/client-dynamodb'];
+const LOADED_WHEN_NEEDED = ['@aws-sdk/client-dynamodb'];
 
 const BUNDLING: BundlingOptions = {
   format: OutputFormat.ESM,

@@ -13,9 +13,11 @@ import path from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { messageOf } from '../../core/errors.ts';
 import { DynamoFault } from '../engine/driver.ts';
-import type { HttpPlace } from './http.ts';
+import type { HttpAddress } from './http.ts';
+import { placeOf } from './http.ts';
 import type { CredentialSource, Credentials } from './credentials.ts';
 import type { Environment } from './aws-environment.ts';
+import { keysIn } from './aws-environment.ts';
 import type { Sdk } from './sdk.ts';
 
 export interface Destination {
@@ -24,10 +26,7 @@ export interface Destination {
   readonly credentials: CredentialSource;
 }
 
-export interface Target {
-  readonly place: HttpPlace;
-  /** As the HTTP header names it: with its port unless it is the usual one. */
-  readonly host: string;
+export interface Target extends HttpAddress {
   readonly region: string;
   readonly credentials: Credentials;
 }
@@ -74,14 +73,6 @@ const CHANGES = [
   'AWS_CREDENTIAL_EXPIRATION',
 ] as const;
 
-function keysIn(variables: Environment): Credentials | undefined {
-  const accessKeyId = variables.AWS_ACCESS_KEY_ID ?? '';
-  const secretAccessKey = variables.AWS_SECRET_ACCESS_KEY ?? '';
-  const sessionToken = variables.AWS_SESSION_TOKEN ?? '';
-  if (accessKeyId === '' || secretAccessKey === '') return undefined;
-  return { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
-}
-
 /** Credentials are kept until they are refused. */
 function fixed(endpoint: string, region: string, read: () => Credentials | undefined): Destination {
   const at = placeOf(endpoint);
@@ -96,20 +87,6 @@ function fixed(endpoint: string, region: string, read: () => Credentials | undef
   return {
     current: () => target ?? renewed(),
     credentials: async (options) => (options?.forceRefresh === true ? renewed() : (target ?? renewed())).credentials,
-  };
-}
-
-function placeOf(endpoint: string): Pick<Target, 'place' | 'host'> {
-  const { protocol, hostname, port, host, pathname } = new URL(endpoint);
-  const isTls = protocol === 'https:';
-  return {
-    host,
-    place: {
-      isTls,
-      hostname: hostname.replace(/^\[|\]$/g, ''),
-      port: port === '' ? (isTls ? 443 : 80) : Number(port),
-      path: pathname.endsWith('/') ? pathname : `${pathname}/`,
-    },
   };
 }
 

@@ -33,6 +33,27 @@ export interface HttpPlace {
   readonly path: string;
 }
 
+export interface HttpAddress {
+  readonly place: HttpPlace;
+  /** As the header names it: with its port unless it is the usual one. */
+  readonly host: string;
+}
+
+/** Returns where requests to an endpoint go. */
+export function placeOf(endpoint: string): HttpAddress {
+  const { protocol, hostname, port, host, pathname } = new URL(endpoint);
+  const isTls = protocol === 'https:';
+  return {
+    host,
+    place: {
+      isTls,
+      hostname: hostname.replace(/^\[|\]$/g, ''),
+      port: port === '' ? (isTls ? 443 : 80) : Number(port),
+      path: pathname.endsWith('/') ? pathname : `${pathname}/`,
+    },
+  };
+}
+
 export interface HttpExchange {
   readonly place: HttpPlace;
   readonly body: string;
