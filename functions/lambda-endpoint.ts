@@ -18,10 +18,8 @@ export function lambdaEndpoint(variables: Environment): { readonly region: strin
   const isSet = (name: string): boolean => variables[name] === 'true';
   const region = variables.AWS_REGION ?? '';
   if (region === '') throw new ConfigurationError('AWS_REGION is not set: Lambda sets it in each of its functions');
-  const given = isSet('AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')
-    ? ''
-    : variables.AWS_ENDPOINT_URL_LAMBDA || variables.AWS_ENDPOINT_URL || '';
-  if (given !== '') return { region, url: new URL(given) };
+  const given = [variables.AWS_ENDPOINT_URL_LAMBDA, variables.AWS_ENDPOINT_URL].find((url = '') => url !== '');
+  if (given !== undefined && !isSet('AWS_IGNORE_CONFIGURED_ENDPOINT_URLS')) return { region, url: new URL(given) };
   const [, single = '', dual = ''] = PARTITIONS.find(([start]) => region.startsWith(start)) ?? [];
   const host = isSet('AWS_USE_FIPS_ENDPOINT') ? 'lambda-fips' : 'lambda';
   const domain = isSet('AWS_USE_DUALSTACK_ENDPOINT') ? dual : single;

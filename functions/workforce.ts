@@ -2,10 +2,12 @@
 import type { Planned } from '../shared/tasks/dispatch/planning.ts';
 import type { Workforce } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
+import { declareLimit } from '../shared/coordination/semaphore/change.ts';
+import { judgeSemaphore } from '../shared/coordination/semaphore/state.ts';
+import type { WakerStores } from '../shared/client/dispatch-stores.ts';
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
-import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import type { DispatchEnv } from './env.ts';
-import type { Stores, Telemetry } from './runtime.ts';
+import type { Connected, Telemetry } from './runtime.ts';
 import type { Starter } from './starter.ts';
 import { createStarter } from './starter.ts';
 
@@ -22,10 +24,14 @@ export function workforceOf(
     stores,
     starter,
     logger,
-  }: { readonly stores: Stores; readonly starter: Starter; readonly logger: Telemetry['logger'] },
+  }: {
+    readonly stores: Pick<Connected<WakerStores>, 'semaphores' | 'sessions' | 'runtime'>;
+    readonly starter: Starter;
+    readonly logger: Telemetry['logger'];
+  },
 ): Workforce {
   const { queue, workerFunction, maxWorkers } = env;
-  const semaphores = new SemaphoreClient(stores, env);
+  const permits = workersSemaphore(queue);
   return {
     async startWorker(event) {
       try {
@@ -35,8 +41,11 @@ export function workforceOf(
         throw error;
       }
     },
-    declareLimit: () => semaphores.declareLimit(workersSemaphore(queue), maxWorkers),
-    liveHolders: async () => permitHolders(await semaphores.get(workersSemaphore(queue))),
+    declareLimit: () => declareLimit(permits, maxWorkers, stores),
+    async liveHolders() {
+      const row = await stores.semaphores.get(permits);
+      return permitHolders(row === undefined ? undefined : await judgeSemaphore(row, env, stores));
+    },
   };
 }
 

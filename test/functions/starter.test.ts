@@ -107,7 +107,10 @@ describe('the starter', () => {
         return;
       }
       const isFirst = waiting.length === 0;
-      waiting.push(() => (isFirst ? socket.destroy() : accepted(socket, request)));
+      waiting.push(() => {
+        if (isFirst) socket.destroy();
+        else accepted(socket, request);
+      });
       if (waiting.length === 50) fifty.resolve(undefined);
     });
     using starter = await createStarter();

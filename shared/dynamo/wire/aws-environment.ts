@@ -23,7 +23,8 @@ export function keysIn(variables: Environment): Credentials | undefined {
 export function traceHeader(): string | undefined {
   if (!IS_LAMBDA) return undefined;
   const { InvokeStore: store } = (globalThis as LambdaGlobals).awslambda ?? {};
-  return (store?.getXRayTraceId() ?? process.env._X_AMZN_TRACE_ID) || undefined;
+  const trace = store?.getXRayTraceId() ?? process.env._X_AMZN_TRACE_ID;
+  return trace === '' ? undefined : trace;
 }
 
 interface LambdaGlobals {

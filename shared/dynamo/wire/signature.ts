@@ -1,5 +1,5 @@
 /** `RequestSigner` signs with AWS's own Signature Version 4: the headers that a request needs, and no others. */
-import { Sha256 } from '@smithy/core/checksum';
+import { createHmac, hash } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { Credentials } from './credentials.ts';
 
@@ -8,6 +8,33 @@ export interface Unsigned {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+/** SHA-256 and its HMAC of Node's crypto, as the signer asks for them: each of one piece of data. */
+class Sha256 {
+  readonly #secret: string | Uint8Array | undefined;
+  #data: Uint8Array = new Uint8Array();
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#secret = secret as string | Uint8Array | undefined; // The signer has its keys in no other form.
+  }
+
+  update(data: Uint8Array): void {
+    this.#data = data;
+  }
+
+  digest(): Promise<Uint8Array> {
+    const data = this.#data;
+    const digest =
+      this.#secret === undefined
+        ? hash('sha256', data, 'buffer')
+        : createHmac('sha256', this.#secret).update(data).digest();
+    return Promise.resolve(digest);
+  }
+
+  reset(): void {
+    this.#data = new Uint8Array();
+  }
 }
 
 /** Who signs, and for which region. */

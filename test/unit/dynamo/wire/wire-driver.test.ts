@@ -139,8 +139,14 @@ test("uses the environment's proxies where Node does, plain and through a tunnel
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     env: {
       ...process.env,
-      ...{ NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy.endpoint, HTTPS_PROXY: proxy.endpoint, NO_PROXY: '' },
-      ...{ http_proxy: '', https_proxy: '', no_proxy: '', NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+      NODE_USE_ENV_PROXY: '1',
+      NODE_TLS_REJECT_UNAUTHORIZED: '0',
+      HTTP_PROXY: proxy.endpoint,
+      HTTPS_PROXY: proxy.endpoint,
+      http_proxy: proxy.endpoint,
+      https_proxy: proxy.endpoint,
+      NO_PROXY: '',
+      no_proxy: '',
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
