@@ -40,7 +40,7 @@ export interface SdkClient {
 
 /** @throws ConfigurationError for anything but a client of DynamoDB that can send our commands */
 export function validClient(client: SdkClient): void {
-  const { config, middlewareStack, send } = client as Partial<SdkClient>;
+  const { config, middlewareStack, send } = (client as Partial<SdkClient> | null) ?? {};
   if (typeof send !== 'function' || config?.serviceId !== 'DynamoDB')
     throw new ConfigurationError(
       'client must be a DynamoDBClient or a DynamoDBDocumentClient of the AWS SDK, version 3',
