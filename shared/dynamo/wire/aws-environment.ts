@@ -18,7 +18,7 @@ export function keysIn(variables: Environment): Credentials | undefined {
 
 /**
  * Returns the trace of the current invocation as AWS's clients send it; without it X-Ray and the detection of loops lose the thread.
- * A function with several invocations at a time has it in a store of its own, any other in its environment.
+ * If a function runs several invocations at a time, the runtime keeps it in a store, otherwise in the environment.
  */
 export function traceHeader(): string | undefined {
   if (!IS_LAMBDA) return undefined;

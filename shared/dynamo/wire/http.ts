@@ -25,7 +25,7 @@ const https = process.getBuiltinModule('node:https');
 /** The types of Node do not show what an agent was made with. */
 type ConfiguredAgent = Agent & { readonly options?: AgentOptions };
 
-/** Where requests go. */
+/** An address to send requests to. */
 export interface HttpPlace {
   readonly isTls: boolean;
   readonly hostname: string;
@@ -39,7 +39,7 @@ export interface HttpAddress {
   readonly host: string;
 }
 
-/** Returns where requests to an endpoint go. */
+/** Parses an endpoint. */
 export function placeOf(endpoint: string): HttpAddress {
   const { protocol, hostname, port, host, pathname } = new URL(endpoint);
   const isTls = protocol === 'https:';
@@ -65,7 +65,7 @@ export interface HttpExchange {
 const MAX_SOCKETS = 50;
 /** Idle connections are closed before the other side does it: a request that crosses a hang-up is lost. */
 const IDLE_MS = 15_000;
-/** What a header may hold; Node would also take bytes above it, which no signature covers as they are sent. */
+/** Visible ASCII, spaces and tabs. Node would also send bytes above it, but a signature covers them in another encoding. */
 const HEADER_VALUE = /^[\t\x20-\x7E]*$/;
 
 export class HttpLine {

@@ -1,9 +1,9 @@
 /**
  * The driver over a client of the AWS SDK, often the user's own: its transport, credentials and signatures; one call, one request.
  *
- * The client's stack runs as its owner made it, but for retries: the sender above decides about those, because it checks
- * before each attempt whether it may still send. So the stack's retries are taken out of our commands, and whatever else in it
- * would send a request again gets the first answer again. All of it is added to our commands; the client stays as it was.
+ * The client's middleware stack runs as its owner made it, without its retries: the sender above retries, because it checks
+ * before each attempt whether it may still send. So our commands replace the retry middleware by nothing, and any other middleware
+ * that sends a request again gets the first answer again. The client itself is not changed.
  * Values and answers are written and read by our own code, as in the other drivers:
  * the SDK takes an answer without content for success, and ignores its checksum.
  */
@@ -71,7 +71,7 @@ function ignored(): void {
   // Benches and local platforms have no clock to judge.
 }
 
-/** What one request came to, seen beside the SDK's own reading of it. */
+/** The outcome of one request, as it came over the network. */
 interface Exchange {
   isSent: boolean;
   signedWith: Identity;

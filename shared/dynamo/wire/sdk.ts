@@ -31,28 +31,28 @@ async function importSdk(): Promise<Sdk> {
   }
 }
 
-/** What a `DynamoDBClient` and a `DynamoDBDocumentClient` have in common, of whichever copy of the SDK. */
+/** A `DynamoDBClient` or a `DynamoDBDocumentClient`, from any copy of the SDK. */
 export interface SdkClient {
   readonly config: { readonly serviceId: string };
   readonly middlewareStack: { identify(): string[] };
   send(command: never, options?: { readonly abortSignal?: AbortSignal }): Promise<unknown>;
 }
 
-/** @throws ConfigurationError for anything but a client of DynamoDB that can send our commands */
-export function validClient(client: SdkClient): void {
-  const { config, middlewareStack, send } = (client as Partial<SdkClient> | null) ?? {};
+/** @throws ConfigurationError unless it is a client of DynamoDB and can send our commands */
+export function validClient(client: Partial<SdkClient> | null): void {
+  const { config, middlewareStack, send } = client ?? {};
   if (typeof send !== 'function' || config?.serviceId !== 'DynamoDB')
     throw new ConfigurationError(
       'client must be a DynamoDBClient or a DynamoDBDocumentClient of the AWS SDK, version 3',
     );
-  // As lib-dynamodb finds out: older clients leave it to their own commands how a request is written.
+  // lib-dynamodb checks the same: older clients leave serialization to their own commands.
   if (middlewareStack?.identify().some((name) => name.startsWith('serializerMiddleware')) !== true)
     throw new ConfigurationError(
       'client is of an old @aws-sdk/client-dynamodb, which cannot send our commands: install the version that Leasehold has',
     );
 }
 
-/** For clients of our own: the sender above owns time-outs and retries. */
+/** For clients that we make: the sender above owns time-outs and retries. */
 export const clientSettings = { maxAttempts: 1 } as const;
 
 export async function openClient(config: DynamoDBClientConfig): Promise<DynamoDBClient> {

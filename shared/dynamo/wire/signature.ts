@@ -37,7 +37,7 @@ class Sha256 {
   }
 }
 
-/** Who signs, and for which region. */
+/** Credentials and region of a signature. */
 export interface Signatory {
   readonly region: string;
   readonly credentials: Credentials;

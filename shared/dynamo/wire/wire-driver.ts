@@ -61,7 +61,7 @@ class Wire implements WireDriver {
     input: DynamoCalls[K]['input'],
     signal: AbortSignal,
   ): Promise<DynamoCalls[K]['output']> {
-    // Its host is the one of the account that the ARN names.
+    // The host belongs to the account in the ARN, and only the SDK knows it.
     if (firstTable(input).startsWith('arn:')) return (await this.#ports.openSdkDriver()).attempt(kind, input, signal);
     const body = bodyOf(kind, input, this.#ports.runtime.ids);
     const target = await this.#target(signal);

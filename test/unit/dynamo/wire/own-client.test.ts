@@ -1,4 +1,4 @@
-/** A client that a user brings: what of it applies to our requests, and what stays as it was. */
+/** A user's client: its parts that apply to our requests, and its own calls, which do not change. */
 import { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';

@@ -1,4 +1,4 @@
-/** The default driver: what it adds to a request, who sees the request, and by which way it goes. */
+/** The default driver: request headers, instrumentation and proxies. */
 import { spawn } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -87,7 +87,7 @@ describe('the default driver', () => {
   });
 });
 
-/** A proxy as companies have them: it forwards plain requests, and opens tunnels for others. */
+/** An HTTP proxy: forwards plain requests and opens tunnels for TLS. */
 async function startProxy() {
   const passed: string[] = [];
   const sockets = new Set<Socket>();
