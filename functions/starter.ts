@@ -12,7 +12,7 @@ import { DynamoFault } from '../shared/dynamo/engine/driver.ts';
 import type { Answer } from '../shared/dynamo/wire/answer.ts';
 import { awsEnvironment, keysIn, traceHeader } from '../shared/dynamo/wire/aws-environment.ts';
 import { HttpLine, placeOf } from '../shared/dynamo/wire/http.ts';
-import { RequestSigner } from '../shared/dynamo/wire/signature.ts';
+import { signedHeaders } from '../shared/dynamo/wire/signature.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { lambdaEndpoint } from './lambda-endpoint.ts';
 
@@ -29,17 +29,16 @@ export interface StarterSettings {
 
 /** As many as there are connections: a start that waits for one would use up its time before it is sent. */
 const STARTS_AT_A_TIME = 50;
+const { clock, random } = systemRuntime;
 const BACKOFF = { baseMs: 100, capMs: 1_000 };
 
 export function createStarter({ attempts, requestTimeoutMs }: StarterSettings): Starter {
-  const { clock, random } = systemRuntime;
   const line = new HttpLine();
-  const signer = new RequestSigner('lambda');
   const invoke = async (functionName: string, body: string): Promise<Answer> => {
     const time = new AbortController();
     const cancel = clock.after(requestTimeoutMs, () => time.abort());
     try {
-      return await line.exchange(invocation(functionName, body, signer), time.signal);
+      return await line.exchange(invocation(functionName, body), time.signal);
     } finally {
       cancel();
     }
@@ -66,14 +65,14 @@ export function createStarter({ attempts, requestTimeoutMs }: StarterSettings): 
 const ACCEPTED = 202;
 
 /** @throws ConfigurationError outside of a function */
-function invocation(functionName: string, body: string, signer: RequestSigner) {
+function invocation(functionName: string, body: string) {
   const variables = awsEnvironment();
   const credentials = keysIn(variables);
   if (credentials === undefined)
     throw new ConfigurationError('AWS_ACCESS_KEY_ID is not set: Lambda sets it in each of its functions');
   const { region, url } = lambdaEndpoint(variables);
   const root = placeOf(url.href);
-  const path = `${root.place.path}2015-03-31/functions/${encodeURIComponent(functionName)}/invocations`;
+  const path = `${root.path}2015-03-31/functions/${encodeURIComponent(functionName)}/invocations`;
   const trace = traceHeader();
   const headers = {
     'content-type': 'application/octet-stream',
@@ -82,8 +81,8 @@ function invocation(functionName: string, body: string, signer: RequestSigner) {
     ...(trace === undefined ? {} : { 'x-amzn-trace-id': trace }),
   };
   const sign = (): Promise<Record<string, string>> =>
-    signer.sign({ host: root.host, path, headers, body }, { region, credentials }, systemRuntime.clock.now());
-  return { place: { ...root.place, path }, body, headers: sign };
+    signedHeaders({ ...root, path, headers, body }, { service: 'lambda', region, credentials }, clock.now());
+  return { place: { ...root, path }, body, headers: sign };
 }
 
 /** Whether another attempt may succeed: the network failed, or Lambda is throttled or unwell. */

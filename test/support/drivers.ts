@@ -3,6 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
 import { createFetchDriver } from '../../shared/dynamo/wire/fetch-driver.ts';
+import { placeOf } from '../../shared/dynamo/wire/http.ts';
 import { createSdkDriver } from '../../shared/dynamo/wire/sdk-driver.ts';
 import { createWireDriver } from '../../shared/dynamo/wire/wire-driver.ts';
 import type { CredentialSource, Credentials } from '../../shared/dynamo/wire/credentials.ts';
@@ -97,8 +98,7 @@ export function openWireDriver({
   clock = systemClock,
 }: DriverSettings): TestDriver {
   const dates: number[] = [];
-  const { protocol, hostname, port, host, pathname } = new URL(endpoint);
-  const place = { isTls: protocol === 'https:', hostname, port: Number(port), path: pathname };
+  const place = placeOf(endpoint);
   const driver = createWireDriver({
     runtime: { ...systemRuntime, clock },
     onResponse: ({ serverDate }) => void dates.push(serverDate),
@@ -110,7 +110,7 @@ export function openWireDriver({
         return current;
       };
       return {
-        current: async () => ({ place, host, region: 'eu-west-1', credentials: await known() }),
+        current: async () => ({ place, region: 'eu-west-1', credentials: await known() }),
         credentials: known,
       };
     },

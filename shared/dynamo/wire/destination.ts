@@ -13,7 +13,7 @@ import path from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { messageOf } from '../../core/errors.ts';
 import { DynamoFault } from '../engine/driver.ts';
-import type { HttpAddress } from './http.ts';
+import type { HttpPlace } from './http.ts';
 import { placeOf } from './http.ts';
 import type { CredentialSource, Credentials } from './credentials.ts';
 import type { Environment } from './aws-environment.ts';
@@ -26,7 +26,8 @@ export interface Destination {
   readonly credentials: CredentialSource;
 }
 
-export interface Target extends HttpAddress {
+export interface Target {
+  readonly place: HttpPlace;
   readonly region: string;
   readonly credentials: Credentials;
 }
@@ -75,13 +76,13 @@ const CHANGES = [
 
 /** Credentials are kept until they are refused. */
 function fixed(endpoint: string, region: string, read: () => Credentials | undefined): Destination {
-  const at = placeOf(endpoint);
+  const place = placeOf(endpoint);
   let target: Target | undefined;
   const renewed = (): Target => {
     const credentials = read();
     if (credentials === undefined)
       throw new DynamoFault('unsent', { code: 'NoCredentials', message: 'the keys have left the environment' });
-    target = { ...at, region, credentials };
+    target = { place, region, credentials };
     return target;
   };
   return {
@@ -96,7 +97,7 @@ export async function sdkDestination(client: DynamoDBClient, sdk: Sdk): Promise<
     throw settingFault(error);
   });
   let account: string | undefined;
-  let at: Promise<Pick<Target, 'place' | 'host' | 'region'>> | undefined;
+  let at: Promise<Omit<Target, 'credentials'>> | undefined;
   return {
     current: async () => {
       const credentials = await client.config.credentials().catch((error: unknown) => {
@@ -128,19 +129,15 @@ interface ResolvedEndpoint {
 }
 
 /** Lets the client make a request, and takes it away before it is signed: only so are all settings heeded that lead to an endpoint. */
-async function endpointOf(
-  client: DynamoDBClient,
-  sdk: Sdk,
-  region: string,
-): Promise<Pick<Target, 'place' | 'host' | 'region'>> {
+async function endpointOf(client: DynamoDBClient, sdk: Sdk, region: string): Promise<Omit<Target, 'credentials'>> {
   const command = new sdk.GetItemCommand({ TableName: 'table', Key: { pk: { S: 'key' } } });
-  let found: Pick<Target, 'place' | 'host' | 'region'> | undefined;
+  let found: Omit<Target, 'credentials'> | undefined;
   command.middlewareStack.add(
     (_next, context) => (args) => {
       const { protocol, hostname, port, path: at } = args.request as ResolvedRequest;
       const { properties } = (context as { readonly endpointV2?: ResolvedEndpoint }).endpointV2 ?? {};
       found = {
-        ...placeOf(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${at}`),
+        place: placeOf(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${at}`),
         region: properties?.authSchemes?.[0]?.signingRegion ?? region,
       };
       return Promise.reject(new Error('that is all that was asked'));

@@ -8,7 +8,7 @@
  * A hang-up on a connection that was used before proves nothing, and neither does the number of bytes written:
  * the server may have read the request.
  */
-import type { Agent, AgentOptions, IncomingMessage } from 'node:http';
+import type { AgentOptions, IncomingMessage } from 'node:http';
 import type { Agent as TlsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { messageOf } from '../../core/errors.ts';
@@ -22,35 +22,26 @@ import { systemFault } from './system-error.ts';
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 
-/** The types of Node do not show what an agent was made with. */
-type ConfiguredAgent = Agent & { readonly options?: AgentOptions };
-
 /** An address to send requests to. */
 export interface HttpPlace {
   readonly isTls: boolean;
   readonly hostname: string;
   readonly port: number;
   readonly path: string;
-}
-
-export interface HttpAddress {
-  readonly place: HttpPlace;
   /** As the header names it: with its port unless it is the usual one. */
   readonly host: string;
 }
 
 /** Parses an endpoint. */
-export function placeOf(endpoint: string): HttpAddress {
+export function placeOf(endpoint: string): HttpPlace {
   const { protocol, hostname, port, host, pathname } = new URL(endpoint);
   const isTls = protocol === 'https:';
   return {
+    isTls,
+    hostname: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (isTls ? 443 : 80) : Number(port),
+    path: pathname.endsWith('/') ? pathname : `${pathname}/`,
     host,
-    place: {
-      isTls,
-      hostname: hostname.replace(/^\[|\]$/g, ''),
-      port: port === '' ? (isTls ? 443 : 80) : Number(port),
-      path: pathname.endsWith('/') ? pathname : `${pathname}/`,
-    },
   };
 }
 
@@ -75,7 +66,7 @@ export class HttpLine {
     timeout: IDLE_MS,
     scheduling: 'lifo' as const,
     // Node's own agent has it when `NODE_USE_ENV_PROXY` or `--use-env-proxy` asks for the proxies of the environment.
-    proxyEnv: (http.globalAgent as ConfiguredAgent).options?.proxyEnv,
+    proxyEnv: (http.globalAgent as { readonly options?: AgentOptions }).options?.proxyEnv,
   };
   readonly #plain = new http.Agent(this.#settings);
   #tls: TlsAgent | undefined;

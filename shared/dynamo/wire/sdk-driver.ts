@@ -21,7 +21,7 @@ import { dateOf, readAnswer } from './answer.ts';
 import { textOfBody } from './body.ts';
 import { asBytes } from './attribute-value.ts';
 import type { Identity } from './credentials.ts';
-import { Renewal, areRenewed, refusalOf } from './credentials.ts';
+import { Renewal, reconsidered } from './credentials.ts';
 import { encodeInput } from './documents.ts';
 import type { SystemError } from './system-error.ts';
 import { systemFault } from './system-error.ts';
@@ -29,7 +29,7 @@ import { systemFault } from './system-error.ts';
 /** @param observer.onResponse learns the service's own time with each response */
 export function createSdkDriver(
   client: DynamoDBClient,
-  { clock = systemClock, onResponse = ignored }: Partial<SdkDriverObserver> = {},
+  { clock = systemClock, onResponse }: SdkDriverObserver = {},
 ): DynamoDriver {
   const renewal = new Renewal((options) => client.config.credentials(options));
   return {
@@ -51,24 +51,22 @@ export function createSdkDriver(
       try {
         return readAnswer(kind, answer, textOfBody);
       } catch (thrown) {
-        const fault = thrown as DynamoFault;
-        const refusal = refusalOf(fault, answer, clock.now());
-        // The client corrects its time by itself, with every answer.
-        if (refusal === 'time' || (refusal === 'credentials' && (await areRenewed(renewal.finds(signedWith), signal))))
-          throw new DynamoFault('unverified', fault);
-        throw fault;
+        throw await reconsidered(
+          thrown as DynamoFault,
+          { answer, receivedAt: clock.now(), signal },
+          {
+            time: () => undefined, // The client corrects its time by itself, with every answer.
+            credentials: () => renewal.finds(signedWith),
+          },
+        );
       }
     },
   };
 }
 
 export interface SdkDriverObserver {
-  readonly clock: Clock;
-  readonly onResponse: (timing: ResponseTiming) => void;
-}
-
-function ignored(): void {
-  // Benches and local platforms have no clock to judge.
+  readonly clock?: Clock;
+  readonly onResponse?: ((timing: ResponseTiming) => void) | undefined;
 }
 
 /** The outcome of one request, as it came over the network. */
@@ -89,7 +87,11 @@ interface HttpResponse {
 }
 
 /** Innermost in the client's stack: what fails before it was never handed to the network. */
-function watched(command: AnyCommand, signal: AbortSignal, { clock, onResponse }: SdkDriverObserver): Exchange {
+function watched(
+  command: AnyCommand,
+  signal: AbortSignal,
+  { clock, onResponse }: SdkDriverObserver & { readonly clock: Clock },
+): Exchange {
   const exchange: Exchange = { isSent: false, signedWith: { accessKeyId: '' }, answer: undefined };
   let sending: Promise<unknown> | undefined;
   command.middlewareStack.add((next) => next, {
@@ -111,7 +113,7 @@ function watched(command: AnyCommand, signal: AbortSignal, { clock, onResponse }
         response.body = await bytesOf(response.body);
         exchange.answer = { status: response.statusCode, headers: inLowerCase(response.headers), body: response.body };
         const serverDate = dateOf(exchange.answer);
-        if (serverDate !== undefined) onResponse({ serverDate, sentAt, receivedAt, tookMs });
+        if (serverDate !== undefined) onResponse?.({ serverDate, sentAt, receivedAt, tookMs });
         return result;
       };
       return (args) => (sending ??= send(args)) as ReturnType<typeof send>;

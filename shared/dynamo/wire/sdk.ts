@@ -41,14 +41,11 @@ export interface SdkClient {
 /** @throws ConfigurationError unless it is a client of DynamoDB and can send our commands */
 export function validClient(client: Partial<SdkClient> | null): void {
   const { config, middlewareStack, send } = client ?? {};
-  if (typeof send !== 'function' || config?.serviceId !== 'DynamoDB')
-    throw new ConfigurationError(
-      'client must be a DynamoDBClient or a DynamoDBDocumentClient of the AWS SDK, version 3',
-    );
   // lib-dynamodb checks the same: older clients leave serialization to their own commands.
-  if (middlewareStack?.identify().some((name) => name.startsWith('serializerMiddleware')) !== true)
+  const isRecent = middlewareStack?.identify().some((name) => name.startsWith('serializerMiddleware'));
+  if (typeof send !== 'function' || config?.serviceId !== 'DynamoDB' || isRecent !== true)
     throw new ConfigurationError(
-      'client is of an old @aws-sdk/client-dynamodb, which cannot send our commands: install the version that Leasehold has',
+      'client must be a DynamoDBClient or a DynamoDBDocumentClient of a current AWS SDK, version 3: update @aws-sdk/client-dynamodb',
     );
 }
 

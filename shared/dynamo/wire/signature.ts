@@ -1,4 +1,4 @@
-/** `RequestSigner` signs with AWS's own Signature Version 4: the headers that a request needs, and no others. */
+/** Signs with AWS's own Signature Version 4: the headers that a request needs, and no others. */
 import { createHmac, hash } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { Credentials } from './credentials.ts';
@@ -8,6 +8,24 @@ export interface Unsigned {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+/** The service as AWS names it, such as `dynamodb`. */
+export interface Scope {
+  readonly service: string;
+  readonly region: string;
+  readonly credentials: Credentials;
+}
+
+/** Returns the headers to send, `host` included. The signer keeps the key of the day. @param now epoch milliseconds */
+export async function signedHeaders(
+  { host, path, headers, body }: Unsigned,
+  { service, region, credentials }: Scope,
+  now: number,
+): Promise<Record<string, string>> {
+  const signer = new SignatureV4({ service, region, credentials, sha256: Sha256, applyChecksum: false });
+  const request = { method: 'POST', protocol: 'https:', hostname: host, path, headers: { host, ...headers }, body };
+  return (await signer.sign(request, { signingDate: new Date(now) })).headers;
 }
 
 /** SHA-256 and its HMAC of Node's crypto, as the signer asks for them: each of one piece of data. */
@@ -24,48 +42,12 @@ class Sha256 {
   }
 
   digest(): Promise<Uint8Array> {
-    const data = this.#data;
-    const digest =
-      this.#secret === undefined
-        ? hash('sha256', data, 'buffer')
-        : createHmac('sha256', this.#secret).update(data).digest();
-    return Promise.resolve(digest);
+    const [secret, data] = [this.#secret, this.#data];
+    if (secret === undefined) return Promise.resolve(hash('sha256', data, 'buffer'));
+    return Promise.resolve(createHmac('sha256', secret).update(data).digest());
   }
 
   reset(): void {
     this.#data = new Uint8Array();
-  }
-}
-
-/** Credentials and region of a signature. */
-export interface Signatory {
-  readonly region: string;
-  readonly credentials: Credentials;
-}
-
-export class RequestSigner {
-  readonly #service: string;
-  /** The signer of the latest credentials: they change every few hours. */
-  #latest: { readonly by: Signatory; readonly signer: SignatureV4 } | undefined;
-
-  /** @param service as AWS names it: `dynamodb` */
-  constructor(service: string) {
-    this.#service = service;
-  }
-
-  /** Returns the headers to send, `host` included. @param now epoch milliseconds */
-  async sign({ host, path, headers, body }: Unsigned, by: Signatory, now: number): Promise<Record<string, string>> {
-    const request = { method: 'POST', protocol: 'https:', hostname: host, path, headers: { host, ...headers }, body };
-    const signed = await this.#signerOf(by).sign(request, { signingDate: new Date(now) });
-    return signed.headers;
-  }
-
-  #signerOf({ region, credentials }: Signatory): SignatureV4 {
-    const { by, signer: known } = this.#latest ?? {};
-    if (known !== undefined && by?.credentials === credentials && by.region === region) return known;
-    const settings = { service: this.#service, region, credentials, sha256: Sha256, applyChecksum: false };
-    const signer = new SignatureV4(settings);
-    this.#latest = { by: { region, credentials }, signer };
-    return signer;
   }
 }

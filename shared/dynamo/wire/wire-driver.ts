@@ -8,16 +8,14 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { ResponseTiming } from '../engine/skew-gauge.ts';
-import type { Answer } from './answer.ts';
 import { dateOf, readAnswer } from './answer.ts';
 import { textOfBody } from './body.ts';
-import type { Credentials } from './credentials.ts';
-import { Renewal, areRenewed, offsetFor, refusalOf, unlessAborted } from './credentials.ts';
+import { Renewal, reconsidered, unlessAborted } from './credentials.ts';
 import type { Destination, Target } from './destination.ts';
 import { traceHeader } from './aws-environment.ts';
 import { HttpLine } from './http.ts';
 import { TARGETS, bodyOf, firstTable } from './request-body.ts';
-import { RequestSigner } from './signature.ts';
+import { signedHeaders } from './signature.ts';
 
 export interface WireDriverPorts {
   readonly runtime: Pick<Runtime, 'clock' | 'ids'>;
@@ -44,7 +42,6 @@ const THAW_MS = 1_000;
 class Wire implements WireDriver {
   readonly #ports: WireDriverPorts;
   readonly #line = new HttpLine();
-  readonly #signer = new RequestSigner('dynamodb');
   readonly #renewal = new Renewal(async (options) => (this.#destination ?? (await this.#found())).credentials(options));
   #destination: Destination | undefined;
   #finding: Promise<Destination> | undefined;
@@ -85,7 +82,16 @@ class Wire implements WireDriver {
     try {
       return readAnswer(kind, answer, textOfBody);
     } catch (fault) {
-      throw await this.#reconsidered(fault as DynamoFault, { answer, receivedAt, signal }, target.credentials);
+      throw await reconsidered(
+        fault as DynamoFault,
+        { answer, receivedAt, signal },
+        {
+          time: (offsetMs) => {
+            this.#offsetMs = offsetMs;
+          },
+          credentials: () => this.#renewal.finds(target.credentials),
+        },
+      );
     }
   }
 
@@ -128,23 +134,6 @@ class Wire implements WireDriver {
       'x-amz-target': target,
       ...(trace === undefined ? {} : { 'x-amzn-trace-id': trace }),
     };
-    return this.#signer.sign({ host: to.host, path: to.place.path, headers, body }, to, now + this.#offsetMs);
-  }
-
-  /** Refused before it was executed: with other credentials or another time it may be tried again. */
-  async #reconsidered(
-    fault: DynamoFault,
-    { answer, receivedAt, signal }: { answer: Answer; receivedAt: number; signal: AbortSignal },
-    refused: Credentials,
-  ): Promise<DynamoFault> {
-    switch (refusalOf(fault, answer, receivedAt)) {
-      case undefined:
-        return fault;
-      case 'time':
-        this.#offsetMs = offsetFor(answer, receivedAt);
-        return new DynamoFault('unverified', fault);
-      case 'credentials':
-        return (await areRenewed(this.#renewal.finds(refused), signal)) ? new DynamoFault('unverified', fault) : fault;
-    }
+    return signedHeaders({ ...to.place, headers, body }, { service: 'dynamodb', ...to }, now + this.#offsetMs);
   }
 }

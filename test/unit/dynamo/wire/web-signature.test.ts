@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Credentials } from '../../../../shared/dynamo/wire/credentials.ts';
-import { RequestSigner } from '../../../../shared/dynamo/wire/signature.ts';
+import { signedHeaders } from '../../../../shared/dynamo/wire/signature.ts';
 import type { WireRequest } from '../../../../shared/dynamo/wire/web-signature.ts';
 import { signForWeb } from '../../../../shared/dynamo/wire/web-signature.ts';
 
@@ -32,12 +32,15 @@ const anyCase = fc.record({
 });
 
 test("signForWeb signs as AWS's signer does, for 300 random requests", async () => {
-  const signer = new RequestSigner('dynamodb');
   for (const { request, credentials, region, now } of fc.sample(anyCase, { seed: 20_261_125, numRuns: 300 })) {
     const { host, path, target, body } = request;
     const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': target };
 
-    const theirs = await signer.sign({ host, path, headers, body }, { region, credentials }, now);
+    const theirs = await signedHeaders(
+      { host, path, headers, body },
+      { service: 'dynamodb', region, credentials },
+      now,
+    );
 
     expect({ request, headers: await signForWeb(request, credentials, region, now) }).toEqual({
       request,
