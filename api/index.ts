@@ -4,7 +4,8 @@
  */
 export { Leasehold, createLeasehold } from '../shared/client/leasehold.ts';
 export type { LeaseholdOptions, SessionSettings } from '../shared/client/leasehold.ts';
-export type { ConnectionOptions, DriverName } from '../shared/dynamo/connect.ts';
+export type { ConnectionOptions } from '../shared/dynamo/connect.ts';
+export type { SdkClient } from '../shared/dynamo/wire/sdk.ts';
 export type { Duration, DurationText } from '../shared/core/validate/duration.ts';
 export type { WriteLimits } from '../shared/core/lease/outcome.ts';
 export type { SessionTiming } from '../shared/core/lease/timing.ts';

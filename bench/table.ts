@@ -2,7 +2,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { EngineKind } from '../local/engine.ts';
 import { startEngine } from '../local/engine.ts';
-import type { DriverName } from '../shared/dynamo/connect.ts';
 import { connectDynamo } from '../shared/dynamo/connect.ts';
 import type { DynamoDriver } from '../shared/dynamo/engine/driver.ts';
 import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
@@ -41,7 +40,7 @@ export interface SimulatedWorld extends World {
 export interface EngineTable extends AsyncDisposable {
   readonly client: DynamoDBClient;
   /** One of each, over the same engine. */
-  readonly drivers: Readonly<Record<DriverName, DynamoDriver>>;
+  readonly drivers: Readonly<Record<'wire' | 'sdk', DynamoDriver>>;
   readonly world: World;
 }
 
@@ -63,7 +62,7 @@ export async function openTable(kind: Exclude<EngineKind, 'endpoint'>, table = T
     await close();
     throw error;
   }
-  const { driver: wire } = connectDynamo({ endpoint: engine.endpoint, driver: 'wire' }, systemRuntime);
+  const { driver: wire } = connectDynamo({ endpoint: engine.endpoint }, systemRuntime);
   const drivers = { wire, sdk: createSdkDriver(client) };
   return { client, drivers, world: worldOver(wire), [Symbol.asyncDispose]: close };
 }

@@ -52,7 +52,6 @@ export function hasTasksLeft({ ended }: WorkerReport): boolean {
 
 /** @param functionName the worker's own */
 export async function startSuccessor(functionName: string, event: WorkEvent): Promise<void> {
-  // Loaded only now: most workers end without a successor.
-  using starter = createStarter(await import('@aws-sdk/client-lambda'), START);
+  using starter = createStarter(START);
   await starter.start(functionName, event);
 }

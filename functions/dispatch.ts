@@ -16,7 +16,8 @@ import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import { validName } from '../shared/core/validate/name.ts';
 import { parseDispatchEnv } from './env.ts';
 import { METRIC } from './metric-names.ts';
-import type { Stores, Telemetry } from './runtime.ts';
+import { createDispatchStores } from '../shared/client/dispatch-stores.ts';
+import type { Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
 import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';
 
@@ -26,7 +27,7 @@ export const handler: MiddyfiedHandler<Tick, DispatchResult> = createDispatchHan
 
 function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
   const env = parseDispatchEnv();
-  const connection = connect(env);
+  const connection = connect(env, createDispatchStores);
   const telemetry = createTelemetry(env);
   const { logger } = telemetry;
   const starter = createLambdaStarter();
@@ -34,7 +35,9 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
   const onDamaged = (error: unknown): void => logger.error('row skipped', { error: String(error) });
   let isDefined = env.schedules.length === 0;
   /** Once in the life of a process, so with each deployment; what could not be defined is tried again with the next tick. */
-  const defineSchedules = async (stores: Stores): Promise<Error | undefined> => {
+  const defineSchedules = async (
+    stores: ConstructorParameters<typeof ScheduleClient>[0],
+  ): Promise<Error | undefined> => {
     if (isDefined) return undefined;
     try {
       await new ScheduleClient(stores, { queue: env.queue }).defineAll(env.schedules);

@@ -1,42 +1,39 @@
 /** The composition root of the handlers: the only place where they get clients, clocks and stores. */
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
+import type { ConnectionOptions } from '../shared/dynamo/connect.ts';
 import { connectDynamo } from '../shared/dynamo/connect.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import type { TaskStores } from '../shared/client/task-stores.ts';
-import { createTaskStores } from '../shared/client/task-stores.ts';
+import type { TaskStoreOptions } from '../shared/tasks/rows/task/dynamo-task-store.ts';
 import type { SkewGauge } from '../shared/core/lease/skew.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import type { QueueAddress } from './metric-names.ts';
 import { METRICS_NAMESPACE, METRICS_SERVICE, metricDimensions } from './metric-names.ts';
 
-/** Everything that reaches the table, over one client and its warm connections. Holds no identity, so it may outlive an invocation. */
-export interface Stores extends TaskStores {
-  readonly runtime: Runtime;
-  readonly gauge: SkewGauge;
-}
+/** Stores over one client and its warm connections, with what stands beside them. Holds no identity, so it may outlive an invocation. */
+export type Connected<Stores> = Stores & { readonly runtime: Runtime; readonly gauge: SkewGauge };
 
-export interface Connection {
+export interface Connection<Stores> {
   readonly runtime: Runtime;
   /** Stores for one invocation, whose requests are counted by the meter. */
-  open(meter: Meter): Stores;
+  open(meter: Meter): Connected<Stores>;
 }
 
-export function connect(settings: {
-  readonly table: string;
-  readonly shards: number;
-  readonly endpoint: string | undefined;
-}): Connection {
-  const { table, shards, endpoint } = settings;
+/** @param createStores those that the function needs: what it does not name stays out of its bundle */
+export function connect<Stores>(
+  settings: TaskStoreOptions & Pick<ConnectionOptions, 'endpoint' | 'client'>,
+  createStores: (sender: Sender, options: TaskStoreOptions) => Stores,
+): Connection<Stores> {
+  const { table, shards, endpoint, client } = settings;
   const runtime = systemRuntime;
-  const { driver, gauge } = connectDynamo({ endpoint }, runtime);
+  const { driver, gauge } = connectDynamo({ endpoint, client }, runtime);
   return {
     runtime,
     open(meter) {
       const sender = new Sender({ driver, runtime, observer: meter });
-      return { runtime, gauge, ...createTaskStores(sender, { table, shards }) };
+      return { runtime, gauge, ...createStores(sender, { table, shards }) };
     },
   };
 }

@@ -8,7 +8,8 @@ import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { SessionTiming } from '../shared/core/lease/timing.ts';
 import { permitsHeld } from '../shared/coordination/semaphore/semaphore.ts';
 import { judgeSemaphore } from '../shared/coordination/semaphore/state.ts';
-import type { Stores } from './runtime.ts';
+import type { TaskStores } from '../shared/client/task-stores.ts';
+import type { Connected } from './runtime.ts';
 
 export interface SurplusQuery {
   readonly queue: string;
@@ -18,7 +19,7 @@ export interface SurplusQuery {
 
 /** Why it is not needed; undefined when it may be. */
 export async function reasonToLeave(
-  stores: Pick<Stores, 'queues' | 'semaphores' | 'sessions' | 'runtime'>,
+  stores: Pick<Connected<TaskStores>, 'queues' | 'semaphores' | 'sessions' | 'runtime'>,
   { queue, maxWorkers, timing }: SurplusQuery,
 ): Promise<string | undefined> {
   const permits = await stores.semaphores.get(workersSemaphore(queue));

@@ -20,6 +20,7 @@ import { parseWakeEnv } from './env.ts';
 import { METRIC } from './metric-names.ts';
 import type { Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
+import { createWakerStores } from '../shared/client/dispatch-stores.ts';
 import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';
 
 /** By queue, what came of its wake; a queue whose wake failed is missing, and the log says why. */
@@ -38,7 +39,7 @@ function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> 
   const { logger } = createTelemetry(first);
   const starter = createLambdaStarter();
   // All queues are of one table.
-  const stores = connect(first).open(createMeter());
+  const stores = connect(first, createWakerStores).open(createMeter());
   const open = (queue: DispatchEnv): WokenQueue => {
     const { metrics } = createTelemetry(queue);
     const workers = workforceOf(queue, { stores, starter, logger });

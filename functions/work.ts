@@ -16,6 +16,7 @@ import { describeBlock } from '../shared/session/lateness.ts';
 import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import type { TaskEvents } from '../shared/tasks/run/events.ts';
 import type { TaskMiddleware } from '../shared/tasks/task/middleware.ts';
+import type { SdkClient } from '../shared/dynamo/wire/sdk.ts';
 import type { PayloadStore } from '../shared/tasks/task/payload.ts';
 import { toldToAll, workModule } from '../shared/tasks/run/work-module.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
@@ -28,7 +29,9 @@ import { reasonToLeave } from './surplus.ts';
 import { MAX_SHARDS, parseWorkEnv } from './env.ts';
 import { deadline, deadlineOf } from './middleware/deadline.ts';
 import { invocationSession, sessionOf } from './middleware/invocation-session.ts';
-import type { Stores, Telemetry } from './runtime.ts';
+import type { TaskStores } from '../shared/client/task-stores.ts';
+import { createTaskStores } from '../shared/client/task-stores.ts';
+import type { Connected, Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
 import { TaskTimeMetrics } from './task-times.ts';
 import { WorkerMetrics, isNew } from './worker-metrics.ts';
@@ -47,6 +50,8 @@ export interface WorkHandlerOptions {
   readonly middleware?: readonly TaskMiddleware[];
   /** Told after what the module exports as `events`. */
   readonly events?: TaskEvents;
+  /** Your client of DynamoDB, which then sends all requests, as `createLeasehold` takes one. */
+  readonly client?: SdkClient;
   /** Where inputs are that do not fit into the table; absent: what the module of the tasks exports as `payloads`, if it does. */
   readonly payloads?: PayloadStore;
 }
@@ -71,7 +76,7 @@ export function createWorkHandler(
 ): MiddyfiedHandler<WorkEvent, WorkResult> {
   const env = parseWorkEnv();
   const { registry, events, payloads } = workModule(taskExports, options);
-  const connection = connect(env);
+  const connection = connect({ ...env, client: options.client }, createTaskStores);
   const telemetry = createTelemetry(env);
   const spans = new TaskSpans(openTelemetry, env.attemptSpans);
   const invocations = new WeakMap<Context, Invocation>();
@@ -204,7 +209,7 @@ interface Invocation {
   readonly meter: Meter;
   readonly metrics: WorkerMetrics;
   readonly times: TaskTimeMetrics;
-  readonly stores: Stores;
+  readonly stores: Connected<TaskStores>;
 }
 
 /**

@@ -1,12 +1,13 @@
 /** The workers of one queue, as the functions see them that start some: the dispatcher and the waker. */
-import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { Planned } from '../shared/tasks/dispatch/planning.ts';
 import type { Workforce } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
+import { declareLimit } from '../shared/coordination/semaphore/change.ts';
+import { judgeSemaphore } from '../shared/coordination/semaphore/state.ts';
+import type { WakerStores } from '../shared/client/dispatch-stores.ts';
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
-import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import type { DispatchEnv } from './env.ts';
-import type { Stores, Telemetry } from './runtime.ts';
+import type { Connected, Telemetry } from './runtime.ts';
 import type { Starter } from './starter.ts';
 import { createStarter } from './starter.ts';
 
@@ -14,7 +15,7 @@ import { createStarter } from './starter.ts';
 const START = { attempts: 2, requestTimeoutMs: 5_000 };
 
 export function createLambdaStarter(): Starter {
-  return createStarter({ InvokeCommand, LambdaClient }, START);
+  return createStarter(START);
 }
 
 export function workforceOf(
@@ -23,10 +24,14 @@ export function workforceOf(
     stores,
     starter,
     logger,
-  }: { readonly stores: Stores; readonly starter: Starter; readonly logger: Telemetry['logger'] },
+  }: {
+    readonly stores: Pick<Connected<WakerStores>, 'semaphores' | 'sessions' | 'runtime'>;
+    readonly starter: Starter;
+    readonly logger: Telemetry['logger'];
+  },
 ): Workforce {
   const { queue, workerFunction, maxWorkers } = env;
-  const semaphores = new SemaphoreClient(stores, env);
+  const permits = workersSemaphore(queue);
   return {
     async startWorker(event) {
       try {
@@ -36,8 +41,11 @@ export function workforceOf(
         throw error;
       }
     },
-    declareLimit: () => semaphores.declareLimit(workersSemaphore(queue), maxWorkers),
-    liveHolders: async () => permitHolders(await semaphores.get(workersSemaphore(queue))),
+    declareLimit: () => declareLimit(permits, maxWorkers, stores),
+    async liveHolders() {
+      const row = await stores.semaphores.get(permits);
+      return permitHolders(row === undefined ? undefined : await judgeSemaphore(row, env, stores));
+    },
   };
 }
 

@@ -13,7 +13,7 @@ import { Construct } from 'constructs';
 import { ENV, schedulesText } from '../functions/env.ts';
 import { dispatchAccess } from './access.ts';
 import { acknowledge } from './cdk-version.ts';
-import { HandlerFunction, allowInvoking, handlerModule } from './handler-function.ts';
+import { HandlerFunction, WITHOUT_NAMES, allowInvoking, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 
@@ -44,6 +44,7 @@ export class Dispatcher extends Construct {
     const { settings, table, worker } = props;
     this.handler = new HandlerFunction(this, 'Handler', {
       entry: handlerModule('dispatch'),
+      bundling: WITHOUT_NAMES,
       description: `Invokes workers for the queue ${settings.queue}`,
       timeout: TIMEOUT,
       memorySize: MEMORY_MB,

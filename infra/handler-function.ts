@@ -21,10 +21,10 @@ const REQUIRE_BANNER =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
 /**
- * The runtime has it, and it is loaded only where our own driver hands over: in the bundle it would be half of every cold start.
+ * The runtime has it, and it is loaded only where the environment does not tell region and credentials: in the bundle it would be half of every cold start.
  * Code of a user's tasks that imports it gets the runtime's.
  */
-export const LOADED_WHEN_NEEDED = ['@aws-sdk/client-dynamodb'];
+const LOADED_WHEN_NEEDED = ['@aws-sdk/client-dynamodb'];
 
 const BUNDLING: BundlingOptions = {
   format: OutputFormat.ESM,
@@ -32,7 +32,7 @@ const BUNDLING: BundlingOptions = {
   target: 'node24',
   logLevel: LogLevel.WARNING,
   minify: true,
-  // Errors are told apart by their class names, in logs and in rows; minified ones would all be called `a`.
+  // Logs and rows tell the errors of a user's tasks apart by their class names; minified ones would all be called `a`.
   keepNames: true,
   sourceMap: true,
   sourcesContent: false,
@@ -48,6 +48,9 @@ const BUNDLING: BundlingOptions = {
       output === AssetStaging.BUNDLING_OUTPUT_DIR ? [] : [trimCommand(path.join(output, 'index.mjs.map'))],
   },
 };
+
+/** For a function without a user's code: our own errors write their names out, and a tenth of the bundle goes. */
+export const WITHOUT_NAMES: BundlingOptions = { keepNames: false };
 
 /** Where a function is put that has to reach what is not on the internet. */
 export interface NetworkPlace {

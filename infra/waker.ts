@@ -27,7 +27,7 @@ import { ConfigurationError } from '../shared/core/errors.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
 import { wakeAccess } from './access.ts';
 import { acknowledge } from './cdk-version.ts';
-import { HandlerFunction, allowInvoking, handlerModule } from './handler-function.ts';
+import { HandlerFunction, WITHOUT_NAMES, allowInvoking, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 import { WakerAlarms } from './waker-alarms.ts';
@@ -89,6 +89,7 @@ export class Waker extends Construct {
     this.#table = table;
     this.handler = new HandlerFunction(this, 'Handler', {
       entry: handlerModule('wake'),
+      bundling: WITHOUT_NAMES,
       description: 'Starts workers when tasks are enqueued',
       timeout: TIMEOUT,
       memorySize: MEMORY_MB,

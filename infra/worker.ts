@@ -14,15 +14,10 @@ import { ConfigurationError } from '../shared/core/errors.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlace } from './handler-function.ts';
 import { acknowledge } from './cdk-version.ts';
-import { HandlerFunction, LOADED_WHEN_NEEDED, handlerModule } from './handler-function.ts';
+import { HandlerFunction, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 
-/**
- * The runtime has it, and only a worker that starts its successor loads it: in the bundle it would lengthen every cold start by a tenth.
- * Where it is missing, the next tick starts the successor.
- */
-const RARELY_NEEDED = ['@aws-sdk/client-lambda'];
 /** A worker that could not be started soon is of no use: the next tick counts the backlog again and invokes again. */
 const MAX_EVENT_AGE = Duration.minutes(1);
 
@@ -73,7 +68,7 @@ export class Worker extends Construct {
       tracing: settings.tracing,
       logRetention: props.logRetention,
       production: props.production,
-      bundling: { externalModules: [...RARELY_NEEDED, ...LOADED_WHEN_NEEDED], ...props.bundling },
+      bundling: props.bundling,
       environment: { ...settings.environment, ...workerEnvironment(settings, table.tableName) },
     });
   }

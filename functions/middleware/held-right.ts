@@ -16,6 +16,8 @@ import type { Duration } from '../../shared/core/validate/duration.ts';
 import { givenMs } from '../../shared/core/validate/duration.ts';
 import { validOptions } from '../../shared/core/validate/options.ts';
 import type { Leasehold, SessionSettings } from '../../shared/client/leasehold.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import type { SdkClient } from '../../shared/dynamo/wire/sdk.ts';
 import { LockUnavailableError } from '../../shared/coordination/lock/lock-record.ts';
 import { SemaphoreFullError } from '../../shared/coordination/semaphore/semaphore-contender.ts';
 import type { Session } from '../../shared/client/session.ts';
@@ -24,7 +26,12 @@ import type { Context } from './lambda-context.ts';
 
 export interface HeldRightOptions<Event, Unavailable extends Error> {
   /** Made once, outside the handler: it holds connections, no identity. */
-  readonly leasehold: Leasehold;
+  readonly leasehold?: Leasehold | undefined;
+  /**
+   * Your `DynamoDBClient` or `DynamoDBDocumentClient`, in place of `leasehold`: table and clock bound come from the environment.
+   * All middlewares with the same client share a session.
+   */
+  readonly client?: SdkClient | undefined;
   /** How long to wait for the right; absent: not at all. */
   readonly wait?: Duration | undefined;
   /** Settings of the session that it hangs on; in a chain of several, the first decides. */
@@ -52,6 +59,7 @@ interface Right extends AsyncDisposable {
 
 const COMMON_OPTIONS = {
   leasehold: true,
+  client: true,
   wait: true,
   session: true,
   deadlineMargin: true,
@@ -71,8 +79,10 @@ export function validRight<Options extends HeldRightOptions<never, never>>(
 ): void {
   const names = Object.fromEntries([nameOption, ...others].map((name) => [name, true]));
   validOptions(`the options of ${kind}()`, options, { ...names, ...COMMON_OPTIONS } as Record<keyof Options, true>);
-  const { leasehold, [nameOption]: name } = options as { readonly leasehold: unknown } & Record<string, unknown>;
-  if (typeof (leasehold as Partial<Leasehold> | undefined)?.session !== 'function')
+  const { leasehold, client, [nameOption]: name } = options as HeldRightOptions<never, never> & Record<string, unknown>;
+  if ((leasehold === undefined) === (client === undefined))
+    throw new ConfigurationError(`${kind} requires leasehold or client, and not both`);
+  if (client === undefined && typeof (leasehold as Partial<Leasehold>).session !== 'function')
     throw new ConfigurationError(`${kind}: leasehold = ${shown(leasehold)}: give what createLeasehold() returned`);
   if (typeof name !== 'string' && typeof name !== 'function')
     throw new ConfigurationError(`${kind}: ${nameOption} = ${shown(name)}: give a name, or a function of the event`);
@@ -86,11 +96,12 @@ export function heldRight<R extends Right, Event, Unavailable extends LockUnavai
   const waitMs = givenMs(`${kind}: wait`, options.wait) ?? 0;
   const marginMs = givenMs(`${kind}: deadlineMargin`, options.deadlineMargin) ?? DEFAULT_DEADLINE_MARGIN_MS;
   const rights = new WeakMap<Context, R>();
+  const leasehold = leaseholdOf(options);
   const key = `leasehold.${kind}.${nextKey++}`;
 
   const before = async (request: Request<Event>): Promise<void> => {
     const { context } = request;
-    const invocation = await Invocation.join(context, { ...options, marginMs });
+    const invocation = await Invocation.join(context, { leasehold, session: options.session, marginMs });
     try {
       const right = await acquire(invocation.session, request, Math.min(waitMs, invocation.remainingMs));
       rights.set(context, right);
@@ -126,6 +137,16 @@ export function heldRight<R extends Right, Event, Unavailable extends LockUnavai
       return right;
     },
   };
+}
+
+const LEASEHOLDS = new WeakMap<SdkClient, Leasehold>();
+
+function leaseholdOf({ leasehold, client }: Pick<HeldRightOptions<never, never>, 'leasehold' | 'client'>): Leasehold {
+  if (leasehold !== undefined) return leasehold;
+  if (client === undefined) throw new InvariantError('the options were checked');
+  const made = LEASEHOLDS.get(client) ?? createLeasehold({ client });
+  LEASEHOLDS.set(client, made);
+  return made;
 }
 
 /** Aborts when a right of this invocation is lost, or its time is nearly over; the reason says which. */
@@ -166,7 +187,10 @@ class Invocation {
 
   static async join(
     context: Context,
-    options: Pick<HeldRightOptions<never, never>, 'leasehold' | 'session'> & { readonly marginMs: number },
+    options: Pick<HeldRightOptions<never, never>, 'session'> & {
+      readonly leasehold: Leasehold;
+      readonly marginMs: number;
+    },
   ): Promise<Invocation> {
     const found = Invocation.#all.get(context);
     if (found !== undefined) {

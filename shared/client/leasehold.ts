@@ -110,8 +110,8 @@ export const LEASEHOLD_OPTIONS = {
   observer: true,
   endpoint: true,
   region: true,
+  client: true,
   clientConfig: true,
-  driver: true,
 } as const;
 
 const SESSION_SETTINGS = {
@@ -144,8 +144,9 @@ export function withEnvironment<Options extends LeaseholdOptions>(
   const { endpoint, ...byDefault } = readEnvironment();
   // What is undefined would hide a default.
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Options;
-  // A client of the caller's own configuration knows its endpoint.
-  return { ...byDefault, ...(given.clientConfig === undefined && { endpoint }), ...present };
+  // A client of the caller's, or of the caller's configuration, knows its endpoint.
+  const isAddressed = given.client !== undefined || given.clientConfig !== undefined;
+  return { ...byDefault, ...(!isAddressed && { endpoint }), ...present };
 }
 
 /** One table and everything on it. Holds connections, no identity: make one and keep it; sessions end before it is closed. */

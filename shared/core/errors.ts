@@ -26,9 +26,11 @@ const MESSAGE_LIMIT_CHARACTERS = 1_500;
 const MESSAGE_END_CHARACTERS = 400;
 
 abstract class LeaseholdError extends Error {
+  /** Written out, because a bundler that shortens names would also shorten what `new.target.name` gives. */
+  abstract override readonly name: string;
+
   constructor(message: string, options?: ErrorOptions) {
     super(message.length > MESSAGE_LIMIT_CHARACTERS ? withoutMiddle(message) : message, options);
-    this.name = new.target.name;
   }
 }
 
@@ -42,6 +44,7 @@ export type LossReason =
 
 /** A right was lost, or given back, and something still wanted to use it: stop at once, write nothing. */
 export class LeaseLostError extends LeaseholdError {
+  override readonly name = 'LeaseLostError';
   readonly key: string;
   readonly reason: LossReason;
 
@@ -54,6 +57,7 @@ export class LeaseLostError extends LeaseholdError {
 
 /** The store was throttled or out of reach for all attempts of a request. `applied: 'no'`: ask again; `'unknown'`: read first. */
 export class StoreUnavailableError extends LeaseholdError {
+  override readonly name = 'StoreUnavailableError';
   /** Whether the last request may have been applied. */
   readonly applied: 'no' | 'unknown';
 
@@ -65,6 +69,7 @@ export class StoreUnavailableError extends LeaseholdError {
 
 /** A row holds what this version cannot understand. It was left as it is: read it, and repair or remove it by hand. */
 export class CorruptItemError extends LeaseholdError {
+  override readonly name = 'CorruptItemError';
   readonly key: string;
   readonly attribute: string;
 
@@ -76,10 +81,13 @@ export class CorruptItemError extends LeaseholdError {
 }
 
 /** A setting or an argument is not usable. Nothing was written: correct what the message names. */
-export class ConfigurationError extends LeaseholdError {}
+export class ConfigurationError extends LeaseholdError {
+  override readonly name = 'ConfigurationError';
+}
 
 /** An id or a key stands for something else already. Decide which of the two was meant, and give the other a name of its own. */
 export class MismatchError extends LeaseholdError {
+  override readonly name = 'MismatchError';
   readonly key: string;
 
   constructor(key: string, message: string) {
@@ -93,6 +101,7 @@ export class MismatchError extends LeaseholdError {
  * the clock.
  */
 export class ClockSkewError extends LeaseholdError {
+  override readonly name = 'ClockSkewError';
   readonly skewMs: number;
 
   constructor(skewMs: number, maxClockSkewMs: number, refusing = 'refusing to take over from anyone') {
@@ -110,7 +119,9 @@ function withoutMiddle(message: string): string {
 }
 
 /** A mistake of this library. What was asked for ends here, and the rest goes on: report it. */
-export class InvariantError extends LeaseholdError {}
+export class InvariantError extends LeaseholdError {
+  override readonly name = 'InvariantError';
+}
 
 /** @throws InvariantError when `condition` is false: a mistake of this library, not of its caller. */
 export function assert(condition: boolean, message: string): asserts condition {

@@ -1,13 +1,13 @@
 /** From a table's address to a sender: drivers and clients are made here, with the settings that the protocol needs. */
 import { isIP } from 'node:net';
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { ConfigurationError, shown } from '../core/errors.ts';
+import { ConfigurationError } from '../core/errors.ts';
 import type { SkewGauge } from '../core/lease/skew.ts';
-import { warn } from '../core/runtime/host.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
 import type { DynamoDriver } from './engine/driver.ts';
-import { loadSdk, openClient } from './wire/sdk.ts';
-import { createSdkDriver, observeDates } from './wire/sdk-driver.ts';
+import type { SdkClient } from './wire/sdk.ts';
+import { loadSdk, openClient, validClient } from './wire/sdk.ts';
+import { createSdkDriver } from './wire/sdk-driver.ts';
 import type { SendObserver } from './engine/send.ts';
 import { Sender } from './engine/send.ts';
 import type { ResponseTiming } from './engine/skew-gauge.ts';
@@ -18,18 +18,15 @@ import { certainDestination, sdkDestination } from './wire/destination.ts';
 import { awsEnvironment } from './wire/aws-environment.ts';
 import { createWireDriver } from './wire/wire-driver.ts';
 
-/** What sends requests: our own HTTP driver, or the client of the AWS SDK. */
-export type DriverName = 'wire' | 'sdk';
-
 export interface ConnectionOptions {
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
   /**
-   * What sends requests. Default: `LEASEHOLD_DRIVER`, else `wire`, which loads faster and takes a third of the CPU a call;
-   * `sdk` where `clientConfig` is given.
+   * Your `DynamoDBClient` or `DynamoDBDocumentClient`: it sends all requests, with its credentials, endpoint, proxy and middleware.
+   * Its retries do not apply to them, and `close` does not destroy it. Mutually exclusive with `endpoint`, `region` and `clientConfig`.
    */
-  readonly driver?: DriverName | undefined;
-  /** Anything else that the SDK's client takes: credentials, a request handler. The SDK sends then. Retries are ours in any case. */
+  readonly client?: SdkClient | undefined;
+  /** Settings of a client of the AWS SDK that is made for you and sends all requests. */
   readonly clientConfig?: DynamoDBClientConfig | undefined;
 }
 
@@ -58,42 +55,41 @@ export function connectDynamo(
   observer?: SendObserver,
   { gathers = false }: { readonly gathers?: boolean } = {},
 ): DynamoConnection {
-  const { endpoint, region, clientConfig } = options;
+  const { endpoint, region, client: given, clientConfig } = options;
+  if (given !== undefined) ensureAlone(given, options);
   if (endpoint !== undefined) ensureEndpoint(endpoint);
-  const name = driverNameOf(options);
   const gauge = new DateHeaderGauge(runtime.clock);
   const onResponse = (timing: ResponseTiming): void => gauge.observe(timing);
   const local = isLoopback(endpoint) ? LOCAL_SETTINGS : undefined;
-  const client = once(async () => {
-    const made = await openClient({
+  const made = once(() =>
+    openClient({
       ...local,
       ...clientConfig,
       ...(endpoint === undefined ? {} : { endpoint }),
       ...(region === undefined ? {} : { region }),
-    });
-    observeDates(made, runtime.clock, onResponse);
-    return made;
-  });
-  const sdkDriver = once(async () => createSdkDriver(await client.get()));
+    }),
+  );
+  const client = given === undefined ? made.get : () => Promise.resolve(given as DynamoDBClient);
+  const sdk = once(async () => createSdkDriver(await client(), { clock: runtime.clock, onResponse }));
   const certain = (): Destination | undefined => certainDestination({ endpoint, region, local }, awsEnvironment);
   const wire = createWireDriver({
     runtime,
     onResponse,
-    openSdkDriver: sdkDriver.get,
-    warn,
-    findDestination: async () => certain() ?? sdkDestination(await client.get(), await loadSdk()),
+    openSdkDriver: sdk.get,
+    findDestination: async () => certain() ?? sdkDestination(await client(), await loadSdk()),
   });
-  const driver = name === 'wire' ? wire : { attempt: sdkAttempt(sdkDriver.get) };
+  const isSdk = given !== undefined || clientConfig !== undefined;
+  const driver = isSdk ? { attempt: sdkAttempt(sdk.get) } : wire;
   const ports = { driver, runtime, observer };
   return {
-    openClient: client.get,
+    openClient: client,
     driver,
     gauge,
-    isSdkNeeded: () => name === 'sdk' || certain() === undefined,
+    isSdkNeeded: () => isSdk || certain() === undefined,
     sender: gathers ? new GatheringSender(ports) : new Sender(ports),
     close() {
       wire.close();
-      client.made()?.then((made) => made.destroy(), ignored);
+      made.made()?.then((mine) => mine.destroy(), ignored);
     },
   };
 }
@@ -102,13 +98,12 @@ function sdkAttempt(open: () => Promise<DynamoDriver>): DynamoDriver['attempt'] 
   return async (kind, input, signal) => (await open()).attempt(kind, input, signal);
 }
 
-function driverNameOf({ driver, clientConfig }: ConnectionOptions): DriverName {
-  if (driver === 'wire' && clientConfig !== undefined)
-    throw new ConfigurationError("driver = 'wire' takes no clientConfig, which is for the SDK: leave out one of them");
-  const name = clientConfig === undefined ? (driver ?? awsEnvironment().LEASEHOLD_DRIVER ?? 'wire') : 'sdk';
-  if (name !== 'wire' && name !== 'sdk')
-    throw new ConfigurationError(`driver (or LEASEHOLD_DRIVER) = ${shown(name)}: give 'wire' or 'sdk'`);
-  return name;
+/** @throws ConfigurationError for what is not a client of DynamoDB, and for a setting that the client has already */
+function ensureAlone(given: SdkClient, options: ConnectionOptions): void {
+  validClient(given);
+  for (const name of ['endpoint', 'region', 'clientConfig'] as const)
+    if (options[name] !== undefined)
+      throw new ConfigurationError(`client and ${name} are mutually exclusive: the client has its own settings`);
 }
 
 /** Made when it is first asked for, and again after that has failed. */

@@ -17,7 +17,7 @@ const { operations, seed, driver, json } = new Command('node test/conformance/co
   .option('--operations <n>', 'how many to compare, at least', wholeNumber(1), 100_000)
   .option('--seed <n>', 'which programs', wholeNumber(0, MAX_SEED), 1)
   .addOption(
-    new Option('--driver <name>', 'what sends to the engines').choices(['wire', 'sdk', 'fetch']).default('wire'),
+    new Option('--driver <name>', 'what sends to the engines').choices(['wire', 'client', 'fetch']).default('wire'),
   )
   .option('--json', 'what was compared as one JSON object, as the last line', false)
   .parse()

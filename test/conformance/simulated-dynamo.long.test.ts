@@ -20,7 +20,7 @@ test.skipIf(endpoints['dynamodb-local'] === null)(
   { timeout: MINUTES * 60_000 },
   async () => {
     const needed: Record<string, number>[] = [];
-    for (const driver of ['wire', 'sdk', 'fetch'] as const) {
+    for (const driver of ['wire', 'client', 'fetch'] as const) {
       const report = await compareStores({ endpoints, operations: OPERATIONS, seed: 2, driver });
 
       expect(report.unexplained, `${driver}: ${report.text}`).toBeUndefined();

@@ -31,7 +31,7 @@ describe('the engine in memory', () => {
   // Seeds of their own: the engine remembers the tokens of transactions, as it should.
   test.each([
     ['wire', 3],
-    ['sdk', 1003],
+    ['client', 1003],
   ] as const)('answers through the %s driver as the store behind it does', async (driver, seed) => {
     const report = await compareStores({ endpoints: { memory: endpoint }, operations: OPERATIONS, seed, driver });
 

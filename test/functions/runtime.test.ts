@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
 import { afterEach, expect, test, vi } from 'vitest';
 import { connect } from '../../functions/runtime.ts';
+import { createTaskStores } from '../../shared/client/task-stores.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 
 afterEach(() => {
@@ -21,7 +22,7 @@ test('functions connect as every other client does: an emulator is not told thei
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'mine');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const { queues } = connect({ table: 'leasehold', shards: 1, endpoint }).open(createMeter());
+  const { queues } = connect({ table: 'leasehold', shards: 1, endpoint }, createTaskStores).open(createMeter());
 
   await queues.get('media');
 

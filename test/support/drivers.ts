@@ -1,9 +1,10 @@
 /** Every driver that speaks HTTP, over one address, for tests that all of them must pass. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
 import { createFetchDriver } from '../../shared/dynamo/wire/fetch-driver.ts';
+import { placeOf } from '../../shared/dynamo/wire/http.ts';
 import { createSdkDriver } from '../../shared/dynamo/wire/sdk-driver.ts';
-import { clientSettings } from '../../shared/dynamo/wire/sdk.ts';
 import { createWireDriver } from '../../shared/dynamo/wire/wire-driver.ts';
 import type { CredentialSource, Credentials } from '../../shared/dynamo/wire/credentials.ts';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
@@ -24,29 +25,43 @@ export interface TestDriver extends DynamoDriver, Disposable {
 export const STATIC_CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' } as const;
 
 export const DRIVERS: readonly (readonly [name: string, open: (settings: DriverSettings) => TestDriver])[] = [
-  [
-    'sdk',
-    ({ endpoint, credentials, clock = systemClock }) => {
-      const client = new DynamoDBClient({
-        ...clientSettings,
-        endpoint,
-        region: 'eu-west-1',
-        credentials: credentials ?? STATIC_CREDENTIALS,
-      });
-      const dates: number[] = [];
-      const driver = createSdkDriver(client, { clock, onResponse: ({ serverDate }) => void dates.push(serverDate) });
-      return {
-        dates,
-        attempt: (kind, input, signal) => driver.attempt(kind, input, signal),
-        [Symbol.dispose]: () => {
-          client.destroy();
-        },
-      };
-    },
-  ],
   ['wire', openWireDriver],
+  ['client', openClientDriver],
   ['fetch', openFetchDriver],
 ];
+
+/** A client as users have theirs: with the SDK's retries, a middleware that sends again by itself, and documents. */
+export function usersClient({ endpoint, credentials = () => Promise.resolve(STATIC_CREDENTIALS) }: DriverSettings) {
+  const client = new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials });
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      try {
+        return await next(args);
+      } catch {
+        return next(args);
+      }
+    },
+    { step: 'finalizeRequest', name: 'theirRetry', priority: 'low' },
+  );
+  return DynamoDBDocumentClient.from(client);
+}
+
+/** The driver over a client of a user's. */
+export function openClientDriver(settings: DriverSettings): TestDriver {
+  const client = usersClient(settings);
+  const dates: number[] = [];
+  const driver = createSdkDriver(client, {
+    clock: settings.clock ?? systemClock,
+    onResponse: ({ serverDate }) => void dates.push(serverDate),
+  });
+  return {
+    dates,
+    attempt: (kind, input, signal) => driver.attempt(kind, input, signal),
+    [Symbol.dispose]: () => {
+      client.config.requestHandler.destroy?.();
+    },
+  };
+}
 
 /** The driver of the edge, over the `fetch` of this process. */
 export function openFetchDriver({
@@ -76,23 +91,18 @@ export function openFetchDriver({
   };
 }
 
-/** The wire driver; `successor` is what takes over from it, absent: nothing takes over. */
+/** The default driver. */
 export function openWireDriver({
   endpoint,
   credentials = () => Promise.resolve(STATIC_CREDENTIALS),
   clock = systemClock,
-  successor,
-  warn = () => undefined,
-}: DriverSettings & { readonly successor?: DynamoDriver; readonly warn?: (message: string) => void }): TestDriver {
+}: DriverSettings): TestDriver {
   const dates: number[] = [];
-  const { protocol, hostname, port, host, pathname } = new URL(endpoint);
-  const place = { isTls: protocol === 'https:', hostname, port: Number(port), path: pathname };
+  const place = placeOf(endpoint);
   const driver = createWireDriver({
     runtime: { ...systemRuntime, clock },
     onResponse: ({ serverDate }) => void dates.push(serverDate),
-    openSdkDriver: () =>
-      successor === undefined ? Promise.reject(new Error('there is no SDK')) : Promise.resolve(successor),
-    warn,
+    openSdkDriver: () => Promise.resolve(openClientDriver({ endpoint, credentials })),
     findDestination: () => {
       let current: Promise<Credentials> | undefined;
       const known: CredentialSource = (options) => {
@@ -100,7 +110,7 @@ export function openWireDriver({
         return current;
       };
       return {
-        current: async () => ({ place, host, region: 'eu-west-1', credentials: await known() }),
+        current: async () => ({ place, region: 'eu-west-1', credentials: await known() }),
         credentials: known,
       };
     },

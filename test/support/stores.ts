@@ -41,7 +41,6 @@ export function isOnMemory(): boolean {
 }
 
 let openDriver = (endpoint: string): DynamoDriver | Promise<DynamoDriver> =>
-  // What users have, and `LEASEHOLD_DRIVER=sdk` runs the suites through the SDK.
   connectDynamo({ endpoint }, systemRuntime).driver;
 
 /** From here on, suites of this file send through another driver. Call it before they are imported. */

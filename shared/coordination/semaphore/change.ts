@@ -2,11 +2,28 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { SemaphoreRecord } from './semaphore.ts';
-import { describeSemaphore } from './semaphore.ts';
+import { describeSemaphore, validLimit, withDeclared } from './semaphore.ts';
 import type { SemaphoreStore } from './semaphore-store.ts';
 
 const ROUNDS_LIMIT = 50;
 const BACKOFF = { baseMs: 5, capMs: 500 };
+
+interface ChangePorts {
+  readonly semaphores: SemaphoreStore;
+  readonly runtime: Runtime;
+}
+
+/**
+ * Makes `limit` the one that contenders must agree on, and makes the semaphore if there is none; one read when nothing changes.
+ * @throws ConfigurationError
+ */
+export async function declareLimit(name: string, limit: number, ports: ChangePorts): Promise<void> {
+  validLimit(describeSemaphore(name), limit);
+  const change = (row: SemaphoreRecord): SemaphoreRecord => (row.declared === limit ? row : withDeclared(row, limit));
+  if ((await changeSemaphore(name, change, ports)) !== undefined) return;
+  const created = await ports.semaphores.create({ name, limit }, undefined, stampOf(ports.runtime));
+  if (created.kind !== 'applied') await declareLimit(name, limit, ports);
+}
 
 /**
  * Replaces a semaphore by what `change` makes of it, again and again until it was not written in between.
@@ -16,7 +33,7 @@ const BACKOFF = { baseMs: 5, capMs: 500 };
 export async function changeSemaphore(
   name: string,
   change: (semaphore: SemaphoreRecord) => SemaphoreRecord,
-  ports: { readonly semaphores: SemaphoreStore; readonly runtime: Runtime },
+  ports: ChangePorts,
 ): Promise<SemaphoreRecord | undefined> {
   const { semaphores, runtime } = ports;
   let row = await semaphores.get(name);

@@ -9,10 +9,10 @@ import { validOptions } from '../../core/validate/options.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { Acquisition, PermitOptions, PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, tryAcquirePermit } from './acquire.ts';
-import { changeSemaphore } from './change.ts';
+import { changeSemaphore, declareLimit } from './change.ts';
 import type { SemaphorePorts } from './semaphore-contender.ts';
 import type { HolderRecord, SemaphoreRecord } from './semaphore.ts';
-import { describeSemaphore, validLimit, withDeclared, withLimit } from './semaphore.ts';
+import { describeSemaphore, validLimit, withLimit } from './semaphore.ts';
 import type { SemaphoreState } from './state.ts';
 import { judgeSemaphore } from './state.ts';
 
@@ -87,11 +87,7 @@ export class SemaphoreClient {
    * One read when nothing changes.
    */
   async declareLimit(name: string, limit: number): Promise<void> {
-    validLimit(describeSemaphore(validName('semaphore', name)), limit);
-    const change = (row: SemaphoreRecord): SemaphoreRecord => (row.declared === limit ? row : withDeclared(row, limit));
-    if ((await changeSemaphore(name, change, this.#ports)) !== undefined) return;
-    const created = await this.#ports.semaphores.create({ name, limit }, undefined, stampOf(this.#ports.runtime));
-    if (created.kind !== 'applied') await this.declareLimit(name, limit);
+    await declareLimit(validName('semaphore', name), limit, this.#ports);
   }
 
   /**

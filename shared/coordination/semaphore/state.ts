@@ -35,7 +35,7 @@ export interface HolderState extends HolderRecord {
 export async function judgeSemaphore(
   row: SemaphoreRecord,
   { maxClockSkewMs }: { readonly maxClockSkewMs: number },
-  ports: { readonly sessions: SessionStore; readonly runtime: Runtime },
+  ports: { readonly sessions: Pick<SessionStore, 'getMany'>; readonly runtime: Runtime },
 ): Promise<SemaphoreState> {
   const ids = new Set(row.holders.map(({ session }) => session));
   const damaged = new Set<string>();

@@ -1,4 +1,5 @@
 /** The variables that AWS's own clients read by themselves: read where its clients would read them. */
+import type { Credentials } from './credentials.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -6,9 +7,28 @@ export function awsEnvironment(): Environment {
   return process.env;
 }
 
-/** The current invocation's trace, which Lambda writes before each; without it X-Ray and the detection of loops lose the thread. */
+/** Returns the keys that Lambda, or a shell, has put into the environment. */
+export function keysIn(variables: Environment): Credentials | undefined {
+  const accessKeyId = variables.AWS_ACCESS_KEY_ID ?? '';
+  const secretAccessKey = variables.AWS_SECRET_ACCESS_KEY ?? '';
+  const sessionToken = variables.AWS_SESSION_TOKEN ?? '';
+  if (accessKeyId === '' || secretAccessKey === '') return undefined;
+  return { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
+}
+
+/**
+ * Returns the trace of the current invocation as AWS's clients send it; without it X-Ray and the detection of loops lose the thread.
+ * If a function runs several invocations at a time, the runtime keeps it in a store, otherwise in the environment.
+ */
 export function traceHeader(): string | undefined {
-  return IS_LAMBDA ? process.env._X_AMZN_TRACE_ID : undefined;
+  if (!IS_LAMBDA) return undefined;
+  const { InvokeStore: store } = (globalThis as LambdaGlobals).awslambda ?? {};
+  const trace = store?.getXRayTraceId() ?? process.env._X_AMZN_TRACE_ID;
+  return trace === '' ? undefined : trace;
+}
+
+interface LambdaGlobals {
+  readonly awslambda?: { readonly InvokeStore?: { getXRayTraceId(): string | undefined } };
 }
 
 /** Looking at a variable of the process costs more than remembering that there is none. */

@@ -4,7 +4,7 @@
  * No part of the SDK asks for other credentials because these have expired,
  * so a process that is handed a new set goes on with the old one until it fails.
  */
-import type { DynamoFault } from '../engine/driver.ts';
+import { DynamoFault } from '../engine/driver.ts';
 import type { Answer } from './answer.ts';
 import { dateOf } from './answer.ts';
 
@@ -23,24 +23,45 @@ export interface Identity {
   readonly sessionToken?: string | undefined;
 }
 
-/** `credentials`: not valid, or not any more. `time`: signed too long ago or too early. `signature`: anything else about it. */
-export type Refusal = 'credentials' | 'time' | 'signature';
+/** `credentials`: not valid, or not any more. `time`: signed too long ago or too early. */
+type Refusal = 'credentials' | 'time';
+
+/** A driver's ways to have the next attempt signed better. */
+export interface Corrections {
+  /** @param offsetMs how far the service's clock is ahead */
+  readonly time: (offsetMs: number) => void;
+  /** Whether other credentials than the refused ones are available now. */
+  readonly credentials: () => Promise<boolean>;
+}
+
+/** Returns the fault of an answer; `unverified` if its signature was refused and another attempt may sign better. */
+export async function reconsidered(
+  fault: DynamoFault,
+  { answer, receivedAt, signal }: { answer: Answer; receivedAt: number; signal: AbortSignal },
+  correct: Corrections,
+): Promise<DynamoFault> {
+  const refusal = refusalOf(fault, answer, receivedAt);
+  if (refusal === 'time') correct.time(offsetFor(answer, receivedAt));
+  // While the source of credentials fails, another attempt may find other ones.
+  const isRenewed = refusal === 'credentials' && (await unlessAborted(correct.credentials(), signal).catch(() => true));
+  return refusal === 'time' || isRenewed ? new DynamoFault('unverified', fault) : fault;
+}
 
 /** Beyond this the service takes a signature for one of another time; it allows 5 minutes. */
 const SKEW_LIMIT_MS = 4 * 60_000;
 
-/** @returns what it is about the signature that the service refused; undefined when it is something else */
-export function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, now: number): Refusal | undefined {
+/** Returns the part of a signature that the service refused and that another attempt may have right. */
+function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, now: number): Refusal | undefined {
   if (kind !== 'rejected') return undefined;
   if (BAD_CREDENTIALS.has(code)) return 'credentials';
   if (BAD_TIMES.has(code)) return 'time';
   if (!BAD_SIGNATURES.has(code)) return undefined;
   // The same name stands for a wrong secret; the date tells them apart, else the text.
-  return offsetFor(answer, now) !== 0 || OF_ANOTHER_TIME.test(message) ? 'time' : 'signature';
+  return offsetFor(answer, now) !== 0 || OF_ANOTHER_TIME.test(message) ? 'time' : undefined;
 }
 
 /** How far the service's clock is ahead of this machine's; 0 where it does not matter, or the answer does not say. */
-export function offsetFor(answer: Answer, now: number): number {
+function offsetFor(answer: Answer, now: number): number {
   const skewMs = (dateOf(answer) ?? now) - now;
   return Math.abs(skewMs) > SKEW_LIMIT_MS ? skewMs : 0;
 }
@@ -52,14 +73,7 @@ const BAD_CREDENTIALS = new Set([
   'UnrecognizedClientException',
 ]);
 const BAD_TIMES = new Set(['RequestExpired', 'RequestTimeTooSkewed']);
-const BAD_SIGNATURES = new Set([
-  'IncompleteSignature',
-  'IncompleteSignatureException',
-  'InvalidSignatureException',
-  'MissingAuthenticationToken',
-  'MissingAuthenticationTokenException',
-  'SignatureDoesNotMatch',
-]);
+const BAD_SIGNATURES = new Set(['InvalidSignatureException', 'SignatureDoesNotMatch']);
 const OF_ANOTHER_TIME = /^Signature (expired|not yet current)/;
 
 /** One refresh at a time, however many requests were refused. */
@@ -83,15 +97,6 @@ export class Renewal {
 
 export function isSameIdentity(one: Identity, other: Identity): boolean {
   return one.accessKeyId === other.accessKeyId && one.sessionToken === other.sessionToken;
-}
-
-/** Whether another attempt may find other credentials; while their source fails, that is not known. */
-export async function areRenewed(renewal: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
-  try {
-    return await unlessAborted(renewal, signal);
-  } catch {
-    return true;
-  }
 }
 
 /** Settles as the promise does, or rejects when the signal aborts; what the promise does afterwards has no effect. */

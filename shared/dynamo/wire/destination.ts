@@ -13,9 +13,11 @@ import path from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { messageOf } from '../../core/errors.ts';
 import { DynamoFault } from '../engine/driver.ts';
-import type { HttpPlace } from './connection.ts';
+import type { HttpPlace } from './http.ts';
+import { placeOf } from './http.ts';
 import type { CredentialSource, Credentials } from './credentials.ts';
 import type { Environment } from './aws-environment.ts';
+import { keysIn } from './aws-environment.ts';
 import type { Sdk } from './sdk.ts';
 
 export interface Destination {
@@ -26,8 +28,6 @@ export interface Destination {
 
 export interface Target {
   readonly place: HttpPlace;
-  /** As the HTTP header names it: with its port unless it is the usual one. */
-  readonly host: string;
   readonly region: string;
   readonly credentials: Credentials;
 }
@@ -74,42 +74,20 @@ const CHANGES = [
   'AWS_CREDENTIAL_EXPIRATION',
 ] as const;
 
-function keysIn(variables: Environment): Credentials | undefined {
-  const accessKeyId = variables.AWS_ACCESS_KEY_ID ?? '';
-  const secretAccessKey = variables.AWS_SECRET_ACCESS_KEY ?? '';
-  const sessionToken = variables.AWS_SESSION_TOKEN ?? '';
-  if (accessKeyId === '' || secretAccessKey === '') return undefined;
-  return { accessKeyId, secretAccessKey, ...(sessionToken === '' ? {} : { sessionToken }) };
-}
-
 /** Credentials are kept until they are refused. */
 function fixed(endpoint: string, region: string, read: () => Credentials | undefined): Destination {
-  const at = placeOf(endpoint);
+  const place = placeOf(endpoint);
   let target: Target | undefined;
   const renewed = (): Target => {
     const credentials = read();
     if (credentials === undefined)
       throw new DynamoFault('unsent', { code: 'NoCredentials', message: 'the keys have left the environment' });
-    target = { ...at, region, credentials };
+    target = { place, region, credentials };
     return target;
   };
   return {
     current: () => target ?? renewed(),
     credentials: async (options) => (options?.forceRefresh === true ? renewed() : (target ?? renewed())).credentials,
-  };
-}
-
-function placeOf(endpoint: string): Pick<Target, 'place' | 'host'> {
-  const { protocol, hostname, port, host, pathname } = new URL(endpoint);
-  const isTls = protocol === 'https:';
-  return {
-    host,
-    place: {
-      isTls,
-      hostname: hostname.replace(/^\[|\]$/g, ''),
-      port: port === '' ? (isTls ? 443 : 80) : Number(port),
-      path: pathname.endsWith('/') ? pathname : `${pathname}/`,
-    },
   };
 }
 
@@ -119,7 +97,7 @@ export async function sdkDestination(client: DynamoDBClient, sdk: Sdk): Promise<
     throw settingFault(error);
   });
   let account: string | undefined;
-  let at: Promise<Pick<Target, 'place' | 'host' | 'region'>> | undefined;
+  let at: Promise<Omit<Target, 'credentials'>> | undefined;
   return {
     current: async () => {
       const credentials = await client.config.credentials().catch((error: unknown) => {
@@ -151,19 +129,15 @@ interface ResolvedEndpoint {
 }
 
 /** Lets the client make a request, and takes it away before it is signed: only so are all settings heeded that lead to an endpoint. */
-async function endpointOf(
-  client: DynamoDBClient,
-  sdk: Sdk,
-  region: string,
-): Promise<Pick<Target, 'place' | 'host' | 'region'>> {
+async function endpointOf(client: DynamoDBClient, sdk: Sdk, region: string): Promise<Omit<Target, 'credentials'>> {
   const command = new sdk.GetItemCommand({ TableName: 'table', Key: { pk: { S: 'key' } } });
-  let found: Pick<Target, 'place' | 'host' | 'region'> | undefined;
+  let found: Omit<Target, 'credentials'> | undefined;
   command.middlewareStack.add(
     (_next, context) => (args) => {
       const { protocol, hostname, port, path: at } = args.request as ResolvedRequest;
       const { properties } = (context as { readonly endpointV2?: ResolvedEndpoint }).endpointV2 ?? {};
       found = {
-        ...placeOf(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${at}`),
+        place: placeOf(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${at}`),
         region: properties?.authSchemes?.[0]?.signingRegion ?? region,
       };
       return Promise.reject(new Error('that is all that was asked'));

@@ -19,8 +19,7 @@ import { DynamoFault } from '../engine/driver.ts';
 import type { ResponseTiming } from '../engine/skew-gauge.ts';
 import type { Answer } from './answer.ts';
 import { dateOf, readAnswer } from './answer.ts';
-import type { Credentials } from './credentials.ts';
-import { areRenewed, offsetFor, refusalOf, unlessAborted } from './credentials.ts';
+import { reconsidered, unlessAborted } from './credentials.ts';
 import type { CredentialProvider, TemporaryCredentials } from './kept-credentials.ts';
 import { KeptCredentials } from './kept-credentials.ts';
 import { TARGETS, bodyOf } from './request-body.ts';
@@ -86,7 +85,16 @@ class FetchDriver implements DynamoDriver {
     try {
       return readAnswer(kind, answer, textOfFetched);
     } catch (fault) {
-      throw await this.#reconsidered(fault as DynamoFault, { answer, receivedAt, signal }, credentials);
+      throw await reconsidered(
+        fault as DynamoFault,
+        { answer, receivedAt, signal },
+        {
+          time: (offsetMs) => {
+            this.#offsetMs = offsetMs;
+          },
+          credentials: () => this.#credentials.areOthersThan(credentials),
+        },
+      );
     }
   }
 
@@ -148,26 +156,6 @@ class FetchDriver implements DynamoDriver {
         message: signal.aborted ? 'there was no answer in time' : details,
         cause: error,
       });
-    }
-  }
-
-  /** Refused before it was looked at: with better credentials or another time it may be tried again. */
-  async #reconsidered(
-    fault: DynamoFault,
-    { answer, receivedAt, signal }: { answer: Answer; receivedAt: number; signal: AbortSignal },
-    refused: Credentials,
-  ): Promise<DynamoFault> {
-    switch (refusalOf(fault, answer, receivedAt)) {
-      case 'time':
-        this.#offsetMs = offsetFor(answer, receivedAt);
-        return new DynamoFault('unverified', fault);
-      case 'credentials': {
-        const isRenewed = await areRenewed(this.#credentials.areOthersThan(refused), signal);
-        return isRenewed ? new DynamoFault('unverified', fault) : fault;
-      }
-      case 'signature':
-      case undefined:
-        return fault;
     }
   }
 }

@@ -1,135 +1,172 @@
 /**
- * One HTTP exchange over connections that are kept, and what it proves when it breaks off.
+ * `HttpLine` sends requests over Node's own HTTP client, and says what it proves when one breaks off.
  *
- * A request is written, at once and with its signature, only when its connection stands (over TLS: when the certificate has been checked).
- * So whatever fails before was never sent, and that is certain. Afterwards only one thing proves that nothing was applied:
- * without TLS, a write that the system refused, for then no complete body exists at the other side.
- * A hang-up on a connection that was used before proves nothing,
- * nor does the number of bytes written: the server may have read the request.
+ * A request is signed and written only when its connection is open, and over TLS when the certificate has been checked.
+ * So a failure before that moment means, with certainty, that nothing was sent.
+ * After it, one thing alone proves that nothing was applied: without TLS, a write that the system refused,
+ * because then the other side does not have a complete body.
+ * A hang-up on a connection that was used before proves nothing, and neither does the number of bytes written:
+ * the server may have read the request.
  */
+import type { AgentOptions, IncomingMessage } from 'node:http';
+import type { Agent as TlsAgent } from 'node:https';
+import type { Socket } from 'node:net';
+import { messageOf } from '../../core/errors.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { Answer } from './answer.ts';
-import type { Carried, Connection, HttpPlace } from './connection.ts';
-import type { Passenger } from './connections.ts';
-import { Connections } from './connections.ts';
+import { MAX_ANSWER_BYTES } from './answer.ts';
 import type { SystemError } from './system-error.ts';
 import { systemFault } from './system-error.ts';
+
+// `import` would read all that these modules export, and so load Node's `fetch`: 20 ms of each cold start.
+const http = process.getBuiltinModule('node:http');
+const https = process.getBuiltinModule('node:https');
+
+/** An address to send requests to. */
+export interface HttpPlace {
+  readonly isTls: boolean;
+  readonly hostname: string;
+  readonly port: number;
+  readonly path: string;
+  /** As the header names it: with its port unless it is the usual one. */
+  readonly host: string;
+}
+
+/** Parses an endpoint. */
+export function placeOf(endpoint: string): HttpPlace {
+  const { protocol, hostname, port, host, pathname } = new URL(endpoint);
+  const isTls = protocol === 'https:';
+  return {
+    isTls,
+    hostname: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (isTls ? 443 : 80) : Number(port),
+    path: pathname.endsWith('/') ? pathname : `${pathname}/`,
+    host,
+  };
+}
 
 export interface HttpExchange {
   readonly place: HttpPlace;
   readonly body: string;
-  /** Asked when the request is about to leave, so that what was signed is not old. */
-  readonly headers: () => Readonly<Record<string, string>>;
+  /** Called when the request is about to leave, so that its signature is fresh. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
 }
+
+/** As many as the SDK opens: the service or a proxy would refuse a connection for each of hundreds of calls in flight. */
+const MAX_SOCKETS = 50;
+/** Idle connections are closed before the other side does it: a request that crosses a hang-up is lost. */
+const IDLE_MS = 15_000;
+/** Visible ASCII, spaces and tabs. Node would also send bytes above it, but a signature covers them in another encoding. */
+const HEADER_VALUE = /^[\t\x20-\x7E]*$/;
 
 export class HttpLine {
-  readonly #connections = new Map<string, Connections>();
-  #latest: { readonly place: HttpPlace; readonly connections: Connections } | undefined;
+  readonly #settings = {
+    keepAlive: true,
+    maxSockets: MAX_SOCKETS,
+    timeout: IDLE_MS,
+    scheduling: 'lifo' as const,
+    // Node's own agent has it when `NODE_USE_ENV_PROXY` or `--use-env-proxy` asks for the proxies of the environment.
+    proxyEnv: (http.globalAgent as { readonly options?: AgentOptions }).options?.proxyEnv,
+  };
+  readonly #plain = new http.Agent(this.#settings);
+  #tls: TlsAgent | undefined;
 
   /** @throws DynamoFault `unsent` or `unanswered` */
-  exchange(exchange: HttpExchange, signal: AbortSignal): Promise<Answer> {
-    // Whatever is aborted by now would be sent to be given up.
+  exchange({ place, body, headers }: HttpExchange, signal: AbortSignal): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     if (signal.aborted) return Promise.reject(aborted('unsent'));
-    const connections = this.#to(exchange.place);
-    return new Promise((resolve, reject) => {
-      connections.enter(new Request(exchange, { connections, signal, resolve, reject }));
+    const request = (place.isTls ? https : http).request({
+      method: 'POST',
+      host: place.hostname,
+      port: place.port,
+      path: place.path,
+      setHost: false,
+      agent: place.isTls ? this.#tlsAgent() : this.#plain,
     });
+    let isWritten = false;
+    const fail = (error: Error): void => {
+      signal.removeEventListener('abort', abort);
+      reject(error instanceof DynamoFault ? error : faultOf(error, isWritten, place));
+    };
+    const abort = (): void => {
+      fail(aborted(isWritten ? 'unanswered' : 'unsent'));
+      request.destroy();
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    const write = async (): Promise<void> => {
+      try {
+        const signed = await headers();
+        if (request.destroyed) return;
+        for (const name in signed) request.setHeader(name, validValue(name, signed[name] ?? ''));
+        isWritten = true;
+        request.end(body);
+      } catch (error) {
+        fail(new DynamoFault('unsent', { code: 'Unsigned', message: messageOf(error), cause: error }));
+        request.destroy();
+      }
+    };
+    request.once('socket', (socket) => {
+      if (isConnected(socket, place)) void write();
+      else socket.once(place.isTls ? 'secureConnect' : 'connect', () => void write());
+    });
+    // The first outcome counts; an error after a whole answer finds a listener and changes nothing.
+    request.on('error', fail);
+    request.on('response', (response) => {
+      collect(response).then((answer) => {
+        signal.removeEventListener('abort', abort);
+        resolve(answer);
+      }, fail);
+    });
+    return promise;
   }
 
-  /** Closes the connections that nothing waits on. */
+  /** Closes idle connections. */
   close(): void {
-    for (const connections of this.#connections.values()) connections.close();
+    for (const agent of [this.#plain, this.#tls])
+      for (const sockets of Object.values(agent?.freeSockets ?? {}))
+        for (const socket of sockets ?? []) socket.destroy();
   }
 
-  #to(place: HttpPlace): Connections {
-    if (this.#latest?.place === place) return this.#latest.connections;
-    const { isTls, hostname, port } = place;
-    const name = `${isTls ? 'https' : 'http'}://${hostname}:${port}`;
-    const connections = this.#connections.get(name) ?? new Connections(place);
-    this.#connections.set(name, connections);
-    this.#latest = { place, connections };
-    return connections;
+  #tlsAgent(): TlsAgent {
+    this.#tls ??= new https.Agent(this.#settings);
+    return this.#tls;
   }
 }
 
-interface Surroundings {
-  readonly connections: Connections;
-  readonly signal: AbortSignal;
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (fault: DynamoFault) => void;
+function isConnected(socket: Socket, { isTls }: HttpPlace): boolean {
+  return (
+    !socket.connecting && !(isTls && (socket as Socket & { readonly secureConnecting?: boolean }).secureConnecting)
+  );
 }
 
-/** The first outcome counts; what happens afterwards changes nothing. */
-class Request implements Passenger, Carried {
-  readonly #exchange: HttpExchange;
-  readonly #around: Surroundings;
-  /** Set when it has been written. */
-  #connection: Connection | undefined;
-  isOver = false;
-
-  constructor(exchange: HttpExchange, around: Surroundings) {
-    this.#exchange = exchange;
-    this.#around = around;
-    around.signal.addEventListener('abort', this.#abort, { once: true });
-  }
-
-  board(connection: Connection): boolean {
-    const { body } = this.#exchange;
-    const length = Buffer.byteLength(body);
-    let head: string;
-    try {
-      head = this.#head(length);
-    } catch (error) {
-      this.#fail(new DynamoFault('unsent', { code: 'Unsigned', message: String(error), cause: error }));
-      return false;
-    }
-    this.#connection = connection;
-    // Text of one byte a character is written without being looked at.
-    connection.send(head + body, length === body.length ? 'latin1' : 'utf8', this);
-    return true;
-  }
-
-  answered(answer: Answer): void {
-    if (this.#isFirst()) this.#around.resolve(answer);
-  }
-
-  broke(error: Error): void {
-    this.#fail(faultOf(error, this.#connection !== undefined, this.#exchange.place));
-  }
-
-  /** @throws Error for what would be a line, or a request, of its own */
-  #head(length: number): string {
-    const { place, headers: signed } = this.#exchange;
-    const headers = signed();
-    let head = '';
-    for (const name in headers) {
-      const value = headers[name] ?? '';
-      if (!LINE.test(value)) throw new TypeError(`the header ${name} holds characters that no header may have`);
-      head += `${name}: ${value}\r\n`;
-    }
-    return `POST ${place.path} HTTP/1.1\r\n${head}content-length: ${length}\r\nconnection: keep-alive\r\n\r\n`;
-  }
-
-  readonly #abort = (): void => {
-    const connection = this.#connection;
-    this.#fail(aborted(connection === undefined ? 'unsent' : 'unanswered'));
-    if (connection === undefined) this.#around.connections.leave(this);
-    else connection.destroy();
-  };
-
-  #fail(fault: DynamoFault): void {
-    if (this.#isFirst()) this.#around.reject(fault);
-  }
-
-  #isFirst(): boolean {
-    if (this.isOver) return false;
-    this.isOver = true;
-    this.#around.signal.removeEventListener('abort', this.#abort);
-    return true;
-  }
+/** @throws TypeError for what would be a header, or a request, of its own */
+function validValue(name: string, value: string): string {
+  if (!HEADER_VALUE.test(value)) throw new TypeError(`the header ${name} holds characters that no header may have`);
+  return value;
 }
 
-const LINE = /^[\t\x20-\x7E]*$/;
+function collect(response: IncomingMessage): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) response.destroy(new Error(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`));
+  });
+  // Node reports an answer that breaks off as `aborted`, an error with the code ECONNRESET.
+  response.on('error', reject);
+  response.on('end', () => {
+    if (!response.complete) return; // An error follows.
+    const [first] = chunks;
+    resolve({
+      status: response.statusCode ?? 0,
+      headers: response.headers as Answer['headers'],
+      body: chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks),
+    });
+  });
+  return promise;
+}
 
 function faultOf(error: SystemError, isWritten: boolean, { isTls }: HttpPlace): DynamoFault {
   // Over TLS the last write may be the farewell to a server that has read the request.

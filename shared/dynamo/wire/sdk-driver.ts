@@ -1,7 +1,10 @@
 /**
- * The driver over the AWS SDK's client: its transport, its credentials, its signatures; one call, one attempt.
+ * The driver over a client of the AWS SDK, often the user's own: its transport, credentials and signatures; one call, one request.
  *
- * Values and answers are read and written by our own code, which the wire driver shares (`wire/`):
+ * The client's middleware stack runs as its owner made it, without its retries: the sender above retries, because it checks
+ * before each attempt whether it may still send. So our commands replace the retry middleware by nothing, and any other middleware
+ * that sends a request again gets the first answer again. The client itself is not changed.
+ * Values and answers are written and read by our own code, as in the other drivers:
  * the SDK takes an answer without content for success, and ignores its checksum.
  */
 import type { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
@@ -18,21 +21,16 @@ import { dateOf, readAnswer } from './answer.ts';
 import { textOfBody } from './body.ts';
 import { asBytes } from './attribute-value.ts';
 import type { Identity } from './credentials.ts';
-import { Renewal, areRenewed, refusalOf } from './credentials.ts';
+import { Renewal, reconsidered } from './credentials.ts';
 import { encodeInput } from './documents.ts';
 import type { SystemError } from './system-error.ts';
 import { systemFault } from './system-error.ts';
 
-/**
- * @param client made with `clientSettings`, so that it neither retries nor waits by itself
- * @param observers.onResponse learns the service's own time with each response
- */
+/** @param observer.onResponse learns the service's own time with each response */
 export function createSdkDriver(
   client: DynamoDBClient,
-  observers?: { readonly clock: Clock; readonly onResponse: (timing: ResponseTiming) => void },
+  { clock = systemClock, onResponse }: SdkDriverObserver = {},
 ): DynamoDriver {
-  if (observers !== undefined) observeDates(client, observers.clock, observers.onResponse);
-  const clock = observers?.clock ?? systemClock;
   const renewal = new Renewal((options) => client.config.credentials(options));
   return {
     async attempt<K extends DynamoKind>(
@@ -41,7 +39,7 @@ export function createSdkDriver(
       signal: AbortSignal,
     ): Promise<DynamoCalls[K]['output']> {
       const command = commandOf(await loadSdk(), kind, input);
-      const exchange = watched(command, signal);
+      const exchange = watched(command, signal, { clock, onResponse });
       let error: unknown;
       try {
         await client.send(command, { abortSignal: signal });
@@ -53,33 +51,25 @@ export function createSdkDriver(
       try {
         return readAnswer(kind, answer, textOfBody);
       } catch (thrown) {
-        const fault = thrown as DynamoFault;
-        const refusal = refusalOf(fault, answer, clock.now());
-        // The client corrects its time by itself, with every answer.
-        if (refusal === 'time' || (refusal === 'credentials' && (await areRenewed(renewal.finds(signedWith), signal))))
-          throw new DynamoFault('unverified', fault);
-        throw fault;
+        throw await reconsidered(
+          thrown as DynamoFault,
+          { answer, receivedAt: clock.now(), signal },
+          {
+            time: () => undefined, // The client corrects its time by itself, with every answer.
+            credentials: () => renewal.finds(signedWith),
+          },
+        );
       }
     },
   };
 }
 
-/** Tells the service's time with each response to any request of the client. */
-export function observeDates(client: DynamoDBClient, clock: Clock, onResponse: (timing: ResponseTiming) => void): void {
-  client.middlewareStack.add(
-    (next) => async (args) => {
-      const [sentAt, sentMonotonic] = [clock.now(), clock.monotonic()];
-      const result = await next(args);
-      const serverDate = dateOf({ headers: inLowerCase((result.response as HttpResponse).headers) });
-      const tookMs = clock.monotonic() - sentMonotonic;
-      if (serverDate !== undefined) onResponse({ serverDate, sentAt, receivedAt: clock.now(), tookMs });
-      return result;
-    },
-    { step: 'deserialize', name: 'leaseholdDates', priority: 'low' },
-  );
+export interface SdkDriverObserver {
+  readonly clock?: Clock;
+  readonly onResponse?: ((timing: ResponseTiming) => void) | undefined;
 }
 
-/** What one request came to, seen beside the SDK's own reading of it. */
+/** The outcome of one request, as it came over the network. */
 interface Exchange {
   isSent: boolean;
   signedWith: Identity;
@@ -93,22 +83,40 @@ interface HttpRequest {
 interface HttpResponse {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
-  body: AsyncIterable<Uint8Array> | Uint8Array | undefined;
+  body: AsyncIterable<Uint8Array> | Uint8Array | Blob | undefined;
 }
 
 /** Innermost in the client's stack: what fails before it was never handed to the network. */
-function watched(command: AnyCommand, signal: AbortSignal): Exchange {
+function watched(
+  command: AnyCommand,
+  signal: AbortSignal,
+  { clock, onResponse }: SdkDriverObserver & { readonly clock: Clock },
+): Exchange {
   const exchange: Exchange = { isSent: false, signedWith: { accessKeyId: '' }, answer: undefined };
+  let sending: Promise<unknown> | undefined;
+  command.middlewareStack.add((next) => next, {
+    name: 'retryMiddleware',
+    step: 'finalizeRequest',
+    priority: 'high',
+    override: true,
+  });
   command.middlewareStack.add(
-    (next) => async (args) => {
-      signal.throwIfAborted();
-      exchange.isSent = true;
-      exchange.signedWith = identityIn((args.request as HttpRequest).headers);
-      const result = await next(args);
-      const response = result.response as HttpResponse;
-      response.body = await bytesOf(response.body);
-      exchange.answer = { status: response.statusCode, headers: inLowerCase(response.headers), body: response.body };
-      return result;
+    (next) => {
+      const send: typeof next = async (args) => {
+        signal.throwIfAborted();
+        exchange.isSent = true;
+        exchange.signedWith = identityIn((args.request as HttpRequest).headers);
+        const [sentAt, sentMonotonic] = [clock.now(), clock.monotonic()];
+        const result = await next(args);
+        const [receivedAt, tookMs] = [clock.now(), clock.monotonic() - sentMonotonic];
+        const response = result.response as HttpResponse;
+        response.body = await bytesOf(response.body);
+        exchange.answer = { status: response.statusCode, headers: inLowerCase(response.headers), body: response.body };
+        const serverDate = dateOf(exchange.answer);
+        if (serverDate !== undefined) onResponse?.({ serverDate, sentAt, receivedAt, tookMs });
+        return result;
+      };
+      return (args) => (sending ??= send(args)) as ReturnType<typeof send>;
     },
     { step: 'deserialize', name: 'leaseholdAnswer', priority: 'low' },
   );
@@ -128,6 +136,7 @@ function inLowerCase(headers: HttpResponse['headers']): Answer['headers'] {
 
 async function bytesOf(body: HttpResponse['body']): Promise<Uint8Array> {
   if (body === undefined || body instanceof Uint8Array) return body ?? new Uint8Array();
+  if (body instanceof Blob) return new Uint8Array(await body.arrayBuffer());
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   return Buffer.concat(chunks);

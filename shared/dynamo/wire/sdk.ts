@@ -31,10 +31,27 @@ async function importSdk(): Promise<Sdk> {
   }
 }
 
-/** One attempt per call; the sender above owns time-outs and retries. */
+/** A `DynamoDBClient` or a `DynamoDBDocumentClient`, from any copy of the SDK. */
+export interface SdkClient {
+  readonly config: { readonly serviceId: string };
+  readonly middlewareStack: { identify(): string[] };
+  send(command: never, options?: { readonly abortSignal?: AbortSignal }): Promise<unknown>;
+}
+
+/** @throws ConfigurationError unless it is a client of DynamoDB and can send our commands */
+export function validClient(client: Partial<SdkClient> | null): void {
+  const { config, middlewareStack, send } = client ?? {};
+  // lib-dynamodb checks the same: older clients leave serialization to their own commands.
+  const isRecent = middlewareStack?.identify().some((name) => name.startsWith('serializerMiddleware'));
+  if (typeof send !== 'function' || config?.serviceId !== 'DynamoDB' || isRecent !== true)
+    throw new ConfigurationError(
+      'client must be a DynamoDBClient or a DynamoDBDocumentClient of a current AWS SDK, version 3: update @aws-sdk/client-dynamodb',
+    );
+}
+
+/** For clients that we make: the sender above owns time-outs and retries. */
 export const clientSettings = { maxAttempts: 1 } as const;
 
-/** Its signer is the SDK's own: the wire driver hands over to this client when the service refuses ours. */
 export async function openClient(config: DynamoDBClientConfig): Promise<DynamoDBClient> {
   const { DynamoDBClient } = await loadSdk();
   return new DynamoDBClient({ ...config, ...clientSettings });

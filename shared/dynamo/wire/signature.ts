@@ -1,56 +1,53 @@
-/**
- * Signature Version 4 with Node's crypto, and its key kept for the day.
- *
- * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
- */
-import { createHmac, createSecretKey, hash } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
-import type { SignedHeaders, WireRequest } from './canonical.ts';
-import { ALGORITHM, authorizationOf, basicIsoDate, headersToSign, scopeOf } from './canonical.ts';
+/** Signs with AWS's own Signature Version 4: the headers that a request needs, and no others. */
+import { createHmac, hash } from 'node:crypto';
+import { SignatureV4 } from '@smithy/signature-v4';
 import type { Credentials } from './credentials.ts';
 
-/** Signs with the headers that DynamoDB needs and no others. */
-export class RequestSigner {
-  /** The current day's key, and the one before while clocks disagree about midnight: deriving one costs four hashes. */
-  readonly #keys = new Map<string, KeyObject>();
-  /** The header has whole seconds, and many requests share one. */
-  #date = { second: NaN, text: '' };
-
-  /** The headers to send, `host` included. */
-  sign(request: WireRequest, credentials: Credentials, region: string, now: number): SignedHeaders {
-    const longDate = this.#textOf(now);
-    const scope = scopeOf(region, longDate);
-    const { headers, names, canonical } = headersToSign(request, credentials, longDate);
-    const text = `${ALGORITHM}\n${longDate}\n${scope}\n${hash('sha256', canonical + hash('sha256', request.body))}`;
-    const key = this.#keyFor(credentials.secretAccessKey, scope);
-    const signature = createHmac('sha256', key).update(text).digest('hex');
-    headers.authorization = authorizationOf(credentials, { scope, names, signature });
-    return headers;
-  }
-
-  #textOf(now: number): string {
-    const second = Math.floor(now / 1_000);
-    if (second !== this.#date.second) this.#date = { second, text: basicIsoDate(now) };
-    return this.#date.text;
-  }
-
-  #keyFor(secret: string, scope: string): KeyObject {
-    const name = `${scope} ${secret}`;
-    let key = this.#keys.get(name);
-    if (key === undefined) {
-      if (this.#keys.size >= MAX_KEYS) this.#keys.clear();
-      key = deriveKey(secret, scope);
-      this.#keys.set(name, key);
-    }
-    return key;
-  }
+export interface Unsigned {
+  readonly host: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
 }
 
-const MAX_KEYS = 4;
+/** The service as AWS names it, such as `dynamodb`. */
+export interface Scope {
+  readonly service: string;
+  readonly region: string;
+  readonly credentials: Credentials;
+}
 
-function deriveKey(secret: string, scope: string): KeyObject {
-  const derived = scope
-    .split('/')
-    .reduce<Buffer>((key, part) => createHmac('sha256', key).update(part).digest(), Buffer.from(`AWS4${secret}`));
-  return createSecretKey(derived);
+/** Returns the headers to send, `host` included. The signer keeps the key of the day. @param now epoch milliseconds */
+export async function signedHeaders(
+  { host, path, headers, body }: Unsigned,
+  { service, region, credentials }: Scope,
+  now: number,
+): Promise<Record<string, string>> {
+  const signer = new SignatureV4({ service, region, credentials, sha256: Sha256, applyChecksum: false });
+  const request = { method: 'POST', protocol: 'https:', hostname: host, path, headers: { host, ...headers }, body };
+  return (await signer.sign(request, { signingDate: new Date(now) })).headers;
+}
+
+/** SHA-256 and its HMAC of Node's crypto, as the signer asks for them: each of one piece of data. */
+class Sha256 {
+  readonly #secret: string | Uint8Array | undefined;
+  #data: Uint8Array = new Uint8Array();
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#secret = secret as string | Uint8Array | undefined; // The signer has its keys in no other form.
+  }
+
+  update(data: Uint8Array): void {
+    this.#data = data;
+  }
+
+  digest(): Promise<Uint8Array> {
+    const [secret, data] = [this.#secret, this.#data];
+    if (secret === undefined) return Promise.resolve(hash('sha256', data, 'buffer'));
+    return Promise.resolve(createHmac('sha256', secret).update(data).digest());
+  }
+
+  reset(): void {
+    this.#data = new Uint8Array();
+  }
 }

@@ -1,34 +1,20 @@
-import type { LiveSession, SessionRecord } from '../session-record.ts';
+import type { LiveSession } from '../session-record.ts';
 import type { SessionStore } from '../session-store.ts';
-import { readInBatches } from '../../dynamo/engine/batches.ts';
 import { splitKey } from '../../dynamo/engine/keys.ts';
 import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
 import { decodeSession } from './session-codec.ts';
 import { createHolderSessionStore } from './dynamo-holder-session-store.ts';
+import { createSessionReader } from './session-reader.ts';
 import * as statements from './session-statements.ts';
 
 export function createSessionStore(sender: Sender, table: string): SessionStore {
   const rows = new Rows(sender, decodeSession);
   return {
     ...createHolderSessionStore(sender, table),
+    ...createSessionReader(sender, table),
 
     renewRemote: (renewal) => rows.writeAs<LiveSession>(statements.renewRemoteSession(table, renewal), renewal),
-
-    async getMany(ids, onDamaged) {
-      const items = await readInBatches(sender, table, statements.readSessions(table, ids));
-      const sessions = new Map<string, SessionRecord>();
-      for (const item of items) {
-        const [, id = ''] = splitKey(String(item.pk));
-        try {
-          sessions.set(id, decodeSession(item));
-        } catch (error) {
-          if (onDamaged === undefined) throw error;
-          onDamaged(id, error);
-        }
-      }
-      return sessions;
-    },
 
     async page(prefix, after) {
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSessions(table, prefix, after));

@@ -12,6 +12,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionStore } from '../../session/session-store.ts';
+import type { ParkingStore } from '../task/parking.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { PartitionPage } from './measure.ts';
 import { readBacklog, shardsOf } from './measure.ts';
@@ -49,7 +50,9 @@ export interface DispatchSettings extends PlanSettings {
 }
 
 export interface DispatcherPorts extends RecurPorts {
-  readonly tasks: TaskStore;
+  readonly tasks: Pick<TaskStore, 'enqueue' | 'getMany' | 'page' | 'pageOfTenants'> & {
+    readonly parking: Pick<ParkingStore, 'repairParked'>;
+  };
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly slots: SlotStore;
   /** What operators have set; absent: nothing. */

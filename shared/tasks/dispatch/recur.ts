@@ -10,7 +10,7 @@ import type { TaskStore } from '../task/task-store.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 
 export interface RecurPorts {
-  readonly tasks: TaskStore;
+  readonly tasks: Pick<TaskStore, 'enqueue'>;
   readonly schedules?: ScheduleStore | undefined;
   readonly runtime: Runtime;
   readonly spans?: TaskSpans | undefined;

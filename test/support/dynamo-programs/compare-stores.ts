@@ -2,11 +2,10 @@
 import { inspect } from 'node:util';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
-import type { DriverName } from '../../../shared/dynamo/connect.ts';
 import { connectDynamo } from '../../../shared/dynamo/connect.ts';
 import { clientSettings } from '../../../shared/dynamo/wire/sdk.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
-import { openFetchDriver } from '../drivers.ts';
+import { openClientDriver, openFetchDriver } from '../drivers.ts';
 import type { EngineName } from './allowed-divergences.ts';
 import type { ComparedEngine } from './lane.ts';
 import { Lane } from './lane.ts';
@@ -15,8 +14,8 @@ import type { Program } from './requests.ts';
 import { anyProgram } from './requests.ts';
 import type { Divergence, Tally } from './run.ts';
 
-/** What users have, and the driver of the edge. */
-export type ComparedDriver = DriverName | 'fetch';
+/** The default driver, that over a user's client, and that of the edge. */
+export type ComparedDriver = 'wire' | 'client' | 'fetch';
 
 export interface Comparison {
   /** `null` for an engine that cannot run here; one that is left out is not asked. */
@@ -104,9 +103,12 @@ function connect(endpoints: Comparison['endpoints'], driver: ComparedDriver): Co
     const endpoint = endpoints[name];
     if (endpoint === null || endpoint === undefined) return [];
     const client = new DynamoDBClient({ endpoint, ...CLIENT_SETTINGS });
-    const sends =
-      driver === 'fetch' ? openFetchDriver({ endpoint }) : connectDynamo({ endpoint, driver }, systemRuntime).driver;
-    return [{ name, client, driver: sends }];
+    const openers = {
+      wire: () => connectDynamo({ endpoint }, systemRuntime).driver,
+      client: () => openClientDriver({ endpoint }),
+      fetch: () => openFetchDriver({ endpoint }),
+    };
+    return [{ name, client, driver: openers[driver]() }];
   });
 }
 

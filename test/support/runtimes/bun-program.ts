@@ -52,8 +52,8 @@ function passOn(): void {
 }
 
 function serve({ table, endpoint }: { readonly table: string; readonly endpoint: string }): void {
-  const leasehold = createLeasehold({ table, endpoint, driver: 'wire' });
-  const { driver } = connectDynamo({ endpoint, driver: 'wire' }, systemRuntime);
+  const leasehold = createLeasehold({ table, endpoint });
+  const { driver } = connectDynamo({ endpoint }, systemRuntime);
   const { signal } = new AbortController();
   parentPort?.on('message', ({ id, errand }: Required<Order>) => {
     perform(errand, leasehold, (write) => driver.attempt('update', write, signal)).then(

@@ -12,8 +12,6 @@ import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { creationOf, partedEffects } from './effects.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
-import { splitKey } from '../../../dynamo/engine/keys.ts';
-import { parseTenantPlace } from './index-places.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import { createPackStore } from './dynamo-pack-store.ts';
@@ -23,7 +21,7 @@ import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { createBatch, readBatch } from '../batch-statements.ts';
 import { putFailure, readFailure } from '../failure-statements.ts';
 import { readPayload } from '../payload-statements.ts';
-import { pageOfReady, pageOfTenants } from './ready-index.ts';
+import { createTaskReader } from './task-reader.ts';
 import { waitForChildren } from './children-statements.ts';
 import type { Ended } from './follower-statements.ts';
 import { promoteFollower } from './follower-statements.ts';
@@ -49,6 +47,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     parking: createParkingStore(sender, table),
 
     ...createEnqueueStore(sender, { table, shards }),
+    ...createTaskReader(sender, table),
 
     enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
 
@@ -68,16 +67,6 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
 
     getBatch: (key) => batches.get(readBatch(table, key)),
 
-    async page(partition, query) {
-      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfReady(table, partition, query));
-      return { hints: Items.map(decodeHint), next: LastEvaluatedKey };
-    },
-
-    async pageOfTenants(partition, query) {
-      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfTenants(table, partition, query));
-      return { entries: Items.map(decodeTenantEntry), isLast: LastEvaluatedKey === undefined };
-    },
-
     async getPayload(task, limits) {
       const { Item } = await sender.read(readPayload(table, task, task.payload), limits);
       return Item === undefined ? undefined : new ItemReader(Item).string('text');
@@ -96,9 +85,6 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       const row = new ItemReader(Item);
       return { stack: row.string('text'), leaseCounter: row.count('leaseCounter') };
     },
-
-    // One damaged row must not keep the others from being worked on, whether its caller is told or not.
-    getMany: (keys, onDamaged = () => undefined) => tasks.getMany(table, statements.readTasks(table, keys), onDamaged),
 
     async claim(observed, session, stamp, limits) {
       const own = statements.claimTask(table, observed, session, stamp);
@@ -280,15 +266,4 @@ function encode(result: Json | undefined): string | undefined {
 
 function decodeRunning(item: DynamoItem): RunningTask {
   return decodeTask(item) as RunningTask;
-}
-
-function decodeHint(item: DynamoItem) {
-  const [, queue = '', id = ''] = splitKey(String(item.pk));
-  return { queue, id, readyAt: Number(item.readyAt) };
-}
-
-function decodeTenantEntry(item: DynamoItem) {
-  const place = String(item.directoryName);
-  const { tenant, readyAt, end } = parseTenantPlace(place);
-  return { hint: { ...decodeHint(item), readyAt, tenant }, place, end };
 }

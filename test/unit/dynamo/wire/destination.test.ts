@@ -70,8 +70,7 @@ describe('a destination that is certain', () => {
     const local = { region: 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
 
     expect(await certain({ endpoint: 'http://127.0.0.1:8000', local })?.current()).toMatchObject({
-      place: { isTls: false, hostname: '127.0.0.1', port: 8000, path: '/' },
-      host: '127.0.0.1:8000',
+      place: { isTls: false, hostname: '127.0.0.1', port: 8000, path: '/', host: '127.0.0.1:8000' },
       ...local,
     });
   });
@@ -129,7 +128,7 @@ describe('a destination that the SDK finds', () => {
   ])('heeds %s', async (_what, variables, host) => {
     given({ ...KEYS, ...variables });
 
-    expect(await (await bySdk()).current()).toMatchObject({ host, region: variables.AWS_REGION });
+    expect(await (await bySdk()).current()).toMatchObject({ place: { host }, region: variables.AWS_REGION });
   });
 
   test('goes to the host of another account with the credentials of one', async () => {
@@ -143,7 +142,7 @@ describe('a destination that the SDK finds', () => {
     const first = await destination.current();
     accountId = '222222222222';
 
-    expect([first.host, (await destination.current()).host]).toEqual([
+    expect([first.place.host, (await destination.current()).place.host]).toEqual([
       '111111111111.ddb.us-east-1.amazonaws.com',
       '222222222222.ddb.us-east-1.amazonaws.com',
     ]);

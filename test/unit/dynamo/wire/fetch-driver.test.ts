@@ -10,12 +10,10 @@ import { createFetchDriver } from '../../../../shared/dynamo/wire/fetch-driver.t
 import { KeptCredentials } from '../../../../shared/dynamo/wire/kept-credentials.ts';
 import type { TemporaryCredentials } from '../../../../shared/dynamo/wire/kept-credentials.ts';
 import { crc32 } from '../../../../shared/dynamo/wire/web-body.ts';
-import { signForWeb } from '../../../../shared/dynamo/wire/web-signature.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import { STATIC_CREDENTIALS } from '../../../support/drivers.ts';
 import type { FaultServer } from '../../../support/fault-server.ts';
 import { answer, startFaultServer } from '../../../support/fault-server.ts';
-import { expectSameSignatures } from '../../../support/sdk-signatures.ts';
 
 const PUT = { TableName: 'table', Item: { pk: 'a', nonce: 'mine' }, ConditionExpression: 'attribute_not_exists(pk)' };
 const never = new AbortController().signal;
@@ -41,10 +39,6 @@ const faultOf = (attempt: Promise<unknown>): Promise<DynamoFault> =>
     },
     (fault: unknown) => fault as DynamoFault,
   );
-
-test('the signature by WebCrypto is that of the SDK, for 300 random requests', async () => {
-  await expectSameSignatures(300, 20_261_124, signForWeb);
-});
 
 test('the checksum of an answer is the one that zlib makes', () => {
   fc.assert(

@@ -1,7 +1,8 @@
-/** What users have with `driver: 'sdk'`: locks, semaphores and tasks behave as ever where the AWS SDK sends. */
+/** Locks, semaphores and tasks behave the same over a client that a user brings. */
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { usersClient } from '../../test/support/drivers.ts';
 import { runThrough } from '../../test/support/stores.ts';
 
-runThrough((endpoint) => connectDynamo({ endpoint, driver: 'sdk' }, systemRuntime).driver);
+runThrough((endpoint) => connectDynamo({ client: usersClient({ endpoint }) }, systemRuntime).driver);
 await import('./conformance/lock-transaction.test.ts');

@@ -1,9 +1,10 @@
-/** What users have with `driver: 'sdk'`: locks, semaphores and tasks behave as ever where the AWS SDK sends. */
+/** Locks, semaphores and tasks behave the same over a client that a user brings. */
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { usersClient } from '../support/drivers.ts';
 import { runThrough } from '../support/stores.ts';
 
-runThrough((endpoint) => connectDynamo({ endpoint, driver: 'sdk' }, systemRuntime).driver);
+runThrough((endpoint) => connectDynamo({ client: usersClient({ endpoint }) }, systemRuntime).driver);
 await import('../conformance/lock.test.ts');
 await import('../conformance/lock-failures.test.ts');
 await import('../conformance/lock-settling.test.ts');

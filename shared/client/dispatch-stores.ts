@@ -1,0 +1,54 @@
+/** The stores of a dispatcher and of a waker: what each of them needs, and no more, so that their bundles stay small. */
+import type { Sender } from '../dynamo/engine/send.ts';
+import type { SemaphoreStore } from '../coordination/semaphore/semaphore-store.ts';
+import type { SessionStore } from '../session/session-store.ts';
+import type { SlotStore } from '../tasks/dispatch/slot-store.ts';
+import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
+import type { QueueStore } from '../tasks/task/queue-store.ts';
+import type { TaskStore } from '../tasks/task/task-store.ts';
+import { createSemaphoreStore } from '../coordination/semaphore/row/dynamo-semaphore-store.ts';
+import { createSessionReader } from '../session/row/session-reader.ts';
+import { createQueueStore } from '../tasks/rows/dynamo-queue-store.ts';
+import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
+import { createSlotStore } from '../tasks/rows/dynamo-slot-store.ts';
+import { createAddingStore } from '../tasks/rows/task/adding-store.ts';
+import { createParkingStore } from '../tasks/rows/task/dynamo-parking-store.ts';
+import type { TaskStoreOptions } from '../tasks/rows/task/dynamo-task-store.ts';
+import { decodeTask } from '../tasks/rows/task/task-codec.ts';
+import type { TaskReader } from '../tasks/rows/task/task-reader.ts';
+import { createTaskReader } from '../tasks/rows/task/task-reader.ts';
+
+export interface WakerStores {
+  readonly tasks: TaskReader;
+  readonly sessions: Pick<SessionStore, 'getMany'>;
+  readonly semaphores: SemaphoreStore;
+  readonly queues: QueueStore;
+}
+
+export interface DispatchStores extends WakerStores {
+  readonly tasks: TaskReader & Pick<TaskStore, 'enqueue' | 'parking'>;
+  readonly slots: SlotStore;
+  readonly schedules: ScheduleStore;
+}
+
+export function createWakerStores(sender: Sender, { table }: TaskStoreOptions): WakerStores {
+  return {
+    tasks: createTaskReader(sender, table),
+    sessions: createSessionReader(sender, table),
+    semaphores: createSemaphoreStore(sender, table),
+    queues: createQueueStore(sender, table),
+  };
+}
+
+export function createDispatchStores(sender: Sender, options: TaskStoreOptions): DispatchStores {
+  const { table } = options;
+  const stores = createWakerStores(sender, options);
+  // Tasks of schedules stand in no line.
+  const adding = createAddingStore(sender, options, decodeTask);
+  return {
+    ...stores,
+    tasks: { ...adding, ...stores.tasks, parking: createParkingStore(sender, table) },
+    slots: createSlotStore(sender, table),
+    schedules: createScheduleStore(sender, table),
+  };
+}

@@ -1,0 +1,41 @@
+/** Reads of tasks and of the ready index: all that the waker needs of the tasks' store, and apart, so that its bundle stays small. */
+import type { TaskStore } from '../../task/task-store.ts';
+import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
+import { splitKey } from '../../../dynamo/engine/keys.ts';
+import { Rows } from '../../../dynamo/engine/rows.ts';
+import type { Sender } from '../../../dynamo/engine/send.ts';
+import { parseTenantPlace } from './index-places.ts';
+import { pageOfReady, pageOfTenants } from './ready-index.ts';
+import { decodeTask } from './task-codec.ts';
+import { readTasks } from './task-statements.ts';
+
+export type TaskReader = Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants'>;
+
+export function createTaskReader(sender: Sender, table: string): TaskReader {
+  const tasks = new Rows(sender, decodeTask);
+  return {
+    // One damaged row must not keep the others from being worked on, whether its caller is told or not.
+    getMany: (keys, onDamaged = () => undefined) => tasks.getMany(table, readTasks(table, keys), onDamaged),
+
+    async page(partition, query) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfReady(table, partition, query));
+      return { hints: Items.map(decodeHint), next: LastEvaluatedKey };
+    },
+
+    async pageOfTenants(partition, query) {
+      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfTenants(table, partition, query));
+      return { entries: Items.map(decodeTenantEntry), isLast: LastEvaluatedKey === undefined };
+    },
+  };
+}
+
+function decodeHint(item: DynamoItem) {
+  const [, queue = '', id = ''] = splitKey(String(item.pk));
+  return { queue, id, readyAt: Number(item.readyAt) };
+}
+
+function decodeTenantEntry(item: DynamoItem) {
+  const place = String(item.directoryName);
+  const { tenant, readyAt, end } = parseTenantPlace(place);
+  return { hint: { ...decodeHint(item), readyAt, tenant }, place, end };
+}

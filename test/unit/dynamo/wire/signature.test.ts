@@ -1,6 +1,0 @@
-import { test } from 'vitest';
-import { expectSameSignatures } from '../../../support/sdk-signatures.ts';
-
-test('our signature is that of the SDK, for 1,000 random requests', async () => {
-  await expectSameSignatures(1_000, 20_261_123);
-});
