@@ -134,6 +134,7 @@ export type {
   DeadTask,
   DoneTask,
   Json,
+  Follower,
   PastAttempt,
   Priority,
   ReadyTask,
