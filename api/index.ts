@@ -135,6 +135,7 @@ export type {
   DeadTask,
   DoneTask,
   Json,
+  Follower,
   PastAttempt,
   Priority,
   ReadyTask,

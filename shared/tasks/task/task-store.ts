@@ -40,7 +40,7 @@ export interface NewTask extends TaskKey {
   /** The trace that it belongs to. */
   readonly traceparent?: string | undefined;
   /** The batch that makes it due: it is the callback, and its `runAt` is `NEVER`. */
-  readonly children?: BatchKey | undefined;
+  readonly children?: TaskKey | undefined;
   /** What becomes of it when its id is taken; absent: `reject`. The client's business, not stored. */
   readonly dedup?: Dedup | undefined;
 }
