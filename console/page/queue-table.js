@@ -28,7 +28,7 @@ export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
         { title: 'delayed', class: 'number', cell: (queue) => counted(delayedOf(queue)) },
         { title: 'parked', class: 'number', cell: ({ parked }) => counted(parked) },
         {
-          title: 'oldest ready',
+          title: 'oldest',
           class: 'number',
           cell: ({ oldestReadyAgeMs }) => (oldestReadyAgeMs === null ? '–' : age(oldestReadyAgeMs)),
         },
@@ -69,7 +69,7 @@ export function delayedOf({ later, isMore }) {
 function queueName({ queue, isPaused, reason }) {
   return [
     h('a', { href: to('tasks', { queue }) }, queue),
-    isPaused && reason && h('small', { class: 'below' }, `Paused: ${reason}`),
+    isPaused && reason && h('small', { class: 'below short' }, reason),
   ];
 }
 
@@ -83,7 +83,7 @@ function queueBadge(figures) {
 
 /** What is due by priority, and delayed, side by side; opened, the figures that have no column. @param {QueueFigures} figures */
 function stack(figures) {
-  const { due, later, isMore, parked, workers, flow } = figures;
+  const { due, later, isMore, isPaused, reason, parked, workers, flow } = figures;
   const parts = [
     ...PRIORITIES.map((priority) => ({ name: priority, count: due[priority] })),
     { name: 'delayed', count: later },
@@ -102,6 +102,7 @@ function stack(figures) {
       ),
     ),
     factsOf([
+      ['paused', isPaused ? reason : undefined],
       ...PRIORITIES.map(
         (priority) =>
           /** @type {const} */ ([

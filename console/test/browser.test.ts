@@ -131,7 +131,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     await dialog.getByLabel('Token (must still match)').fill(String(lock.fencingToken));
     await dialog.getByRole('button', { name: 'Force release lock' }).click();
     await dialog.waitFor({ state: 'hidden' });
-    await page.locator('.badge', { hasText: 'lock-delay' }).waitFor();
+    await page.getByText(/^lock-delay, /).waitFor();
     await expect.poll(() => lock.signal.aborted).toBe(true);
 
     await visit(page, 'audit');

@@ -68,7 +68,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the focus', () => 
     await session.lock('reports/nightly');
     await using opened = await open('locks?prefix=reports');
     await act(opened.page, 'Force release… reports/nightly');
-    await opened.page.locator('.badge', { hasText: 'lock-delay' }).waitFor();
+    await opened.page.getByText(/^lock-delay, /).waitFor();
     await expect.poll(() => focused(opened.page)).toBe('Locks and leaders');
 
     const other = await table.leasehold.session({ name: 'to end', node: 'host-2', ...SOON_TOLD });

@@ -29,9 +29,10 @@ const PAGES: Readonly<Record<string, Shot>> = {
         .poll(async () => (await page.locator('.plot .line').first().getAttribute('points'))?.split(' ').length ?? 0)
         .toBeGreaterThan(4),
   },
-  queues: { hash: '#/queues', prepare: (page) => page.locator('.card').nth(1).waitFor() },
+  queues: { hash: '#/queues', prepare: (page) => page.locator('tbody tr').nth(1).waitFor() },
   tasks: { hash: '#/tasks?queue=default' },
   'tasks-dead': { hash: '#/tasks?queue=default&state=dead' },
+  'tasks-finished': { hash: '#/tasks?queue=default&state=finished' },
   'tasks-empty': { hash: '#/tasks?queue=nothing' },
   task: { hash: '#/task?queue=default&id=troubled' },
   'task-missing': { hash: '#/task?queue=default&id=nobody' },
@@ -39,11 +40,15 @@ const PAGES: Readonly<Record<string, Shot>> = {
   locks: { hash: '#/locks' },
   dialog: {
     hash: '#/locks?prefix=reports',
-    prepare: (page) => page.getByRole('button', { name: 'Force release…' }).first().click(),
+    prepare: (page) =>
+      page
+        .getByRole('button', { name: /^Force release…/ })
+        .first()
+        .click(),
   },
   semaphores: {
     hash: '#/semaphores',
-    prepare: (page) => page.locator('section.card', { hasText: 'workers/default' }).locator('summary').click(),
+    prepare: (page) => page.locator('section.card', { hasText: 'workers/default' }).locator('summary').first().click(),
   },
   schedules: { hash: '#/schedules' },
   audit: { hash: '#/audit' },

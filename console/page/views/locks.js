@@ -99,9 +99,8 @@ function forced({ lastForced }, now) {
  */
 function stateBadge({ holder, closedUntil }, now) {
   if (holder !== undefined) return badge('held', 'busy');
-  return closedUntil > now
-    ? badge(`closed (lock-delay, ${age(closedUntil - now)} left)`, 'warning')
-    : badge('free', 'quiet');
+  if (closedUntil <= now) return badge('free', 'quiet');
+  return [badge('closed', 'warning'), h('small', { class: 'below' }, `lock-delay, ${age(closedUntil - now)} left`)];
 }
 
 /**
