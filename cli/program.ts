@@ -57,7 +57,7 @@ export function createProgram(bind: Bind): Command {
     .addHelpText('after', HELP)
     .addHelpText('afterAll', ({ command }) => (command.parent === null ? '' : GLOBAL_OPTIONS));
   for (const command of COMMANDS) program.addCommand(command(bind));
-  program.addCommand(completionCommand(program));
+  program.addCommand(completionCommand(bind, program));
   program.addCommand(bind(new Command('version').summary('print the version'), printVersion));
   for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);
   // What `list` does not take is probably a verb; see `bare-nouns.ts`.

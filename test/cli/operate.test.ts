@@ -33,7 +33,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
 
     const listed = await run('locks', 'list', 'reports/');
     expect(listed.out).toMatch(
-      /^KEY +STATE +HOLDER +SINCE +COUNTER\nreports\/nightly +held +nightly job on host-1 .* ago +\d+\n$/,
+      /^KEY +STATE +HOLDER +SINCE +TOKEN\nreports\/nightly +held +nightly job on host-1 .* ago +\d+\n$/,
     );
     expect(await json('locks', 'show', 'reports/nightly')).toMatchObject({
       key: 'reports/nightly',
