@@ -2,10 +2,12 @@
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';
+import { refuseUnknownVerb } from './bare-nouns.ts';
 import { everyCommand } from './command-tree.ts';
 import type { Action, Context, Environment } from './context.ts';
 import type { ExitCode } from './exit.ts';
 import { EXIT, failureOf } from './exit.ts';
+import { HELP_COLUMNS, fitted } from './help-text.ts';
 import { Output, printable } from './output.ts';
 import { createProgram } from './program.ts';
 import type { GlobalOptions } from './settings.ts';
@@ -31,6 +33,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   const bind = <Options>(command: Command, action: Action<Options>): Command =>
     command.action(async (...received: unknown[]) => {
       // Commander gives the operands, of which a variadic one is a list, then the options, then the command itself.
+      if (command.name() === 'list') refuseUnknownVerb(command);
       const operands = received.slice(0, -2).flat() as string[];
       const options = command.optsWithGlobals<GlobalOptions & Options>();
       const context = contextOf(terminal, options, outputFor(options));
@@ -39,7 +42,8 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   const program = createProgram(bind);
   for (const command of everyCommand(program))
     command.configureOutput({
-      writeOut: (text) => void terminal.out.write(text),
+      writeOut: (text) => void terminal.out.write(fitted(text)),
+      getOutHelpWidth: () => HELP_COLUMNS,
       writeErr: (text) => void terminal.err.write(text),
     });
   return {

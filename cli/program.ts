@@ -22,7 +22,7 @@ import { queuesCommand } from './commands/queues.ts';
 import { workCommand } from './commands/work.ts';
 import { watchCommand } from './commands/watch.ts';
 import { costCommand } from './commands/cost.ts';
-import type { Bind } from './context.ts';
+import type { Bind, Context } from './context.ts';
 import { EXIT_CODE_HELP } from './exit.ts';
 import * as satellites from './satellites.ts';
 import { ownVersion } from './version.ts';
@@ -52,14 +52,26 @@ export function createProgram(bind: Bind): Command {
     )
     .option('--json', 'one JSON value on standard output; an error is one on standard error')
     .version(ownVersion(), '--version', 'print the version')
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureHelp({ sortSubcommands: false })
     .showHelpAfterError('(add --help to see what there is)')
-    .addHelpText('after', HELP);
+    .addHelpText('after', HELP)
+    .addHelpText('afterAll', ({ command }) => (command.parent === null ? '' : GLOBAL_OPTIONS));
   for (const command of COMMANDS) program.addCommand(command(bind));
-  program.addCommand(completionCommand(program));
+  program.addCommand(completionCommand(bind, program));
+  program.addCommand(bind(new Command('version').summary('print the version'), printVersion));
   for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);
+  // What `list` does not take is probably a verb; see `bare-nouns.ts`.
+  for (const command of everyCommand(program)) if (command.name() === 'list') command.allowExcessArguments();
   return program;
 }
+
+function printVersion({ output }: Context): Promise<void> {
+  output.answer({ version: ownVersion() }, ownVersion);
+  return Promise.resolve();
+}
+
+const GLOBAL_OPTIONS = `
+Also: --table --endpoint --region --max-clock-skew --json (leasehold --help)`;
 
 const HELP = `
 ${EXIT_CODE_HELP}
@@ -68,5 +80,5 @@ Examples:
   $ leasehold up --endpoint http://127.0.0.1:8000         # make the table in a DynamoDB on this machine
   $ leasehold doctor                                      # checks the table, permissions and clocks
   $ leasehold run --lock nightly -- ./nightly.sh          # one of many crontabs runs it
-  $ leasehold locks release nightly --counter 42 --reason 'host is gone'
+  $ leasehold locks release nightly --token 42 --reason 'host is gone'
   $ leasehold tasks list --state dead --json | jq '.[].id'`;

@@ -1,19 +1,20 @@
 /** `leasehold completion`: a script for the user's shell, made from the tree of commands, so that it cannot be out of date with it. */
 import { Argument, Command } from 'commander';
 import { everyCommand } from '../command-tree.ts';
+import type { Bind } from '../context.ts';
 
 const SHELLS = ['bash', 'zsh'] as const;
-type Shell = (typeof SHELLS)[number];
 
-export function completionCommand(program: Command): Command {
-  return new Command('completion')
+export function completionCommand(bind: Bind, program: Command): Command {
+  const command = new Command('completion')
     .summary('print a completion script for your shell')
     .description('Prints a script that teaches your shell the commands and their options.')
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
-    .addHelpText('after', HELP)
-    .action((shell: Shell) => {
-      program.configureOutput().writeOut?.(shell === 'bash' ? bashScript(program) : zshScript(program));
-    });
+    .addHelpText('after', HELP);
+  return bind(command, ({ output }, _options, shell) => {
+    output.out.write(shell === 'bash' ? bashScript(program) : zshScript(program));
+    return Promise.resolve();
+  });
 }
 
 /** Words that may follow a path of commands: ` locks list` is followed by its options. */

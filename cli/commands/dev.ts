@@ -2,6 +2,7 @@
  * `leasehold dev`: everything that tasks need, on this machine: an engine with the table, a worker that follows the code, and the console.
  */
 import { existsSync } from 'node:fs';
+import nodeModule from 'node:module';
 import path from 'node:path';
 import { Command } from 'commander';
 import { DEFAULT_CONCURRENCY, MAX_CONCURRENCY } from '../../functions/env.ts';
@@ -142,6 +143,7 @@ async function start(context: Context, options: Options, { entry, interrupted }:
         entry,
         settings: settingsOf(there),
         work: { queue, shards: DEFAULT_SHARDS, concurrency, sessionTtlMs, untilDrained: false },
+        compiled: compiledFolder(),
       },
       interrupted,
     );
@@ -179,6 +181,12 @@ function environmentOf({ settings, environment }: Context, queue: string, endpoi
     [ENVIRONMENT.queue]: queue,
     [ENVIRONMENT.maxClockSkew]: String(settings.maxClockSkew),
   };
+}
+
+/** The folder that this process was told to use: Node names the one of its own version in it. */
+function compiledFolder(): string | undefined {
+  const folder = nodeModule.getCompileCacheDir();
+  return folder === undefined ? undefined : path.dirname(folder);
 }
 
 /** Without the options that only `dev` has. */

@@ -1,7 +1,7 @@
 /** `leasehold enqueue`: one task, or a file of them. */
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { liveText } from '../../local/live-text.ts';
 import { ConfigurationError, MismatchError, assert, messageOf } from '../../shared/core/errors.ts';
 import type { Enqueued, TaskClient } from '../../shared/tasks/queue/task-client.ts';
@@ -14,6 +14,10 @@ import { loadTasks } from '../../shared/tasks/task/module.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
 import type { Priority } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
+import { checked } from '../../local/arguments.ts';
+import type { EnqueueOptions } from '../../shared/tasks/task/task-request.ts';
+import type { Duration } from '../../shared/core/validate/duration.ts';
+import { durationMs } from '../../shared/core/validate/duration.ts';
 import { jsonInput, name, spanOption, time, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
@@ -22,6 +26,8 @@ import { EXIT } from '../exit.ts';
 import { plural, printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
+
+type Rate = NonNullable<EnqueueOptions['rate']>;
 
 interface Options extends QueueOptions {
   readonly file?: string;
@@ -34,6 +40,11 @@ interface Options extends QueueOptions {
   readonly expiresIn?: number;
   readonly maxAttempts?: number;
   readonly timeout?: number;
+  readonly key?: string;
+  readonly limit?: number;
+  readonly rate?: Rate;
+  readonly ordered?: boolean;
+  readonly tenant?: string;
   readonly dryRun?: boolean;
   readonly wait?: number;
 }
@@ -48,8 +59,20 @@ const OF_ONE_TASK = {
   maxAttempts: '--max-attempts',
   timeout: '--timeout',
   onDuplicate: '--on-duplicate',
+  key: '--key',
+  limit: '--limit',
+  rate: '--rate',
+  ordered: '--ordered',
+  tenant: '--tenant',
   wait: '--wait',
 } as const satisfies Partial<Record<keyof Options, string>>;
+
+/** `10/1m`: ten in each minute. */
+function rateOf(text: string): Rate {
+  const [, count = '', per = ''] = /^(\d+)\/(\d+[a-z]+)$/.exec(text) ?? [];
+  if (count === '') throw new InvalidArgumentError('give a number and a span, such as 10/1m');
+  return { count: Number(count), per: checked(() => durationMs('the span', per as Duration)) };
+}
 
 /** Bad lines that a person is shown; a program gets them all. */
 const BAD_LINES_SHOWN = 20;
@@ -76,6 +99,11 @@ export function enqueueCommand(bind: Bind): Command {
     )
     .addOption(spanOption('--timeout <span>', "time of one attempt, instead of its definition's"))
     .addOption(new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES))
+    .option('--key <key>', 'the key that --limit, --rate and --ordered are about', name)
+    .option('--limit <n>', 'tasks of the key that run at a time', wholeNumber(1))
+    .option('--rate <n/span>', 'tasks of the key that begin in each span, such as 10/1m', rateOf)
+    .option('--ordered', 'run the ordered tasks of the key one at a time, in the order in which they are enqueued')
+    .option('--tenant <tenant>', 'whose it is: workers serve tenants in turn', name)
     .addOption(spanOption('--wait <span>', 'wait this long for its end, such as 30s, and print its result'))
     .addOption(new Option('--dry-run', 'check only').conflicts('wait'))
     .addHelpText('after', HELP);
@@ -111,6 +139,7 @@ function ensureOfFile(options: Options): void {
 
 function enqueueOptions(options: Options) {
   const { id, priority, runAt, delay, expiresIn, maxAttempts, timeout, onDuplicate } = options;
+  const { key, limit, rate, ordered, tenant } = options;
   return {
     ...(id === undefined ? {} : { id }),
     ...(priority === undefined ? {} : { priority }),
@@ -120,6 +149,11 @@ function enqueueOptions(options: Options) {
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(timeout === undefined ? {} : { timeout }),
     ...(onDuplicate === undefined ? {} : { onDuplicate }),
+    ...(key === undefined ? {} : { key }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(rate === undefined ? {} : { rate }),
+    ...(ordered === undefined ? {} : { ordered }),
+    ...(tenant === undefined ? {} : { tenant }),
   };
 }
 
@@ -236,6 +270,7 @@ Exit codes: 1 there are bad lines, and nothing was added, or with --wait: the ta
 Examples:
   $ leasehold enqueue resize '{"key": "a.png"}' --id a.png
   $ leasehold enqueue resize '{"key": "a.png"}' --wait 30s
+  $ leasehold enqueue charge '{"order": 7}' --key customer-3 --limit 1
   $ leasehold enqueue report --run-at 2027-01-31T08:00:00Z --priority low
   $ leasehold enqueue --file work.jsonl --entry src/tasks.ts --dry-run
   $ jq -c '.[] | {name: "resize", id: .key, input: .}' list.json | leasehold enqueue --file -`;

@@ -21,6 +21,7 @@ export function leadersCommand(bind: Bind): Command {
     .addOption(limitOption());
   leaders.addCommand(
     bind<LimitOptions>(listing.description('Elections, in order of name, with their leaders.'), listLeaders),
+    { isDefault: true },
   );
   const show = new Command('show')
     .argument('<name>', 'the election', name)

@@ -13,7 +13,7 @@ import { factsOf, moment, momentAndAge, printable, relative, shortened, untilTex
 import { untilInterrupted } from '../until-interrupted.ts';
 
 export interface ReleaseOptions extends AuditOptions {
-  readonly counter: number;
+  readonly token: number;
   readonly lockDelay?: number;
 }
 
@@ -22,10 +22,12 @@ export function locksCommand(bind: Bind): Command {
     .summary('who holds which key')
     .description('Lists, shows, watches and force-releases locks.');
   const listing = new Command('list').argument('[prefix]', 'keys that begin with it', '').addOption(limitOption());
-  locks.addCommand(bind<LimitOptions>(listing.description('Keys, in order, with their holders.'), listLocks));
+  locks.addCommand(bind<LimitOptions>(listing.description('Keys, in order, with their holders.'), listLocks), {
+    isDefault: true,
+  });
   const show = new Command('show')
     .argument('<key>', 'the key', name)
-    .description('One key: value, holder, counters, last forced release.');
+    .description('One key: value, holder, token, last forced release.');
   locks.addCommand(bind(show, showLock));
   const watch = new Command('watch')
     .argument('<key>', 'the key', name)
@@ -35,8 +37,8 @@ export function locksCommand(bind: Bind): Command {
     .argument('<key>', 'the key', name)
     .description('Takes a lock away from its holder, who is told by its next heartbeat; its token is refused at once.')
     .requiredOption(
-      '--counter <n>',
-      "the tenure to end: the counter that 'show' says; another one is left alone",
+      '--token <n>',
+      "the tenure to end: the token that 'show' prints; another one is left alone",
       wholeNumber(1),
     )
     .addOption(spanOption('--lock-delay <span>', 'how long the key stays closed (default: as its session has it)'))
@@ -56,7 +58,7 @@ async function listLocks({ output, connect, runtime }: Context, options: LimitOp
       state: (info) => stateOf(info, now),
       holder: ({ holder }) => (holder === undefined ? '' : shortened(`${holder.name} on ${holder.node}`, 40)),
       since: ({ holder }) => (holder === undefined ? '' : relative(holder.since, now)),
-      counter: ({ leaseCounter }) => String(leaseCounter),
+      token: ({ leaseCounter }) => String(leaseCounter),
     },
     output,
     'no locks',
@@ -99,29 +101,29 @@ async function releaseLock(context: Context, options: ReleaseOptions, key: strin
   const { locks } = connection.leasehold;
   const before = await locks.get(key);
   if (before === undefined) throw notFound(`lock ${key}`, "'leasehold locks list' lists them");
-  ensureTenure(before, options.counter);
+  ensureTenure(before, options.token);
   await confirm(context, 'takes away the lock', key, options);
-  const { counter: leaseCounter, lockDelay } = options;
+  const { token: leaseCounter, lockDelay } = options;
   const input = { key, leaseCounter, lockDelay };
   const result = await connection.operations.execute('lock.release', input, operatorOf(options));
   if (result.kind === 'superseded') throw superseded(key, leaseCounter, result.current);
   context.output.answer({ key, leaseCounter, ...result }, () => {
     const open = result.closedUntil > context.runtime.clock.now() ? `; closed until ${moment(result.closedUntil)}` : '';
-    return `released lock ${printable(key)}, counter ${leaseCounter}${open}`;
+    return `released lock ${printable(key)}, token ${leaseCounter}${open}`;
   });
 }
 
 /** Before the operator is asked: a decision about an older tenure was about another holder. */
-function ensureTenure(info: LockInfo, counter: number): void {
-  if (info.holder?.leaseCounter !== counter) throw superseded(info.key, counter, info);
+function ensureTenure(info: LockInfo, token: number): void {
+  if (info.holder?.leaseCounter !== token) throw superseded(info.key, token, info);
 }
 
-function superseded(key: string, counter: number, current: LockInfo | undefined): CommandError {
+function superseded(key: string, token: number, current: LockInfo | undefined): CommandError {
   const found =
     current?.holder === undefined
       ? 'it is free'
-      : `it is held with counter ${current.holder.leaseCounter} by ${current.holder.name} on ${current.holder.node}`;
-  return new CommandError(EXIT.refused, `lock ${key} is not held with counter ${counter}: ${found}; nothing was done`);
+      : `it is held with token ${current.holder.leaseCounter} by ${current.holder.name} on ${current.holder.node}`;
+  return new CommandError(EXIT.refused, `lock ${key} is not held with token ${token}: ${found}; nothing was done`);
 }
 
 function stateOf({ holder, closedUntil }: LockInfo, now: number): string {
@@ -135,7 +137,7 @@ function changeText(info: LockInfo, now: number): string {
     holder === undefined
       ? ''
       : `  by ${printable(holder.name)} on ${printable(holder.node)}, session ${holder.session}`;
-  return `${stateOf(info, now)}  counter ${leaseCounter}${by}`;
+  return `${stateOf(info, now)}  token ${leaseCounter}${by}`;
 }
 
 function lockText(info: LockInfo, now: number): string {
@@ -143,7 +145,7 @@ function lockText(info: LockInfo, now: number): string {
   return factsOf([
     ['key', printable(info.key)],
     ['state', stateOf(info, now)],
-    ['counter', `${info.leaseCounter} (the fencing token of the last tenure)`],
+    ['token', `${info.leaseCounter} (the fencing token of the last tenure)`],
     ['holder', holder && printable(`${holder.name} on ${holder.node}`)],
     ['session', holder?.session],
     ['since', holder && momentAndAge(holder.since, now)],
@@ -166,8 +168,8 @@ Examples:
   $ leasehold locks watch reports/nightly --json`;
 
 const RELEASE_HELP = `
-Exit codes: 4 there is no such lock, 5 it is not held with that counter (any more).
+Exit codes: 4 there is no such lock, 5 it is not held with that token (any more).
 
 Examples:
-  $ leasehold locks release reports/nightly --counter 1795226338919 --reason 'its host burnt down'
-  $ leasehold locks release reports/nightly --counter 1795226338919 --reason drill --yes reports/nightly`;
+  $ leasehold locks release reports/nightly --token 1795226338919 --reason 'its host burnt down'
+  $ leasehold locks release reports/nightly --token 1795226338919 --reason drill --yes reports/nightly`;

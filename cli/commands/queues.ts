@@ -38,7 +38,7 @@ export function queuesCommand(bind: Bind): Command {
     .description('Queues that have had a deployed worker, or have one that was started by hand, with their figures.')
     .addOption(shardsOption())
     .addOption(limitOption());
-  queues.addCommand(bind<ShardsOptions & LimitOptions>(listing, listQueues));
+  queues.addCommand(bind<ShardsOptions & LimitOptions>(listing, listQueues), { isDefault: true });
   const stats = new Command('stats')
     .argument('<name>', 'the queue', name)
     .description('The figures of one queue.')

@@ -60,7 +60,7 @@ export function schedulesCommand(bind: Bind): Command {
     .description('The schedules of a queue, in order of name.')
     .addOption(queueOption())
     .addOption(limitOption());
-  schedules.addCommand(bind<Options & LimitOptions>(listing, listSchedules));
+  schedules.addCommand(bind<Options & LimitOptions>(listing, listSchedules), { isDefault: true });
   const remove = new Command('remove')
     .argument('<name>', 'the schedule', name)
     .description('Removes a schedule. Tasks that it has become stay.')

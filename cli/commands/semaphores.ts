@@ -22,7 +22,9 @@ export function semaphoresCommand(bind: Bind): Command {
   const listing = new Command('list')
     .argument('[prefix]', 'semaphores whose name begins with it', '')
     .addOption(limitOption());
-  semaphores.addCommand(bind<LimitOptions>(listing.description('Semaphores, in order of name.'), listSemaphores));
+  semaphores.addCommand(bind<LimitOptions>(listing.description('Semaphores, in order of name.'), listSemaphores), {
+    isDefault: true,
+  });
   const show = new Command('show')
     .argument('<name>', 'the semaphore', name)
     .description('One semaphore: its holders, and who waits.');

@@ -22,7 +22,7 @@ export function sessionsCommand(bind: Bind): Command {
     .description('Live sessions, by name.')
     .option('--all', 'expired ones as well: they stay listed for some weeks')
     .addOption(limitOption());
-  sessions.addCommand(bind<ListOptions>(listing, listSessions));
+  sessions.addCommand(bind<ListOptions>(listing, listSessions), { isDefault: true });
   const show = new Command('show')
     .argument('<id>', 'its id', name)
     .description('One session: its heartbeat, its settings, its end.');

@@ -21,6 +21,7 @@ import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
 import { taskActs } from './task-acts.ts';
 import { taskRunCommand } from './task-run.ts';
+import { tasksTailCommand } from './tasks-tail.ts';
 
 /** The last two are in no index: they are looked for in the table itself. */
 const STATES = ['unfinished', 'ready', 'delayed', 'running', 'dead', 'done', 'cancelled'] as const;
@@ -36,7 +37,7 @@ interface ListOptions extends QueueOptions, LimitOptions {
 export function tasksCommand(bind: Bind): Command {
   const tasks = new Command('tasks')
     .summary('inspect and manage tasks')
-    .description('Lists, shows, runs, retries, redrives and cancels tasks.');
+    .description('Lists, shows, follows, runs, retries and cancels tasks.');
   const listing = new Command('list')
     .description(
       'Tasks that wait, run or are dead, from high priority to low. Done and cancelled ' +
@@ -52,10 +53,11 @@ export function tasksCommand(bind: Bind): Command {
     )
     .addOption(limitOption());
   const show = new Command('show').argument('<id>', 'its id', name).description('One task, with its history.');
-  tasks.addCommand(withQueue(bind<ListOptions>(listing, listTasks)));
+  tasks.addCommand(withQueue(bind<ListOptions>(listing, listTasks)), { isDefault: true });
   tasks.addCommand(withQueue(bind<QueueOptions>(show, showTask)));
   for (const command of taskActs(bind)) tasks.addCommand(withQueue(command));
   tasks.addCommand(withQueue(taskRunCommand(bind)));
+  tasks.addCommand(withQueue(tasksTailCommand(bind)));
   return tasks.addHelpText('after', HELP);
 }
 
@@ -171,11 +173,11 @@ function taskText(task: TaskRecord, failure: FailureRecord | undefined, now: num
     [
       'attempts',
       `${task.attempts}${task.deaths > 0 ? `, of which ${task.deaths} killed their workers` : ''}` +
-        (task.generation > 0 ? `, brought back ${task.generation} times` : ''),
+        (task.generation > 0 ? `, retried by hand ${task.generation === 1 ? 'once' : `${task.generation} times`}` : ''),
     ],
     ['its own', policyText(task.policy)],
     ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],
-    ['counter', String(task.leaseCounter)],
+    ['token', String(task.leaseCounter)],
     ['created', momentAndAge(task.createdAt, now)],
     ['due', 'readyAt' in task ? momentAndAge(task.readyAt, now) : undefined],
     ['parked', task.state === 'ready' && task.isParked ? printable(waitsForKey(task)) : undefined],
@@ -211,7 +213,7 @@ function policyText({ maxAttempts, timeoutMs }: TaskPolicy = {}): string | undef
 
 function failureText({ stack, leaseCounter }: FailureRecord): string {
   const lines = stack.split('\n').map((line) => `  ${printable(line)}`);
-  return [`stack of the attempt with counter ${leaseCounter}`, ...lines].join('\n');
+  return [`stack of the attempt with token ${leaseCounter}`, ...lines].join('\n');
 }
 
 function historyText(past: readonly PastAttempt[], now: number): string {
@@ -219,7 +221,7 @@ function historyText(past: readonly PastAttempt[], now: number): string {
     'earlier attempt': ({ how }) => how,
     ended: ({ endedAt }) => relative(endedAt, now),
     took: ({ claimedAt, endedAt }) => (claimedAt === undefined ? '' : span(endedAt - claimedAt)),
-    counter: ({ leaseCounter }) => String(leaseCounter),
+    token: ({ leaseCounter }) => String(leaseCounter),
     session: ({ session }) => session,
     error: ({ error }) => (error === undefined ? '' : shortened(error, 60)),
   });
@@ -231,6 +233,6 @@ Examples:
   $ leasehold tasks list --state done --name resize --limit 20
   $ leasehold tasks show a.png --queue media
   $ leasehold tasks retry a.png
-  $ leasehold tasks redrive --all --limit 100 --yes default
+  $ leasehold tasks retry --all --limit 100 --yes default
   $ leasehold tasks cancel a.png --reason 'no longer wanted' --yes a.png
   $ leasehold tasks run a.png --entry src/tasks.ts`;

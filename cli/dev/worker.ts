@@ -32,10 +32,12 @@ export interface DevWorkerSettings {
   readonly entry: string;
   readonly settings: GlobalOptions;
   readonly work: WorkHereOptions;
+  /** Folder of compiled modules; see `compile-cache.ts`. */
+  readonly compiled?: string | undefined;
 }
 
-module.enableCompileCache();
-const { entry, settings, work: options } = JSON.parse(process.argv[2] ?? '') as DevWorkerSettings;
+const { entry, settings, work: options, compiled } = JSON.parse(process.argv[2] ?? '') as DevWorkerSettings;
+if (compiled !== undefined) module.enableCompileCache(compiled);
 process.on('exit', () => {
   const task = currentTask();
   tellSupervisor({ kind: 'exits', ...(task !== undefined && { task: named(task) }) });

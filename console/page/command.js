@@ -35,7 +35,7 @@ function wordsOf(act) {
       return ['queues', 'resume', act.queue];
     case 'queue.redrive':
       return [
-        ...['tasks', 'redrive', '--all', '--queue', act.queue],
+        ...['tasks', 'retry', '--all', '--queue', act.queue],
         ...option('name', act.name),
         ...option('error', act.fault),
         ...['--yes', act.queue],
@@ -47,7 +47,7 @@ function wordsOf(act) {
         ...option('delay', act.delayMs === undefined ? undefined : `${act.delayMs}ms`),
       ];
     case 'lock.release':
-      return ['locks', 'release', act.key, '--counter', String(act.leaseCounter), '--yes', act.key];
+      return ['locks', 'release', act.key, '--token', String(act.leaseCounter), '--yes', act.key];
     case 'semaphore.evict':
       return ['semaphores', 'evict', act.name, '--token', String(act.leaseCounter), '--yes', act.name];
     case 'session.destroy':

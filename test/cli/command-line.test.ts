@@ -101,7 +101,7 @@ describe.skipIf(endpoint === null)('leasehold, on a table', () => {
   });
 
   test('refuses what belongs to all tasks of a queue for a single one', async () => {
-    const end = await runCommand(table, 'tasks', 'redrive', 'one', '--name', 'x', '--limit', '3');
+    const end = await runCommand(table, 'tasks', 'retry', 'one', '--name', 'x', '--limit', '3');
 
     expect(end).toMatchObject({ exitCode: 2, out: '' });
     expect(end.err).toContain('--name, --limit go with --all');

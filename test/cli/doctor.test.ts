@@ -136,8 +136,14 @@ describe('help and completion', () => {
     const paths = [...new Set([...out.matchAll(/^ {4}'([ a-z-]*)'\)/gm)].map(([, path = '']) => path.trim()))];
 
     expect(paths).toEqual(
-      expect.arrayContaining(['', 'run', 'locks', 'locks release', 'tasks redrive', 'cost', 'doctor']),
+      expect.arrayContaining(['', 'run', 'locks', 'locks release', 'tasks retry', 'cost', 'doctor']),
     );
+    for (const path of paths) {
+      const { exitCode, out: help } = await runHere([...path.split(' ').filter(Boolean), '--help']);
+      expect({ path, exitCode }).toEqual({ path, exitCode: 0 });
+      const wide = help.split('\n').filter((line) => line.length > 80);
+      expect(wide, path).toEqual([]);
+    }
     for (const path of ['', 'run', 'locks release', 'cost']) {
       const end = await runHere([...path.split(' ').filter(Boolean), '--help']);
       expect(end).toMatchObject({ exitCode: 0, err: '' });
@@ -155,7 +161,7 @@ describe('help and completion', () => {
 
     expect(complete('lo')).toEqual(['locks']);
     expect(complete('locks', 're')).toEqual(['release']);
-    expect(complete('locks', 'release', 'my-key', '--co')).toEqual(['--counter']);
+    expect(complete('locks', 'release', 'my-key', '--to')).toEqual(['--token']);
     expect(complete('--json', 'run', '--lo')).toEqual(['--lock', '--lock-delay']);
     expect(complete('run', '--lock', 'x', '--', 'tru')).toContain('true');
   });

@@ -42,6 +42,22 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(end.err).toContain('--id, --priority, --run-at, --delay, --expires-in, --on-duplicate with --file: ');
   });
 
+  test('takes the key of a task with its limits, and whose the task is', async () => {
+    const key = ['--key', 'customer-3', '--limit', '2', '--rate', '10/1m', '--tenant', 'ada'];
+
+    expect(await run('fine', '1', '--id', 'keyed', ...key)).toMatchObject({ exitCode: 0 });
+    expect(await run('fine', '1', '--id', 'ordered', '--key', 'k', '--ordered')).toMatchObject({ exitCode: 0 });
+
+    const { tasks } = table.leasehold;
+    expect(await tasks.get('keyed')).toMatchObject({
+      tenant: 'ada',
+      links: { concurrency: { key: 'customer-3', limit: 2, rate: { count: 10, perMs: 60_000 } } },
+    });
+    expect(await tasks.get('ordered')).toMatchObject({ links: { line: { key: 'k' } } });
+    expect(await run('fine', '1', '--rate', '10')).toMatchObject({ exitCode: 2 });
+    expect(await run('fine', '1', '--limit', '2')).toMatchObject({ exitCode: 2 });
+  });
+
   test('speaks of no line when the task that was named conflicts', async () => {
     await run('fine', '1', '--id', 'one');
 

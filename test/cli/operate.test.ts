@@ -33,7 +33,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
 
     const listed = await run('locks', 'list', 'reports/');
     expect(listed.out).toMatch(
-      /^KEY +STATE +HOLDER +SINCE +COUNTER\nreports\/nightly +held +nightly job on host-1 .* ago +\d+\n$/,
+      /^KEY +STATE +HOLDER +SINCE +TOKEN\nreports\/nightly +held +nightly job on host-1 .* ago +\d+\n$/,
     );
     expect(await json('locks', 'show', 'reports/nightly')).toMatchObject({
       key: 'reports/nightly',
@@ -54,26 +54,26 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     expect(shown.err).toMatch(/no lock ephemeral: .* lock-delay keeps the key closed until \d{4}-/);
   });
 
-  test('takes a lock away only with its counter, its name and a reason, and writes that down', async () => {
+  test('takes a lock away only with its token, its name and a reason, and writes that down', async () => {
     await using session = await table.leasehold.session(SOON_TOLD);
     const lock = await session.lock('stuck');
-    const counter = String(lock.fencingToken);
+    const token = String(lock.fencingToken);
 
-    const wrongCounter = await run('locks', 'release', 'stuck', '--counter', '7', ...JUST, '--yes', 'stuck');
-    const wrongName = await run('locks', 'release', 'stuck', '--counter', counter, ...JUST, '--yes', 'stick');
-    const unconfirmed = await run('locks', 'release', 'stuck', '--counter', counter, ...JUST);
-    const withoutReason = await run('locks', 'release', 'stuck', '--counter', counter, '--yes', 'stuck');
-    expect([wrongCounter, wrongName, unconfirmed, withoutReason].map(({ exitCode }) => exitCode)).toEqual([5, 2, 2, 2]);
-    expect(wrongCounter.err).toContain(`it is held with counter ${counter}`);
+    const wrongToken = await run('locks', 'release', 'stuck', '--token', '7', ...JUST, '--yes', 'stuck');
+    const wrongName = await run('locks', 'release', 'stuck', '--token', token, ...JUST, '--yes', 'stick');
+    const unconfirmed = await run('locks', 'release', 'stuck', '--token', token, ...JUST);
+    const withoutReason = await run('locks', 'release', 'stuck', '--token', token, '--yes', 'stuck');
+    expect([wrongToken, wrongName, unconfirmed, withoutReason].map(({ exitCode }) => exitCode)).toEqual([5, 2, 2, 2]);
+    expect(wrongToken.err).toContain(`it is held with token ${token}`);
     expect(lock.signal.aborted).toBe(false);
 
-    const released = await run('locks', 'release', 'stuck', '--counter', counter, ...JUST, '--yes', 'stuck');
+    const released = await run('locks', 'release', 'stuck', '--token', token, ...JUST, '--yes', 'stuck');
     expect(released).toMatchObject({ exitCode: 0, err: '' });
     await expect.poll(() => lock.signal.aborted).toBe(true);
     expect(await json('audit')).toMatchObject([
-      { verb: 'lock.release', target: `stuck ${counter}`, by: 'ann', reason: 'a drill', outcome: 'released' },
+      { verb: 'lock.release', target: `stuck ${token}`, by: 'ann', reason: 'a drill', outcome: 'released' },
     ]);
-    expect(await run('locks', 'release', 'stuck', '--counter', counter, ...JUST, '--yes', 'stuck')).toMatchObject({
+    expect(await run('locks', 'release', 'stuck', '--token', token, ...JUST, '--yes', 'stuck')).toMatchObject({
       exitCode: 5,
     });
   });
@@ -186,8 +186,21 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     expect(shown.err).not.toContain('\u001b[2J');
   });
 
+  test.each(['tasks', 'locks', 'queues', 'schedules', 'sessions', 'semaphores', 'leaders'])(
+    'lists %s when no verb is given',
+    async (noun) => {
+      const [alone, listed] = [await run(noun), await run(noun, 'list')];
+
+      // Below the titles stand ages.
+      const titles = ({ exitCode, out }: typeof alone) => ({ exitCode, titles: out.split('\n')[0] });
+      expect(titles(alone)).toEqual(titles(listed));
+      expect(alone.exitCode).toBe(0);
+    },
+  );
+
   test.each([
     ['an unknown command', 2, ['lock', 'list'], /^error: unknown command 'lock'\n\(Did you mean locks\?\)/],
+    ['a verb that is none', 2, ['tasks', 'shwo', 'x'], /^error: unknown command 'shwo': tasks has list, .*mean show\?/],
     ['an unknown option', 2, ['locks', 'list', '--colour'], /^error: unknown option '--colour'/],
     ['a number that is none', 2, ['locks', 'list', '--limit', 'many'], /give a whole number of 1 or more/],
     ['a lock that is not there', 4, ['locks', 'show', 'nope'], /^error: there is no lock nope/],

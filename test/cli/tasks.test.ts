@@ -129,7 +129,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
         verb: 'task.retry',
         target: expect.stringMatching(/^lab\/tomorrow \d+$/) as string,
         by: 'ada',
-        reason: 'made due by hand',
+        reason: 'retried by hand',
         outcome: 'rescheduled',
       },
     ]);
@@ -151,30 +151,30 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect([done.exitCode, again.exitCode]).toEqual([0, 5]);
     expect(failed).toMatchObject({ exitCode: 1, out: 'dead: DoNotRetry: this will never work\n' });
     expect((await run('tasks', 'show', 'hopeless', ...queue)).out).toMatch(
-      /^stack of the attempt with counter \d+\n {2}.*this will never work\n {6}at .*hostile\.ts:\d+/m,
+      /^stack of the attempt with token \d+\n {2}.*this will never work\n {6}at .*hostile\.ts:\d+/m,
     );
     expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({
       failure: { stack: expect.stringContaining('hostile.ts') as string },
     });
     expect(await json('tasks', 'list', '--state', 'dead', ...queue)).toMatchObject([{ id: 'hopeless' }]);
-    expect(await json('tasks', 'redrive', '--all', '--yes', 'bench', ...queue)).toEqual({ redriven: 1 });
+    expect(await json('tasks', 'retry', '--all', '--yes', 'bench', ...queue)).toEqual({ retried: 1 });
     expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({ state: 'ready', generation: 1 });
     expect(await json('audit', '--limit', '1')).toMatchObject([
-      { verb: 'queue.redrive', target: 'bench/*', reason: 'brought back by hand', outcome: '1 redriven' },
+      { verb: 'queue.redrive', target: 'bench/*', reason: 'retried by hand', outcome: '1 redriven' },
     ]);
     const late = await run('tasks', 'cancel', 'good', '--reason', 'late', '--yes', 'good', ...queue);
     expect(late).toMatchObject({ exitCode: 5 });
   });
 
-  test('writes down why tasks were made due or brought back', async () => {
+  test('writes down why tasks were retried', async () => {
     const queue = ['--queue', 'audited', '--by', 'ada'];
     await table.leasehold.tasks.enqueue('fine', null, { id: 'one', queue: 'audited', delay: '1d' });
     const why = (reason: string): string[] => ['--reason', reason, ...queue];
 
     await run('tasks', 'retry', 'one', ...why('it is wanted today'));
     await run('tasks', 'cancel', 'one', '--yes', 'one', ...why('too early'));
-    await run('tasks', 'redrive', 'one', ...why('a mistake'));
-    await run('tasks', 'redrive', '--all', '--name', 'fine', '--yes', 'audited', ...why('the store is up'));
+    await run('tasks', 'retry', 'one', ...why('a mistake'));
+    await run('tasks', 'retry', '--all', '--name', 'fine', '--yes', 'audited', ...why('the store is up'));
 
     const target: unknown = expect.stringMatching(/^audited\/one \d+$/);
     expect(await json('audit', '--limit', '4')).toMatchObject([

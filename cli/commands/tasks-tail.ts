@@ -1,0 +1,100 @@
+/**
+ * `leasehold tasks tail`: a line for each task that ends, on an engine of this machine.
+ *
+ * It reads the table's stream. On AWS a shard of a stream bears two readers, and the waker of deployed queues is one of them,
+ * so there it is refused.
+ */
+import { Command } from 'commander';
+import { ConfigurationError } from '../../shared/core/errors.ts';
+import { isLoopback } from '../../shared/dynamo/connect.ts';
+import { changedTasks } from '../../shared/dynamo/inserted.ts';
+import { followTable } from '../../shared/dynamo/table-stream.ts';
+import type { TaskRecord } from '../../shared/tasks/task/task.ts';
+import { name } from '../arguments.ts';
+import type { Bind, Context } from '../context.ts';
+import type { ExitCode } from '../exit.ts';
+import type { Output } from '../output.ts';
+import { moment, printable, shortened, span } from '../output.ts';
+import type { QueueOptions } from '../queue/options.ts';
+import { untilInterrupted } from '../until-interrupted.ts';
+
+interface Options extends QueueOptions {
+  readonly name?: string;
+  readonly failed?: boolean;
+}
+
+export function tasksTailCommand(bind: Bind): Command {
+  const command = new Command('tail')
+    .description(
+      'A line for each task that ends, and each attempt that fails, until interrupted: on an engine of this machine, such as that of dev.',
+    )
+    .option('--name <name>', 'only those of this definition', name)
+    .option('--failed', 'only attempts that failed');
+  return bind<Options>(command, tail);
+}
+
+async function tail({ output, connect, settings, runtime }: Context, options: Options): Promise<ExitCode> {
+  const { endpoint, table } = settings;
+  if (endpoint === undefined || !isLoopback(endpoint))
+    throw new ConfigurationError(
+      'tail reads the stream of an engine on this machine: give its --endpoint, as leasehold dev prints it. ' +
+        'A deployed table has 2 readers a shard at most, and its waker is one: there, look at metrics and logs',
+    );
+  using connection = await connect();
+  const { queue, store } = connection.queue(options.queue, options.shards);
+  /** The last end that was printed of each task: a row changes more often than its task ends. */
+  const told = new Map<string, string>();
+  return await untilInterrupted((interrupted) =>
+    followTable(
+      { endpoint, table, clock: runtime.clock },
+      async (records) => {
+        for (const id of changedTasks(records).get(queue) ?? []) {
+          const task = await store.get({ queue, id });
+          const end = task && endOf(task);
+          if (task === undefined || end === undefined || told.get(id) === end.of) continue;
+          told.set(id, end.of);
+          const isWanted = (options.name ?? task.name) === task.name && (options.failed !== true || end.isFailure);
+          if (isWanted) print(output, task, end);
+        }
+      },
+      interrupted,
+    ),
+  );
+}
+
+interface End {
+  /** Tells it from other ends of the task. */
+  readonly of: string;
+  readonly at: number;
+  readonly how: string;
+  readonly tookMs: number | undefined;
+  readonly isFailure: boolean;
+}
+
+/** How the task ended, or its last attempt failed; undefined if neither is so. */
+function endOf(task: TaskRecord): End | undefined {
+  const { lastError, leaseCounter, claimedAt } = task;
+  const isFailure = task.state === 'dead' || (task.state === 'ready' && lastError !== undefined);
+  if (!isFailure && task.state !== 'done' && task.state !== 'cancelled') return undefined;
+  const at = 'finishedAt' in task ? task.finishedAt : (lastError?.at ?? 0);
+  return {
+    of: `${leaseCounter} ${task.state} ${at}`,
+    at,
+    how: task.state === 'ready' ? 'failed' : task.state,
+    tookMs: claimedAt === undefined || claimedAt > at ? undefined : at - claimedAt,
+    isFailure,
+  };
+}
+
+function print(output: Output, task: TaskRecord, { at, how, tookMs, isFailure }: End): void {
+  const { lastError, id, name: definition, attempts } = task;
+  output.answer(task, () =>
+    [
+      moment(at),
+      output.style(isFailure ? 'red' : 'green', how.padEnd(9)),
+      `${printable(definition)} ${printable(id)}`,
+      `attempt ${attempts}${tookMs === undefined ? '' : `, ${span(tookMs)}`}`,
+      ...(isFailure && lastError !== undefined ? [shortened(`${lastError.name}: ${lastError.message}`, 100)] : []),
+    ].join('  '),
+  );
+}
