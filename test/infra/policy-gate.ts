@@ -33,6 +33,8 @@ interface Body {
   readonly Key?: Attributes;
   readonly Item?: Attributes;
   readonly KeyConditionExpression?: string;
+  readonly ConditionExpression?: string;
+  readonly UpdateExpression?: string;
   readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
   readonly ExpressionAttributeValues?: Attributes;
   readonly RequestItems?: Readonly<Record<string, { readonly Keys?: readonly Attributes[] }>>;
@@ -129,9 +131,15 @@ function requestTo(operation: string, path: string, { logicalId }: GateOptions):
   return { action: `dynamodb:${operation}`, resource: `${logicalId}${path}` };
 }
 
-/** All top-level names that the request mentions; expressions of ours name each by a placeholder. */
-function attributesOf({ Key = {}, Item = {}, ExpressionAttributeNames = {} }: Body): string[] {
-  return [...new Set([...Object.keys(Key), ...Object.keys(Item), ...Object.values(ExpressionAttributeNames)])];
+/** All top-level names that the request mentions; expressions of ours name each by a placeholder, keys within maps behind a dot. */
+function attributesOf(body: Body): string[] {
+  const { Key = {}, Item = {}, ExpressionAttributeNames: names = {} } = body;
+  const expressions = [body.ConditionExpression, body.UpdateExpression, body.KeyConditionExpression].join(' ');
+  const used = Array.from(
+    expressions.matchAll(/(?<![.\w])#\w+/g),
+    ([placeholder]) => names[placeholder] ?? placeholder,
+  );
+  return [...new Set([...Object.keys(Key), ...Object.keys(Item), ...used])];
 }
 
 function leadingKeysOf(body: Body): string[] {
