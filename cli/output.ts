@@ -68,7 +68,7 @@ export function tableOf(head: readonly string[], rows: readonly (readonly string
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
   table.push(...rows.map((row) => [...row]));
-  return table.toString().replaceAll(/[^\S\n]+$/gm, '');
+  return table.toString().replaceAll(/(?<![^\S\n])[^\S\n]+$/gm, '');
 }
 
 /** Names and values of one thing, below each other. */
