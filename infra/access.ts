@@ -27,6 +27,11 @@ export interface AccessRule {
   readonly keys: readonly string[];
   /** The only attributes that a request may mention, in its row, its condition or its effect. Default: any. */
   readonly attributes?: readonly string[];
+  /**
+   * A write may not ask for the row as it was or is (`ReturnValues`). A put whose condition fails still gets the row that refused it:
+   * IAM has no condition for that.
+   */
+  readonly returnsNothing?: true;
 }
 
 const COORDINATION_ROWS = ['session#*', 'check#*', 'lock#*', 'semaphore#*', 'waitgroup#*', 'ratelimit#*'];
@@ -139,7 +144,7 @@ export function enqueueAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)], attributes: NEW_TASK_ATTRIBUTES },
     { on: 'table', actions: ['GetItem', 'PutItem'], keys: [batchRows(queue)] },
     { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem'], keys: [lineRows(queue)] },
-    { on: 'table', actions: ['PutItem', 'DeleteItem'], keys: [payloadRows(queue)] },
+    { on: 'table', actions: ['PutItem', 'DeleteItem'], keys: [payloadRows(queue)], returnsNothing: true },
   ];
 }
 
