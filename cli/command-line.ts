@@ -8,7 +8,7 @@ import type { Action, Context, Environment } from './context.ts';
 import type { ExitCode } from './exit.ts';
 import { EXIT, failureOf } from './exit.ts';
 import { HELP_COLUMNS, fitted } from './help-text.ts';
-import { Output, printable } from './output.ts';
+import { Output, printableLines } from './output.ts';
 import { createProgram } from './program.ts';
 import type { GlobalOptions } from './settings.ts';
 
@@ -42,9 +42,9 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   const program = createProgram(bind);
   for (const command of everyCommand(program))
     command.configureOutput({
-      writeOut: (text) => void terminal.out.write(fitted(text)),
+      writeOut: (text) => void terminal.out.write(printableLines(fitted(text))),
       getOutHelpWidth: () => HELP_COLUMNS,
-      writeErr: (text) => void terminal.err.write(text),
+      writeErr: (text) => void terminal.err.write(printableLines(text)),
     });
   return {
     async perform(argv) {
@@ -87,7 +87,7 @@ async function performAction(context: Context, action: () => Promise<ExitCode> |
   } catch (error) {
     const { message, exitCode, stack } = failureOf(error, context.settings.table);
     context.output.error(message, exitCode);
-    if (stack !== undefined) context.output.note(stack.split('\n').map(printable).join('\n'));
+    if (stack !== undefined) context.output.note(printableLines(stack));
     return exitCode;
   }
 }

@@ -33,7 +33,8 @@ export class Output {
 
   /** The answer of a command: the value for programs, the text for people. */
   answer(value: Printable, text: () => string): void {
-    this.line(this.isJson ? JSON.stringify(value, asJson) : text());
+    // All of these characters are within texts, where JSON takes their escapes.
+    this.line(this.isJson ? printable(JSON.stringify(value, asJson)) : text());
   }
 
   line(text: string): void {
@@ -51,7 +52,7 @@ export class Output {
   }
 
   error(message: string, exitCode: number): void {
-    if (this.isJson) this.err.write(`${JSON.stringify({ error: message, exitCode })}\n`);
+    if (this.isJson) this.err.write(`${printable(JSON.stringify({ error: message, exitCode }))}\n`);
     else this.err.write(`${styleText('red', 'error:', { stream: this.err })} ${printable(message)}\n`);
   }
 }
@@ -68,7 +69,7 @@ export function tableOf(head: readonly string[], rows: readonly (readonly string
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });
   table.push(...rows.map((row) => [...row]));
-  return table.toString().replaceAll(/[^\S\n]+$/gm, '');
+  return table.toString().replaceAll(/(?<![^\S\n])[^\S\n]+$/gm, '');
 }
 
 /** Names and values of one thing, below each other. */
@@ -85,7 +86,12 @@ export function printable(text: string): string {
     .replace(STEERING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-const STEERING = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+/** The same of a text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+const STEERING = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** At most so many characters, the rest as an ellipsis. */
 export function shortened(text: string, limit: number): string {

@@ -7,7 +7,8 @@
  * A transaction is authorised item by item, by the actions that it consists of; there is no action of its own to allow.
  */
 import { continuationSchedule } from '../functions/env.ts';
-import type { DIRECTORY_INDEX, READY_INDEX } from '../shared/dynamo/engine/schema.ts';
+import type { DIRECTORY_INDEX } from '../shared/dynamo/engine/schema.ts';
+import { ATTRIBUTES, READY_INDEX } from '../shared/dynamo/engine/schema.ts';
 
 export type RowAction =
   | 'GetItem'
@@ -26,6 +27,11 @@ export interface AccessRule {
   readonly keys: readonly string[];
   /** The only attributes that a request may mention, in its row, its condition or its effect. Default: any. */
   readonly attributes?: readonly string[];
+  /**
+   * A write may not ask for the row as it was or is (`ReturnValues`). A put whose condition fails still gets the row that refused it:
+   * IAM has no condition for that.
+   */
+  readonly returnsNothing?: true;
 }
 
 const COORDINATION_ROWS = ['session#*', 'check#*', 'lock#*', 'semaphore#*', 'waitgroup#*', 'ratelimit#*'];
@@ -138,7 +144,7 @@ export function enqueueAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)], attributes: NEW_TASK_ATTRIBUTES },
     { on: 'table', actions: ['GetItem', 'PutItem'], keys: [batchRows(queue)] },
     { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem'], keys: [lineRows(queue)] },
-    { on: 'table', actions: ['PutItem', 'DeleteItem'], keys: [payloadRows(queue)] },
+    { on: 'table', actions: ['PutItem', 'DeleteItem'], keys: [payloadRows(queue)], returnsNothing: true },
   ];
 }
 
@@ -150,13 +156,20 @@ export function replaceAccess(queue: string): AccessRule[] {
   return [...enqueueAccess(queue), { on: 'table', actions: ['UpdateItem'], keys: [taskRows(queue)] }];
 }
 
+/** All but the keys of the ready index: with them, a row of coordination would stand among the tasks that may be due. */
+const ATTRIBUTES_OUT_OF_READY = [...ATTRIBUTES].filter(
+  (name) => name !== READY_INDEX.partitionKey && name !== READY_INDEX.sortKey,
+);
+
 /** A program that coordinates: sessions, locks, elections, semaphores and wait groups, but no tasks. */
 export function coordinateAccess(): AccessRule[] {
   return [
+    { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: COORDINATION_ROWS },
     {
       on: 'table',
-      actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'ConditionCheckItem'],
+      actions: ['PutItem', 'UpdateItem', 'ConditionCheckItem'],
       keys: COORDINATION_ROWS,
+      attributes: ATTRIBUTES_OUT_OF_READY,
     },
     MEMBERS,
     { on: 'directory', actions: ['Query'], keys: COORDINATION_LISTINGS },

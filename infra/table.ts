@@ -182,7 +182,7 @@ export class CoordinationTable extends Construct {
    * A `ForAllValues` condition is true when the request has no keys at all, so `Null` demands that it has some.
    * For an index the leading keys are the keys of the index, so table and index never share a statement.
    */
-  private permission({ on, actions, keys, attributes }: AccessRule) {
+  private permission({ on, actions, keys, attributes, returnsNothing }: AccessRule) {
     const tableArn = this.table.tableArn;
     return {
       actions: actions.map((action) => `dynamodb:${action}`),
@@ -192,6 +192,7 @@ export class CoordinationTable extends Construct {
         ...(attributes === undefined
           ? {}
           : { 'ForAllValues:StringEquals': { 'dynamodb:Attributes': [...attributes] } }),
+        ...(returnsNothing === true ? { StringEqualsIfExists: { 'dynamodb:ReturnValues': 'NONE' } } : {}),
         Null: { 'dynamodb:LeadingKeys': 'false' },
       },
     };

@@ -226,7 +226,9 @@ async function addAndWait({ output }: Context, client: TaskClient, task: NewTask
   const said = { id, outcome: kind, state: outcome.task.state };
   switch (kind) {
     case 'done':
-      output.answer({ ...said, result: outcome.result ?? null }, () => JSON.stringify(outcome.result ?? null));
+      output.answer({ ...said, result: outcome.result ?? null }, () =>
+        printable(JSON.stringify(outcome.result ?? null)),
+      );
       return EXIT.done;
     case 'dead':
       output.answer(

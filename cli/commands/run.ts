@@ -7,6 +7,7 @@ import { givenOnce, name, spanOption, wholeNumber } from '../arguments.ts';
 import type { Bind, Context, Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT } from '../exit.ts';
+import { printable } from '../output.ts';
 import { Child } from '../run/child.ts';
 import { Guard } from '../run/guard.ts';
 import { Interrupts } from '../run/interrupts.ts';
@@ -170,7 +171,7 @@ function graceOf({ grace, lockDelay }: Options): number {
 }
 
 function tell({ output }: Context, { verbose }: Options, lines: () => readonly string[]): void {
-  if (verbose === true) for (const line of lines()) output.note(line);
+  if (verbose === true) for (const line of lines()) output.note(printable(line));
 }
 
 function semaphoreOf(text: string): SemaphoreWanted {

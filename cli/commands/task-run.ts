@@ -103,7 +103,7 @@ function reportText(report: ClaimReport, after: TaskRecord | undefined): string 
       .map((end) => `${settled[end] ?? 0} ${end}`)
       .join(', ')}`;
   if (after?.state === 'done')
-    return after.result === undefined ? settlement : `${settlement}: ${JSON.stringify(after.result)}`;
+    return after.result === undefined ? settlement : `${settlement}: ${printable(JSON.stringify(after.result))}`;
   const error = after?.lastError;
   return error === undefined ? settlement : `${settlement}: ${error.name}: ${error.message}`;
 }

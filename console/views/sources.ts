@@ -39,8 +39,8 @@ export function sourcesOf(queue: string, shards: number): readonly Source[] {
       isOfTenants: true,
       async read(tasks, after, limit) {
         const place = typeof after === 'string' ? after : BEFORE_ALL_PLACES;
-        const { entries, isLast } = await tasks.pageOfTenants(partition, { after: place, limit });
-        return { hints: entries.map(({ hint }) => hint), next: isLast ? undefined : entries.at(-1)?.place };
+        const { entries, next } = await tasks.pageOfTenants(partition, { after: place, limit });
+        return { hints: entries.map(({ hint }) => hint), next };
       },
     })),
   ];

@@ -4,6 +4,7 @@ import type { Content, LockInfo } from '../../shared/coordination/lock/lock-reco
 import { VALUE_LIMIT_BYTES, validContent } from '../../shared/coordination/lock/lock-record.ts';
 import type { DraftEntry } from '../remote/draft.ts';
 import type { PrefixView } from '../remote/prefix.ts';
+import { fingerprintOfEntries } from '../remote/prefix.ts';
 import { allOf } from '../../shared/core/runtime/all-of.ts';
 import { inFlight } from '../../shared/core/runtime/in-flight.ts';
 import { blockingOf, within } from './blocking.ts';
@@ -42,17 +43,16 @@ async function readKey(exchange: Exchange): Promise<Answer> {
 }
 
 async function readPrefix(exchange: Exchange): Promise<Answer> {
-  const { view, index } = await blockingView(exchange);
-  const visible = view.entries.filter(({ key }) => exchange.rights.mayKey('read', key));
-  if (visible.length === 0) return notFound(index);
-  return { json: visible.map((info) => keyPair(factsOf(info), { withValue: true })), index };
+  const { entries, index } = await blockingView(exchange);
+  if (entries.length === 0) return notFound(index);
+  return { json: entries.map((info) => keyPair(factsOf(info), { withValue: true })), index };
 }
 
 async function listKeys(exchange: Exchange): Promise<Answer> {
-  const { view, index } = await blockingView(exchange);
+  const { entries, index } = await blockingView(exchange);
   const separator = exchange.query.get('separator') ?? exchange.query.get('seperator') ?? '';
   const prefix = exchange.rest;
-  const keys = view.entries.map(({ key }) => key).filter((key) => exchange.rights.mayKey('read', key));
+  const keys = entries.map(({ key }) => key);
   if (keys.length === 0 && prefix !== '') return notFound(index);
   const folded = keys.map((key) => {
     const at = separator === '' ? -1 : key.indexOf(separator, prefix.length);
@@ -61,21 +61,35 @@ async function listKeys(exchange: Exchange): Promise<Answer> {
   return { json: [...new Set(folded)], index };
 }
 
-/** All entries under the prefix, once they are not those that the asked index stands for. */
-async function blockingView(exchange: Exchange): Promise<{ readonly view: PrefixView; readonly index: number }> {
+/**
+ * The entries under the prefix that the caller may read, once they are not those that the asked index stands for.
+ * The index is that of these entries: it tells nothing of others.
+ * @throws Problem 403 before anything is read, if the caller may read no key with the prefix
+ */
+async function blockingView(
+  exchange: Exchange,
+): Promise<{ readonly entries: readonly LockInfo[]; readonly index: number }> {
   const { indexes, remote } = exchange.gateway;
   const prefix = exchange.rest;
+  const readable = exchange.rights.readableBelow(prefix);
+  if (readable === undefined) throw denied();
   const { index: asked, waitMs } = blockingOf(exchange);
-  const isNews = (view: PrefixView): boolean => !isSame(asked, contentOf(view));
+  const seenOf = (view: PrefixView): Pick<PrefixView, 'entries' | 'fingerprint'> => {
+    if (readable === '') return view;
+    const entries = view.entries.filter(({ key }) => exchange.rights.mayKey('read', key));
+    return { entries, fingerprint: fingerprintOfEntries(entries) };
+  };
+  const isNews = (view: PrefixView): boolean => !isSame(asked, contentOf(seenOf(view)));
   const view =
     asked === 0
       ? await remote.prefixes.view(prefix)
       : await within(exchange, waitMs, (over) => remote.prefixes.watch(prefix, isNews, over));
   exchange.report([...view.unread, ...view.unjudged]);
-  return { view, index: indexes.indexOf(`keys ${prefix}`, contentOf(view), asked) };
+  const seen = seenOf(view);
+  return { entries: seen.entries, index: indexes.indexOf(`keys ${prefix} ${readable}`, contentOf(seen), asked) };
 }
 
-function contentOf({ entries, fingerprint }: PrefixView) {
+function contentOf({ entries, fingerprint }: Pick<PrefixView, 'entries' | 'fingerprint'>) {
   return { fingerprint, newestAt: entries.reduce((newest, { modifyIndex }) => Math.max(newest, modifyIndex), 0) };
 }
 

@@ -10,6 +10,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../../shared/core/errors.ts';
+import { notJson } from '../../shared/core/json.ts';
 import { Problem, denied } from './problem.ts';
 
 const LEVELS = ['deny', 'read', 'write'] as const;
@@ -44,6 +45,15 @@ export class Rights {
   /** Whether there is any key that it may read. */
   mayAnyKey(): boolean {
     return this.#prefixes.some(([, level]) => level !== 'deny');
+  }
+
+  /** Names the keys with a prefix that it may read: an empty name is all of them, undefined none. */
+  readableBelow(prefix: string): string | undefined {
+    const below = this.#prefixes.filter(([ruled]) => ruled.startsWith(prefix));
+    const isOwn = this.mayKey('read', prefix);
+    const may = [isOwn, ...below.map(([, level]) => level !== 'deny')];
+    if (!may.includes(true)) return undefined;
+    return may.includes(false) ? JSON.stringify([isOwn, below]) : '';
   }
 
   /** @throws Problem 403 */
@@ -105,7 +115,8 @@ export function parseTokens(text: string, source: string): readonly TokenRules[]
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
-    throw new ConfigurationError(`${source} is not JSON: ${(cause as Error).message}`, { cause });
+    // Without the cause, whose message repeats some of the secrets.
+    throw new ConfigurationError(`${source} is ${notJson(cause)}`);
   }
   const { tokens } = (typeof parsed === 'object' && parsed !== null ? parsed : {}) as { readonly tokens?: unknown };
   if (!Array.isArray(tokens) || tokens.length === 0)

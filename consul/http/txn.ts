@@ -159,6 +159,7 @@ function isAllowed(operation: KeyOperation, rights: Rights): boolean {
   switch (operation.verb) {
     // Entries that the caller may not read are left out of the results.
     case 'list':
+      return rights.readableBelow(operation.prefix) !== undefined;
     case 'find':
       return true;
     // It fails when there is no entry, so its outcome alone would tell whether there is one.

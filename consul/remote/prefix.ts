@@ -122,10 +122,7 @@ export class PrefixReader {
     const sightings = await this.#judge(rows, (error) => void unjudged.push(error));
     const entries = sightings.map((seen) => this.#reader.infoOf(seen)).filter((info) => info !== undefined);
     entries.sort((one, other) => (one.key < other.key ? -1 : 1));
-    const lines = entries.map(({ key, modifyIndex, createIndex, holder }) =>
-      JSON.stringify([key, createIndex, modifyIndex, holder?.session]),
-    );
-    return { entries, fingerprint: fingerprintOf(lines), unread, unjudged };
+    return { entries, fingerprint: fingerprintOfEntries(entries), unread, unjudged };
   }
 
   /** Keys whose session is dead are settled on the way. */
@@ -145,6 +142,15 @@ export class PrefixReader {
       sightings.push(await this.#reader.judgeListed(row, { records, damaged }, onDamaged));
     return sightings;
   }
+}
+
+/** The fingerprint of a view, or of some of its entries. */
+export function fingerprintOfEntries(entries: readonly LockInfo[]): string {
+  return fingerprintOf(
+    entries.map(({ key, modifyIndex, createIndex, holder }) =>
+      JSON.stringify([key, createIndex, modifyIndex, holder?.session]),
+    ),
+  );
 }
 
 function ignore(): void {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -270,9 +271,28 @@ describe.skipIf(endpoint === null)('bad input', () => {
       expect(() => parseTokens(text, 'tokens.json')).toThrow(ConfigurationError);
     });
 
+    test.each(['S3CRET-0123456789', '{"tokens":[{"name":"a","secret":S3CRET-0123456789}]}', '"S3CRET-0123456789'])(
+      'are not repeated when they are no JSON (%s)',
+      (text) => {
+        const refusal = thrownBy(() => parseTokens(text, 'tokens.json'));
+
+        expect(refusal).toBeInstanceOf(ConfigurationError);
+        expect((refusal as Error).message).toMatch(/^tokens\.json is not JSON/);
+        expect(inspect(refusal)).not.toMatch(/S3C/);
+      },
+    );
+
     test('are needed to listen beyond loopback', async () => {
       await expect(table.start({ host: '0.0.0.0' })).rejects.toThrow('is not loopback');
       expect(await table.start({ host: '0.0.0.0' }, rules)).toHaveProperty('url');
     });
   });
 });
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}

@@ -14,6 +14,8 @@ export interface MemoryGateway {
     body?: string,
     headers?: Readonly<Record<string, string>>,
   ) => Promise<{ readonly status: number; readonly text: string; readonly headers: Headers }>;
+  /** Requests to the store so far. */
+  requests(): number;
   /** What an operator was told of. */
   readonly failures: readonly unknown[];
   /** Sessions of this node, without a TTL unless the entry says otherwise. */
@@ -24,6 +26,12 @@ export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway
   const world = simulatedWorld();
   const process = world.start();
   const { leasehold, runtime } = process;
+  let requests = 0;
+  const attempt = process.driver.attempt.bind(process.driver);
+  process.driver.attempt = (...asked) => {
+    requests++;
+    return attempt(...asked);
+  };
   const failures: unknown[] = [];
   const app = createConsulApp({
     leasehold,
@@ -44,6 +52,7 @@ export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway
   return {
     world,
     failures,
+    requests: () => requests,
     ask,
     async newSession(entry = {}, headers) {
       const { text } = await ask('PUT', 'session/create', JSON.stringify(entry), headers);

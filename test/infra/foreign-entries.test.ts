@@ -153,7 +153,7 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
     await systemRuntime.clock.sleep(1_100);
 
     const waker = await gateFor('mailWaker');
-    const queues = JSON.stringify([{ queue: QUEUE, workerFunction: 'worker', shards: 1 }]);
+    const queues = JSON.stringify([{ queue: QUEUE, workerFunction: logicalIdOf(mail.worker.function), shards: 1 }]);
     stubEnvironment(waker, { [ENV.wakeQueues]: queues, AWS_ENDPOINT_URL_LAMBDA: waker.endpoint });
     const { handler: wake } = await import('../../functions/wake.ts');
     const dynamodb = { Keys: { pk: { S: taskKey(QUEUE, 'plain').pk } } };
@@ -238,8 +238,8 @@ async function write(client: DynamoDBClient, key: RowKey, attributes: ReturnType
   const isAllowed = (sending: Promise<unknown>) =>
     sending.then(
       () => true,
-      (error: Error) => {
-        if (error.name !== 'AccessDeniedException') throw error;
+      (error: unknown) => {
+        if ((error as Error).name !== 'AccessDeniedException') throw error;
         return false;
       },
     );

@@ -1,17 +1,28 @@
 /** What a role could do to the table past the library: each line of the table in docs/security.md, tried under its synthesized policies. */
 import { readFileSync } from 'node:fs';
 import {
+  BatchWriteItemCommand,
   DeleteItemCommand,
   DynamoDBClient,
+  ExecuteStatementCommand,
   GetItemCommand,
   PutItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { Template } from 'aws-cdk-lib/assertions';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
-import { lockKey, payloadKey, semaphoreKey, sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import {
+  lockKey,
+  parkedPartitionKey,
+  payloadKey,
+  readyPartitionKey,
+  scheduleKey,
+  semaphoreKey,
+  sessionKey,
+  taskKey,
+} from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { PolicyGate } from './policy-gate.ts';
@@ -26,12 +37,14 @@ const table = `limits-${systemRuntime.ids.unique()}`;
 const { stack, workers } = synthesize();
 const roles = {
   grantEnqueue: newRole('enqueue', (role) => workers.grantEnqueue(role)),
+  grantSchedule: newRole('schedule', (role) => workers.grantSchedule(role)),
   grantReplace: newRole('replace', (role) => workers.grantReplace(role)),
   grantCoordinate: newRole('coordinate', (role) => workers.grantCoordinate(role)),
   grantObserve: newRole('observe', (role) => workers.grantObserve(role)),
   grantOperate: newRole('operate', (role) => workers.grantOperate(role)),
   worker: workers.worker.role,
   dispatcher: workers.dispatcher.handler.role,
+  waker: workers.waker!.handler.role,
 };
 const template = Template.fromStack(stack);
 
@@ -41,6 +54,7 @@ type Attributes = Readonly<Record<string, string | number>>;
 const TASK = taskKey('media', 'victim');
 const NEW_TASK = { v: 2, queue: 'media', id: 'victim', name: 'resize', state: 'ready', leaseCounter: 0, nonce: 'n' };
 const DONE = { state: 'done', finishedAt: 1, result: '"forged"' };
+const PAYLOAD = payloadKey('media', 'victim');
 const ACT = { pk: 'audit#2026-11', sk: 'act#2026-11-22T00:00:00.000Z#1' };
 
 const ATTEMPTS: Readonly<Record<string, Attempt>> = {
@@ -49,8 +63,41 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   'overwrite a task with a new one': put(TASK, NEW_TASK),
   'delete a task': remove(TASK),
   'put a task into another queue': put(taskKey('mail', '1'), NEW_TASK),
-  'read the large input of a task': read(payloadKey('media', 'victim')),
-  'delete the large input of a task': remove(payloadKey('media', 'victim')),
+  'read the large input of a task': read(PAYLOAD),
+  'delete the large input of a task': remove(PAYLOAD),
+  'read the large input of a task by deleting it': (client) =>
+    client.send(new DeleteItemCommand({ TableName: table, Key: keyOf(PAYLOAD), ReturnValues: 'ALL_OLD' })),
+  'read the large input of a task by overwriting it': (client) =>
+    client.send(new PutItemCommand({ TableName: table, Item: keyOf(PAYLOAD), ReturnValues: 'ALL_OLD' })),
+  'read the large input of a task by a put that is refused': readByRefusal,
+  'ask in PartiQL': (client) =>
+    client.send(new ExecuteStatementCommand({ Statement: `SELECT * FROM "${table}" WHERE pk = '${TASK.pk}'` })),
+  'write tasks in a batch, which has no conditions': (client) =>
+    client.send(
+      new BatchWriteItemCommand({
+        RequestItems: { [table]: [{ PutRequest: { Item: { ...keyOf(TASK), ...valuesOf(NEW_TASK) } } }] },
+      }),
+    ),
+  'put an entry of its row among the tasks of another queue': put(TASK, {
+    ...NEW_TASK,
+    readyKey: readyPartitionKey('mail', 'normal', 0),
+    readyAt: 1,
+  }),
+  'put an entry of a lock among the tasks that may be due': update(lockKey('reports/nightly'), {
+    readyKey: readyPartitionKey('media', 'normal', 0),
+    readyAt: 1,
+  }),
+  'put an entry of a lock among the parked tasks': update(lockKey('reports/nightly'), {
+    directoryKey: parkedPartitionKey('media', 'customer-7'),
+    directoryName: '0',
+  }),
+  'put an entry of a schedule among those of another queue': update(scheduleKey('media', 'nightly'), {
+    readyKey: 'schedule#mail',
+    readyAt: 1,
+  }),
+  'write a task': put(taskKey('media', '2'), NEW_TASK),
+  'define a schedule of another queue': update(scheduleKey('mail', 'nightly'), { cron: '* * * * * *' }),
+  'open a session': put(sessionKey('new'), { v: 1 }),
   'change how many workers there may be': update(semaphoreKey('workers/media'), { limit: 0 }),
   'end the session of a worker': update(sessionKey('of a worker'), { status: 'invalid' }),
   'change a task': update(TASK, { state: 'cancelled' }),
@@ -79,6 +126,12 @@ describe.skipIf(upstream === null)('what code can do that holds a role and goes 
       const logicalId = logicalIdOf(workers.table.table);
       gates.set(name, await openPolicyGate({ upstream: upstream ?? '', table, logicalId, statements }));
     }
+  });
+  // Some attempts take it away.
+  beforeEach(async () => {
+    const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });
+    await put(PAYLOAD, { text: 'a secret' })(client);
+    client.destroy();
   });
   afterAll(async () => {
     await Promise.all([...gates.values()].map((gate) => gate[Symbol.asyncDispose]()));
@@ -125,6 +178,19 @@ function update(key: RowKey, attributes: Attributes): Attempt {
 
 function read(key: RowKey): Attempt {
   return (client) => client.send(new GetItemCommand({ TableName: table, Key: keyOf(key) }));
+}
+
+/** Changes nothing: the row that is there refuses the put, and comes back with the refusal. */
+async function readByRefusal(client: DynamoDBClient): Promise<void> {
+  const put = new PutItemCommand({
+    TableName: table,
+    Item: keyOf(PAYLOAD),
+    ConditionExpression: 'attribute_not_exists(pk)',
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  });
+  const refusal = (await client.send(put).catch((error: unknown) => error)) as { readonly name: string; Item?: object };
+  if (refusal.name !== 'ConditionalCheckFailedException') throw refusal;
+  expect(refusal.Item).toHaveProperty('text');
 }
 
 function remove(key: RowKey): Attempt {

@@ -33,10 +33,20 @@ interface Body {
   readonly Key?: Attributes;
   readonly Item?: Attributes;
   readonly KeyConditionExpression?: string;
+  readonly ConditionExpression?: string;
+  readonly UpdateExpression?: string;
   readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
   readonly ExpressionAttributeValues?: Attributes;
-  readonly RequestItems?: Readonly<Record<string, { readonly Keys?: readonly Attributes[] }>>;
+  readonly RequestItems?: Readonly<Record<string, { readonly Keys?: readonly Attributes[] } | readonly BatchWrite[]>>;
+  readonly ReturnValues?: string;
+  /** PartiQL names its table in here. */
+  readonly Statement?: string;
   readonly TransactItems?: readonly Readonly<Record<string, Body>>[];
+}
+
+interface BatchWrite {
+  readonly PutRequest?: { readonly Item: Attributes };
+  readonly DeleteRequest?: { readonly Key: Attributes };
 }
 
 type Attributes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -109,12 +119,24 @@ function requestsOf(target: string, body: Body, options: GateOptions): Request[]
       Object.entries(member).flatMap(([kind, part]) => requestOf(ACTION_OF_MEMBER[kind] ?? kind, part, options)),
     );
   if (body.RequestItems !== undefined)
-    return Object.entries(body.RequestItems).flatMap(([TableName, { Keys = [] }]) =>
+    return Object.entries(body.RequestItems).flatMap(([TableName, asked]) =>
       TableName === options.table
-        ? [{ ...requestTo(operation, '', options), leadingKeys: Keys.map((key) => text(key[TABLE.partitionKey])) }]
+        ? [
+            {
+              ...requestTo(operation, '', options),
+              leadingKeys: keysOf(asked).map((key) => text(key[TABLE.partitionKey])),
+            },
+          ]
         : [],
     );
+  // Its action has the statement's first word (`PartiQLSelect`). Which keys that names is not judged here: no policy of ours allows any.
+  if (body.Statement !== undefined) return [requestTo(`PartiQL:${body.Statement.slice(0, 6)}`, '', options)];
   return requestOf(operation, body, options);
+}
+
+function keysOf(asked: { readonly Keys?: readonly Attributes[] } | readonly BatchWrite[]): readonly Attributes[] {
+  if (!('length' in asked)) return asked.Keys ?? [];
+  return asked.map(({ PutRequest, DeleteRequest }) => PutRequest?.Item ?? DeleteRequest?.Key ?? {});
 }
 
 function requestOf(operation: string, body: Body, options: GateOptions): Request[] {
@@ -122,16 +144,23 @@ function requestOf(operation: string, body: Body, options: GateOptions): Request
   const path = body.IndexName === undefined ? '' : `/index/${body.IndexName}`;
   const leadingKeys = leadingKeysOf(body);
   const attributes = attributesOf(body);
-  return [{ ...requestTo(operation, path, options), ...(leadingKeys.length === 0 ? {} : { leadingKeys }), attributes }];
+  const keys = leadingKeys.length === 0 ? {} : { leadingKeys };
+  return [{ ...requestTo(operation, path, options), ...keys, attributes, returnValues: body.ReturnValues }];
 }
 
 function requestTo(operation: string, path: string, { logicalId }: GateOptions): Request {
   return { action: `dynamodb:${operation}`, resource: `${logicalId}${path}` };
 }
 
-/** All top-level names that the request mentions; expressions of ours name each by a placeholder. */
-function attributesOf({ Key = {}, Item = {}, ExpressionAttributeNames = {} }: Body): string[] {
-  return [...new Set([...Object.keys(Key), ...Object.keys(Item), ...Object.values(ExpressionAttributeNames)])];
+/** All top-level names that the request mentions; expressions of ours name each by a placeholder, keys within maps behind a dot. */
+function attributesOf(body: Body): string[] {
+  const { Key = {}, Item = {}, ExpressionAttributeNames: names = {} } = body;
+  const expressions = [body.ConditionExpression, body.UpdateExpression, body.KeyConditionExpression].join(' ');
+  const used = Array.from(
+    expressions.matchAll(/(?<![.\w])#\w+/g),
+    ([placeholder]) => names[placeholder] ?? placeholder,
+  );
+  return [...new Set([...Object.keys(Key), ...Object.keys(Item), ...used])];
 }
 
 function leadingKeysOf(body: Body): string[] {

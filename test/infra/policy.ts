@@ -12,6 +12,8 @@ export interface Request {
   readonly leadingKeys?: readonly string[];
   /** Attributes that the request mentions, in its row, condition and effect. */
   readonly attributes?: readonly string[];
+  /** What it asks to get back of the row that it writes. */
+  readonly returnValues?: string | undefined;
 }
 
 export interface Statement {
@@ -51,7 +53,10 @@ export function isAllowed(statements: readonly Statement[], request: Request): b
   });
 }
 
-function holds(operator: string, key: string, expected: unknown, { leadingKeys, attributes = [] }: Request): boolean {
+function holds(operator: string, key: string, expected: unknown, request: Request): boolean {
+  const { leadingKeys, attributes = [], returnValues } = request;
+  if (key === 'dynamodb:ReturnValues' && operator === 'StringEqualsIfExists')
+    return returnValues === undefined || [expected].flat().includes(returnValues);
   if (key === 'dynamodb:Attributes' && operator === 'ForAllValues:StringEquals')
     return attributes.every((attribute) => [expected].flat().includes(attribute));
   if (key !== 'dynamodb:LeadingKeys') throw new Error(`this evaluation does not know the condition key ${key}`);

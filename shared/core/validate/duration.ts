@@ -30,7 +30,7 @@ export function givenMs(what: string, duration: Duration | undefined): number | 
 }
 
 const TEXT =
-  /^(-?\d*\.?\d+) *(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|yrs?|years?)?$/i;
+  /^(-?(?:\d+(?:\.\d+)?|\.\d+)) *(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|yrs?|years?)?$/i;
 /** By the first letter of a unit. A year has the quarter of a day that the calendar gives it. */
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, y: 31_557_600_000 };
 

@@ -104,7 +104,7 @@ export function significantDigits(text: string): { isNegative: boolean; digits: 
   const leadingZeros = all.length - digits.length;
   return {
     isNegative: mantissa.startsWith('-'),
-    digits: digits.replace(/0+$/, ''),
+    digits: digits.replace(/(?<!0)0+$/, ''),
     point: before.length - leadingZeros + Number(exponent),
   };
 }

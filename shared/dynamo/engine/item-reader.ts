@@ -1,5 +1,6 @@
 import { CorruptItemError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
+import { notJson } from '../../core/json.ts';
 import type { DynamoItem } from './driver.ts';
 import { joinKey } from './keys.ts';
 import { SCHEMA_VERSION } from './schema.ts';
@@ -116,7 +117,7 @@ export class ItemReader {
     try {
       return JSON.parse(text) as Json;
     } catch (cause) {
-      throw new CorruptItemError(this.key, attribute, `should be JSON: ${(cause as Error).message}`);
+      throw new CorruptItemError(this.key, attribute, `is ${notJson(cause)}`);
     }
   }
 

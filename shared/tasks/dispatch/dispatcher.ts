@@ -134,7 +134,7 @@ export async function dispatch(
     ports.queues?.get(name),
     ports.tasks.parking.repairParked(name, { now: clock.now(), from: ports.runtime.random.next(), onDamaged }),
   ]);
-  const { pages, shards, backlog, demand } = await lookAtBacklog(queue, ports, settings);
+  const { pages, shards, backlog, demand } = await lookAtBacklog(queue, { ...ports, onDamaged }, settings);
   const paused = queue?.isPaused === true;
   const seen = { paused, recurred, putBack: back.length, shards, strays: dueBeyond(settings.shards, backlog) };
   const due = dueIn(backlog);
@@ -191,6 +191,7 @@ export interface LookPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
+  readonly onDamaged: (error: unknown) => void;
 }
 
 export interface BacklogLook {

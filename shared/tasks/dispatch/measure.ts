@@ -34,6 +34,8 @@ export interface BacklogQuery {
 interface BacklogPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
   readonly clock: Clock;
+  /** Is told of foreign entries, which are not counted. */
+  readonly onDamaged: (error: unknown) => void;
 }
 
 /** Hundreds at once need as many connections, and 256 MB of Lambda too long for their handshakes: the tick would time out. */
@@ -66,16 +68,28 @@ async function readPartition(
   lane: Lane,
   partition: ReadyPartition,
   limit: number,
-  { tasks, clock }: BacklogPorts,
+  { tasks, clock, onDamaged }: BacklogPorts,
 ): Promise<PartitionPage> {
   const now = clock.now();
   if (lane.isOfTenants) {
-    const { hints, isEmpty } = await new TenantWalk(partition, tasks).next({ now, wanted: limit, quantum: limit });
+    const { hints, isEmpty } = await new TenantWalk(partition, tasks).next({
+      now,
+      wanted: limit,
+      quantum: limit,
+      onDamaged,
+    });
     return { partition, hints, lane: isEmpty ? undefined : laneName(lane) };
   }
-  const { hints } = await tasks.page(partition, { now, limit });
+  let page = await tasks.page(partition, { now, limit, onDamaged });
+  // Foreign entries at the head hide nothing behind them.
+  for (let more = 0; more < PAGES_LIMIT && page.hints.length === 0 && page.next !== undefined; more++)
+    page = await tasks.page(partition, { now, limit: FOREIGN_PAGE, after: page.next, onDamaged });
+  const { hints } = page;
   return { partition, hints, lane: hints.length === 0 ? undefined : laneName(lane) };
 }
+
+/** Pages read behind one that has nothing of the queue, of so many entries each. */
+const [PAGES_LIMIT, FOREIGN_PAGE] = [40, 50];
 
 const MINUTE_MS = 60_000;
 /** A prime above `MAX_SHARDS`, so that ticks come round to each shard however many minutes lie between them. */

@@ -17,8 +17,10 @@ export interface EntriesOptions {
 }
 
 interface EntriesPorts {
-  readonly tasks: TaskStore;
+  readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
   readonly runtime: Runtime;
+  /** Is told of foreign entries. */
+  readonly onDamaged: (error: unknown) => void;
 }
 
 /** Entries of one page: 50 keys of about 130 bytes stay within one read unit. */
@@ -29,15 +31,16 @@ const PAGES_LIMIT = 40;
 export function entriesOf(
   partition: ReadyPartition,
   { isOfTenants, isExpected, isHome, headEveryMs }: EntriesOptions,
-  { tasks, runtime }: EntriesPorts,
+  ports: EntriesPorts,
 ): ReadEntries {
+  const { tasks, runtime, onDamaged } = ports;
   const { random } = runtime;
   if (isOfTenants) {
     // Where none is expected, a look from the first place on takes one request instead of two.
     const walk = new TenantWalk(partition, tasks, isExpected ? random : undefined);
-    return (query) => walk.next(query);
+    return (query) => walk.next({ ...query, onDamaged });
   }
-  const reader = new OldestFirst(partition, headEveryMs, tasks, runtime.clock);
+  const reader = new OldestFirst(partition, headEveryMs, ports);
   return async (query) => {
     const { hints, isRound } = await reader.next(query);
     if (isHome()) return { hints, isRound };
@@ -56,7 +59,7 @@ export function entriesOf(
 class OldestFirst {
   readonly #partition: ReadyPartition;
   readonly #headEveryMs: number;
-  readonly #tasks: Pick<TaskStore, 'page'>;
+  readonly #ports: EntriesPorts;
   readonly #clock: Clock;
   /** Everything before has been read in this round; undefined: it begins. */
   #after: unknown;
@@ -66,11 +69,11 @@ class OldestFirst {
   /** Wall clock of the last look: entries up to it have been asked for. */
   #lookedUpTo = 0;
 
-  constructor(partition: ReadyPartition, headEveryMs: number, tasks: Pick<TaskStore, 'page'>, clock: Clock) {
+  constructor(partition: ReadyPartition, headEveryMs: number, ports: EntriesPorts) {
     this.#partition = partition;
     this.#headEveryMs = headEveryMs;
-    this.#tasks = tasks;
-    this.#clock = clock;
+    this.#ports = ports;
+    this.#clock = ports.runtime.clock;
   }
 
   /** What is worth reading of the next page that has something. Without any, `isRound` says whether the whole partition has nothing. */
@@ -98,6 +101,7 @@ class OldestFirst {
 
   async #page(now: number, after: unknown): ReturnType<TaskStore['page']> {
     if (after === undefined) this.#headAtMonotonicMs = this.#clock.monotonic() + this.#headEveryMs;
-    return this.#tasks.page(this.#partition, { now, limit: PAGE_LIMIT, after });
+    const { tasks, onDamaged } = this.#ports;
+    return tasks.page(this.#partition, { now, limit: PAGE_LIMIT, after, onDamaged });
   }
 }

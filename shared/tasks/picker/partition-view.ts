@@ -25,7 +25,7 @@ export interface PartitionPlace {
  * Without any, `isRound` says whether there are none at all.
  */
 export type ReadEntries = (
-  query: Required<Omit<WalkQuery, 'quantum'>>,
+  query: Required<Omit<WalkQuery, 'quantum' | 'onDamaged'>>,
 ) => Promise<{ readonly hints: readonly ReadyHint[]; readonly isRound: boolean }>;
 
 /** What became due meanwhile stands behind most of a page anyway; what does not is seen after this long at the latest. */

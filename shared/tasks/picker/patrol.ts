@@ -70,9 +70,9 @@ export class Patrol {
   async #oneOfOldest({ shard, lane }: PartitionPlace): Promise<readonly ReadyHint[]> {
     const { partitions, candidates, nextOf } = this.#parts;
     if (lane.isOfTenants) return nextOf(partitions.viewOf({ shard, lane }));
-    const { tasks, runtime } = this.#ports;
+    const { tasks, runtime, onDamaged } = this.#ports;
     const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
-    const { hints } = await tasks.page(partition, { now: runtime.clock.now(), limit: PATROL_LIMIT });
+    const { hints } = await tasks.page(partition, { now: runtime.clock.now(), limit: PATROL_LIMIT, onDamaged });
     const oldest = hints.filter((hint) => candidates.isWorthReading(hint)).slice(0, PATROLLED);
     return shuffled(runtime.random, oldest).slice(0, 1);
   }

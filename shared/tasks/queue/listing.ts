@@ -102,10 +102,10 @@ async function* entriesOfTenants(
 ): AsyncGenerator<readonly ReadyHint[]> {
   let after = FIRST_PLACE;
   for (;;) {
-    const { entries, isLast } = await tasks.pageOfTenants(partition, { after, limit: PAGE_LIMIT });
+    const { entries, next } = await tasks.pageOfTenants(partition, { after, limit: PAGE_LIMIT });
     const hints = entries.map(({ hint }) => hint).filter(({ readyAt }) => readyAt <= now);
     if (hints.length > 0) yield hints;
-    if (isLast) return;
-    after = entries.at(-1)?.place ?? after;
+    if (next === undefined) return;
+    after = next;
   }
 }

@@ -1,4 +1,3 @@
-import { CorruptItemError, shown } from '../../core/errors.ts';
 import type { ScheduleRecord } from '../schedule/schedule.ts';
 import { MISSED_POLICIES } from '../schedule/schedule.ts';
 import type { RemovedSchedule, ScheduleKey, ScheduleStore } from '../schedule/schedule-store.ts';
@@ -8,6 +7,7 @@ import { ItemReader } from '../../dynamo/engine/item-reader.ts';
 import { splitKey } from '../../dynamo/engine/keys.ts';
 import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
+import { ownEntries } from './index-entries.ts';
 import * as statements from './schedule-statements.ts';
 
 export function createScheduleStore(sender: Sender, table: string): ScheduleStore {
@@ -29,7 +29,7 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
       let after: unknown;
       do {
         const page = await sender.read(statements.dueSchedules(table, queue, now, after));
-        due.push(...(await read(ownKeys(queue, page.Items, onDamaged), onDamaged)));
+        due.push(...(await read(keysOf(queue, page.Items, onDamaged), onDamaged)));
         after = page.LastEvaluatedKey;
       } while (after !== undefined);
       return due;
@@ -37,7 +37,7 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
 
     async page(queue, after) {
       const { Items, LastEvaluatedKey } = await sender.read(statements.pageOfSchedules(table, queue, after));
-      return { schedules: await read(keysOf(Items)), next: LastEvaluatedKey };
+      return { schedules: await read(keysOf(queue, Items)), next: LastEvaluatedKey };
     },
   };
 
@@ -48,20 +48,14 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
   }
 }
 
-function keysOf(items: readonly DynamoItem[] = []): ScheduleKey[] {
-  return items.map(({ pk }) => {
-    const [, queue = '', name = ''] = splitKey(String(pk));
+function keysOf(
+  queue: string,
+  items: readonly DynamoItem[] | undefined,
+  onDamaged?: (error: unknown) => void,
+): ScheduleKey[] {
+  return ownEntries(items, { kind: 'schedule', queue }, onDamaged).map(({ pk }) => {
+    const [, , name = ''] = splitKey(String(pk));
     return { queue, name };
-  });
-}
-
-/** The keys that belong to the queue: a row of another may stand in its partition of the index, and its dispatcher may not read that row. */
-function ownKeys(queue: string, items: readonly DynamoItem[] | undefined, onDamaged?: (error: unknown) => void) {
-  return keysOf(items).filter((key) => {
-    const isOwn = key.queue === queue;
-    const row = `schedule ${shown(key.name)} of queue ${shown(key.queue)}`;
-    if (!isOwn) onDamaged?.(new CorruptItemError(row, 'readyKey', `is that of another queue, ${shown(queue)}`));
-    return isOwn;
   });
 }
 

@@ -5,7 +5,7 @@
  * Not refused are properties that are undefined, which are left out on both sides of the queue alike, and objects with a `toJSON`
  * (`Date`, `URL`, `Temporal`), whose authors say what they are as JSON: the schema is asked about that form.
  */
-import { ConfigurationError, shown } from '../../core/errors.ts';
+import { ConfigurationError } from '../../core/errors.ts';
 
 type Path = readonly (string | number)[];
 
@@ -41,7 +41,7 @@ function lossOf(value: unknown, key: string | number, above: Set<object>): Loss 
     case 'function':
     case 'symbol':
     case 'undefined':
-      return at(value === undefined ? 'undefined' : `a ${typeof value}, ${shown(value)}`);
+      return at(value === undefined ? 'undefined' : `a ${typeof value}`);
     case 'number':
       return Number.isFinite(value) ? undefined : at(`${value}`);
     case 'object':

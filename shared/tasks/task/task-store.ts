@@ -57,6 +57,12 @@ export interface ReadyPartition {
   readonly shard: number;
 }
 
+interface PageQuery {
+  readonly limit: number;
+  /** Is told of entries of rows of other queues, which are left out. */
+  readonly onDamaged?: ((error: unknown) => void) | undefined;
+}
+
 /** A commit answers without the row: transactions return none. */
 export type CommitOutcome =
   | ({ readonly kind: 'applied' } & Followed)
@@ -131,21 +137,22 @@ export interface TaskStore {
   /** Strongly consistent. */
   getBatch(key: BatchKey): Promise<BatchRecord | undefined>;
 
-  /** Index entries that are due at `now`, oldest first. Eventually consistent. */
+  /** Index entries that are due at `now`, oldest first; a page of foreign ones is empty. Eventually consistent. */
   page(
     partition: ReadyPartition,
-    query: { readonly now: number; readonly limit: number; readonly after?: unknown },
+    query: PageQuery & { readonly now: number; readonly after?: unknown },
   ): Promise<{ readonly hints: readonly ReadyHint[]; readonly next: unknown }>;
   /**
    * Entries of tenants' tasks, by tenant and then by the time they are due, whether they are due or not. Eventually consistent.
-   * Each comes with its place in the order, and the end of its tenant's part of it: `after` is one of these.
+   * Each comes with its place in the order, and the end of its tenant's part of it: `after` is one of these, or `next`, the last place
+   * of a page that others follow. A page of foreign entries is empty.
    */
   pageOfTenants(
     partition: ReadyPartition,
-    query: { readonly after: string; readonly limit: number },
+    query: PageQuery & { readonly after: string },
   ): Promise<{
     readonly entries: readonly { readonly hint: TenantHint; readonly place: string; readonly end: string }[];
-    readonly isLast: boolean;
+    readonly next: string | undefined;
   }>;
   /** Strongly consistent. */
   get(key: TaskKey): Promise<TaskRecord | undefined>;

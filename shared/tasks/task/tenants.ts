@@ -35,6 +35,8 @@ export interface WalkQuery {
   readonly quantum?: number;
   /** Absent: each is. */
   readonly isWorthReading?: (hint: ReadyHint) => boolean;
+  /** Is told of foreign entries. */
+  readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
 /** One worker's way round the tenants of one partition. */
@@ -63,6 +65,7 @@ export class TenantWalk {
     wanted,
     quantum = QUANTUM,
     isWorthReading = () => true,
+    onDamaged,
   }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean; isRound: boolean }> {
     const found: { readonly hint: TenantHint; readonly turn: number }[] = [];
     const share = new Map<string, number>();
@@ -70,10 +73,14 @@ export class TenantWalk {
     const { start } = round;
     let isRound = false;
     for (let page = 0; page < PAGES_LIMIT && found.length < wanted; page++) {
-      const { entries, isLast } = await this.#tasks.pageOfTenants(this.#partition, {
+      const { entries, next } = await this.#tasks.pageOfTenants(this.#partition, {
         after: this.#position,
         limit: PAGE_LIMIT,
+        onDamaged,
       });
+      const isLast = next === undefined;
+      // A page of foreign entries is passed by.
+      if (entries.length === 0 && next !== undefined) this.#position = next;
       round.seen += entries.length;
       for (const { hint, place, end } of entries) {
         if (round.hasWrapped && place > start) break;

@@ -85,7 +85,7 @@ const SMALLEST_MAGNITUDE = -130;
 
 function decimalOf(value: number | bigint | WrappedNumber): Decimal {
   const text = String(value);
-  if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text)) {
+  if (!/^[-+]?(\d+(?:\.\d*)?|\.\d+)(e[-+]?\d+)?$/i.test(text)) {
     throw validationFault(`The parameter cannot be converted to a numeric value: ${text}`);
   }
   const { isNegative, digits, point } = significantDigits(text);

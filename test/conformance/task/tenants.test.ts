@@ -192,6 +192,8 @@ describeOnEveryStore('fairness between tenants', (open) => {
   });
 });
 
+const FOREIGN = '6-foreign';
+
 describe('the way round the tenants', () => {
   const walkOver = (places: readonly { tenant: string; readyAt: number }[], start: number) => {
     const all = places
@@ -204,12 +206,24 @@ describe('the way round the tenants', () => {
     const tasks = {
       pageOfTenants: (_: unknown, { after, limit }: { after: string; limit: number }) => {
         const behind = all.filter(({ place }) => place > after);
-        return Promise.resolve({ entries: behind.slice(0, limit), isLast: behind.length <= limit });
+        const page = behind.slice(0, limit);
+        // As the store does: foreign entries are left out, and so a page of them is empty.
+        const entries = page.filter(({ hint }) => hint.tenant !== FOREIGN);
+        return Promise.resolve({ entries, next: behind.length <= limit ? undefined : page.at(-1)?.place });
       },
     };
     return new TenantWalk({ queue: 'q', priority: 'normal', shard: 0 }, tasks, { next: () => start });
   };
   const query = { now: 100, wanted: 1, isWorthReading: () => true };
+
+  test.each([0, 0.3, 0.6, 0.99])('passes by pages of foreign entries, wherever it begins (%d)', async (start) => {
+    const foreign = Array.from({ length: 120 }, (_, readyAt) => ({ tenant: FOREIGN, readyAt }));
+    const walk = walkOver([{ tenant: '5', readyAt: 1 }, ...foreign, { tenant: '9', readyAt: 1 }], start);
+
+    const visited = [await walk.next(query), await walk.next(query)].flatMap(({ hints }) => hints);
+
+    expect(visited.map(({ tenant }) => tenant).sort()).toEqual(['5', '9']);
+  });
 
   test.each([0, 0.3, 0.6, 0.99])('visits each once a round, wherever it begins (%d)', async (start) => {
     const tenants = ['1', '5', '9', 'd'];

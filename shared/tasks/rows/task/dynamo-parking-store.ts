@@ -10,6 +10,7 @@ import type { ReadyTask, TaskRecord } from '../../task/task.ts';
 import { readInBatches } from '../../../dynamo/engine/batches.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { parkedPartitionKey, parkedPartitionKeys, splitKey, taskKey } from '../../../dynamo/engine/keys.ts';
+import { ownEntries } from '../index-entries.ts';
 import { behindKeyOf, parkedPlace, parkedPrefix, parseParkedPlace } from './index-places.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { batchGetStatement } from '../../../dynamo/engine/statement.ts';
@@ -40,6 +41,8 @@ const ENTRIES = 25;
 const ROWS_AT_A_TIME = 4;
 /** Entries of a page for people: the rows behind them are read in one batch. */
 const PAGE = 100;
+/** Pages read while everything on them is foreign. */
+const FOREIGN_PAGES = 40;
 /** Keys of one partition that one repair looks at; the next begins elsewhere. */
 const KEYS_LIMIT = 50;
 /** Places begin with so many digits of a hash. */
@@ -70,13 +73,13 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     async page(queue, after) {
       const { partition, within } = (after ?? { partition: 0, within: FIRST }) as ParkedCursor;
       const partitions = parkedPartitionKeys(queue);
-      const entries = await entriesOf(partitions[partition] ?? '', { from: within, to: LAST, limit: PAGE });
+      const query = { from: within, to: LAST, limit: PAGE };
+      const { entries, next } = await entriesOf(queue, partitions[partition] ?? '', query);
       const hints = entries.map(({ key, place }) => {
         const [, , id = ''] = splitKey(key.pk);
         return { queue, id, ...parseParkedPlace(place) };
       });
-      const last = entries.length < PAGE ? undefined : entries.at(-1)?.place;
-      if (last !== undefined) return { hints, next: { partition, within: `${last} ` } };
+      if (next !== undefined) return { hints, next: { partition, within: next } };
       return {
         hints,
         next: partition + 1 < partitions.length ? { partition: partition + 1, within: FIRST } : undefined,
@@ -91,7 +94,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
         .padStart(DIGITS, '0');
       const ofPartitions = await allOf(
         parkedPartitionKeys(queue).map((partition) =>
-          repairPartition(partition, start, (entry) => repairFrom(queue, entry, now, onDamaged)),
+          repairPartition({ queue, partition, onDamaged }, start, (entry) => repairFrom(queue, entry, now, onDamaged)),
         ),
       );
       return ofPartitions.flat();
@@ -118,7 +121,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
   ): Promise<readonly ReadyTask[]> {
     const prefix = parkedPrefix(key);
     const query = { from: prefix, to: prefix + LAST, limit: ENTRIES };
-    const entries = await entriesOf(parkedPartitionKey(queue, key), query);
+    const { entries } = await entriesOf(queue, parkedPartitionKey(queue, key), query);
     if (entries.length === 0) return [];
     const batches = Array.from({ length: Math.ceil(entries.length / rows) }, (_, batch) =>
       entries.slice(batch * rows, (batch + 1) * rows),
@@ -153,16 +156,17 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
 
   /** Goes round the keys of a partition, from a place that differs each time. */
   async function repairPartition(
-    partition: string,
+    of: { readonly queue: string; readonly partition: string; readonly onDamaged: (error: unknown) => void },
     start: string,
     repair: (first: ParkedEntry) => Promise<readonly ReadyTask[]>,
   ): Promise<readonly ReadyTask[]> {
-    const [any] = await entriesOf(partition, { from: FIRST, to: LAST, limit: 1 });
-    if (any === undefined) return [];
+    const firstOf = async (from: string, to: string): Promise<ParkedEntry | undefined> =>
+      (await entriesOf(of.queue, of.partition, { from, to, limit: 1 }, of.onDamaged)).entries[0];
+    if ((await firstOf(FIRST, LAST)) === undefined) return [];
     const back: ReadyTask[] = [];
     let [from, to] = [start, LAST];
     for (let keys = 0; keys < KEYS_LIMIT; keys++) {
-      const [first] = await entriesOf(partition, { from, to, limit: 1 });
+      const first = await firstOf(from, to);
       if (first !== undefined) {
         from = behindKeyOf(first.place);
         back.push(...(await repair(first)));
@@ -194,15 +198,26 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     }
   }
 
+  /** The next of the queue's own, and where to go on: foreign entries are passed by. */
   async function entriesOf(
+    queue: string,
     partition: string,
-    query: { readonly from: string; readonly to: string; readonly limit: number },
-  ): Promise<readonly ParkedEntry[]> {
-    const { Items = [] } = await sender.read(pageOfParked(table, partition, query));
-    return Items.map(({ pk, sk, directoryName }) => ({
+    { from, to, limit }: { readonly from: string; readonly to: string; readonly limit: number },
+    onDamaged?: (error: unknown) => void,
+  ): Promise<{ readonly entries: readonly ParkedEntry[]; readonly next: string | undefined }> {
+    let [place, isMore, own]: [string, boolean, readonly DynamoItem[]] = [from, true, []];
+    for (let page = 0; page < FOREIGN_PAGES && own.length === 0 && isMore; page++) {
+      const query = { from: place, to, limit: page === 0 ? limit : PAGE };
+      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfParked(table, partition, query));
+      own = ownEntries(Items, { kind: 'task', queue }, onDamaged);
+      isMore = LastEvaluatedKey !== undefined && Items.length > 0;
+      place = `${String(Items.at(-1)?.directoryName)} `;
+    }
+    const entries = own.map(({ pk, sk, directoryName }) => ({
       key: { pk: String(pk), sk: String(sk) },
       place: String(directoryName),
     }));
+    return { entries, next: isMore ? place : undefined };
   }
 
   /** Eventually consistent: the guard of what is written decides. */

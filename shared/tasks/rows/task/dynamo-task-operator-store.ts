@@ -4,6 +4,7 @@ import { decodeBatch } from '../batch-codec.ts';
 import { isPending, readBatch } from '../batch-statements.ts';
 import { decodeTask } from './task-codec.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';
+import { ownEntries } from '../index-entries.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import { DEAD_SHARDS } from '../../../dynamo/engine/schema.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
@@ -43,8 +44,8 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
     async pageOfDead(queue, after) {
       const { shard, within } = (after ?? { shard: 0, within: undefined }) as DeadCursor;
       const statement = statements.pageOfDead(table, queue, shard, within);
-      const { Items = [], LastEvaluatedKey } = await sender.read(statement);
-      const keys = Items.map(({ pk, directoryName }) => ({
+      const { Items, LastEvaluatedKey } = await sender.read(statement);
+      const keys = ownEntries(Items, { kind: 'task', queue }).map(({ pk, directoryName }) => ({
         queue,
         id: splitKey(String(pk))[2] ?? '',
         // The entry's name begins with the time of death, as ISO 8601 has it.

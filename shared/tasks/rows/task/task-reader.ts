@@ -4,6 +4,7 @@ import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
+import { ownEntries } from '../index-entries.ts';
 import { parseTenantPlace } from './index-places.ts';
 import { pageOfReady, pageOfTenants } from './ready-index.ts';
 import { decodeTask } from './task-codec.ts';
@@ -18,13 +19,16 @@ export function createTaskReader(sender: Sender, table: string): TaskReader {
     getMany: (keys, onDamaged = () => undefined) => tasks.getMany(table, readTasks(table, keys), onDamaged),
 
     async page(partition, query) {
-      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfReady(table, partition, query));
-      return { hints: Items.map(decodeHint), next: LastEvaluatedKey };
+      const { Items, LastEvaluatedKey } = await sender.read(pageOfReady(table, partition, query));
+      const own = ownEntries(Items, { kind: 'task', queue: partition.queue }, query.onDamaged);
+      return { hints: own.map(decodeHint), next: LastEvaluatedKey };
     },
 
     async pageOfTenants(partition, query) {
-      const { Items = [], LastEvaluatedKey } = await sender.read(pageOfTenants(table, partition, query));
-      return { entries: Items.map(decodeTenantEntry), isLast: LastEvaluatedKey === undefined };
+      const { Items, LastEvaluatedKey } = await sender.read(pageOfTenants(table, partition, query));
+      const own = ownEntries(Items, { kind: 'task', queue: partition.queue }, query.onDamaged);
+      const last = LastEvaluatedKey === undefined ? undefined : Items?.at(-1);
+      return { entries: own.map(decodeTenantEntry), next: last && String(last.directoryName) };
     },
   };
 }

@@ -1,0 +1,17 @@
+/** What a message says of a row's JSON that is broken: where, and nothing of it. */
+import { expect, test } from 'vitest';
+import { CorruptItemError } from '../../../../shared/core/errors.ts';
+import { ItemReader } from '../../../../shared/dynamo/engine/item-reader.ts';
+
+test.each([
+  ['S3CRET-card-4111111111111111', /^row task#mail#1 cannot be used: input is not JSON;/],
+  ['{"card":"S3CRET-4111"', /input is not JSON at position 21;/],
+  ['{"card" S3CRET', /input is not JSON at position 8;/],
+  ['"S3CRET', /input is not JSON at position 7;/],
+])('a row whose JSON is broken is reported without it (%s)', (text, message) => {
+  const row = new ItemReader({ pk: 'task#mail#1', v: 1, input: text });
+
+  expect(() => row.json('input')).toThrow(CorruptItemError);
+  expect(() => row.json('input')).toThrow(message);
+  expect(() => row.json('input')).not.toThrow(/S3C|card|4111/);
+});
