@@ -135,7 +135,8 @@ export function ensureEndpoint(endpoint: string): void {
 
 /** Whether a name or an address, without brackets, is this machine to itself. */
 export function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  // In this order, because the first use of `isIP` takes 2 ms: it compiles patterns.
+  return host === 'localhost' || host === '::1' || (host.startsWith('127.') && isIP(host) === 4);
 }
 
 /** Whether an endpoint is of this machine. */

@@ -29,7 +29,7 @@ import { systemFault } from './system-error.ts';
 /** @param observer.onResponse learns the service's own time with each response */
 export function createSdkDriver(
   client: DynamoDBClient,
-  { clock = systemClock, onResponse }: SdkDriverObserver = {},
+  observer: SdkDriverObserver = { clock: systemClock },
 ): DynamoDriver {
   const renewal = new Renewal((options) => client.config.credentials(options));
   return {
@@ -39,7 +39,7 @@ export function createSdkDriver(
       signal: AbortSignal,
     ): Promise<DynamoCalls[K]['output']> {
       const command = commandOf(await loadSdk(), kind, input);
-      const exchange = watched(command, signal, { clock, onResponse });
+      const exchange = watched(command, signal, observer);
       let error: unknown;
       try {
         await client.send(command, { abortSignal: signal });
@@ -53,7 +53,7 @@ export function createSdkDriver(
       } catch (thrown) {
         throw await reconsidered(
           thrown as DynamoFault,
-          { answer, receivedAt: clock.now(), signal },
+          { answer, receivedAt: observer.clock.now(), signal },
           {
             time: () => undefined, // The client corrects its time by itself, with every answer.
             credentials: () => renewal.finds(signedWith),
@@ -65,7 +65,7 @@ export function createSdkDriver(
 }
 
 export interface SdkDriverObserver {
-  readonly clock?: Clock;
+  readonly clock: Clock;
   readonly onResponse?: ((timing: ResponseTiming) => void) | undefined;
 }
 
@@ -87,11 +87,7 @@ interface HttpResponse {
 }
 
 /** Innermost in the client's stack: what fails before it was never handed to the network. */
-function watched(
-  command: AnyCommand,
-  signal: AbortSignal,
-  { clock, onResponse }: SdkDriverObserver & { readonly clock: Clock },
-): Exchange {
+function watched(command: AnyCommand, signal: AbortSignal, { clock, onResponse }: SdkDriverObserver): Exchange {
   const exchange: Exchange = { isSent: false, signedWith: { accessKeyId: '' }, answer: undefined };
   let sending: Promise<unknown> | undefined;
   command.middlewareStack.add((next) => next, {
