@@ -24,7 +24,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     table = await openCommandTable(endpoint ?? '');
     running = await openConsole(table);
     visitor = await enter(running);
-    const { sender } = connectDynamo(table, systemRuntime);
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
   });
   afterAll(async () => {

@@ -34,7 +34,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo(table, systemRuntime);
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     running = await openConsole(table);
     browser = await launchBrowser(chromium ?? '');

@@ -24,7 +24,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the focus', () => 
   let browser: Browser;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo(table, systemRuntime);
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     running = await openConsole(table, { queues: ['default', 'media'] });
     browser = await launchBrowser(chromium ?? '');

@@ -30,7 +30,7 @@ describe.skipIf(endpoint === null)('an act as a command', () => {
   let commandOf: CommandModule['commandOf'];
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo(table, systemRuntime);
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     // A module of the page, which has no types of its own here.
     ({ commandOf } = (await import(new URL('../page/command.js', import.meta.url).href)) as CommandModule);
@@ -102,7 +102,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page of a task
   let browser: Browser;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo(table, systemRuntime);
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     running = await openConsole(table, { queues: ['media'] });
     browser = await launchBrowser(chromium ?? '');

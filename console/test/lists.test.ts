@@ -28,7 +28,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
   let browser: Browser;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo(table, systemRuntime);
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     const client = new TaskClient({ store: tasks, runtime: systemRuntime }, { queue: 'mail' });
     const read = async (id: string) => (await tasks.get({ queue: 'mail', id })) as ReadyTask;

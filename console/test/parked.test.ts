@@ -29,7 +29,7 @@ describe.skipIf(endpoint === null)('parked tasks', () => {
   let tasks: TaskAndPackStore;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
-    const { sender } = connectDynamo(table, systemRuntime);
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     const client = new TaskClient({ store: tasks, runtime: systemRuntime }, { queue: 'media' });
     const read = async (id: string) => (await tasks.get({ queue: 'media', id })) as ReadyTask;

@@ -26,7 +26,11 @@ describe.skipIf(endpoint === null || chromium === undefined)('the triage of dead
   let browser: Browser;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
-    const sender = new Sender({ ...connectDynamo(table, systemRuntime), runtime: systemRuntime, policy: PATIENT });
+    const sender = new Sender({
+      ...connectDynamo({ endpoint: table.endpoint }, systemRuntime),
+      runtime: systemRuntime,
+      policy: PATIENT,
+    });
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     running = await openConsole(table);
     browser = await launchBrowser(chromium ?? '');

@@ -36,7 +36,11 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
   let tasks: TaskStore;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
-    const sender = new Sender({ ...connectDynamo(table, systemRuntime), runtime: systemRuntime, policy: PATIENT });
+    const sender = new Sender({
+      ...connectDynamo({ endpoint: table.endpoint }, systemRuntime),
+      runtime: systemRuntime,
+      policy: PATIENT,
+    });
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     for (let from = 0; from < TASKS; from += 100)
       await Promise.all(

@@ -36,7 +36,11 @@ export function describeTriageOf(count: number): void {
     let browser: Browser;
     beforeAll(async () => {
       table = await openCommandTable(endpoint ?? '');
-      const sender = new Sender({ ...connectDynamo(table, systemRuntime), runtime: systemRuntime, policy: PATIENT });
+      const sender = new Sender({
+        ...connectDynamo({ endpoint: table.endpoint }, systemRuntime),
+        runtime: systemRuntime,
+        policy: PATIENT,
+      });
       const tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
       running = await openConsole(table);
       browser = await launchBrowser(chromium ?? '');
@@ -77,7 +81,7 @@ export function describeTriageOf(count: number): void {
 
     test('are read bit by bit where reading costs money, until all are in a group', async () => {
       const settings = { maxClockSkewMs: 1_000, queues: [], isReadOnly: true, by: 'ann', shards: CONSOLE_SHARDS };
-      using connection = new Connection({ ...table, ...settings }, systemRuntime);
+      using connection = new Connection({ table: table.table, endpoint: table.endpoint, ...settings }, systemRuntime);
       const look = new DeadLook(connection, new KnownNames());
       const query = { queue: 'many', name: '', id: '', fault: undefined };
       const first = await look.look({ ...query, isWhole: false });
