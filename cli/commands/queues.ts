@@ -16,7 +16,7 @@ import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { counted, factsOf, plural, printable, shortened, span } from '../output.ts';
 import type { Census } from '../queue/census.ts';
-import { sumOf, takeCensus, workersText, unfinishedTasks } from '../queue/census.ts';
+import { queueState, sumOf, takeCensus, workersText, unfinishedTasks } from '../queue/census.ts';
 import { shardsOption } from '../queue/options.ts';
 
 interface ShardsOptions {
@@ -76,7 +76,7 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
     options,
     {
       queue: ({ queue }) => shortened(queue, 40),
-      state: ({ isPaused }) => (isPaused ? 'paused' : 'active'),
+      state: queueState,
       due: ({ due, more }) => counted(sumOf(due), more),
       delayed: ({ later, more }) => counted(sumOf(later), more),
       parked: ({ parked, more }) => counted(parked, more),
@@ -192,7 +192,7 @@ function censusText(census: Census): string {
   const { more, workers, looked } = census;
   return factsOf([
     ['queue', printable(census.queue)],
-    ['state', census.isPaused ? 'paused' : 'active'],
+    ['state', queueState(census)],
     ...PRIORITIES.map((priority) => [`due, ${priority}`, counted(census.due[priority], more)] as const),
     ['delayed', counted(sumOf(census.later), more)],
     ['parked', parkedText(census)],

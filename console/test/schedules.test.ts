@@ -39,7 +39,7 @@ describe.skipIf(endpoint === null)('the page of schedules', () => {
   test('shows a schedule whose zone this machine does not know, without its times, and the others as they are', async () => {
     const { schedules } = table.leasehold;
     for (const name of ['odd', 'sound']) await schedules.define(name, 'report', {}, { cron: '0 0 1 1 *' });
-    const connection = connectDynamo(table, systemRuntime);
+    const connection = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     await connection.driver.attempt(
       'update',
       {
