@@ -10,9 +10,16 @@ import { span } from './output.ts';
 
 export { wholeNumber };
 
-/** `30s`, `2m`, or milliseconds. */
+/** `30s`, `2m`; a number alone is refused, because people mean seconds by it and programs milliseconds. */
 export function spanMs(text: string): number {
-  return checked(() => durationMs('the value', /^\d+$/.test(text) ? Number(text) : (text as Duration)));
+  if (Number(text) > 0)
+    throw new InvalidArgumentError(`${text} of what? Give the unit as well, such as ${text}s or ${text}ms`);
+  return spanOrMs(text);
+}
+
+/** The same, or a number of milliseconds: for an option whose variable of the environment holds one. */
+export function spanOrMs(text: string): number {
+  return checked(() => durationMs('the value', text as Duration));
 }
 
 /** An option that takes a span of time, and says its default as one. */

@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import { DEFAULT_TABLE, ENVIRONMENT } from '../shared/core/environment.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
-import { regionName, spanMs, tableName } from './arguments.ts';
+import { regionName, spanOrMs, tableName } from './arguments.ts';
 import { everyCommand } from './command-tree.ts';
 import { auditCommand } from './commands/audit.ts';
 import { completionCommand } from './commands/completion.ts';
@@ -48,7 +48,7 @@ export function createProgram(bind: Bind): Command {
       new Option('--max-clock-skew <span>', 'bound on the difference between any two clocks, as deployed')
         .env(ENVIRONMENT.maxClockSkew)
         .default(DEFAULT_MAX_CLOCK_SKEW_MS, '1s')
-        .argParser(spanMs),
+        .argParser(spanOrMs),
     )
     .option('--json', 'one JSON value on standard output; an error is one on standard error')
     .version(ownVersion(), '--version', 'print the version')

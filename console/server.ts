@@ -73,7 +73,7 @@ export async function startConsole(options: ConsoleOptions, runtime: Runtime): P
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
   const { port } = options;
   const refusal = (code: string): string =>
-    `cannot listen on ${LOOPBACK} port ${port} (${code}): give another --port, or none`;
+    `cannot listen on ${LOOPBACK} port ${port} (${code}): choose another, or 0 for any that is free`;
   const address = await listen(server, { host: LOOPBACK, port, refusal }).catch((error: unknown) => {
     connection[Symbol.dispose]();
     throw error;

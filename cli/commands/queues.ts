@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { hintFor } from '../../shared/core/validate/options.ts';
 import { take } from '../../shared/core/runtime/take.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { name, spanOption } from '../arguments.ts';
@@ -15,7 +16,7 @@ import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { counted, factsOf, plural, printable, shortened, span } from '../output.ts';
 import type { Census } from '../queue/census.ts';
-import { sumOf, takeCensus, workersText, unfinishedTasks } from '../queue/census.ts';
+import { queueState, sumOf, takeCensus, workersText, unfinishedTasks } from '../queue/census.ts';
 import { shardsOption } from '../queue/options.ts';
 
 interface ShardsOptions {
@@ -25,6 +26,8 @@ interface ShardsOptions {
 type ChangeOptions = ShardsOptions & AuditOptions;
 type DrainOptions = ShardsOptions & { readonly timeout?: number };
 
+/** Queues that are looked through for one of a similar name. */
+const QUEUES_SUGGESTED = 100;
 /** Between looks at a queue that is to become empty. */
 const LOOK_MS = 1_000;
 /** Workers ask every five seconds whether their queue is open; the sixth is for a claim that was on its way. */
@@ -73,7 +76,7 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
     options,
     {
       queue: ({ queue }) => shortened(queue, 40),
-      state: ({ isPaused }) => (isPaused ? 'paused' : 'active'),
+      state: queueState,
       due: ({ due, more }) => counted(sumOf(due), more),
       delayed: ({ later, more }) => counted(sumOf(later), more),
       parked: ({ parked, more }) => counted(parked, more),
@@ -104,8 +107,25 @@ async function* servedQueues({ semaphores, leasehold }: Connection): AsyncGenera
 
 async function showStats({ output, connect }: Context, { shards }: ShardsOptions, queue: string): Promise<void> {
   using connection = await connect();
-  const census = await takeCensus(connection, connection.queue(queue, shards));
+  const there = connection.queue(queue, shards);
+  const census = await takeCensus(connection, there);
+  if (isEmpty(census) && !(await isOnRecord(connection, there))) throw await noSuchQueue(connection, queue);
   output.answer(census, () => censusText(census));
+}
+
+function isEmpty({ due, later, parked, dead, workers }: Census): boolean {
+  return sumOf(due) + sumOf(later) + parked + dead + workers.live === 0;
+}
+
+/** Served by deployed workers, paused, or looked at by a dispatcher, now or once. */
+async function isOnRecord({ semaphores }: Connection, { queue, queues }: QueueConnection): Promise<boolean> {
+  return (await queues.get(queue)) !== undefined || (await semaphores.get(workersSemaphore(queue))) !== undefined;
+}
+
+async function noSuchQueue(connection: Connection, queue: string): Promise<CommandError> {
+  const { rows: served } = await take(servedQueues(connection), QUEUES_SUGGESTED);
+  const lacks = 'it has no task that waits or is dead, and no worker has served it';
+  return new CommandError(EXIT.notFound, `there is no queue ${queue}: ${lacks}${hintFor(queue, served)}`);
 }
 
 async function change(
@@ -172,7 +192,7 @@ function censusText(census: Census): string {
   const { more, workers, looked } = census;
   return factsOf([
     ['queue', printable(census.queue)],
-    ['state', census.isPaused ? 'paused' : 'active'],
+    ['state', queueState(census)],
     ...PRIORITIES.map((priority) => [`due, ${priority}`, counted(census.due[priority], more)] as const),
     ['delayed', counted(sumOf(census.later), more)],
     ['parked', parkedText(census)],

@@ -16,6 +16,7 @@ import type { Output } from '../output.ts';
 import { factsOf, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
 import { unfinishedTasks } from '../queue/census.ts';
 import { scannedTasks } from '../queue/scanned-tasks.ts';
+import { dueText, holderText, stateOf, stateText } from '../queue/task-words.ts';
 import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
@@ -76,7 +77,7 @@ async function listTasks({ output, connect, runtime }: Context, options: ListOpt
     {
       id: ({ id }) => shortened(id, 48),
       task: (task) => shortened(task.name, 24),
-      state: (task) => stateOf(task, now),
+      state: (task) => stateText(task, now),
       priority: ({ priority }) => priority,
       attempts: ({ attempts }) => String(attempts),
       ...(isOver
@@ -84,7 +85,7 @@ async function listTasks({ output, connect, runtime }: Context, options: ListOpt
             finished: (task) => ('finishedAt' in task ? relative(task.finishedAt, now) : ''),
             took: (task) => ('finishedAt' in task ? span(task.finishedAt - task.createdAt) : ''),
           }
-        : { due: (task) => ('readyAt' in task ? relative(task.readyAt, now) : '') }),
+        : { due: (task) => dueText(task, now) }),
       'last error': ({ lastError }) =>
         lastError === undefined ? '' : shortened(`${lastError.name}: ${lastError.message}`, 60),
     },
@@ -119,11 +120,6 @@ async function* matching(
   }
 }
 
-/** A task that waits is ready once it is due. */
-function stateOf(task: TaskRecord, now: number): string {
-  return task.state === 'ready' && task.readyAt > now ? 'delayed' : task.state;
-}
-
 async function showTask(
   { output, connect, runtime }: Context,
   { queue, shards }: QueueOptions,
@@ -134,12 +130,18 @@ async function showTask(
   const task = await store.get({ queue, id });
   if (task !== undefined) {
     const failure = task.lastError === undefined ? undefined : await store.getFailure(task);
-    output.answer({ ...task, failure }, () => taskText(task, failure, runtime.clock.now()));
+    const now = runtime.clock.now();
+    const holder = task.state === 'running' ? await holderOf(connection, task.session, now) : undefined;
+    output.answer({ ...task, failure }, () => taskText(task, { failure, holder }, now));
     return;
   }
   const item = await findItem({ queue, id }, store);
   if (item === undefined) throw taskNotFound({ queue, id });
   output.answer(item, () => itemText(item));
+}
+
+async function holderOf({ sessions, maxClockSkewMs }: Connection, id: string, now: number): Promise<string> {
+  return holderText(id, await sessions.get(id), { now, maxClockSkewMs });
 }
 
 /** One task of many in a pack, which has no row of its own. */
@@ -162,13 +164,24 @@ function itemsText({ done, moved, cancelled }: PackState, total: number): string
   return `${total}: ${done.size} done, ${open.length} open, ${moved.size} tasks of their own, ${cancelled.size} cancelled`;
 }
 
-function taskText(task: TaskRecord, failure: FailureRecord | undefined, now: number): string {
+/** The moment as well, where there is one. */
+function dueFact(task: TaskRecord, now: number): string | undefined {
+  if (!('readyAt' in task)) return undefined;
+  return stateText(task, now) === stateOf(task, now) ? momentAndAge(task.readyAt, now) : dueText(task, now);
+}
+
+/** @param holder the session that runs it, in words */
+function taskText(
+  task: TaskRecord,
+  { failure, holder }: { readonly failure: FailureRecord | undefined; readonly holder: string | undefined },
+  now: number,
+): string {
   const { lastError, cancellation, claimedAt, past } = task;
   const facts = factsOf([
     ['id', printable(task.id)],
     ['queue', printable(task.queue)],
     ['task', printable(task.name)],
-    ['state', stateOf(task, now)],
+    ['state', stateText(task, now)],
     ['priority', task.priority],
     [
       'attempts',
@@ -179,11 +192,11 @@ function taskText(task: TaskRecord, failure: FailureRecord | undefined, now: num
     ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],
     ['token', String(task.leaseCounter)],
     ['created', momentAndAge(task.createdAt, now)],
-    ['due', 'readyAt' in task ? momentAndAge(task.readyAt, now) : undefined],
+    ['due', dueFact(task, now)],
     ['parked', task.state === 'ready' && task.isParked ? printable(waitsForKey(task)) : undefined],
     ['expires', task.state === 'ready' && task.expiresAt !== undefined ? momentAndAge(task.expiresAt, now) : undefined],
     ['claimed', claimedAt === undefined ? undefined : momentAndAge(claimedAt, now)],
-    ['session', task.session],
+    ['session', holder ?? task.session],
     ['finished', 'finishedAt' in task ? momentAndAge(task.finishedAt, now) : undefined],
     ['cancelled', cancellation && printable(`${momentAndAge(cancellation.at, now)}: ${cancellation.reason}`)],
     [

@@ -12,6 +12,7 @@ export function judgeTable(table: TableDescription, where: { readonly isEmulator
     judgeStatus(table),
     judgeKeys(table),
     ...[READY_INDEX, DIRECTORY_INDEX].map((index) => judgeIndex(table, index.name)),
+    judgeStream(table, where),
     judgeReplication(table),
     judgeBilling(table, where),
     judgeDeletionProtection(table, where),
@@ -55,6 +56,24 @@ function judgeIndex(table: TableDescription, name: string): Finding {
       `delete it, then ${remedy}`,
     );
   return ok(check, `${found}, KEYS_ONLY`);
+}
+
+/** A stream that was switched off and on again has another ARN, and a mapping from before goes on reading the old one. */
+function judgeStream(
+  { StreamSpecification, LatestStreamArn = '', TableName = '' }: TableDescription,
+  { isEmulator }: { readonly isEmulator: boolean },
+): Finding {
+  const check = 'stream';
+  if (StreamSpecification?.StreamEnabled === true) {
+    const readers = `aws lambda list-event-source-mappings --event-source-arn ${LatestStreamArn}`;
+    return ok(check, `on; what reads it, the waker of the stack among it: ${readers}`);
+  }
+  if (isEmulator) return unknown(check, 'off, as emulators have it');
+  return warning(
+    check,
+    'off: the waker is not told of new tasks, which wait for the next tick',
+    `aws dynamodb update-table --table-name ${TableName} --stream-specification StreamEnabled=true,StreamViewType=KEYS_ONLY, and deploy the stack again; without workers on Lambda it is not needed`,
+  );
 }
 
 /**

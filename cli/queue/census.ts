@@ -87,6 +87,12 @@ async function workersOf(
   return { live: live.size, permits: holders.length, limit: permits?.limit ?? 0 };
 }
 
+/** Paused, active, or due and without a worker. A queue with a dispatcher is without one for a moment only. */
+export function queueState({ isPaused, due, parked, workers }: Census): 'paused' | 'no worker' | 'active' {
+  if (isPaused) return 'paused';
+  return workers.live === 0 && sumOf(due) + parked > 0 ? 'no worker' : 'active';
+}
+
 /** In words. */
 export function workersText({ live, permits, limit }: Census['workers']): string {
   return limit === 0 ? String(live) : `${live}, with ${permits} of ${limit} permits`;

@@ -68,7 +68,7 @@ describe.skipIf(endpoint === null)('leasehold console', () => {
     const impossible = await runCommand(table, 'console', '--port', '65536');
 
     expect(second).toMatchObject({ exitCode: 2, out: '' });
-    expect(second.err).toContain(`cannot listen on 127.0.0.1 port ${port} (EADDRINUSE): give another --port`);
+    expect(second.err).toContain(`cannot listen on 127.0.0.1 port ${port} (EADDRINUSE): choose another, or 0 for`);
     expect(impossible).toMatchObject({ exitCode: 2 });
     command.process.kill('SIGINT');
     await command.ended;

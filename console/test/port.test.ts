@@ -17,5 +17,7 @@ test('says so when it may not listen on its port', async () => {
   const opening = openConsole({ endpoint: 'http://127.0.0.1:9', table: 'none' }, { port: 80 });
 
   await expect(opening).rejects.toThrow(ConfigurationError);
-  await expect(opening).rejects.toThrow('cannot listen on 127.0.0.1 port 80 (EACCES): give another --port, or none');
+  await expect(opening).rejects.toThrow(
+    'cannot listen on 127.0.0.1 port 80 (EACCES): choose another, or 0 for any that is free',
+  );
 });

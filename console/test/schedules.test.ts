@@ -19,6 +19,23 @@ describe.skipIf(endpoint === null)('the page of schedules', () => {
     closeCommandTable(table);
   });
 
+  test('shows no times from before a schedule was defined', async () => {
+    await table.leasehold.schedules.define('newborn', 'report', {}, { cron: '* * * * *' });
+    const running = await openConsole(table);
+    await using _console = { [Symbol.asyncDispose]: () => running.close() };
+    const begun = Date.now();
+
+    const page = (await (await (await enter(running)).get('api/schedules')).json()) as
+      | SchedulePage
+      | { readonly value: SchedulePage };
+
+    const { schedules } = 'value' in page ? page.value : page;
+    const slots = schedules.find(({ name }) => name === 'newborn')?.slots ?? [];
+    expect(slots.length).toBeGreaterThan(0);
+    expect(slots.filter(({ at }) => at < begun - 60_000)).toEqual([]);
+    await table.leasehold.schedules.remove('newborn');
+  });
+
   test('shows a schedule whose zone this machine does not know, without its times, and the others as they are', async () => {
     const { schedules } = table.leasehold;
     for (const name of ['odd', 'sound']) await schedules.define(name, 'report', {}, { cron: '0 0 1 1 *' });

@@ -77,11 +77,12 @@ function slotLine(schedule: ScheduleRecord, at: number, tasks: ReadonlyMap<strin
   return { at, task, fate: tasks.get(task)?.state ?? 'missing' };
 }
 
-/** Oldest first; none beyond the time for which finished tasks are surely kept. */
+/** Oldest first; none from before its definition, and none beyond the time for which finished tasks are surely kept. */
 function lastSlots(schedule: ScheduleRecord, now: number): readonly number[] {
   const slots: number[] = [];
+  const since = Math.max(schedule.definedAt, now - HORIZON_MS);
   let slot = slotUpTo(schedule, now);
-  while (slot !== undefined && slot > now - HORIZON_MS && slots.length < SLOTS_SHOWN) {
+  while (slot !== undefined && slot > since && slots.length < SLOTS_SHOWN) {
     slots.unshift(slot);
     slot = slotUpTo(schedule, slot - SECOND_MS);
   }

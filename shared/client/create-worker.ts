@@ -11,6 +11,7 @@ import { LEASEHOLD_OPTIONS, Leasehold, withEnvironment } from './leasehold.ts';
 import type { TaskEvents } from '../tasks/run/events.ts';
 import { workModule } from '../tasks/run/work-module.ts';
 import { systemRuntime } from '../core/runtime/runtime.ts';
+import { jsonLines } from './json-lines.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
 import { HandedBackError } from '../tasks/task/control.ts';
 import type { TaskMiddleware } from '../tasks/task/middleware.ts';
@@ -82,7 +83,15 @@ const DEFAULT_GRACE_MS = 5_000;
  */
 export function createWorker(taskExports: Readonly<Record<string, unknown>>, options: WorkerOptions = {}): Worker {
   const given = withEnvironment(validOptions('the options of createWorker', options, OPTIONS));
-  const { middleware, events, payloads, log = JSON_LINES, untilDrained = false, table, maxClockSkew } = given;
+  const {
+    middleware,
+    events,
+    payloads,
+    log = jsonLines(systemRuntime.clock),
+    untilDrained = false,
+    table,
+    maxClockSkew,
+  } = given;
   const work = workModule(taskExports, { middleware, events, payloads });
   const queue = validName('queue', given.queue ?? DEFAULT_QUEUE);
   const shards = validWholeNumber('shards', given.shards ?? DEFAULT_SHARDS, { min: 1, max: MAX_SHARDS });
@@ -129,18 +138,4 @@ function validAttemptSpans(given: AttemptSpans | undefined): AttemptSpans {
   if (found === undefined)
     throw new ConfigurationError(`attemptSpans = ${shown(given)}: give one of ${ATTEMPT_SPANS.join(', ')}`);
   return found;
-}
-
-/** What collectors of containers read: one object a line. */
-const JSON_LINES: TaskLog = {
-  debug: () => undefined,
-  info: writing('info'),
-  warn: writing('warn'),
-  error: writing('error'),
-};
-
-function writing(level: string): TaskLog['info'] {
-  return (message, ...extra) => {
-    process.stdout.write(`${JSON.stringify({ level, message, ...Object.assign({}, ...extra) })}\n`);
-  };
 }

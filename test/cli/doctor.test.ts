@@ -73,6 +73,8 @@ describe('judgeTable', () => {
     ...tableDefinition('media'),
     TableStatus: 'ACTIVE',
     DeletionProtectionEnabled: true,
+    StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' },
+    LatestStreamArn: 'arn:aws:dynamodb:us-east-1:123456789012:table/media/stream/2026-11-24T20:00:00.000',
     BillingModeSummary: { BillingMode: 'PAY_PER_REQUEST' },
     GlobalSecondaryIndexes: tableDefinition('media').GlobalSecondaryIndexes?.map((index) => ({
       ...index,
@@ -107,9 +109,16 @@ describe('judgeTable', () => {
       'deletion protection',
       { DeletionProtectionEnabled: false },
     ],
+    ['warns of a stream that is off', 'warning', 'stream', { StreamSpecification: { StreamEnabled: false } }],
     ['refuses a table that is being deleted', 'broken', 'table', { TableStatus: 'DELETING' }],
   ] as const)('%s', (_what, health, check, changes) => {
     expect(faults(changes as unknown as Partial<TableDescription>)).toMatchObject([{ health, check }]);
+  });
+
+  test('names the stream that the waker must read, and how to see what reads it', () => {
+    const [stream] = judgeTable(sound, { isEmulator: false }).filter(({ check }) => check === 'stream');
+
+    expect(stream?.found).toContain(`list-event-source-mappings --event-source-arn ${sound.LatestStreamArn}`);
   });
 
   test('refuses an index that is still being filled', () => {

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
@@ -10,6 +11,7 @@ import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
 const endpoint = inject('embeddedEndpoint');
+const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
 
 describe.skipIf(endpoint === null)('leasehold enqueue', () => {
   let table: CommandTable;
@@ -79,6 +81,20 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(late.exitCode).toBe(1);
     expect(JSON.parse(late.out)).toMatchObject({ outcome: 'deadline', state: 'ready' });
     expect(await run('--file', '-', '--wait', '1s')).toMatchObject({ exitCode: 2 });
+  });
+
+  test.each(['--delay', '--expires-in', '--wait'])('refuses a span without its unit: %s 10', async (option) => {
+    const end = await run('fine', '1', option, '10');
+
+    expect(end).toMatchObject({ exitCode: 2, out: '' });
+    expect(end.err).toContain('10 of what? Give the unit as well, such as 10s');
+  });
+
+  test('suggests the name of a task that the module defines', async () => {
+    const end = await run('fin', '1', '--entry', ENTRY);
+
+    expect(end).toMatchObject({ exitCode: 2, out: '' });
+    expect(end.err).toContain('did you mean fine?');
   });
 
   test.each(['1e400', '{"sum": [-1e999]}'])('refuses %s, which could not be stored', async (input) => {

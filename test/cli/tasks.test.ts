@@ -71,7 +71,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
 
     expect(end).toMatchObject({ exitCode: 1, out: '1 bad line, 9,999 good ones: nothing was added\n' });
     expect(end.err).toMatch(/^line 7777: not JSON: .*\n$/);
-    expect(await json('queues', 'stats', 'bulk')).toMatchObject({ due: { high: 0, normal: 0, low: 0 }, dead: 0 });
+    expect(await json('tasks', 'list', '--queue', 'bulk')).toEqual([]);
   });
 
   test('names every bad line, with what is wrong', async () => {
@@ -195,7 +195,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
 
     expect(end).toMatchObject({ exitCode: 1 });
     expect(end.err).toMatch(
-      /^\{"level":"warn","message":"task attempt failed".*"task":"pack\/0\/1".*"then":"dead"\}\n$/,
+      /^\{"time":"[^"]+","level":"warn","message":"task attempt failed".*"task":"pack\/0\/1".*"then":"dead"\}\n$/,
     );
     expect(end.out).toMatch(/^done: (1 dead, 2 done|2 done, 1 dead)\n$/);
     expect(await json('tasks', 'list', '--state', 'dead', '--queue', 'packs')).toMatchObject([{ id: 'pack/0/1' }]);
@@ -223,6 +223,17 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(late?.err).toMatch(/task late of queue refusals was to be started before .* ago\)/);
     expect(held?.err).toContain('task held of queue refusals waits in the line of globex: only its head can be run');
     expect(second?.err).toContain('task second of queue refusals was refused a place by its key acme, which has 1');
+  });
+
+  test('knows a queue by its tasks, its workers or its row, and asks whether another was meant', async () => {
+    await run('queues', 'pause', 'photos', '--reason', 'maintenance');
+    const end = await run('queues', 'stats', 'photo');
+
+    expect(end).toMatchObject({ exitCode: 4, out: '' });
+    expect(end.err).toContain(
+      'there is no queue photo: it has no task that waits or is dead, and no worker has served it',
+    );
+    expect(await run('queues', 'stats', 'photos')).toMatchObject({ exitCode: 0 });
   });
 
   test('pauses a queue, and opens it again', async () => {

@@ -123,7 +123,7 @@ describe.skipIf(!hasEmbedded)('the embedded engine', () => {
     const { port } = new URL(await serve((_, response) => void response.end()));
 
     expect(await refusal({ kind: 'embedded', port: Number(port) })).toBe(
-      `port ${port} of 127.0.0.1 cannot be used (EADDRINUSE): choose another, or leave it out for a free one`,
+      `port ${port} of 127.0.0.1 cannot be used (EADDRINUSE): choose another, or 0 for a free one`,
     );
   });
 });

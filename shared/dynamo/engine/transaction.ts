@@ -20,6 +20,11 @@ export function rowOf(action: Action): string {
   return JSON.stringify([pk, sk]);
 }
 
+/** The table that an action writes or checks. */
+export function tableOf(action: Action): string | undefined {
+  return Object.values(action as Readonly<Record<string, { readonly TableName?: string }>>)[0]?.TableName;
+}
+
 /**
  * Several actions, all or none; the first carries the nonce, and no check does.
  * @param token unique per logical write and the same for all its attempts, which the service requires to be alike;

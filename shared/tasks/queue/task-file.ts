@@ -81,9 +81,10 @@ async function checkLine(text: string, client: TaskClient, registry: TaskRegistr
 /** The definition where there is one, else the bare name. @throws ConfigurationError when the module does not define it */
 export function referenceTo(name: string, registry: TaskRegistry | undefined): TaskReference<unknown> {
   const definition = registry?.get(name);
+  const names = [...(registry?.keys() ?? [])];
   if (registry !== undefined && definition === undefined)
     throw new ConfigurationError(
-      `no task is named ${JSON.stringify(name)}: the module defines ${[...registry.keys()].join(', ')}`,
+      `no task is named ${JSON.stringify(name)}: the module defines ${names.join(', ')}${hintFor(name, names)}`,
     );
   return definition ?? name;
 }

@@ -80,6 +80,7 @@ function decodeSchedule(item: DynamoItem): ScheduleRecord {
     zone: row.string('zone'),
     missed: row.oneOf('missed', MISSED_POLICIES),
     toleranceMs: row.count('toleranceMs'),
+    definedAt: row.count('definedAt'),
     nextAt: row.optional('readyAt', (attribute) => row.count(attribute)) ?? Infinity,
     nonce: row.string('nonce'),
   };

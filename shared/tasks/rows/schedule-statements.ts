@@ -10,6 +10,7 @@
  * | cron, zone | S | when | put |
  * | missed, toleranceMs | S; N, ms | what becomes of slots that come late | put |
  * | status | S | `removed`; absent: it is there | remove; removed by put |
+ * | definedAt | N, epoch ms | when it was defined, or defined otherwise | put |
  * | updatedAt | N, epoch ms | | all |
  * | nonce | S | of the last write | all |
  * | readyKey, readyAt | S; N, epoch ms | the ready index, in a partition of the queue's schedules; readyAt is the next slot, absent when none comes | put, advance; removed by remove |
@@ -55,7 +56,7 @@ export function putSchedule(
     guard: observed === undefined ? 'attribute_not_exists(#pk)' : IS_AS_OBSERVED,
     effect:
       'SET #v = :v, #queue = :queue, #name = :name, #task = :task, #input = :input, #priority = :priority, ' +
-      '#cron = :cron, #zone = :zone, #missed = :missed, #toleranceMs = :toleranceMs, #updatedAt = :now, #nonce = :nonce, ' +
+      '#cron = :cron, #zone = :zone, #missed = :missed, #toleranceMs = :toleranceMs, #definedAt = :now, #updatedAt = :now, #nonce = :nonce, ' +
       '#readyKey = :readyKey, #readyAt = :nextAt, #directoryKey = :directory, #directoryName = :name ' +
       'REMOVE #ttl, #status',
     values: {

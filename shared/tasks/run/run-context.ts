@@ -8,6 +8,7 @@ import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
 import type { CommitOptions, Committed, TaskContext, TaskLog } from '../task/context.ts';
 import type { WriteRefusal } from '../task/control.ts';
+import { boundLog } from '../task/context.ts';
 import { CommitRefusedError } from '../task/control.ts';
 import { storableJson } from '../task/storable-json.ts';
 import type { PayloadStore } from '../task/payload.ts';
@@ -68,7 +69,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     nextSequence: ports.nextSequence,
     sequencer: taskSequencer(task, ports.tasks.table),
     signal: ports.signal,
-    log: ports.log,
+    log: boundLog(ports.log, { queue, task: id, name, attempt: attempts }),
     remainingMs: ports.remainingMs,
     saveProgress: (value) => verbs.saveProgress(value),
     commit: (result, writes, options) => verbs.commit(result, writes, options),

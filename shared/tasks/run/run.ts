@@ -189,9 +189,12 @@ class TaskRun {
       return this.#finishFailed(outage);
     }
     const failure = judgeFailure(ending.error, this.#task.attempts, policy, at);
+    const { queue, id, name, attempts } = this.#task;
     this.#ports.log.warn('task attempt failed', {
-      task: this.#claim.id,
-      attempt: this.#task.attempts,
+      task: id,
+      name,
+      queue,
+      attempt: attempts,
       error: { ...thrown, ...failure.error },
       then: failure.kind,
     });

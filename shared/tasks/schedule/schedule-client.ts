@@ -155,7 +155,7 @@ function undecided(name: string): StoreUnavailableError {
 }
 
 function isSameSchedule(
-  { nextAt: _, nonce: __, ...observed }: ScheduleRecord,
+  { nextAt: _, nonce: __, definedAt: ___, ...observed }: ScheduleRecord,
   definition: ScheduleDefinition,
 ): boolean {
   return isSame(observed, definition);

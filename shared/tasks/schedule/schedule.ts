@@ -38,6 +38,8 @@ export interface ScheduleDefinition extends CronTimes {
 }
 
 export interface ScheduleRecord extends ScheduleDefinition {
+  /** When it was defined, or defined otherwise: it has no slots before. */
+  readonly definedAt: number;
   /** The first slot that has not become a task yet, nor been left out. */
   readonly nextAt: number;
   readonly nonce: string;

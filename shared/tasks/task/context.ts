@@ -56,6 +56,7 @@ export interface TaskContext {
    * but not in the line that it stands in itself: there they would wait for it.
    */
   waitFor(children: readonly TaskRequest[]): Promise<Committed>;
+  /** Each line carries the task's queue, id (`task`), name and attempt, also after the logger is passed on. */
   readonly log: TaskLog;
 }
 
@@ -74,4 +75,13 @@ export interface TaskLog {
   info(message: string, ...extra: Record<string, unknown>[]): void;
   warn(message: string, ...extra: Record<string, unknown>[]): void;
   error(message: string, ...extra: Record<string, unknown>[]): void;
+}
+
+/** The same logger, whose lines carry these fields as well. */
+export function boundLog(log: TaskLog, fields: Readonly<Record<string, unknown>>): TaskLog {
+  const binding =
+    (level: keyof TaskLog): TaskLog['info'] =>
+    (message, ...extra) =>
+      log[level](message, { ...fields, ...Object.fromEntries(extra.flatMap((given) => Object.entries(given))) });
+  return { debug: binding('debug'), info: binding('info'), warn: binding('warn'), error: binding('error') };
 }

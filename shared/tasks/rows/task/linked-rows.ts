@@ -29,8 +29,9 @@ import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { countDown, countLast } from '../batch-statements.ts';
 import { isNotWaiting, wakeParent } from './children-statements.ts';
 import { leaveKey } from '../key-statements.ts';
+import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
-import { actionOf, rowOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
+import { actionOf, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
 
 type Linked = TaskKey & {
   readonly links?: TaskLinks | undefined;
@@ -99,11 +100,22 @@ export class LinkedRows {
   /** A change with writes or children of its own. A `canceled` one names the reasons of these, and not those of its companions. */
   commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
     return unlessFollowed(change, async (one) => {
-      const { result, companions } = await this.#change(one, stamp, limits);
+      const { result, companions } = await this.#change(one, stamp, limits).catch((error: unknown) => {
+        throw isMissingTable(error) ? this.#missingElsewhere(one, error) : error;
+      });
       return committedOutcome(
         result.kind === 'canceled' ? { ...result, reasons: result.reasons.slice(1 + companions) } : result,
       );
     });
+  }
+
+  /** The service does not say which table it misses, and the task was claimed from ours. */
+  #missingElsewhere({ own, task, writes = [] }: Change, cause: unknown): unknown {
+    const others = new Set(writes.map(tableOf).filter((table) => table !== this.#table));
+    if (others.size === 0) return cause;
+    const found = `there is no table ${[...others].join(' or ')} in this account and region`;
+    const message = `${own.verb} of ${describeTask(task)}: ${found}: its code writes there, so create it, or name another`;
+    return new ConfigurationError(message, { cause });
   }
 
   #change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Sent> {

@@ -46,6 +46,7 @@ test.each([
 test.each([
   ['prority', ['id', 'priority', 'delay'], 'priority'],
   ['attempts', ['maxAttempts', 'maxDeaths', 'backoff'], 'maxAttempts'],
+  ['jobId', ['id', 'priority', 'delay'], 'id'],
   ['stauts', ['state', 'status'], 'status'],
   ['maxWorker', ['maxWorkers', 'startWithin'], 'maxWorkers'],
 ])('takes %s for a typing error of one of %j', (name, known, meant) => {

@@ -81,6 +81,7 @@ test.each([
         input: looks,
         priority: 'normal',
         toleranceMs: 0,
+        definedAt: 0,
         nextAt: looks,
         nonce: `${looks}`,
       } as const);

@@ -7,8 +7,9 @@ import { createTestKit } from '../../../../shared/testing/kit.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
 /** Somewhere far from the task, which hands over its logger or a part of it. */
-function helper(log: TaskLog, info: TaskLog['info'] = log.info): void {
-  info('inside', { n: 1 });
+function helper(log: TaskLog): void {
+  const copy = { ...log };
+  copy.info('inside', { n: 1 });
   log.warn('again');
 }
 

@@ -195,6 +195,22 @@ test('without a payload store inputs that need one are refused, as in production
   await expect(kit.tasks.enqueue(measure, 'x'.repeat(1_000_000))).rejects.toThrow('give the client a store');
 });
 
+test('a commit into a table that is not there names that table, and not the one of the tasks', async () => {
+  const Item = { id: 'a' };
+  const ship = defineTask({
+    name: 'ship',
+    run: (_: unknown, task) => task.commit(null, [{ Put: { TableName: 'reports', Item } }]),
+  });
+  const kit = createTestKit({ tasks: { ship } });
+  await kit.tasks.enqueue(ship, null, { id: 't' });
+
+  await kit.drain();
+
+  const message = (await kit.tasks.get('t'))?.lastError?.message;
+  expect(message).toContain('there is no table reports');
+  expect(message).not.toMatch(/or reports|leasehold up/);
+});
+
 test('commits write to tables of the user’s own, all or nothing', async () => {
   const order = (id: string) => ({ TableName: 'orders', Key: { id }, ConditionExpression: 'attribute_exists(id)' });
   const ship = defineTask({

@@ -1,0 +1,13 @@
+/** Log lines as collectors of containers read them: one object a line. */
+import type { Clock } from '../core/runtime/clock.ts';
+import type { TaskLog } from '../tasks/task/context.ts';
+
+export function jsonLines(clock: Pick<Clock, 'now'>): TaskLog {
+  const writing =
+    (level: string): TaskLog['info'] =>
+    (message, ...extra) => {
+      const time = new Date(clock.now()).toISOString();
+      process.stdout.write(`${JSON.stringify({ time, level, message, ...Object.assign({}, ...extra) })}\n`);
+    };
+  return { debug: () => undefined, info: writing('info'), warn: writing('warn'), error: writing('error') };
+}
