@@ -29,12 +29,14 @@ export interface AttemptLines {
 }
 
 export function attemptLines(output: Output, clock: Clock): AttemptLines {
-  return output.err.isTTY ? new TerminalLines(output, clock) : plainLines(output);
+  return output.err.isTTY ? new TerminalLines(output, clock) : plainLines(output, clock);
 }
 
-function plainLines(output: Output): AttemptLines {
+function plainLines(output: Output, clock: Clock): AttemptLines {
   return {
-    log: logOf((level, message, fields) => output.note(JSON.stringify({ level, message, ...fields }))),
+    log: logOf((level, message, fields) =>
+      output.note(JSON.stringify({ time: new Date(clock.now()).toISOString(), level, message, ...fields })),
+    ),
     events: {
       onSettled: (task, settlement) =>
         output.note(printable(`${settlement} ${task.id} (${task.name}, attempt ${task.attempts})`)),

@@ -195,7 +195,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
 
     expect(end).toMatchObject({ exitCode: 1 });
     expect(end.err).toMatch(
-      /^\{"level":"warn","message":"task attempt failed".*"task":"pack\/0\/1".*"then":"dead"\}\n$/,
+      /^\{"time":"[^"]+","level":"warn","message":"task attempt failed".*"task":"pack\/0\/1".*"then":"dead"\}\n$/,
     );
     expect(end.out).toMatch(/^done: (1 dead, 2 done|2 done, 1 dead)\n$/);
     expect(await json('tasks', 'list', '--state', 'dead', '--queue', 'packs')).toMatchObject([{ id: 'pack/0/1' }]);
