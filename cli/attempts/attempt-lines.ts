@@ -1,6 +1,6 @@
 /**
- * What a worker in a terminal says of its tasks: a line for each end, and for a failure a block with its name, id, attempt, duration, error,
- * the user's frames, the causes, and the command that tries it again.
+ * Prints what becomes of a worker's tasks, for a terminal: one line for each end. A failure is a block with the task's name, id, attempt and
+ * duration, the error with the user's frames, its causes, and the command that tries the task again.
  *
  * If the output is not a terminal, a log record is one JSON object a line instead.
  */
