@@ -39,15 +39,19 @@ export function openCommandLine(terminal: Terminal): CommandLine {
       const context = contextOf(terminal, options, outputFor(options));
       exitCode = await performAction(context, () => action(context, options, ...operands));
     });
-  const program = createProgram(bind);
-  for (const command of everyCommand(program))
-    command.configureOutput({
-      writeOut: (text) => void terminal.out.write(printableLines(fitted(text))),
-      getOutHelpWidth: () => HELP_COLUMNS,
-      writeErr: (text) => void terminal.err.write(printableLines(text)),
-    });
+  let isJson = false;
   return {
     async perform(argv) {
+      const program = await createProgram(bind, argv);
+      for (const command of everyCommand(program))
+        command.configureOutput({
+          writeOut: (text) => void terminal.out.write(printableLines(fitted(text))),
+          getOutHelpWidth: () => HELP_COLUMNS,
+          writeErr: (text) => void terminal.err.write(printableLines(text)),
+        });
+      program.hook('preAction', () => {
+        isJson = program.opts<Pick<GlobalOptions, 'json'>>().json === true;
+      });
       try {
         await program.parseAsync(argv, { from: 'user' });
         return exitCode;
@@ -60,7 +64,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
     cannotAnswer(error) {
       // The reader has read enough, as `head` does.
       if (error.code === 'EPIPE') return EXIT.done;
-      outputFor(program.opts()).error(`the answer cannot be written: ${error.message}`, EXIT.failed);
+      outputFor({ json: isJson }).error(`the answer cannot be written: ${error.message}`, EXIT.failed);
       return EXIT.failed;
     },
   };

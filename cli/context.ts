@@ -28,3 +28,6 @@ export type Action<Options> = (
 
 /** Binds an action to a command: gives it its context, and turns what it throws into an exit code. */
 export type Bind = <Options>(command: Command, action: Action<Options>) => Command;
+
+/** Loads a command: late, because most of the time of a short call would go into loading those that it does not name. */
+export type LoadCommand = () => Promise<(bind: Bind) => Command>;

@@ -1,8 +1,8 @@
-/** Help that fits into 80 columns: what commander does not wrap itself, which is our own text and long names of commands. */
+/** Wraps help at 80 columns. commander wraps descriptions, but neither our own text nor long names of commands. */
 
 export const HELP_COLUMNS = 80;
 
-/** Joins the lines of each paragraph that is too wide and wraps it anew; of other lines, each that is too wide. */
+/** Wraps paragraphs and indented lines that are too wide, and leaves all others as they are. */
 export function fitted(help: string): string {
   return blocksOf(help.split('\n'))
     .map((block) => (block.every((line) => line.length <= HELP_COLUMNS) ? block.join('\n') : wrapped(block.join(' '))))
@@ -30,7 +30,7 @@ function wrapped(text: string): string {
     const lines = wordsInLines(words, { first: `${before}$ `, next: `${before}    `, broken: ' \\' });
     return comment === '' ? lines : `${before}${comment}\n${lines}`;
   }
-  // Names of commands and codes stand in a column of their own.
+  // Names of commands and codes have their own column.
   const first = /^ *(?:\S.{0,43}? {2,})?/.exec(text)?.[0] ?? '';
   return wordsInLines(text.slice(first.length).split(' '), { first, next: ' '.repeat(first.length), broken: '' });
 }

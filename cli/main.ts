@@ -3,12 +3,19 @@
 import { ensureNode } from '../shared/core/environment.ts';
 import { messageOf } from '../shared/core/errors.ts';
 import { enableCompileCache } from './compile-cache.ts';
+import { ownVersion } from './version.ts';
 
 try {
   ensureNode();
 } catch (error) {
   process.stderr.write(`error: ${messageOf(error)}\n`);
   process.exit(1);
+}
+
+// The commonest question of scripts, answered with nothing loaded.
+if (process.argv.length === 3 && process.argv[2] === '--version') {
+  process.stdout.write(`${ownVersion()}\n`);
+  process.exit(0);
 }
 
 // Before the rest is loaded, which is why that is imported below.

@@ -4,39 +4,45 @@ import { DEFAULT_TABLE, ENVIRONMENT } from '../shared/core/environment.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
 import { regionName, spanOrMs, tableName } from './arguments.ts';
 import { everyCommand } from './command-tree.ts';
-import { auditCommand } from './commands/audit.ts';
 import { completionCommand } from './commands/completion.ts';
-import { devCommand } from './commands/dev.ts';
-import { doctorCommand } from './commands/doctor.ts';
-import { epochCommand } from './commands/epoch.ts';
-import { leadersCommand } from './commands/leaders.ts';
-import { locksCommand } from './commands/locks.ts';
-import { runCommand } from './commands/run.ts';
-import { semaphoresCommand } from './commands/semaphores.ts';
-import { sessionsCommand } from './commands/sessions.ts';
-import { upCommand } from './commands/up.ts';
-import { enqueueCommand } from './commands/enqueue.ts';
-import { tasksCommand } from './commands/tasks.ts';
-import { schedulesCommand } from './commands/schedules.ts';
-import { queuesCommand } from './commands/queues.ts';
-import { workCommand } from './commands/work.ts';
-import { watchCommand } from './commands/watch.ts';
-import { costCommand } from './commands/cost.ts';
-import type { Bind, Context } from './context.ts';
+import type { Bind, Context, LoadCommand } from './context.ts';
 import { EXIT_CODE_HELP } from './exit.ts';
-import * as satellites from './satellites.ts';
+import { SATELLITES } from './satellites.ts';
 import { ownVersion } from './version.ts';
 
 /** In the order in which help names them. */
-const COMMANDS = [
-  ...[devCommand, runCommand, upCommand, doctorCommand],
-  ...[enqueueCommand, workCommand, tasksCommand, schedulesCommand, queuesCommand, watchCommand],
-  ...[sessionsCommand, locksCommand, semaphoresCommand, leadersCommand],
-  ...[auditCommand, costCommand, epochCommand],
-  ...Object.values(satellites),
-] as const;
+const COMMANDS: Readonly<Record<string, LoadCommand>> = {
+  dev: async () => (await import('./commands/dev.ts')).devCommand,
+  run: async () => (await import('./commands/run.ts')).runCommand,
+  up: async () => (await import('./commands/up.ts')).upCommand,
+  doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
+  enqueue: async () => (await import('./commands/enqueue.ts')).enqueueCommand,
+  work: async () => (await import('./commands/work.ts')).workCommand,
+  tasks: async () => (await import('./commands/tasks.ts')).tasksCommand,
+  schedules: async () => (await import('./commands/schedules.ts')).schedulesCommand,
+  queues: async () => (await import('./commands/queues.ts')).queuesCommand,
+  watch: async () => (await import('./commands/watch.ts')).watchCommand,
+  sessions: async () => (await import('./commands/sessions.ts')).sessionsCommand,
+  locks: async () => (await import('./commands/locks.ts')).locksCommand,
+  semaphores: async () => (await import('./commands/semaphores.ts')).semaphoresCommand,
+  leaders: async () => (await import('./commands/leaders.ts')).leadersCommand,
+  audit: async () => (await import('./commands/audit.ts')).auditCommand,
+  cost: async () => (await import('./commands/cost.ts')).costCommand,
+  epoch: async () => (await import('./commands/epoch.ts')).epochCommand,
+  ...SATELLITES,
+};
 
-export function createProgram(bind: Bind): Command {
+/** The commands that an invocation may name: all of them, unless it names some, or asks for nothing but the version. */
+function namedIn(argv: readonly string[]): readonly LoadCommand[] {
+  const named = Object.entries(COMMANDS).filter(([name]) => argv.includes(name));
+  if (named.length > 0 && argv[0]?.startsWith('-h') !== true && argv[0] !== '--help' && !argv.includes('completion'))
+    return named.map(([, load]) => load);
+  return argv.length === 1 && /^(?:--)?version$/.test(argv[0] ?? '') ? [] : Object.values(COMMANDS);
+}
+
+/** @param argv of the invocation; without it, the tree is whole */
+export async function createProgram(bind: Bind, argv: readonly string[] = []): Promise<Command> {
+  const commands = await Promise.all(namedIn(argv).map((load) => load()));
   const program = new Command('leasehold')
     .description('Inspect and manage tasks, locks, semaphores, leaders and sessions in one DynamoDB table.')
     .addOption(
@@ -56,7 +62,7 @@ export function createProgram(bind: Bind): Command {
     .showHelpAfterError('(add --help to see what there is)')
     .addHelpText('after', HELP)
     .addHelpText('afterAll', ({ command }) => (command.parent === null ? '' : GLOBAL_OPTIONS));
-  for (const command of COMMANDS) program.addCommand(command(bind));
+  for (const command of commands) program.addCommand(command(bind));
   program.addCommand(completionCommand(bind, program));
   program.addCommand(bind(new Command('version').summary('print the version'), printVersion));
   for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);

@@ -1,4 +1,4 @@
-/** `--engine memory | dynamodb-local | embedded | <url>`: the words in which every command of this machine is given its DynamoDB. */
+/** `--engine memory | dynamodb-local | embedded | <url>`: the option that chooses the DynamoDB of a command. */
 import { InvalidArgumentError, Option } from 'commander';
 import type { EngineOptions } from './engine.ts';
 
@@ -12,7 +12,7 @@ export function engineOf(text: string, port?: number): EngineOptions {
   throw new InvalidArgumentError(`give ${KINDS.join(', ')}, or the URL of a DynamoDB that takes any credentials`);
 }
 
-/** The text is checked here; `engineOf` reads it, once the port is known. */
+/** Checks the text. `engineOf` reads it once the port is known. */
 export function engineOption(
   description = 'the DynamoDB: memory, dynamodb-local, embedded, or the URL of one that runs',
 ): Option {

@@ -1,6 +1,6 @@
 /**
- * What a worker in a terminal says of its tasks: a line for each end, and for a failure a block with its name, id, attempt, duration, error,
- * the user's frames, the causes, and the command that tries it again.
+ * Prints what becomes of a worker's tasks, for a terminal: one line for each end. A failure is a block with the task's name, id, attempt and
+ * duration, the error with the user's frames, its causes, and the command that tries the task again.
  *
  * If the output is not a terminal, a log record is one JSON object a line instead.
  */
@@ -34,10 +34,16 @@ export function attemptLines(output: Output, clock: Clock): AttemptLines {
 
 function plainLines(output: Output, clock: Clock): AttemptLines {
   return {
+<<<<<<< HEAD
     log: logOf((level, message, fields) => {
       const time = new Date(clock.now()).toISOString();
       output.note(JSON.stringify({ time, level, message, ...fields }));
     }),
+=======
+    log: logOf((level, message, fields) =>
+      output.note(JSON.stringify({ time: new Date(clock.now()).toISOString(), level, message, ...fields })),
+    ),
+>>>>>>> w/dev
     events: {
       onSettled: (task, settlement) =>
         output.note(printable(`${settlement} ${task.id} (${task.name}, attempt ${task.attempts})`)),

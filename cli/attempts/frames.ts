@@ -1,4 +1,4 @@
-/** Stacks for people: the frames of the user's code, with the number of frames that are Leasehold's, Node's or a library's. */
+/** Shortens stacks to the frames of the user's code, and counts those of Leasehold, Node and libraries. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 

@@ -1,4 +1,4 @@
-/** Marks what task code prints on a terminal with the task that it comes from: `greet 9c2f │ hello`. */
+/** Marks output of task code on a terminal with the task's name and short id: `greet 9c2f │ hello`. */
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
@@ -9,7 +9,7 @@ import { printable } from '../output.ts';
 const LONGEST_ID = 12;
 const SHORT_ID = 4;
 
-/** Enough to tell neighbours apart: of a long id its end, because ids that we give begin with the time. */
+/** Tells neighbours apart. Takes the end of a long id, because generated ids begin with the time. */
 export function shortId(id: string): string {
   return printable(id.length > LONGEST_ID ? id.slice(-SHORT_ID) : id);
 }

@@ -1,9 +1,9 @@
 /**
- * What a worker that is gone has left: its session, and the tasks that it ran.
+ * Settles the session and the running tasks of a worker whose process has ended.
  *
- * Elsewhere nobody knows that a silent worker is dead before its lease is over. The supervisor has seen its process end,
- * so it hands back in its name what the crash did not concern, and ends the session at once.
- * Each write is conditional, as the worker's own would be: one that the worker sent before its end may still come first.
+ * Other machines must wait until the lease of a silent worker is over. The supervisor has seen the process end, so it hands back the tasks
+ * that did not cause the crash, in the worker's name, and ends the session at once.
+ * Each write has the same condition as the worker's own, because a write that the worker sent before its end may still arrive first.
  */
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';

@@ -1,5 +1,5 @@
 /**
- * A thread that notices when the main thread's event loop stands still, and says which task blocks it, and where.
+ * Watches the main thread from another thread: when its event loop stands still, it reports the task that blocks it, and the line of code.
  *
  * The main thread counts up every quarter of a second. When twenty looks in a row find the same count, the thread asks Node's inspector,
  * which answers in the middle of a loop without an end, for the current task and the stack.

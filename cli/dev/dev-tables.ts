@@ -1,4 +1,4 @@
-/** The user's own tables in the engine of `leasehold dev`: what the module exports as `devTables`, in the words of the test kit's `tables`. */
+/** Creates the user's tables in the engine of `leasehold dev`: the module exports them as `devTables`, in the words of the test kit's `tables`. */
 import { ConfigurationError, shown } from '../../shared/core/errors.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import type { TestTable } from '../../shared/testing/kit.ts';

@@ -1,4 +1,4 @@
-/** Which files of the user a process loads, told before each is read. */
+/** Reports each file of the user's code before Node reads it. */
 import module from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

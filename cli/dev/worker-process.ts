@@ -1,4 +1,4 @@
-/** The worker of `leasehold dev` as its supervisor sees it: a process, and what it has told of itself. */
+/** The worker process of `leasehold dev`, and its state as far as its messages tell. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import path from 'node:path';

@@ -106,6 +106,85 @@ export const rest = defineTask({
     });
   });
 
+  test('makes the tables that the module names, in an engine that runs already', async () => {
+    const engine = await startEngine({ kind: 'memory' });
+    const file = path.join(folder, 'tables.ts');
+    writeFileSync(
+      file,
+      `
+import { defineTask } from 'leasehold/tasks';
+export const devTables = [{ name: 'reports', partitionKey: 'pk', sortKey: 'at' }];
+export const write = defineTask({
+  name: 'write',
+  run: (_input, task) => task.commit('written', [{ Put: { TableName: 'reports', Item: { pk: 'r', at: 'today' } } }]),
+});`,
+    );
+    const dev = spawnCommand({}, ['dev', file, '--engine', engine.endpoint]);
+    try {
+      await dev.said(/^tables +reports$/m);
+
+      const end = await runHere(['--endpoint', engine.endpoint, 'enqueue', 'write', '--wait', '5m']);
+
+      expect(end).toMatchObject({ exitCode: 0, out: '"written"\n' });
+      await stopped(dev);
+      // It was there before, and stays.
+      expect(await probe(engine.endpoint, 5_000)).toMatchObject({ kind: 'ready' });
+    } finally {
+      await stopped(dev);
+      await engine.stop();
+    }
+  });
+
+  test('follows what ends in another terminal', async () => {
+    const dev = spawnCommand({}, ['dev', entry, '--port', '0']);
+    await dev.said(/^tasks/m);
+    const endpoint = /LEASEHOLD_ENDPOINT=(\S+)/.exec(dev.out())?.[1] ?? '';
+    const tail = spawnCommand({}, ['--endpoint', endpoint, 'tasks', 'tail', '--name', 'greet']);
+    try {
+      // What ended before it listened is not told: so until it is.
+      for (let at = 0; !tail.out().includes('greet'); at++)
+        await runHere(['--endpoint', endpoint, 'enqueue', 'greet', '{"name":"x"}', '--id', `t${at}`, '--wait', '5m']);
+
+      expect(tail.out()).toMatch(/^\S+Z {2}done +greet t\d+ {2}attempt 1, /m);
+      expect(await runHere(['tasks', 'tail', '--region', 'eu-west-1'])).toMatchObject({ exitCode: 2 });
+    } finally {
+      await stopped(tail);
+      await stopped(dev);
+    }
+  });
+
+  test.each([
+    ['devTables that are none', `export const devTables = {};`, /exports devTables = \{\}: export a list such as/],
+    ['a table without a key', `export const devTables = [{ name: 'x' }];`, /export a list such as/],
+  ])('refuses %s', async (_, text, message) => {
+    const file = path.join(folder, 'bad-tables.ts');
+    writeFileSync(
+      file,
+      `import { defineTask } from 'leasehold/tasks';
+export const one = defineTask({ name: 'one', run: () => 1 });
+${text}`,
+    );
+
+    const end = await runHere(['dev', file, '--port', '0']);
+
+    expect(end.exitCode).toBe(2);
+    expect(end.err).toMatch(message);
+  });
+
+  test('names the line to change in a package that npm made', async () => {
+    mkdirSync(path.join(folder, 'made'));
+    const file = path.join(folder, 'made/tasks.ts');
+    writeFileSync(path.join(folder, 'made/package.json'), '{ "name": "made", "type": "commonjs" }');
+    writeFileSync(file, TASKS.replace('./words.ts', '../words.ts'));
+
+    const end = await runHere(['dev', file, '--port', '0']);
+
+    expect(end.exitCode).toBe(2);
+    expect(end.err).toMatch(
+      /tasks\.ts cannot be loaded: .*made\/package\.json says "type": "commonjs"; make it "type": "module"/,
+    );
+  });
+
   test('says that its port is taken, and that it brings an engine of its own', async () => {
     const engine = await startEngine({ kind: 'memory' });
     try {

@@ -10,7 +10,7 @@ import { ROOT, codeBlocks, documents, inlineCode } from '../support/documents.ts
 const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
   readonly scripts: Readonly<Record<string, string>>;
 };
-const program = createProgram((command) => command);
+const program = await createProgram((command) => command);
 const SHELLS = ['sh', 'bash', 'shell', 'console'];
 
 /** Each command of a line: what stands between pipes and the like, without comments, prompts and variables set before. */

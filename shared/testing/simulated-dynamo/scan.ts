@@ -1,4 +1,4 @@
-/** Scan of a whole table: for people who look at it, and for user code. Leasehold's own protocol never scans. */
+/** Scans a whole table. The protocol never scans; commands that list done tasks do, and user code may. */
 import type { ScanCommandInput, ScanCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { readUnitsOfBytes } from '../../dynamo/engine/capacity.ts';
 import { readReport, reportDetail } from './capacity-reports.ts';
@@ -55,7 +55,7 @@ interface Page {
   readonly last: Row | undefined;
 }
 
-/** In an order of our own, as DynamoDB's is its own: by key, so that a page goes on where the one before it ended. */
+/** In order of the keys, so that a page continues where the previous one ended. DynamoDB promises no order. */
 function pageOf(table: Table, { ExclusiveStartKey, Limit = Infinity }: ScanCommandInput): Page {
   const name = (row: Row): string => table.rows.identityText(row.item);
   const after = ExclusiveStartKey === undefined ? undefined : startOf(table, ExclusiveStartKey);
