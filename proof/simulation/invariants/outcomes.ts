@@ -131,6 +131,8 @@ function isCopyOfRefused({ called: { verb }, isByCopy, isOfKey, returned }: Oper
   return isByCopy && (returned === 'canceled' || (verb === 'task.claim' && isOfKey));
 }
 
+/** What workers tell those who plan. */
+const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin']);
 /** Where a task stands. */
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 
@@ -146,8 +148,7 @@ function isUnstamped({ row, before, after }: Applied): boolean {
       (isPutBack && PLACE.has(name)) ||
       name === 'cancelled' ||
       name === 'revoked' ||
-      name === 'took' ||
-      name === 'unknown' ||
+      HINTS.has(name) ||
       isDeepStrictEqual(before[name], after?.[name]),
   );
 }
