@@ -169,8 +169,9 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
     const announcement = { at: systemRuntime.clock.now(), before: observed.announced?.at, ids: [id], workers: 1 };
     await queues.announce(observed, announcement, stamp());
   }
-  await queues.noteHints('default', { tookMs: 20, unknownNames: [] }, stamp());
-  await queues.noteHints('default', { tookMs: undefined, unknownNames: ['lost'] }, stamp());
+  const workerSettings = { concurrency: 10, startWithinMs: 10_000 };
+  await queues.noteHints('default', { tookMs: 20, unknownNames: [], workerSettings }, stamp());
+  await queues.noteHints('default', { tookMs: undefined, unknownNames: ['lost'], workerSettings }, stamp());
   await operator.resume();
   for (let shard = 0; shard < SHARDS; shard++)
     await store.page({ queue: 'default', priority: 'normal', shard }, { now: systemRuntime.clock.now(), limit: 50 });

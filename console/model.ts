@@ -51,6 +51,10 @@ export interface QueueFigures {
   readonly dead: Count;
   /** Live workers; how many of them hold a permit, as deployed ones do, and how many permits there are. */
   readonly workers: { readonly live: number; readonly permits: number; readonly limit: number };
+  /** Deployed workers that the due entries call for; null if no deployed worker has run yet. */
+  readonly wanted: number | null;
+  /** Mean time of a task in a worker, each counted up to `startWithin`; null if unknown. */
+  readonly tookMs: number | null;
   /** Tasks that came into the index and left it, a second, since the last look; at least so many. Null after the first look. */
   readonly flow: { readonly arrived: number; readonly left: number } | null;
 }

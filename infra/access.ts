@@ -122,10 +122,14 @@ export function workAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'table', actions: ['PutItem'], keys: [slotRows(continuationSchedule(queue))] },
     { on: 'table', actions: ['GetItem'], keys: [queueRow(queue)] },
+    { on: 'table', actions: ['UpdateItem'], keys: [queueRow(queue)], attributes: HINT_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
     { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue), parkedEntries(queue)] },
   ];
 }
+
+/** A worker leaves hints for plans in its queue's row, and cannot pause or open the queue. */
+const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'concurrency', 'startWithin'];
 
 /**
  * What a task that begins has: nothing of a holder, of an end, or of a result.

@@ -69,6 +69,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     validateWorkers(settings);
     this.#settings = settings;
     this.warnOfSchedules(settings);
+    this.sayHowMany(settings);
 
     const production = props.production ?? true;
     const logRetention = props.logRetention ?? RetentionDays.ONE_MONTH;
@@ -155,6 +156,14 @@ export class TaskWorkers extends Construct implements IGrantable {
     Annotations.of(this).addWarningV2(
       'leasehold:alarmTopic',
       'alarmTopic is not given, so nobody is told when an alarm rings: give a topic that reaches a person, or alarms: false',
+    );
+  }
+
+  /** Printed by `cdk synth`: a first burst reaches it at full width. */
+  private sayHowMany({ queue, maxWorkers, concurrency }: WorkerSettings): void {
+    const most = (maxWorkers * concurrency).toLocaleString('en-US');
+    Annotations.of(this).addInfo(
+      `queue ${queue}: at most ${maxWorkers} workers × ${concurrency} tasks = ${most} tasks at once (maxWorkers × concurrency)`,
     );
   }
 

@@ -199,6 +199,11 @@ function censusText(census: Census): string {
     ['running', `${census.running}${looked < sumOf(census.due) ? ` of the oldest ${looked}` : ''}`],
     ['dead', counted(census.dead, more)],
     ['workers', workersText(workers)],
+    ['workers wanted', census.wanted === undefined ? 'unknown: no deployed worker has run yet' : String(census.wanted)],
+    [
+      'tasks took',
+      census.tookMs === undefined ? 'unknown' : `${span(census.tookMs)} on average, each counted up to startWithin`,
+    ],
     ['oldest ready', census.oldestReadyAgeMs === 0 ? 'none' : span(census.oldestReadyAgeMs)],
   ]);
 }

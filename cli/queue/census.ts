@@ -1,4 +1,5 @@
 /** What a queue consists of, as its index and the rows behind it tell: bounded, and without a scan. */
+import { wantedNow } from '../../shared/tasks/dispatch/wanted-now.ts';
 import { liveWorkers, permitHolders } from '../../shared/tasks/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { findOldestReady } from '../../shared/tasks/dispatch/oldest-ready.ts';
@@ -48,6 +49,10 @@ export interface Census {
   readonly dead: number;
   /** Live workers; how many of them hold a permit, as deployed ones do, and how many permits there are. */
   readonly workers: { readonly live: number; readonly permits: number; readonly limit: number };
+  /** Deployed workers that the due entries call for, if one has said with which settings they run; keys and names are not looked at. */
+  readonly wanted: number | undefined;
+  /** Mean time of a task in a worker, in ms, each counted up to `startWithin`; undefined: unknown. */
+  readonly tookMs: number | undefined;
 }
 
 export async function takeCensus(connection: Connection, queue: QueueConnection): Promise<Census> {
@@ -73,6 +78,8 @@ export async function takeCensus(connection: Connection, queue: QueueConnection)
     oldestReadyAgeMs: readyAt === undefined ? 0 : Math.max(0, now - readyAt),
     dead: dead.rows.length,
     workers,
+    wanted: wantedNow(record, hints, workers, now),
+    tookMs: record?.tookMs,
   };
 }
 

@@ -1,5 +1,6 @@
 /** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and says so. */
 import { listedWorkers, workerName } from '../../shared/tasks/dispatch/live-workers.ts';
+import { wantedNow } from '../../shared/tasks/dispatch/wanted-now.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import type { ParkedCount } from '../../shared/tasks/queue/listing.ts';
 import { countParked } from '../../shared/tasks/queue/listing.ts';
@@ -117,6 +118,8 @@ export class QueueLook {
       looked: oldest.length,
       running: this.#running.length,
       oldestReadyAgeMs: waiting.length === 0 ? null : Math.max(0, at - Math.min(...waiting)),
+      wanted: wantedNow(record, due, workers, at) ?? null,
+      tookMs: record?.tookMs ?? null,
       flow: this.#flow(walks, at),
     };
     this.#figures = figures;

@@ -5,11 +5,12 @@ import { LIVENESS_MUTANTS } from './liveness.ts';
 import { LOCK_MUTANTS } from './locks.ts';
 import type { Mutant } from './mutation.ts';
 import { PACK_MUTANTS } from './packs.ts';
+import { PLANNING_MUTANTS } from './planning.ts';
 import { SENDER_MUTANTS } from './sender.ts';
 import { SESSION_MUTANTS } from './sessions.ts';
 import { TASK_MUTANTS } from './tasks.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   ...[...TASK_MUTANTS, ...FAMILY_MUTANTS, ...PACK_MUTANTS, ...INPUT_MUTANTS, ...SESSION_MUTANTS],
-  ...[...LOCK_MUTANTS, ...COORDINATION_MUTANTS, ...SENDER_MUTANTS, ...LIVENESS_MUTANTS],
+  ...[...LOCK_MUTANTS, ...COORDINATION_MUTANTS, ...SENDER_MUTANTS, ...LIVENESS_MUTANTS, ...PLANNING_MUTANTS],
 ];

@@ -17,6 +17,8 @@ export interface Invocation {
   readonly after?: string;
   /** Where a dispatcher wants it to begin. */
   readonly homeShards?: readonly number[];
+  /** Tasks to begin with. */
+  readonly tasks?: readonly string[];
 }
 
 export interface Environment {

@@ -4,7 +4,7 @@ import { LASTING } from './lasting.ts';
 import { runMany } from './run-many.ts';
 import { runSeed } from './run-seed.ts';
 
-const HISTORIES = { hour: 2, row: 4, backlog: 3, flood: 10 };
+const HISTORIES = { hour: 2, row: 4, backlog: 3, flood: 10, fanout: 10 };
 
 test.each(LASTING)('the protocol holds in the world %s', { timeout: 600_000 }, async (profile) => {
   const tally = await runMany({ histories: HISTORIES[profile], minutes: Infinity, from: 1n, profile });
@@ -13,6 +13,12 @@ test.each(LASTING)('the protocol holds in the world %s', { timeout: 600_000 }, a
     tally.failures.map(({ seed, violation }) => `seed ${seed}: ${violation.invariant} ${violation.message}`),
   ).toEqual([]);
   expect(tally.total.histories).toBe(HISTORIES[profile]);
+});
+
+test('a task that ended while its worker read its row again was begun once more', { timeout: 600_000 }, async () => {
+  const { violations } = await runSeed(5n, 'fanout', { changes: { focusEveryMs: 0, herdEveryMs: 0, faultyMs: 5_000 } });
+
+  expect(violations.map(({ invariant, message }) => `${invariant} ${message}`)).toEqual([]);
 });
 
 test.each([

@@ -4,9 +4,9 @@ import type { Profile, ProfileName, Switch } from './profile.ts';
 
 /**
  * Worlds of their own: workers and sessions that live for an hour,
- * ten minutes with one row after the other in trouble, many tasks, and many that cannot run.
+ * ten minutes with one row after the other in trouble, many tasks, many that cannot run, and bursts for which workers are started.
  */
-export const LASTING = ['hour', 'row', 'backlog', 'flood'] as const;
+export const LASTING = ['hour', 'row', 'backlog', 'flood', 'fanout'] as const;
 export type LastingName = (typeof LASTING)[number];
 
 export function isLasting(name: ProfileName): name is LastingName {
@@ -79,6 +79,21 @@ function drawLastingSizes(prng: Prng, name: LastingName): Partial<Profile> {
       faultyMs: 500_000,
       settleMs: 150_000,
       invocationMs: 900_000,
+    };
+  if (name === 'fanout')
+    return {
+      ...common,
+      fansOut: true,
+      // One that kills its workers is at last run alone, beside places that stay free on purpose.
+      tasks: 0,
+      chains: true,
+      environments: prng.integer(4, 8),
+      concurrency: prng.integer(2, 4),
+      shards: prng.pick([1, 2, 4]),
+      operator: false,
+      faultyMs: 40_000,
+      settleMs: 300_000,
+      invocationMs: 240_000,
     };
   const isBacklog = name === 'backlog';
   const [faultyMs, settleMs] = isBacklog ? [60_000, 120_000] : [60_000, 300_000];

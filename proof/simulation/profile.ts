@@ -48,6 +48,8 @@ export interface Profile {
   /** Tasks that come at once, and what they have in common. */
   readonly floodTasks: number;
   readonly floodOf: FloodOf;
+  /** Whether only ticks and wakes start workers, by what is due, for tasks that come in bursts. */
+  readonly fansOut: boolean;
   /** How long faults go on. */
   readonly faultyMs: number;
   /** How long life goes on as before once the faults are over, looked at for what stands still. */
@@ -138,6 +140,7 @@ export const CALM: Profile = {
   feedEveryMs: 0,
   floodTasks: 0,
   floodOf: 'nothing',
+  fansOut: false,
   faultyMs: 60_000,
   settleMs: 0,
   tickMs: 3_000,
@@ -320,7 +323,7 @@ export function calmed(profile: Profile): Profile {
   } = profile;
   const { latencyMs, clocksHold, clockErrorMs, leap } = profile;
   const { items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks, strayShards } = profile;
-  const { users, thinkMs, feedEveryMs, floodTasks, floodOf, settleMs } = profile;
+  const { users, thinkMs, feedEveryMs, floodTasks, floodOf, fansOut, settleMs } = profile;
   return {
     ...CALM,
     items,
@@ -348,6 +351,7 @@ export function calmed(profile: Profile): Profile {
     feedEveryMs,
     floodTasks,
     floodOf,
+    fansOut,
     settleMs,
     // Processes that have used locks help with the tasks.
     lockShare: 0,

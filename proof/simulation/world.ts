@@ -15,10 +15,12 @@ import { Prng } from '../../test/support/machines/prng.ts';
 import { Timeline } from '../../test/support/machines/timeline.ts';
 import { Asks } from './asks.ts';
 import { Checker } from './checker.ts';
+import { FanOut } from './fan-out.ts';
 import { Fleet } from './fleet.ts';
-import type { HistoryEvent } from './history.ts';
+import type { Applied, HistoryEvent } from './history.ts';
 import type { HistoryOptions, HistoryResult } from './history-result.ts';
 import { assumptionsOf } from './history-result.ts';
+import { isTask } from './invariants/rule.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import { Liveness, healedBoundMs } from './liveness.ts';
 import { Nemesis } from './nemesis.ts';
@@ -34,12 +36,15 @@ import type { ProducerPorts } from './workloads/producer.ts';
 import { batchId, produce, produceBatch, produceOrders, produceUnfairly, taskIds } from './workloads/producer.ts';
 import { coordinate } from './workloads/coordination.ts';
 import { deliverTick } from './workloads/dispatcher.ts';
-import { produceFlood, produceSteadily } from './workloads/flood.ts';
+import { produceBursts, produceFlood, produceSteadily } from './workloads/flood.ts';
+import { maxWorkersOf } from './workloads/chain.ts';
 import { linger } from './workloads/linger.ts';
 import { useLocks } from './workloads/locks.ts';
 import { operate } from './workloads/operator.ts';
+import type { StreamReader } from './workloads/waker.ts';
+import { readStream } from './workloads/waker.ts';
 import type { WorkerPlace } from './workloads/worker.ts';
-import { QUEUE, storesAt, work } from './workloads/worker.ts';
+import { QUEUE, START_WITHIN_MS, storesAt, work } from './workloads/worker.ts';
 
 /** Not an invariant of the protocol: the code fell over. */
 const MISTAKE = 'ERR';
@@ -58,6 +63,7 @@ class World {
   readonly #options: HistoryOptions;
   readonly #timeline = new Timeline();
   readonly #prng: Prng;
+  readonly #streamLag: Prng;
   readonly #store: SimulatedStore;
   readonly #checker: Checker;
   readonly #recorder: Recorder;
@@ -67,6 +73,8 @@ class World {
   readonly #liveness: Liveness;
   readonly #asks: Asks;
   readonly #standing: Standing;
+  readonly #fanOut: FanOut;
+  #stream: StreamReader | undefined;
   readonly #seen = new Map<string, number>();
   readonly #history: HistoryEvent[] = [];
   readonly #count = (what: string): void => void this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
@@ -92,6 +100,7 @@ class World {
     this.#options = options;
     this.#profile = options.profile;
     this.#prng = new Prng(options.seed);
+    this.#streamLag = this.#prng.fork('stream');
     const timeline = this.#timeline;
     const seen = this.#count;
     const profile = (): Profile => this.#profile;
@@ -105,12 +114,20 @@ class World {
         this.#checker.on(event);
         this.#reached.on(event);
         this.#standing.on(event);
+        if (event.kind === 'applied') this.#onApplied(event);
       },
     });
     this.#asks = new Asks(() => timeline.now);
     this.#standing = new Standing(options.profile, {
       recorder: this.#recorder,
       asks: this.#asks,
+      now: () => timeline.now,
+      report: (invariant, row, message) => this.#checker.report(invariant, row, message),
+    });
+    const { concurrency } = options.profile;
+    const settings = { maxWorkers: maxWorkersOf(options.profile), concurrency, startWithinMs: START_WITHIN_MS };
+    this.#fanOut = new FanOut(options.profile, settings, {
+      rows: () => this.#recorder.rows,
       now: () => timeline.now,
       report: (invariant, row, message) => this.#checker.report(invariant, row, message),
     });
@@ -202,8 +219,10 @@ class World {
     this.#startedAt = this.#timeline.now;
     this.#profile = profile;
     this.#standing.suffers();
+    this.#fanOut.judges(false);
     this.#nemesis.start(this.#fleet);
     if (half === 1) this.#startSchedule();
+    if (half === 1 && profile.fansOut) this.#startWaker();
     const ids = taskIds(profile.tasks);
     const bulk = profile.items === 0 ? undefined : drawBulk(this.#prng.fork(`bulk@${half}`), profile.items, half);
     this.#produce([...ids, batchId(half)]);
@@ -213,14 +232,17 @@ class World {
     if (profile.floodTasks > 0) this.#produceBeside('flood', produceFlood);
     const isOver = (): boolean => this.#isTimeCalled;
     if (profile.feedEveryMs > 0) this.#produceBeside('feed', (ports) => produceSteadily(ports, isOver));
+    if (profile.fansOut) this.#produceBeside('bursts', (ports) => produceBursts(ports, isOver));
     if (profile.operator) this.#operate([ids, ...(bulk === undefined ? [] : [bulkIds(bulk)])]);
     await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
     this.#heal();
     this.#standing.healed();
+    this.#fanOut.judges(profile.fansOut && profile.clocksHold);
     if (profile.clocksHold) this.#watch();
     const settledAt = this.#timeline.now + profile.settleMs;
     if (profile.settleMs > 0) await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= settledAt);
     this.#isTimeCalled = true;
+    this.#fanOut.judges(false);
     const boundAt = this.#timeline.now + healedBoundMs(profile);
     await this.#timeline.run(
       () =>
@@ -243,6 +265,7 @@ class World {
   #watch(): void {
     this.#later(SAMPLE_EVERY_MS, () => {
       this.#standing.sample();
+      this.#fanOut.sample(SAMPLE_EVERY_MS);
       this.#watch();
     });
   }
@@ -284,17 +307,17 @@ class World {
     let ticks = 0;
     const tick = (): void => {
       if (this.#isDecided()) return;
-      this.#fleet.invoke();
+      if (!profile().fansOut) this.#fleet.invoke();
       this.#store.restock();
       const times = prng.chance(profile().doubleTick) ? 2 : 1;
       const slot = String(++ticks);
       // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards and lanes that were
       // never used before.
       const isHealed = this.#profile !== this.#options.profile;
-      if (prng.chance(DISPATCH_SHARE))
+      if (profile().fansOut || prng.chance(DISPATCH_SHARE))
         for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
       else if (times > 1) this.#fleet.invoke();
-      if (prng.chance(0.3)) this.#fleet.invoke();
+      if (prng.chance(0.3) && !profile().fansOut) this.#fleet.invoke();
       // At some moment, as the service does; nothing of ours may be due.
       if (prng.chance(0.2)) this.#sweep();
       this.#timeline.after(profile().tickMs, tick);
@@ -360,11 +383,26 @@ class World {
       const process = this.#visit('dispatcher');
       process.deliver(() => {
         const startWorker = ({ homeShards }: WorkEvent): void => this.#fleet.invoke({ homeShards });
-        void deliverTick(this.#placeOf(process), { slot, recurs, startWorker }).catch((error: unknown) =>
-          this.#failed(process, error),
+        void deliverTick(this.#placeOf(process), { slot, recurs, startWorker, fanOut: this.#fanOut }).catch(
+          (error: unknown) => this.#failed(process, error),
         );
       });
     });
+  }
+
+  /** One waker after the other hears of what is inserted. */
+  #startWaker(): void {
+    const process = this.#visit('waker', () => this.#later(100, () => this.#startWaker()));
+    const startWorker = ({ homeShards, tasks = [] }: WorkEvent): void => this.#fleet.invoke({ homeShards, tasks });
+    this.#stream = readStream(this.#placeOf(process), this.#fanOut, startWorker);
+  }
+
+  #onApplied(event: Applied): void {
+    this.#fanOut.on(event);
+    if (this.#stream === undefined || event.before !== undefined || event.after === undefined || !isTask(event.row))
+      return;
+    const id = String(event.after.id);
+    this.#later(this.#streamLag.exponential(200), () => this.#stream?.hear(id));
   }
 
   /** The platform delivers at least once, at some moment, if there is room. */

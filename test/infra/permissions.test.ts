@@ -160,7 +160,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       GetItem: ['task', 'batch', 'key', 'payload', 'session', 'permits', 'queue'],
       BatchGetItem: ['task', 'session'],
       PutItem: ['task', 'batch', 'line', 'payload', 'failure', 'continuation', 'session', 'permits'],
-      UpdateItem: ['task', 'batch', 'key', 'line', 'session', 'permits'],
+      UpdateItem: ['task', 'batch', 'key', 'line', 'session', 'permits', 'queue'],
       DeleteItem: ['line', 'payload'],
       ConditionCheckItem: ['task'],
       Query: ['line'],

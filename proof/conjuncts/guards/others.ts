@@ -65,6 +65,7 @@ const queueSeen = (rows: Rows): QueueRecord => {
   return rows.read(queueKey('q')) as unknown as QueueRecord;
 };
 const ANNOUNCED = { at: NOW, before: undefined, ids: ['id'], workers: 1 };
+const HINTS = { tookMs: 20, unknownNames: [], workerSettings: { concurrency: 10, startWithinMs: 10_000 } };
 const announcedSeen = (rows: Rows): QueueRecord => {
   rows.write(announceTasks(TABLE, queueSeen(rows), ANNOUNCED));
   return { ...(rows.read(queueKey('q')) as unknown as QueueRecord), announced: ANNOUNCED };
@@ -154,7 +155,7 @@ export const OTHER_CASES: readonly Case[] = [
   outdated('queue.noteUse: #nonce = :observedNonce', queueSeen, (seen, rows) =>
     noteUse(TABLE, 'q', seen, USE, rows.stamp()),
   ),
-  ['queue.noteHints: attribute_exists(#pk)', () => noteHints(TABLE, 'q', { tookMs: 20, unknownNames: [] })],
+  ['queue.noteHints: attribute_exists(#pk)', () => noteHints(TABLE, 'q', HINTS)],
   [
     'queue.announce: attribute_exists(#pk)',
     () => announceTasks(TABLE, { queue: 'q' } as unknown as QueueRecord, ANNOUNCED),

@@ -35,8 +35,8 @@ const REPEATABLE = new Set([
   ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
   // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
   ...['pack.cancelItem', 'pack.cancelRunningItem', 'payload.delete'],
-  // Hints: the last writer decides.
-  'queue.noteHints',
+  // Hints: neither stamps the row.
+  ...['queue.noteHints', 'queue.announce'],
 ]);
 
 export const outcomes: Family = (assumptions, report) => {
@@ -131,6 +131,8 @@ function isCopyOfRefused({ called: { verb }, isByCopy, isOfKey, returned }: Oper
   return isByCopy && (returned === 'canceled' || (verb === 'task.claim' && isOfKey));
 }
 
+/** What workers tell those who plan, and wakers tell workers. */
+const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'announced']);
 /** Where a task stands. */
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 
@@ -146,8 +148,7 @@ function isUnstamped({ row, before, after }: Applied): boolean {
       (isPutBack && PLACE.has(name)) ||
       name === 'cancelled' ||
       name === 'revoked' ||
-      name === 'took' ||
-      name === 'unknown' ||
+      HINTS.has(name) ||
       isDeepStrictEqual(before[name], after?.[name]),
   );
 }

@@ -7,6 +7,7 @@ import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphor
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
 import { SCHEDULE } from '../invariants/dispatching.ts';
+import type { FanOut } from '../fan-out.ts';
 import type { Profile } from '../profile.ts';
 import { maxWorkersOf } from './chain.ts';
 import type { WorkerPlace } from './worker.ts';
@@ -21,10 +22,15 @@ export interface TickDelivery {
   readonly recurs: boolean;
   /** Asks the platform for an invocation. */
   readonly startWorker: (event: WorkEvent) => void;
+  /** Absent: its plans are not judged. */
+  readonly fanOut?: FanOut;
 }
 
 /** One delivery of a tick. */
-export async function deliverTick(place: WorkerPlace, { slot, recurs, startWorker }: TickDelivery): Promise<void> {
+export async function deliverTick(
+  place: WorkerPlace,
+  { slot, recurs, startWorker, fanOut }: TickDelivery,
+): Promise<void> {
   const { process, profile, recorder, seen } = place;
   const stores = storesAt(place);
   const { runtime } = process;
@@ -53,7 +59,9 @@ export async function deliverTick(place: WorkerPlace, { slot, recurs, startWorke
       // As a deployment does, again and again.
       if (recurs && place.prng.chance(0.2))
         await define(new ScheduleClient({ ...stores, runtime }, { queue: QUEUE }), profile);
+      const plan = fanOut?.begin(process.name);
       const report = await dispatch(tick, process.name, ports, settings);
+      plan?.made(report);
       seen(report.duplicate ? 'tick delivered again: nothing done' : 'tick dispatched');
       if (attempt > 0 && !report.duplicate) seen('tick dispatched when it was tried again');
       if (report.recurred > 0) seen('slots became tasks');

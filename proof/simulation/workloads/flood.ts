@@ -1,4 +1,4 @@
-/** Much at once: a backlog, or tasks of one key, rate or tenant that may only run one by one, and others that come behind them. */
+/** Much at once: a backlog, bursts, or tasks of one key, rate or tenant that may only run one by one, and others that come behind them. */
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import type { ProducerPorts } from './producer.ts';
 import { enqueue } from './producer.ts';
@@ -12,6 +12,13 @@ export const STAYS = 'flood-';
 
 /** Enqueued side by side. */
 const AT_ONCE = 25;
+/** Mean time between bursts, and how long the tasks of one take, beyond their steps. */
+const BURST_EVERY_MS = 12_000;
+/** All tasks of a burst together: the smallest fleet is done with it before many more have come. */
+const BURST_WORK_MS = 90_000;
+/** What the steps of a slow task take at most, in TTLs. */
+const STEPS_OF_TTL = 2.4;
+const BURST_MS = [0, 0, 0, 1_000, 20_000, 60_000] as const;
 const KINDS = ['quick', 'quick', 'slow', 'commits', 'progresses', 'snoozes', 'hasty'] as const;
 
 const COMMON: Readonly<Record<FloodOf, EnqueueOptions>> = {
@@ -48,5 +55,27 @@ export async function produceSteadily(ports: ProducerPorts, isOver: () => boolea
     const kind = prng.pick(KINDS);
     const tenant = profile.floodOf === 'tenant' ? { tenant: prng.pick(['minnow', 'shrimp']) } : {};
     await enqueue(ports, kind, { id: `fed-${name}-${count}`, input: { kind, half }, ...tenant });
+  }
+}
+
+/** Bursts of tasks that are alike, in their time or their key, and single ones between them; until time is called. */
+export async function produceBursts(ports: ProducerPorts, isOver: () => boolean): Promise<void> {
+  const { process, profile, prng, half } = ports;
+  const name = process.name.replace('.', '-');
+  for (let burst = 1; !isOver(); burst++) {
+    await process.runtime.clock.sleep(prng.exponential(BURST_EVERY_MS));
+    const ms = prng.pick(BURST_MS);
+    const kind = ms === 0 ? 'quick' : 'slow';
+    const most = ms === 0 ? 40 : Math.max(2, Math.floor(BURST_WORK_MS / (ms + STEPS_OF_TTL * profile.ttlMs)));
+    const count = prng.chance(0.3) ? 1 : Math.round(prng.logarithmic(2, most));
+    const options = prng.chance(0.2) ? { key: `burst ${burst}`, limit: prng.integer(1, 2) } : {};
+    const input = { kind, half, ms };
+    for (let first = 0; first < count; first += AT_ONCE)
+      await Promise.all(
+        Array.from({ length: Math.min(AT_ONCE, count - first) }, (_, index) =>
+          enqueue(ports, kind, { id: `burst-${name}-${burst}-${first + index}`, input, ...options }),
+        ),
+      );
+    ports.seen('burst');
   }
 }

@@ -148,6 +148,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       pollMs: 1_250,
       graceMs,
       deadlineMonotonicMs,
+      named: event.tasks,
       hasDispatcher: true,
       startWithinMs: START_WITHIN_MS,
     };

@@ -121,6 +121,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ],
   // queue
   ...['paused', 'lanes', 'shards', 'announced', 'at', 'took', 'unknown'],
+  ...['concurrency', 'startWithin'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
   // pack

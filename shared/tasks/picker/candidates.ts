@@ -247,9 +247,13 @@ export class Candidates {
     }
   }
 
-  /** The batch read may be stale and show a task that we have just finished, so each is read again, consistently. */
+  /**
+   * The batch read may be stale and show a task that we have just finished, so each is read again, consistently.
+   * Not if it is in hand when the read begins: it may end while the answer is on its way.
+   */
   async #findAdopted(mine: readonly RunningTask[]): Promise<Found[]> {
-    const rows = await allOf(mine.map((task) => this.#ports.tasks.get(task)));
+    const unknown = mine.filter((task) => !this.#inHand.has(nameOf(task)));
+    const rows = await allOf(unknown.map((task) => this.#ports.tasks.get(task)));
     return rows
       .filter((row) => row !== undefined)
       .flatMap((row) => (this.#isMine(row) ? [{ kind: 'adopted', task: row } as const] : []));

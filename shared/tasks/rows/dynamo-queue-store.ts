@@ -1,4 +1,4 @@
-import type { Announcement, QueueRecord, QueueStore } from '../task/queue-store.ts';
+import type { Announcement, QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
@@ -38,8 +38,14 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
     announced: decodeAnnouncement(item.announced),
     tookMs: typeof item.took === 'number' && item.took >= 0 ? item.took : undefined,
+    workerSettings: decodeWorkerSettings(item),
     unknownNames: Array.isArray(item.unknown) ? item.unknown.filter((name) => typeof name === 'string') : undefined,
   };
+}
+
+function decodeWorkerSettings({ concurrency, startWithin }: DynamoItem): WorkerHints | undefined {
+  if (typeof concurrency !== 'number' || typeof startWithin !== 'number') return undefined;
+  return concurrency > 0 && startWithin >= 0 ? { concurrency, startWithinMs: startWithin } : undefined;
 }
 
 /** A hint that is damaged is none, and closes no queue. */

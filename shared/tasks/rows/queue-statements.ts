@@ -14,6 +14,7 @@
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
  * | announced | M: at, before, ids, workers | tasks that were just inserted, for live workers: a hint | announce |
  * | took | N, ms | mean time that a task held a slot lately, each counted up to `startWithinMs`: a hint | noteHints |
+ * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for people | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
  * | nonce | S | of the last write other than hints and announcements: these must not refuse what operators and dispatchers write | change, noteUse |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
@@ -117,16 +118,23 @@ export function announceTasks(
  * Effect: plans use the hints. Nothing else changes, not even the nonce.
  * Outcomes: refused = no dispatcher has seen the queue yet.
  */
-export function noteHints(table: string, queue: string, { tookMs, unknownNames }: PlanningHints): Statement<'update'> {
+export function noteHints(table: string, queue: string, hints: PlanningHints): Statement<'update'> {
+  const { tookMs, unknownNames, workerSettings } = hints;
   return updateStatement('queue.noteHints', {
     table,
     key: queueKey(queue),
     guard: 'attribute_exists(#pk)',
-    effect: tookMs === undefined ? 'SET #unknown = :unknown' : 'SET #unknown = :unknown, #took = :took',
-    values: { ':unknown': [...unknownNames], ...(tookMs === undefined ? {} : { ':took': tookMs }) },
+    effect: tookMs === undefined ? SET_HINTS : `${SET_HINTS}, #took = :took`,
+    values: {
+      ':unknown': [...unknownNames],
+      ':concurrency': workerSettings.concurrency,
+      ':startWithin': workerSettings.startWithinMs,
+      ...(tookMs === undefined ? {} : { ':took': tookMs }),
+    },
   });
 }
 
+const SET_HINTS = 'SET #unknown = :unknown, #concurrency = :concurrency, #startWithin = :startWithin';
 const IS_SILENT = 'attribute_exists(#pk) AND attribute_not_exists(#announced)';
 const IS_LAST_ANNOUNCED = '#announced.#at = :observedAt';
 const SET_USE =

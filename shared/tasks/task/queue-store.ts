@@ -19,6 +19,8 @@ export interface QueueRecord {
   readonly tookMs?: number | undefined;
   /** Names of waiting tasks that no worker has defined lately. */
   readonly unknownNames?: readonly string[] | undefined;
+  /** Settings of the worker that wrote these hints, for people who look at the queue. */
+  readonly workerSettings?: WorkerHints | undefined;
 }
 
 /**
@@ -40,6 +42,13 @@ export interface Announcement {
 export interface PlanningHints {
   readonly tookMs: number | undefined;
   readonly unknownNames: readonly string[];
+  readonly workerSettings: WorkerHints;
+}
+
+export interface WorkerHints {
+  /** Tasks of one worker at once. */
+  readonly concurrency: number;
+  readonly startWithinMs: number;
 }
 
 /** What a dispatcher has seen of how a queue is used. */

@@ -10,7 +10,7 @@ import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Cancel, Clock } from '../../core/runtime/clock.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
+import type { QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';
 
 /** Weight of the mean that was known, in tasks. Longer times are believed sooner, because a worker too many costs less than a wait. */
 const MEMORY = { longer: 10, shorter: 100 };
@@ -34,7 +34,7 @@ export interface HintsPorts {
 
 export class PlanningHintsWriter {
   readonly #queue: string;
-  readonly #startWithinMs: number;
+  readonly #settings: WorkerHints;
   readonly #ports: HintsPorts;
   readonly #clock: Clock;
   readonly #unknown = new Set<string>();
@@ -44,12 +44,13 @@ export class PlanningHintsWriter {
   /** What was written here; the row as it was read last may be older. */
   #tookMs: number | undefined;
   #names: readonly string[] | undefined;
+  #areSettingsWritten = false;
   #writing: Promise<void> = Promise.resolve();
   #timer: Cancel | undefined;
 
-  constructor(queue: string, startWithinMs: number, ports: HintsPorts) {
+  constructor(queue: string, settings: WorkerHints, ports: HintsPorts) {
     this.#queue = queue;
-    this.#startWithinMs = startWithinMs;
+    this.#settings = settings;
     this.#ports = ports;
     this.#clock = ports.runtime.clock;
     this.#writtenAt = this.#clock.monotonic() + FIRST_MS - EVERY_MS;
@@ -65,10 +66,10 @@ export class PlanningHintsWriter {
       if (isCounted) return;
       isCounted = true;
       this.#count++;
-      this.#sumMs += Math.min(this.#startWithinMs, this.#clock.monotonic() - from);
+      this.#sumMs += Math.min(this.#settings.startWithinMs, this.#clock.monotonic() - from);
       if (this.#clock.monotonic() >= this.#writtenAt + EVERY_MS) this.#schedule();
     };
-    const cancel = this.#clock.after(this.#startWithinMs, count);
+    const cancel = this.#clock.after(this.#settings.startWithinMs, count);
     return () => {
       cancel();
       count();
@@ -101,19 +102,28 @@ export class PlanningHintsWriter {
     const tookMs = this.#newTook();
     const names = this.#newNames();
     this.#writtenAt = this.#clock.monotonic();
-    if (tookMs === undefined && names === undefined) return;
+    if (tookMs === undefined && names === undefined && this.#areSettingsKnown) return;
     const unknownNames = names ?? this.#namesBefore();
     try {
-      await queues.noteHints(this.#queue, { tookMs, unknownNames }, stampOf(runtime), { budgetMs: BUDGET_MS });
+      const hints = { tookMs, unknownNames, workerSettings: this.#settings };
+      await queues.noteHints(this.#queue, hints, stampOf(runtime), { budgetMs: BUDGET_MS });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError || error instanceof CorruptItemError)) throw error;
       return;
     }
     this.#names = unknownNames;
+    this.#areSettingsWritten = true;
     if (tookMs === undefined) return;
     this.#tookMs = tookMs;
     this.#count = 0;
     this.#sumMs = 0;
+  }
+
+  get #areSettingsKnown(): boolean {
+    if (this.#areSettingsWritten || this.#count === 0) return true;
+    const known = this.#ports.known()?.workerSettings;
+    const { concurrency, startWithinMs } = this.#settings;
+    return known?.concurrency === concurrency && known.startWithinMs === startWithinMs;
   }
 
   /** The mean, if it is worth a write. */

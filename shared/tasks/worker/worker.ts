@@ -181,15 +181,19 @@ class Worker {
   }
 
   #newHints(): PlanningHintsWriter | undefined {
-    const { queue, startWithinMs } = this.#settings;
+    const { queue, concurrency, startWithinMs } = this.#settings;
     const { queues, runtime } = this.#ports;
     if (startWithinMs === undefined || queues === undefined) return undefined;
-    return new PlanningHintsWriter(queue, startWithinMs, {
-      queues,
-      runtime,
-      known: () => this.#gate.record,
-      defines: (name) => this.#registry.has(name),
-    });
+    return new PlanningHintsWriter(
+      queue,
+      { concurrency, startWithinMs },
+      {
+        queues,
+        runtime,
+        known: () => this.#gate.record,
+        defines: (name) => this.#registry.has(name),
+      },
+    );
   }
 
   /** Until the backlog is empty, or there is a reason to stop. */

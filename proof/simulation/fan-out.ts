@@ -1,0 +1,204 @@
+/**
+ * As many workers as the work needs: judged in worlds where only ticks and wakes start workers, once they have healed.
+ *
+ * W1 a tick starts at least as many workers as the rule wants for the true entries.
+ * W2 a due task with room does not wait for longer than a tick and `startWithin`, unless all workers that there may be are busy throughout.
+ * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less those that it has just started.
+ *
+ * The rule itself (`wantedWorkers`) is that of the shipped code; the entries, and what can run of them, are counted here.
+ * Rows and permits that change while a plan is made are counted for the plan and against it, so that either reading is right.
+ */
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { wantedWorkers } from '../../shared/tasks/dispatch/plan.ts';
+import type { Planned } from '../../shared/tasks/dispatch/planning.ts';
+import type { Applied } from './history.ts';
+import type { Report } from './invariants/rule.ts';
+import { isTask } from './invariants/rule.ts';
+import { holdersOf } from './invariants/semaphores.ts';
+import { EPOCH_MS } from './invariants/sessions.ts';
+import type { Profile } from './profile.ts';
+import { QUEUE_NAME } from './rows.ts';
+
+/** Of a plan that is being made. */
+export interface PlanUnderWay {
+  readonly made: (plan: { readonly planned?: Planned; readonly started: number }) => void;
+}
+
+export interface FanOutPorts {
+  readonly rows: () => ReadonlyMap<string, DynamoItem>;
+  /** True time. */
+  readonly now: () => number;
+  readonly report: Report;
+}
+
+interface Settings {
+  readonly maxWorkers: number;
+  readonly concurrency: number;
+  readonly startWithinMs: number;
+}
+
+/** A start shows within this time, or another is made: as the waker has it. */
+const SHOWS_WITHIN_MS = 2_000;
+/** Two starts, one after the other, and the requests of a plan. */
+const STARTING_MS = 3_000;
+/** How long a waker counts what the index does not show, and how long such tasks took to come through the stream. */
+const HEARD_MS = 1_500;
+/** A sample of as many entries is all of them. */
+const SAMPLED = 25;
+const PERMITS = `permits#${QUEUE_NAME}`;
+
+export class FanOut {
+  readonly #ports: FanOutPorts;
+  readonly #profile: Profile;
+  readonly #settings: Settings;
+  /** When each task row, and the row of permits, was written last. */
+  readonly #writtenAt = new Map<string, number>();
+  /** By who made them: when, and the permits' counter before. */
+  readonly #starts = new Map<string, { at: number; count: number; token: number }[]>();
+  #starting = new Map<string, number>();
+  #isJudging = false;
+
+  constructor(profile: Profile, settings: Settings, ports: FanOutPorts) {
+    this.#profile = profile;
+    this.#settings = settings;
+    this.#ports = ports;
+  }
+
+  on({ row, at }: Applied): void {
+    if (isTask(row) || row === PERMITS) this.#writtenAt.set(row, at);
+  }
+
+  /** Faults may have left anything behind: plans are judged once, and waits counted from, when they are over. */
+  judges(isJudging: boolean): void {
+    this.#isJudging = isJudging;
+    this.#starting.clear();
+  }
+
+  /** @param by who plans: a waker knows of its own starts, and of no other's */
+  begin(by: string): PlanUnderWay {
+    const beganAt = this.#ports.now();
+    const isWhole = this.#isJudging;
+    const token = this.#token;
+    return {
+      made: ({ planned, started }) => {
+        if (planned !== undefined && isWhole && this.#isJudging) this.#judge(by, beganAt, planned, started);
+        if (started > 0)
+          this.#starts.set(by, [...(this.#starts.get(by) ?? []), { at: beganAt, count: started, token }]);
+      },
+    };
+  }
+
+  /** To be called every few seconds while all is well. */
+  sample(everyMs: number): void {
+    if (!this.#isJudging) return;
+    const now = this.#ports.now();
+    const rows = this.#ports.rows();
+    const running = Map.groupBy(
+      [...rows].filter(([row, { state }]) => isTask(row) && state === 'running'),
+      ([, { session }]) => String(session),
+    );
+    const holders = holdersOf(rows.get(PERMITS));
+    const isFull =
+      holders.length >= this.#settings.maxWorkers &&
+      holders.every(({ session }) => (running.get(session)?.length ?? 0) >= this.#settings.concurrency);
+    const isPaused = rows.get(`queue#${QUEUE_NAME}`)?.paused === true;
+    const boundMs = this.#settings.startWithinMs + this.#profile.tickMs + STARTING_MS + everyMs;
+    const waits = new Map<string, number>();
+    for (const [row, item] of rows) {
+      if (!isTask(row) || item.state !== 'ready' || item.heldKey !== undefined || isFull || isPaused) continue;
+      if (dueSince(item) > now || isLimited(item)) continue;
+      const since = this.#starting.get(`${row} ${String(item.leaseCounter)}`) ?? now;
+      waits.set(`${row} ${String(item.leaseCounter)}`, since);
+      if (now - since > boundMs)
+        this.#ports.report('W2', row, `is due and waits for ${now - since} ms, while workers are free or missing`);
+    }
+    this.#starting = waits;
+  }
+
+  #judge(by: string, beganAt: number, planned: Planned, started: number): void {
+    if ((this.#writtenAt.get(PERMITS) ?? -Infinity) >= beganAt) return;
+    const { live, tookMs } = planned;
+    const entries = [...this.#ports.rows()].filter(([row, item]) => isTask(row) && isInIndex(item));
+    const isChanged = (row: string): boolean => (this.#writtenAt.get(row) ?? -Infinity) >= beganAt;
+    const changed = [...this.#writtenAt].filter(([row]) => isTask(row) && isChanged(row)).length;
+    const still = entries.filter(([row]) => !isChanged(row)).map(([, item]) => item);
+    // Where only some are limited, a sample is an estimate.
+    if (still.length + changed > SAMPLED && new Set(still.map(isLimited)).size > 1) return;
+    const skewMs = 2 * this.#profile.clockErrorMs;
+    const least = demandOf(still, beganAt - skewMs, this.#settings);
+    const most = demandOf(still, this.#ports.now() + skewMs, this.#settings);
+    const wanted = ({ due, late }: { readonly due: number; readonly late: number }): number =>
+      wantedWorkers({ due, late, tookMs }, live, this.#settings).workers;
+    if (by.startsWith('dispatcher') && live + started < wanted(least))
+      this.#ports.report(
+        'W1',
+        '',
+        `${by} started ${started} workers beside ${live} for ${least.due} tasks, ${least.late} of them late; wanted are ${wanted(least)}`,
+      );
+    // A waker counts what it heard of within a second and the index does not show: of many, a sample says how many have ended.
+    const inIndex = new Set(entries.map(([row]) => row));
+    const hasEnded = ([row, at]: readonly [string, number]): boolean =>
+      isTask(row) && !inIndex.has(row) && beganAt - HEARD_MS <= at && at < beganAt;
+    const ended = [...this.#writtenAt].filter(hasEnded).length;
+    const upper = wanted({ due: most.due + changed + ended, late: most.late + changed });
+    const pending = this.#pendingOf(by, beganAt);
+    if (started > Math.max(0, upper - live - pending))
+      this.#ports.report(
+        'W3',
+        '',
+        `${by} started ${started} workers beside ${live} and ${pending} that it had just started, for ${most.due} tasks; wanted are ${upper}`,
+      );
+  }
+
+  get #token(): number {
+    return Number(this.#ports.rows().get(PERMITS)?.leaseCounter ?? 0);
+  }
+
+  /** Of the last starts of one waker, those that no permit can be of. */
+  #pendingOf(by: string, at: number): number {
+    const recent = (this.#starts.get(by) ?? []).filter((start) => at - start.at < SHOWS_WITHIN_MS - STARTING_MARGIN_MS);
+    this.#starts.set(by, recent);
+    const [first] = recent;
+    if (first === undefined) return 0;
+    const shown = this.#token - first.token;
+    return Math.max(0, recent.reduce((sum, { count }) => sum + count, 0) - shown);
+  }
+}
+
+/** The waker notes its starts when it begins them, by a clock of its own. */
+const STARTING_MARGIN_MS = 1_000;
+
+function isInIndex({ state, readyKey }: DynamoItem): boolean {
+  return readyKey !== undefined && (state === 'ready' || state === 'running');
+}
+
+function dueSince({ readyAt }: DynamoItem): number {
+  return Number(readyAt) - EPOCH_MS;
+}
+
+/** Whether a key limits how many like it run. */
+function isLimited({ key }: DynamoItem): boolean {
+  return key !== undefined;
+}
+
+/** Entries that are due and that workers could run, and how many of them are late. */
+function demandOf(
+  items: readonly DynamoItem[],
+  at: number,
+  { startWithinMs }: Settings,
+): { readonly due: number; readonly late: number } {
+  const due = items.filter((item) => dueSince(item) <= at);
+  let [sum, late] = [0, 0];
+  for (const group of Map.groupBy(due, keyOf).values()) {
+    const { limit = Infinity } = (group[0]?.key ?? {}) as { readonly limit?: number };
+    const lateOnes = group.filter((item) => dueSince(item) < at - startWithinMs / 2).length;
+    const part = Math.min(group.length, limit) / group.length;
+    sum += part * group.length;
+    late += part * lateOnes;
+  }
+  return { due: sum, late };
+}
+
+function keyOf({ key }: DynamoItem): string {
+  return (key as { readonly key: string } | undefined)?.key ?? '';
+}

@@ -1,0 +1,24 @@
+/** What a plan would want at this moment, for people who look at a queue: by its index entries alone, without a sample of their rows. */
+import type { QueueRecord } from '../task/queue-store.ts';
+import type { ReadyHint } from '../task/task-store.ts';
+import { countLate } from './demand.ts';
+import { wantedWorkers } from './plan.ts';
+
+export interface PermitsInUse {
+  /** Held by live workers. */
+  readonly permits: number;
+  readonly limit: number;
+}
+
+/** Returns undefined if no deployed worker has said yet with which settings it runs. */
+export function wantedNow(
+  record: QueueRecord | undefined,
+  due: readonly ReadyHint[],
+  { permits, limit }: PermitsInUse,
+  now: number,
+): number | undefined {
+  if (record?.workerSettings === undefined) return undefined;
+  const { workerSettings, tookMs } = record;
+  const demand = { due: due.length, late: countLate(due, now, workerSettings), tookMs };
+  return wantedWorkers(demand, permits, { ...workerSettings, maxWorkers: limit }).workers;
+}
