@@ -5,7 +5,7 @@
  * | --- | --- | --- |
  * | `first` | `npm test` | the folders of FIRST |
  * | `full` | `npm run test:full` | all other folders, and `*.full.test.ts` |
- * | `long` | `npm run test:long` | `*.long.test.ts` |
+ * | `long` | `npm run test:nightly` | `*.long.test.ts` |
  */
 export interface Tier {
   readonly include: readonly string[];
