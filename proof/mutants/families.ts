@@ -1,6 +1,6 @@
 import { becomes, disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, branch, choice, clause, condition, element, loop, operation, statement } from './place.ts';
+import { argument, branch, clause, condition, element, loop, operation, statement } from './place.ts';
 
 const LINKED_ROWS = 'shared/tasks/rows/task/linked-rows.ts';
 const OPERATOR = 'shared/tasks/rows/task/operator-statements.ts';

@@ -1,6 +1,6 @@
 /** Events of a history as tuples of TLA+: `proof/spec/TraceSession.tla`, `TraceTask.tla` and `TraceLock.tla` say what stands where. */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
-import type { Belief, HistoryEvent, Swept } from '../simulation/history.ts';
+import type { Applied, Belief, HistoryEvent, Swept } from '../simulation/history.ts';
 import { EPOCH_MS } from '../simulation/invariants/sessions.ts';
 import { Names, closer } from './numbers.ts';
 
@@ -40,12 +40,21 @@ function isJudged(verb: string, { row, values }: Change, found: DynamoItem | und
   if (!JUDGED.has(verb)) return false;
   switch (kindOf(row)) {
     case 'task':
-      return found !== undefined && found.heldKey === undefined;
+      return found !== undefined && found.heldKey === undefined && found.follower === undefined;
     case 'lock':
       return !SWEEPING.has(verb) || (found?.value === undefined && values?.[':observedNonce'] === undefined);
     default:
       return found !== undefined;
   }
+}
+
+/** The attempt ended, and what was to follow it has taken its place. */
+function isPromotion({ row, before, after }: Applied): boolean {
+  return kindOf(row) === 'task' && before?.follower !== undefined && after?.state === 'ready';
+}
+
+function promotionBy(verb: string): string {
+  return verb === 'task.bury' || verb === 'task.cancel' ? 'task.promoteAbandoned' : 'task.promote';
 }
 
 export class Encoder {
@@ -85,7 +94,8 @@ export class Encoder {
         name: `${event.kind} ${String(kind)}`,
         text: tuple(`"${event.kind}"`, this.#session(event.session), this.#counter(event.token)),
       };
-    const verb = this.#verbOf(event);
+    const verb =
+      event.kind === 'applied' && isPromotion(event) ? promotionBy(this.#verbOf(event)) : this.#verbOf(event);
     const isRefused = event.kind === 'refused';
     if (isRefused && !isJudged(verb, event, event.found)) return undefined;
     const { values = {} } = event;

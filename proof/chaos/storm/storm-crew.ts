@@ -1,6 +1,7 @@
 /** The workers of the storm, as processes that are killed, frozen and stopped, and started again. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import path from 'node:path';
 import type { Clock } from '../../../shared/core/runtime/clock.ts';
 import type { Prng } from '../../../test/support/machines/prng.ts';
@@ -50,7 +51,7 @@ export class StormCrew {
     await Promise.all(
       this.#workers.map(async (worker) => {
         if (worker.exitCode !== null || worker.signalCode !== null) return;
-        const gone = new Promise((resolve) => worker.once('exit', resolve));
+        const gone = once(worker, 'exit');
         worker.kill('SIGKILL');
         await gone;
       }),
