@@ -34,16 +34,10 @@ export function attemptLines(output: Output, clock: Clock): AttemptLines {
 
 function plainLines(output: Output, clock: Clock): AttemptLines {
   return {
-<<<<<<< HEAD
     log: logOf((level, message, fields) => {
       const time = new Date(clock.now()).toISOString();
       output.note(JSON.stringify({ time, level, message, ...fields }));
     }),
-=======
-    log: logOf((level, message, fields) =>
-      output.note(JSON.stringify({ time: new Date(clock.now()).toISOString(), level, message, ...fields })),
-    ),
->>>>>>> w/dev
     events: {
       onSettled: (task, settlement) =>
         output.note(printable(`${settlement} ${task.id} (${task.name}, attempt ${task.attempts})`)),
