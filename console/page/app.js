@@ -9,15 +9,6 @@ import { h, keepingFocus, morph } from './dom.js';
 import { empty, heading, to } from './parts.js';
 import { listenToKeys, openHelp } from './keys.js';
 import { trouble } from './trouble.js';
-import { audit } from './views/audit.js';
-import { locks } from './views/locks.js';
-import { overviewPage } from './views/overview.js';
-import { queues } from './views/queues.js';
-import { schedules } from './views/schedules.js';
-import { semaphores } from './views/semaphores.js';
-import { sessions } from './views/sessions.js';
-import { task } from './views/task.js';
-import { tasks } from './views/tasks.js';
 
 /**
  * @typedef {object} Place where the address points
@@ -47,8 +38,24 @@ import { tasks } from './views/tasks.js';
  * @property {(scene: Scene) => Child} draw
  */
 
-/** @type {Readonly<Record<string, View>>} */
-const VIEWS = { overview: overviewPage, queues, tasks, task, sessions, locks, semaphores, schedules, audit };
+/**
+ * The overview is drawn first and comes with the page; the other views are loaded after it, or when one of them is asked for.
+ * @type {Readonly<Record<string, () => Promise<View>>>}
+ */
+const LOADERS = {
+  overview: async () => (await import('./views/overview.js')).overviewPage,
+  queues: async () => (await import('./views/queues.js')).queues,
+  tasks: async () => (await import('./views/tasks.js')).tasks,
+  task: async () => (await import('./views/task.js')).task,
+  sessions: async () => (await import('./views/sessions.js')).sessions,
+  locks: async () => (await import('./views/locks.js')).locks,
+  semaphores: async () => (await import('./views/semaphores.js')).semaphores,
+  schedules: async () => (await import('./views/schedules.js')).schedules,
+  audit: async () => (await import('./views/audit.js')).audit,
+};
+
+/** Those that are loaded. @type {Map<string, View>} */
+const views = new Map();
 
 /** As many as the server keeps. */
 const READINGS_KEPT = 300;
@@ -77,24 +84,42 @@ const header = /** @type {HTMLElement} */ (document.getElementById('bar'));
 function placeOf() {
   const [page = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?');
   return {
-    page: Object.hasOwn(VIEWS, page) ? page : 'overview',
+    page: Object.hasOwn(LOADERS, page) ? page : 'overview',
     query: Object.fromEntries(new URLSearchParams(query)),
   };
 }
 
 function viewOf() {
-  return VIEWS[placeOf().page] ?? overviewPage;
+  return views.get(placeOf().page);
 }
 
-function questionOf() {
-  return state.overview && viewOf().question?.(placeOf(), state.overview);
+/** @param {string} page */
+async function fetchView(page) {
+  if (views.has(page)) return;
+  const view = await LOADERS[page]?.().catch(() => {
+    throw new Refusal(0, 'the console does not answer: is leasehold console still running?');
+  });
+  if (view !== undefined) views.set(page, view);
+}
+
+/** So that no page waits for its view. */
+async function fetchViews() {
+  for (const page of Object.keys(LOADERS)) await fetchView(page).catch(() => undefined);
 }
 
 async function load(isNews = false) {
-  const question = questionOf();
-  const name = JSON.stringify(question ?? null);
   asked++;
   const mine = asked;
+  try {
+    await fetchView(placeOf().page);
+  } catch (error) {
+    state.refusal = /** @type {Refusal} */ (error);
+    draw();
+    return;
+  }
+  if (mine !== asked) return;
+  const question = state.overview && viewOf()?.question?.(placeOf(), state.overview);
+  const name = JSON.stringify(question ?? null);
   if (question === undefined || (isNews && question.isOnce && name === answered)) {
     state.isAnswered = true;
     delete state.refusal;
@@ -119,7 +144,7 @@ async function load(isNews = false) {
 function draw() {
   const { page } = placeOf();
   const { isStale, feed } = state;
-  document.title = `${viewOf().title} · Leasehold`;
+  document.title = [viewOf()?.title ?? [], 'Leasehold'].flat().join(' · ');
   document.body.dataset.feed = isStale ? 'stale' : feed;
   keepingFocus(() => {
     morph(header, h('header', { id: 'bar' }, bar(page, state, { pause: togglePause, help: () => openHelp(draw) })));
@@ -150,10 +175,14 @@ function content() {
       ),
     ];
   const { query } = placeOf();
-  const scene = { query, overview, data, mayAct: !overview.desk.isReadOnly, clock: clock(), refresh: load };
+  const scene = { query, overview, data, mayAct: !overview.desk.isReadOnly, clock: clock(), refresh: () => void load() };
   // What was read stays in view while the table does not answer.
-  const isShown = isAnswered && (viewOf().question === undefined || data !== undefined);
-  return [banner, isShown ? viewOf().draw(scene) : refusal === undefined && h('p', { class: 'quiet' }, 'Loading…')];
+  const view = viewOf();
+  const isShown = isAnswered && (view?.question === undefined || data !== undefined);
+  return [
+    banner,
+    isShown && view !== undefined ? view.draw(scene) : refusal === undefined && h('p', { class: 'quiet' }, 'Loading…'),
+  ];
 }
 
 /** The time of the last news, and what has passed since. */
@@ -206,7 +235,7 @@ const feed = follow({
     state.isStale = false;
     delete state.failure;
     setDesk(overview.desk);
-    void load(true);
+    void load(true).then(fetchViews);
   },
   onFailure(message) {
     state.failure = message;
