@@ -138,7 +138,7 @@ const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'concurrency', 'startWit
 const NEW_TASK_ATTRIBUTES = [
   ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter'],
   ...['nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'heldKey', 'line', 'ticket', 'expiresAt'],
-  ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'key', 'total'],
+  ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'childrenQueue', 'key', 'total'],
 ];
 
 /** A producer: puts tasks and batches into the queue, and looks at them. */

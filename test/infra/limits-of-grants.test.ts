@@ -188,7 +188,7 @@ async function readByRefusal(client: DynamoDBClient): Promise<void> {
     ConditionExpression: 'attribute_not_exists(pk)',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
-  const refusal = (await client.send(put).catch((error: unknown) => error)) as { readonly name: string; Item?: object };
+  const refusal = (await client.send(put).catch((error: unknown) => error)) as Error & { readonly Item?: object };
   if (refusal.name !== 'ConditionalCheckFailedException') throw refusal;
   expect(refusal.Item).toHaveProperty('text');
 }

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { CorruptItemError } from '../../../../shared/core/errors.ts';
 import { ItemReader } from '../../../../shared/dynamo/engine/item-reader.ts';
+import { SCHEMA_VERSION } from '../../../../shared/dynamo/engine/schema.ts';
 
 test.each([
   ['S3CRET-card-4111111111111111', /^row task#mail#1 cannot be used: input is not JSON;/],
@@ -9,7 +10,7 @@ test.each([
   ['{"card" S3CRET', /input is not JSON at position 8;/],
   ['"S3CRET', /input is not JSON at position 7;/],
 ])('a row whose JSON is broken is reported without it (%s)', (text, message) => {
-  const row = new ItemReader({ pk: 'task#mail#1', v: 1, input: text });
+  const row = new ItemReader({ pk: 'task#mail#1', v: SCHEMA_VERSION, input: text });
 
   expect(() => row.json('input')).toThrow(CorruptItemError);
   expect(() => row.json('input')).toThrow(message);
