@@ -62,10 +62,6 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     killedBy: ['BATCH'],
     changes: { operator: true },
   },
-    ],
-    killedBy: ['BATCH', 'L3'],
-    changes: { operator: true },
-  },
   {
     id: 'X20',
     what: 'every child that ends calls the waiting task',
