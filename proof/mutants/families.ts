@@ -63,20 +63,6 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     changes: { operator: true },
   },
   {
-    id: 'X94',
-    what: 'a batch ends without its waiter, which was redriven in the meantime',
-    edits: [
-      {
-        file: 'shared/tasks/rows/task/children-statements.ts',
-        in: 'isNotWaiting',
-        at: argument('checkStatement', 2),
-        change: ({ text }) => text.replace('#state <> :ready', '#state <> :ready OR #state = :ready'),
-      },
-    ],
-    killedBy: ['BATCH', 'L3'],
-    changes: { operator: true },
-  },
-  {
     id: 'X20',
     what: 'every child that ends calls the waiting task',
     edits: [

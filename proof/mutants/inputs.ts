@@ -130,17 +130,6 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     changes: { dedupShare: 1 },
   },
   {
-    id: 'X95',
-    what: 'a late request to follow an attempt takes the place of a newer one',
-    edits: disarmed(
-      'shared/tasks/rows/task/follower-statements.ts',
-      'followTask.guard',
-      '#follower.#nonce = :observedNonce',
-    ),
-    killedBy: ['I19'],
-    changes: { dedupShare: 1 },
-  },
-  {
     id: 'X96',
     what: 'an attempt ends without regard to what follows it (found by use)',
     edits: [

@@ -233,7 +233,8 @@ class World {
     const isOver = (): boolean => this.#isTimeCalled;
     if (profile.feedEveryMs > 0) this.#produceBeside('feed', (ports) => produceSteadily(ports, isOver));
     if (profile.fansOut) this.#produceBeside('bursts', (ports) => produceBursts(ports, isOver));
-    if (profile.operator) this.#operate([ids, ...(bulk === undefined ? [] : [bulkIds(bulk)])]);
+    if (profile.operator)
+      this.#operate([ids, [`${batchId(half)}/then`], ...(bulk === undefined ? [] : [bulkIds(bulk)])]);
     await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
     this.#heal();
     this.#standing.healed();
