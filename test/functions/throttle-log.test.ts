@@ -13,12 +13,12 @@ const of = (verb: string, pk: string) => ({
 test('a request that was throttled is told of at once, with verb, key and reason: once in ten seconds for each verb', () => {
   const clock = new ManualClock('2026-11-24T20:00:00.000Z');
   const lines: unknown[] = [];
-  const { onAttempt } = throttleLog({ warn: (message, extra) => void lines.push([message, extra]) }, clock);
+  const log = throttleLog({ warn: (message, extra) => void lines.push([message, extra]) }, clock);
 
-  onAttempt(of('lock.acquire', 'lock#a'));
-  onAttempt(of('lock.acquire', 'lock#b'));
-  onAttempt({ ...of('lock.acquire', 'lock#c'), fault: new DynamoFault('conflict', { code: 'c', message: 'm' }) });
-  onAttempt(of('session.create', 'session#s'));
+  log.onAttempt(of('lock.acquire', 'lock#a'));
+  log.onAttempt(of('lock.acquire', 'lock#b'));
+  log.onAttempt({ ...of('lock.acquire', 'lock#c'), fault: new DynamoFault('conflict', { code: 'c', message: 'm' }) });
+  log.onAttempt(of('session.create', 'session#s'));
 
   expect(lines).toEqual([
     ['store throttled', { verb: 'lock.acquire', key: 'lock#a', error: 'KeyRangeThroughputExceeded' }],
