@@ -4,11 +4,13 @@ import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { ConnectionOptions } from '../shared/dynamo/connect.ts';
 import { connectDynamo } from '../shared/dynamo/connect.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
+import type { SendObserver } from '../shared/dynamo/engine/send.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
 import type { TaskStoreOptions } from '../shared/tasks/rows/task/dynamo-task-store.ts';
 import type { SkewGauge } from '../shared/core/lease/skew.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';
+import { throttleLog } from './throttle-log.ts';
 import type { QueueAddress } from './metric-names.ts';
 import { METRICS_NAMESPACE, METRICS_SERVICE, metricDimensions } from './metric-names.ts';
 
@@ -29,10 +31,17 @@ export function connect<Stores>(
   const { table, shards, endpoint, client } = settings;
   const runtime = systemRuntime;
   const { driver, gauge } = connectDynamo({ endpoint, client }, runtime);
+  const throttles = throttleLog(new Logger({ serviceName: METRICS_SERVICE }), runtime.clock);
   return {
     runtime,
     open(meter) {
-      const sender = new Sender({ driver, runtime, observer: meter });
+      const observer: SendObserver = {
+        onAttempt: (attempt) => {
+          meter.onAttempt(attempt);
+          throttles.onAttempt(attempt);
+        },
+      };
+      const sender = new Sender({ driver, runtime, observer });
       return { runtime, gauge, ...createStores(sender, { table, shards }) };
     },
   };

@@ -135,7 +135,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // line, and a task that stands in one
   ...['head', 'tail', 'line', 'ticket', 'heldKey'],
   // schedule
-  ...['task', 'cron', 'zone', 'missed', 'toleranceMs'],
+  ...['task', 'cron', 'zone', 'missed', 'toleranceMs', 'definedAt'],
   // semaphore
   ...['limit', 'declared', 'free', 'holders', 'waiting', 'revision'],
   // wait group

@@ -273,14 +273,15 @@ function describe(verb: string, key: string | undefined): string {
   return key === undefined ? verb : `${verb} of ${key}`;
 }
 
-interface Target {
+export interface Target {
   /** With those of a transaction's writes of a user's own. */
   readonly tables: readonly string[];
   /** Key of the row that carries the guard; absent: several rows are read. */
   readonly key?: string | undefined;
 }
 
-function targetOf(input: Statement['input']): Target {
+/** What a request is about. */
+export function targetOf(input: Statement['input']): Target {
   if ('TransactItems' in input) {
     const items = (input.TransactItems ?? []).flatMap((item): (object | undefined)[] => Object.values(item));
     const actions = items.filter((item) => item !== undefined).map((item) => targetOf(item as Statement['input']));

@@ -73,7 +73,8 @@ function faultOf(answer: Answer, textOf: TextOfBody): DynamoFault {
   const kind = (code === undefined ? undefined : KINDS[code]) ?? kindOfStatus(status);
   const details = {
     code: code ?? (content === undefined ? `HTTP ${status}` : 'Unknown'),
-    message: code === undefined ? explanation(answer, content) : (messageIn(content) ?? `HTTP ${status}`),
+    message:
+      code === undefined ? explanation(answer, content) : (messageIn(content) ?? `HTTP ${status}`) + limits(content),
   };
   try {
     return new DynamoFault(kind, {
@@ -136,6 +137,13 @@ function codeOf(content: Content | undefined, headers: Answer['headers']): strin
 function messageIn(content: Content | undefined): string | undefined {
   const text = content?.message ?? content?.Message;
   return typeof text === 'string' ? text : undefined;
+}
+
+/** Why it throttled: which limit was met, and of which table or index. */
+function limits(content: Content | undefined): string {
+  const reasons = content?.ThrottlingReasons;
+  if (!Array.isArray(reasons)) return '';
+  return ` (${reasons.map(({ reason, resource }: Content) => `${String(reason)} ${String(resource)}`).join(', ')})`;
 }
 
 function itemOf(item: unknown): DynamoItem | undefined {

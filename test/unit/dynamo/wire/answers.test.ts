@@ -77,6 +77,18 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
       expect(await outcome(serviceError(type, { status }))).toMatchObject({ kind, code: type, message: 'no' });
     });
 
+    test('throttling, with the reasons of the service: which limit, of which table or index', async () => {
+      const ThrottlingReasons = [
+        { reason: 'IndexWriteKeyRangeThroughputExceeded', resource: 'arn:aws:dynamodb:x:1:table/t/index/directory' },
+      ];
+      const body = JSON.stringify({ __type: 'ThrottlingException', message: 'slow down', ThrottlingReasons });
+
+      expect(await outcome(answer({ status: 400, body }))).toMatchObject({
+        kind: 'throttled',
+        message: 'slow down (IndexWriteKeyRangeThroughputExceeded arn:aws:dynamodb:x:1:table/t/index/directory)',
+      });
+    });
+
     test.each([
       ['the bare name', { __type: 'ThrottlingException' }, {}],
       ['a namespace', { __type: 'com.amazon.coral.availability#ThrottlingException' }, {}],

@@ -1,0 +1,26 @@
+/**
+ * Logs requests that DynamoDB throttled, when it happens: a worker that is killed later reports nothing any more.
+ * The error names the limit and the table or index; the key, with its partition, is that of the row.
+ */
+import type { Clock } from '../shared/core/runtime/clock.ts';
+import type { SendObserver } from '../shared/dynamo/engine/send.ts';
+import { targetOf } from '../shared/dynamo/engine/send.ts';
+
+/** Between lines about one verb: a table that throttles throttles thousands of requests. */
+const INTERVAL_MS = 10_000;
+
+export function throttleLog(
+  logger: { readonly warn: (message: string, extra: Record<string, unknown>) => void },
+  clock: Pick<Clock, 'monotonic'>,
+): SendObserver {
+  const toldAt = new Map<string, number>();
+  return {
+    onAttempt({ statement: { verb, input }, fault }) {
+      if (fault?.kind !== 'throttled') return;
+      const now = clock.monotonic();
+      if (now - (toldAt.get(verb) ?? -Infinity) < INTERVAL_MS) return;
+      toldAt.set(verb, now);
+      logger.warn('store throttled', { verb, key: targetOf(input).key, error: fault.message });
+    },
+  };
+}
