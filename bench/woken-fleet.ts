@@ -68,8 +68,8 @@ export interface FleetSettings {
   readonly registry: TaskRegistry;
   readonly maxWorkers: number;
   readonly startWithinMs: number;
-  /** Tasks of one worker at once. Default: 10. */
-  readonly concurrency?: number;
+  /** Tasks of one worker at once, as plans have it: fewer than it runs start more workers. Default: 10, as it runs. */
+  readonly planConcurrency?: number;
   readonly latencies?: Latencies;
   /** Shards of the table's stream. */
   readonly streamShards?: number;
@@ -257,17 +257,13 @@ export class WokenFleet {
     };
   }
 
-  get #concurrency(): number {
-    return this.#settings.concurrency ?? CONCURRENCY;
-  }
-
   get #dispatching() {
-    const { maxWorkers, startWithinMs } = this.#settings;
+    const { maxWorkers, startWithinMs, planConcurrency = CONCURRENCY } = this.#settings;
     return {
       queue: QUEUE,
       shards: SHARDS,
       maxWorkers,
-      concurrency: this.#concurrency,
+      concurrency: planConcurrency,
       maxClockSkewMs: MAX_CLOCK_SKEW_MS,
       startWithinMs,
     };
@@ -319,7 +315,7 @@ export class WokenFleet {
           shards: SHARDS,
           homeShards,
           named,
-          concurrency: this.#concurrency,
+          concurrency: CONCURRENCY,
           pollMs: 1_000,
           graceMs: 1_000,
           deadlineMonotonicMs: runtime.clock.monotonic() + lifeMs + (continues ? MARGIN_MS : 0),

@@ -83,7 +83,7 @@ function queueBadge(figures) {
 
 /** What is due by priority, and delayed, side by side; opened, the figures that have no column. @param {QueueFigures} figures */
 function stack(figures) {
-  const { due, later, isMore, isPaused, reason, parked, workers, flow } = figures;
+  const { due, later, isMore, isPaused, reason, parked, workers, wanted, tookMs, flow } = figures;
   const parts = [
     ...PRIORITIES.map((priority) => ({ name: priority, count: due[priority] })),
     { name: 'delayed', count: later },
@@ -113,6 +113,8 @@ function stack(figures) {
       ['running', runningText(figures)],
       ['oldest parked', parked.oldestAgeMs === null ? undefined : `due for ${age(parked.oldestAgeMs)}`],
       ['workers', workersText(workers)],
+      ['workers wanted', wanted === null ? undefined : String(wanted)],
+      ['a task took', tookMs === null ? undefined : age(tookMs)],
       ['added', flow && `≥ ${rate(flow.arrived)}/s`],
       ['finished', flow && `≥ ${rate(flow.left)}/s`],
     ]),

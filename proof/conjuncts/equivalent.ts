@@ -19,7 +19,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'M59',
     what: 'a worker is started for each tick, however many are at work',
-    by: 'test/unit/tasks/dispatch/plan.test.ts: starts the difference to those that live',
+    by: 'test/unit/tasks/dispatch/dispatcher.test.ts: starts the difference to the workers that live',
   },
   {
     id: 'N3',

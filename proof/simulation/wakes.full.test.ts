@@ -120,7 +120,7 @@ describe('beside workers that are there, which hear of tasks by what wakes annou
     const fleet = new WokenFleet({
       registry: registerTasks({ long, work }),
       maxWorkers: workers,
-      concurrency: 1,
+      planConcurrency: 1,
       startWithinMs: 0,
       tickEveryMs: MINUTE_MS,
       ...settings,

@@ -13,7 +13,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
 import { METRIC } from '../../functions/metric-names.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
-import type { TaskKey } from '../../shared/tasks/task/task.ts';
+import type { TaskKey, TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { Begun, Effect } from './deployed.ts';
 import { answered, Deployed, until } from './deployed.ts';
 import { Deployer } from './deployer.ts';
@@ -28,7 +28,9 @@ import { crash, nothing, probe } from './tasks.ts';
 /** For what hangs: ticks come once a minute, and tasks take seconds. */
 const SOON_MS = 600_000;
 const ALL_DONE_MS = 1_200_000;
-const ALL_TASKS = 300;
+const ALL_TASKS = 360;
+/** With default settings, one for every ten tasks whose time nobody knows. */
+const FANNED_OUT = { tasks: 60, workers: 6 };
 /** Looks come once a second. */
 const LOOKS_TO_NUDGE = 10;
 
@@ -53,6 +55,9 @@ async function main(): Promise<void> {
     const all: TaskKey[] = [];
     {
       using deployed = new Deployed(emulator, table);
+      await step('60 tasks that wait at a gate get six workers before the first has ended', async () => {
+        all.push(...(await fanOut(deployed)));
+      });
       await step('without a schedule, tasks of two queues are done: the table’s stream wakes workers', async () => {
         all.push(...(await wake(deployed)));
       });
@@ -75,6 +80,28 @@ async function main(): Promise<void> {
   } finally {
     await emulator.stop();
   }
+}
+
+async function fanOut(deployed: Deployed): Promise<readonly TaskKey[]> {
+  const keys = named('fanned', FANNED_OUT.tasks, QUEUE);
+  await deployed.enqueue(keys, 'fanned out');
+  const nudge = nudging(deployed);
+  const look = async () => {
+    await nudge();
+    return deployed.tasks(keys);
+  };
+  const holders = (tasks: readonly TaskRecord[]): number =>
+    new Set(tasks.flatMap((task) => (task.state === 'running' ? [task.session] : []))).size;
+  const enough = (tasks: readonly TaskRecord[]): boolean => holders(tasks) >= FANNED_OUT.workers;
+  const tasks = await until('six workers hold tasks', look, enough, SOON_MS);
+  assert(
+    tasks.every(({ state }) => state === 'ready' || state === 'running'),
+    'a task was done whose gate is closed',
+  );
+  await deployed.openGate('fanned out');
+  await allDone(deployed, keys);
+  await ensureOnce(deployed, keys);
+  return keys;
 }
 
 async function wake(deployed: Deployed): Promise<readonly TaskKey[]> {

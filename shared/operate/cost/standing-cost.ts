@@ -50,8 +50,12 @@ const LANES = 6;
 const SHARDS_BEYOND = 2;
 /** What a tick reads beside the backlog: the queue's row, recurring tasks, parked tasks. */
 const READ_UNITS_PER_TICK = 3.5;
-/** A wake reads the permits; one that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again. */
-const READ_UNITS_PER_WAKE = { glance: 1, start: 2.5 };
+/**
+ * A wake reads the permits; one that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again.
+ * One that finds several tasks reads the rows of up to 25.
+ */
+const READ_UNITS_PER_WAKE = { glance: 1, start: 2.5, sampled: 0.5 };
+const SAMPLED = 25;
 /** A worker that starts reads the permits, the queue's row, a task's, and its shards until it has found nothing more. */
 const READ_UNITS_PER_START = 5.5;
 const SMALL_FUNCTION_MB = 256;
@@ -92,6 +96,7 @@ export function standingOf(
     ...used,
   });
   const startingWakes = Math.min(wakes, starts);
+  const sampled = Math.min(SAMPLED, Math.max(0, tasksPerDay / Math.max(1, startsPerDay) - 1));
   // A wake that starts no worker tells those that are there, who listen if they have a free place: as if all had one.
   const announcements = wakes - startingWakes;
   const monthSeconds = SECONDS_PER_DAY * DAYS_PER_MONTH;
@@ -105,7 +110,9 @@ export function standingOf(
       gbSeconds: gb(ticks * SECONDS.perTick),
     }),
     one('wakes', {
-      readUnits: wakes * READ_UNITS_PER_WAKE.glance + startingWakes * (perBacklog + READ_UNITS_PER_WAKE.start),
+      readUnits:
+        wakes * READ_UNITS_PER_WAKE.glance +
+        startingWakes * (perBacklog + READ_UNITS_PER_WAKE.start + sampled * READ_UNITS_PER_WAKE.sampled),
       invocations: wakes,
       gbSeconds: gb((wakes - startingWakes) * SECONDS.perWake.glance + startingWakes * SECONDS.perWake.start),
     }),

@@ -36,6 +36,8 @@ const SETTINGS: DispatchSettings = {
 };
 
 interface TickOptions {
+  /** Sessions of live workers. */
+  readonly live?: readonly string[];
   readonly slot?: string;
   readonly by?: string;
   readonly store?: TaskStore;
@@ -112,12 +114,12 @@ function open({
     },
     tick(
       settings: Partial<DispatchSettings> = {},
-      { slot = String(++ticks), by = `request of ${slot}`, store = tasks }: TickOptions = {},
+      { slot = String(++ticks), by = `request of ${slot}`, store = tasks, live = [] }: TickOptions = {},
     ): Promise<DispatchReport> {
       const workers = {
         startWorker: (event: WorkEvent) => Promise.resolve(void started.push(event)),
         declareLimit: () => Promise.resolve(),
-        liveHolders: () => Promise.resolve([]),
+        liveHolders: () => Promise.resolve(live),
       };
       const onDamaged = (error: unknown): never => {
         throw error;
@@ -141,6 +143,14 @@ function ignore(): undefined {
 function named(prefix: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, n) => `${prefix}${String(n).padStart(4, '0')}`);
 }
+
+test('starts the difference to the workers that live', async () => {
+  const q = open();
+  await q.enqueue(...named('t', 35));
+
+  expect(await q.tick({}, { live: ['one', 'two', 'three'] })).toMatchObject({ liveWorkers: 3, started: 1 });
+  expect(await q.tick({}, { live: ['one', 'two', 'three', 'four'] })).toMatchObject({ started: 0 });
+});
 
 describe('the age of the oldest task that waits', () => {
   test.each([0, 24, 25, 100, 250])('is told of those behind the %i that run', async (running) => {

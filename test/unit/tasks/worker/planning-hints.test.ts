@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import type { PlanningHints, QueueRecord } from '../../../../shared/tasks/task/queue-store.ts';
+import { PlanningHintsWriter } from '../../../../shared/tasks/worker/planning-hints.ts';
+import { systemIds } from '../../../../shared/core/runtime/ids.ts';
+import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
+
+function open(known: Partial<QueueRecord> = {}, defined: readonly string[] = ['task']) {
+  const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
+  const written: PlanningHints[] = [];
+  const noteHints = (_queue: string, hints: PlanningHints) => {
+    written.push(hints);
+    return Promise.resolve({ kind: 'applied' } as never);
+  };
+  const workerSettings = { concurrency: 10, startWithinMs: 10_000 };
+  const hints = new PlanningHintsWriter('q', workerSettings, {
+    queues: { noteHints } as never,
+    runtime: { clock, random: { next: () => 0.5 }, ids: systemIds },
+    known: () => ({ workerSettings, ...known }) as QueueRecord,
+    defines: (name) => defined.includes(name),
+  });
+  const run = async (ms: number, name = 'task'): Promise<void> => {
+    const leave = hints.begin({ name });
+    await clock.advance(ms);
+    leave();
+  };
+  return { clock, hints, written, run };
+}
+
+describe('PlanningHintsWriter', () => {
+  test('writes the mean time of tasks when its worker leaves', async () => {
+    const { hints, written, run } = open();
+    await run(100);
+    await run(300);
+    await hints.finish();
+
+    expect(written).toMatchObject([{ tookMs: 200, unknownNames: [] }]);
+  });
+
+  test('counts a long task as soon as it is as long as plans care', async () => {
+    const { clock, hints, written } = open();
+    hints.begin({ name: 'task' });
+    await clock.advance(11_000);
+
+    expect(written).toMatchObject([{ tookMs: 10_000 }]);
+  });
+
+  test('writes nothing if little has changed', async () => {
+    const { hints, written, run } = open({ tookMs: 100 });
+    await run(110);
+    await hints.finish();
+
+    expect(written).toEqual([]);
+  });
+
+  test('believes longer times sooner than shorter ones', async () => {
+    const longer = open({ tookMs: 1_000 });
+    for (let count = 0; count < 10; count++) await longer.run(9_000);
+    await longer.hints.finish();
+    const shorter = open({ tookMs: 9_000 });
+    for (let count = 0; count < 40; count++) await shorter.run(1_000);
+    await shorter.hints.finish();
+
+    expect(longer.written.at(-1)?.tookMs).toBeGreaterThan(4_000);
+    expect(shorter.written.at(-1)?.tookMs).toBeGreaterThan(5_000);
+  });
+
+  test('reports names that it does not know, and takes those away that it does', async () => {
+    const { hints, written } = open({ unknownNames: ['task', 'lost'] });
+    hints.meetUnknown({ name: 'other' });
+    await hints.finish();
+
+    expect(written).toMatchObject([{ unknownNames: ['lost', 'other'] }]);
+  });
+});
