@@ -20,7 +20,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';
 import type { SessionStore } from '../../session/session-store.ts';
-import type { Candidate, Outcome } from '../picker/task-picker.ts';
+import type { Candidate, Outcome } from '../picker/candidate.ts';
 import { TaskPicker } from '../picker/task-picker.ts';
 import { hasFailedLong, isLastChance, isOverdue, isUsedUp } from './chances.ts';
 import { Findings } from './findings.ts';
@@ -54,12 +54,9 @@ export interface WorkerSettings {
   readonly named?: readonly string[] | undefined;
   /** Tasks at work side by side. */
   readonly concurrency: number;
-  /**
-   * Between looks at an empty backlog, while tasks are still at work here or the worker lingers: of one partition each,
-   * see `tasks/picker/partition-turns.ts`.
-   */
+  /** Maximum gap between two polls of one partition each: see `tasks/picker/poll-schedule.ts`. */
   readonly pollMs: number;
-  /** The same from a minute without a find on; absent: no slower. */
+  /** The same after a minute without a find. Default: `pollMs`. */
   readonly idlePollMs?: number | undefined;
   /** How long it stays with nothing to do; absent: not at all. `Infinity`: until it is told to go, also while its queue is paused. */
   readonly lingerMs?: number | undefined;
@@ -114,9 +111,6 @@ const STALLED_HAND_BACKS = 2;
 
 /** The pause of a worker that stays, between looks at whether its queue is still paused. */
 const CLOSED_MS = 1_000;
-const EXPECTING_POLL_MS = 1_000;
-/** Where the backlog is worth a look at once, a third of the time between looks: workers would try sooner for one key's tasks in vain. */
-const SHORTEST = 3;
 
 class Worker {
   readonly #registry: TaskRegistry;
@@ -167,7 +161,7 @@ class Worker {
         maxClockSkewMs,
         heartbeatMs,
         hasDispatcher,
-        goesHome: this.#lingerMs < Infinity,
+        exitsWhenEmpty: this.#lingerMs < Infinity,
       },
       {
         ...ports,
@@ -175,7 +169,8 @@ class Worker {
         shards: () => this.#gate.shards,
         onDamaged: (error) => this.#findings.damaged(error),
         onSkewed: (error) => this.#findings.skewed(error),
-        onWorthALook: () => this.#pause.end(),
+        isTriedAlone: (found) => isLastChance(found, registry.get(found.task.name)),
+        onWorthPolling: () => this.#pause.end(),
       },
     );
   }
@@ -243,20 +238,15 @@ class Worker {
         this.#busyAtMonotonicMs = clock.monotonic();
       } else if (this.#picker.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
         this.#over.abort();
-      } else if (!this.#picker.isIdle || this.#picker.isExpecting || this.#lingerMs > 0) {
+      } else {
         await this.#rest();
       }
     }
   }
 
-  /**
-   * Until the backlog is worth another look; where it is already, for a while all the same, because others have what is there.
-   * What waits for a key is looked at no more often, however often its worker looks.
-   */
+  /** A slot without a candidate always rests. */
   #rest(): Promise<void> {
-    const ms = Math.max(this.#settings.pollMs, this.#picker.isExpecting ? EXPECTING_POLL_MS : 0);
-    const shortestMs = (ms * (0.5 + 0.5 * this.#ports.runtime.random.next())) / SHORTEST;
-    return this.#pause.wait(Math.max(this.#picker.restMs, shortestMs));
+    return this.#pause.wait(this.#picker.restMs);
   }
 
   async #next(): Promise<Candidate | undefined> {
