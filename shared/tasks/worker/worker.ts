@@ -147,9 +147,9 @@ class Worker {
     const { queue, shards, homeShards, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
     this.#lingerMs = lingerMs;
-    this.#gate = new QueueGate(queue, { ...ports, lingerMs, onAnnounced: (ids) => this.#expect(ids) });
+    this.#gate = new QueueGate(queue, ports);
     this.#hints = this.#newHints();
-    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal, this.#gate);
+    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal);
     this.#picker = new TaskPicker(
       ports.session.id,
       {
