@@ -25,10 +25,10 @@ import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 import type { ReadyHint, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, Workforce } from './dispatcher.ts';
-import { lookAtBacklog, startWorkers, workersSemaphore } from './dispatcher.ts';
+import { lookAtBacklog, startOf, startWorkers, workersSemaphore } from './dispatcher.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
 import { PendingStarts } from './pending-starts.ts';
-import { homesOf, wantedWorkers } from './plan.ts';
+import { homesOf, slicesOf, wantedWorkers } from './plan.ts';
 import type { Planned } from './planning.ts';
 import { plan } from './planning.ts';
 
@@ -124,9 +124,12 @@ export class Waker {
     const { concurrency } = this.#settings;
     const slots = live.length > 0 ? planned.wanted * concurrency : (rows?.length ?? 0);
     const named = idsToBeginWith(rows ?? [], shown, slots);
-    const events = homesOf(backlog, missing, shards).map((homeShards, nth) => {
+    const homes = homesOf(backlog, missing, shards);
+    const slices = slicesOf(homes);
+    const events = homes.map((homeShards, nth) => {
+      const where = startOf(queue, homeShards, slices[nth]);
       const tasks = named.slice(nth * concurrency, (nth + 1) * concurrency);
-      return tasks.length > 0 ? { queue, homeShards, tasks } : { queue, homeShards };
+      return tasks.length > 0 ? { ...where, tasks } : where;
     });
     return { ...(await startWorkers(events, workers)), planned };
   }

@@ -4,6 +4,8 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { ReadyHint, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { TenantWalk } from '../task/tenants.ts';
 import type { EntryReader, ReadQuery } from './partition-source.ts';
+import type { Slice } from '../task/slice.ts';
+import { isInSlice } from '../task/slice.ts';
 import { PAGES_PER_POLL, PAGE_ENTRIES } from './tuning.ts';
 
 export interface EntriesOptions {
@@ -14,6 +16,8 @@ export interface EntriesOptions {
   readonly isOwn: () => boolean;
   /** Maximum time between two reads of the oldest entries. */
   readonly headEveryMs: number;
+  /** The worker's part of the partition, if it shares the shard. Default: all of it. */
+  readonly slice?: Slice | undefined;
 }
 
 interface EntriesPorts {
@@ -62,6 +66,10 @@ class OldestFirst implements EntryReader {
   /** Where the last page began. */
   #pageAfter: unknown;
   #headAtMonotonicMs = 0;
+  /** The oldest entries at the last read: what is still there at the next one is tried whatever its slice. */
+  #head: ReadonlySet<string> = new Set();
+  /** Entries of other slices in this round, as long as it has shown none of the own slice. */
+  #ofOthers: readonly ReadyHint[] | undefined = [];
   /** Wall clock of the last read: entries up to it have been asked for. */
   #readUpTo = 0;
 
@@ -87,17 +95,31 @@ class OldestFirst implements EntryReader {
     this.#readUpTo = now;
     if (this.#after !== undefined && this.isHeadDue) {
       const { hints } = await this.#page(now, undefined);
-      if (hints.some(isWorthReading)) return { hints: hints.filter(isWorthReading), isEnd: false };
+      const { slice } = this.#options;
+      const isMine = ({ id }: ReadyHint): boolean => slice === undefined || this.#head.has(id) || isInSlice(id, slice);
+      const worthReading = hints.filter((hint) => isMine(hint) && isWorthReading(hint));
+      this.#head = new Set(hints.map(({ id }) => id));
+      if (worthReading.length > 0) return { hints: worthReading, isEnd: false };
     }
     for (let page = 0; page < PAGES_PER_POLL; page++) {
       const { hints, next } = await this.#page(now, this.#after);
       this.#pageAfter = this.#after;
       this.#after = next;
       const isEnd = next === undefined;
-      const worthReading = hints.filter(isWorthReading);
+      const worthReading = this.#sliced(hints.filter(isWorthReading), isEnd);
       if (isEnd || worthReading.length > 0) return { hints: this.#inOrder(worthReading), isEnd };
     }
     return { hints: [], isEnd: false };
+  }
+
+  /** Entries of the own slice; those of other slices if a whole round has shown none. */
+  #sliced(hints: readonly ReadyHint[], isEnd: boolean): readonly ReadyHint[] {
+    const { slice } = this.#options;
+    if (slice === undefined) return hints;
+    const mine = hints.filter(({ id }) => isInSlice(id, slice));
+    const others = mine.length > 0 ? undefined : this.#ofOthers && [...this.#ofOthers, ...hints];
+    this.#ofOthers = isEnd ? [] : others;
+    return isEnd && others !== undefined ? shuffled(this.#ports.runtime.random, others) : mine;
   }
 
   /** The worker whose own shard it is begins with the oldest: help with the others first. */

@@ -7,6 +7,7 @@
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
+import type { Slice } from '../task/slice.ts';
 import type { CandidatePorts } from './candidates.ts';
 import { entriesOf } from './partition-entries.ts';
 import type { PartitionPlace } from './partition-source.ts';
@@ -16,6 +17,8 @@ export interface PartitionSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
+  /** The worker's part of its home shards, if it shares them. Default: all of them. */
+  readonly slice?: Slice | undefined;
   /** Whether the worker exits when nothing is due. */
   readonly exitsWhenEmpty: boolean;
   /** Whether a dispatcher polls the lanes that the queue's row does not name. */
@@ -123,6 +126,7 @@ export class Partitions {
       isExpected: this.#isNamed(lane),
       isOwn: () => this.isOwn(place),
       headEveryMs: this.#settings.heartbeatMs,
+      slice: this.#settings.homeShards.includes(shard) ? this.#settings.slice : undefined,
     };
     const source = new PartitionSource(place, entriesOf(partition, options, this.#ports), this.#ports.runtime.clock);
     // Before any dispatcher has looked, tasks may be in any lane.

@@ -1,16 +1,16 @@
 /** `TakeRate` measures how many candidates slots take while candidates stay fresh, because slots that began together come back together. */
 import type { Clock } from '../../core/runtime/clock.ts';
-import { FRESH_MS } from './tuning.ts';
+import { FRESH_MS, MIN_POLL_GAP_MS } from './tuning.ts';
 
 export class TakeRate {
   readonly #clock: Clock;
   #taken = 0;
-  #perFreshTime = 0;
-  #measuredAtMonotonicMs: number;
+  #perMs = 0;
+  #sinceMonotonicMs: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#measuredAtMonotonicMs = clock.monotonic();
+    this.#sinceMonotonicMs = clock.monotonic();
   }
 
   take(): void {
@@ -19,12 +19,13 @@ export class TakeRate {
 
   /** Candidates that slots take in half the time in which candidates stay fresh. */
   get expected(): number {
-    const elapsedMs = this.#clock.monotonic() - this.#measuredAtMonotonicMs;
-    if (elapsedMs >= FRESH_MS) {
-      this.#perFreshTime = (this.#taken * FRESH_MS) / elapsedMs;
+    const elapsedMs = this.#clock.monotonic() - this.#sinceMonotonicMs;
+    // A worker that has just begun need not wait for a whole span.
+    if (elapsedMs >= FRESH_MS || (this.#perMs === 0 && elapsedMs >= MIN_POLL_GAP_MS)) {
+      this.#perMs = this.#taken / elapsedMs;
       this.#taken = 0;
-      this.#measuredAtMonotonicMs += elapsedMs;
+      this.#sinceMonotonicMs += elapsedMs;
     }
-    return Math.round(this.#perFreshTime / 2);
+    return Math.round((this.#perMs * FRESH_MS) / 2);
   }
 }

@@ -43,6 +43,7 @@ import { decidedClaim } from './decided-claim.ts';
 import { PlanningHintsWriter } from './planning-hints.ts';
 import { Tally, timesOfDone } from './tally.ts';
 import type { Settlement } from '../run/settle.ts';
+import type { Slice } from '../task/slice.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { UnknownNames } from './unknown-names.ts';
 
@@ -50,6 +51,8 @@ export interface WorkerSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
+  /** Its part of the home shards, if it shares them. Default: all of them. */
+  readonly slice?: Slice | undefined;
   /** Ids of tasks to try first, whether or not the index shows them. */
   readonly named?: readonly string[] | undefined;
   /** Tasks at work side by side. */
@@ -144,7 +147,7 @@ class Worker {
     this.#findings = new Findings(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
     this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
-    const { queue, shards, homeShards, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
+    const { queue, shards, homeShards, slice, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
     this.#lingerMs = lingerMs;
     this.#gate = new QueueGate(queue, ports);
@@ -156,6 +159,7 @@ class Worker {
         queue,
         shards,
         homeShards,
+        slice,
         pollMs,
         idlePollMs,
         maxClockSkewMs,
@@ -229,19 +233,26 @@ class Worker {
     }
   }
 
+  /** Takes the next task when the code of the last one has ended, and the end of the one before is written. */
   async #slot(): Promise<void> {
     const { clock } = this.#ports.runtime;
+    let ending: Promise<void> = Promise.resolve();
     while (!this.#mustStop()) {
       const candidate = await this.#next();
       if (candidate !== undefined) {
-        await this.#work(candidate);
-        this.#busyAtMonotonicMs = clock.monotonic();
+        const before = ending;
+        const codeEnded = Promise.withResolvers<undefined>();
+        ending = this.#work(candidate, () => codeEnded.resolve(undefined)).then(() => {
+          this.#busyAtMonotonicMs = clock.monotonic();
+        });
+        await Promise.all([before, Promise.race([codeEnded.promise, ending])]);
       } else if (this.#picker.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
         this.#over.abort();
       } else {
         await this.#rest();
       }
     }
+    await ending;
   }
 
   /** A slot without a candidate always rests. */
@@ -276,7 +287,7 @@ class Worker {
   }
 
   /** Claims a candidate and sees it through. */
-  async #work(candidate: Candidate): Promise<void> {
+  async #work(candidate: Candidate, onCodeEnded: () => void): Promise<void> {
     const { log, session, runtime } = this.#ports;
     const definition = this.#registry.get(candidate.task.name);
     // What was not started in time is over, whether or not its name is known.
@@ -319,6 +330,8 @@ class Worker {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
           onFollowers: () => this.#picker.expectFollowers(),
+          // A pack has more items, and a task of a key keeps its place until its end is written.
+          onCodeEnded: task.bulk === undefined && task.links === undefined ? onCodeEnded : undefined,
         },
       );
       if (settlement === 'retried' && hasFailedLong(task, runtime.clock.now())) this.#tally.count('failing');
