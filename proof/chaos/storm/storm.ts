@@ -76,7 +76,8 @@ export function violationsOf(
   feed: Pick<StormFeed, 'once' | 'parents' | 'batches' | 'versions' | 'lines'>,
   book: ReadonlyMap<string, Row>,
 ): string[] {
-  const entriesOf = <Entry = string>(id: string) => (book.get(id)?.entries ?? []) as readonly Entry[];
+  const entriesOf = (id: string): readonly (string | number)[] =>
+    (book.get(id)?.entries ?? []) as readonly (string | number)[];
   const violations: string[] = [];
   const counted = (id: string): void => {
     const effects = Number(book.get(`effect/${id}`)?.effects ?? 0);
@@ -89,11 +90,11 @@ export function violationsOf(
   }
   for (const [id, total] of [...feed.batches, ...feed.parents.map((parent) => [parent, 3] as const)]) {
     const [counts = '{}'] = entriesOf(`children/${id}`);
-    const { pending, ...ends } = JSON.parse(counts) as Record<string, number>;
-    if (ends.total !== total || pending !== 0) violations.push(`${id} ran with ${counts} of ${total} children`);
+    const { pending, ...ends } = JSON.parse(String(counts)) as Record<string, number>;
+    if (ends.total !== total || pending !== 0) violations.push(`${id} ran with ${String(counts)} of ${total} children`);
   }
   for (const [document, last] of feed.versions) {
-    const applied = entriesOf<number>(`index/${document}`);
+    const applied = entriesOf(`index/${document}`) as readonly number[];
     if (applied.at(-1) !== last) violations.push(`${document} has ${String(applied.at(-1))} last, not ${last}`);
     if (applied.some((version, at) => at > 0 && version <= (applied[at - 1] ?? 0)))
       violations.push(`${document} went back: ${applied.join(' ')}`);

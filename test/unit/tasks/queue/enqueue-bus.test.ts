@@ -18,7 +18,7 @@ beforeEach(() => {
   heard = [];
 });
 
-const listen = (place = 'table', queue = QUEUE) => bus.listen(place, queue, (ids) => heard.push(...ids));
+const listen = (place = 'table', queue = QUEUE) => bus.listen(place, queue, (ids) => void heard.push(...ids));
 
 describe('an enqueue bus', () => {
   test('announces a task that is created and due, once', async () => {
