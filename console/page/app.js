@@ -175,7 +175,14 @@ function content() {
       ),
     ];
   const { query } = placeOf();
-  const scene = { query, overview, data, mayAct: !overview.desk.isReadOnly, clock: clock(), refresh: () => void load() };
+  const scene = {
+    query,
+    overview,
+    data,
+    mayAct: !overview.desk.isReadOnly,
+    clock: clock(),
+    refresh: () => void load(),
+  };
   // What was read stays in view while the table does not answer.
   const view = viewOf();
   const isShown = isAnswered && (view?.question === undefined || data !== undefined);

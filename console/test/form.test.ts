@@ -21,7 +21,7 @@ const chromium = findChromium();
 const reason = "it's a drill";
 
 interface CommandModule {
-  commandOf(act: Act, desk: Partial<ConnectionInfo> | undefined): string;
+  readonly commandOf: (act: Act, desk: Partial<ConnectionInfo> | undefined) => string;
 }
 
 describe.skipIf(endpoint === null)('an act as a command', () => {

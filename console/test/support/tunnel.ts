@@ -60,11 +60,11 @@ export async function openTunnel(target: number): Promise<Tunnel> {
     mend: () => listen(port),
     stall() {
       isStalled = true;
-      each((socket) => socket.pause());
+      each((socket) => void socket.pause());
     },
     flow() {
       isStalled = false;
-      each((socket) => socket.resume());
+      each((socket) => void socket.resume());
     },
     [Symbol.asyncDispose]: cut,
   };
