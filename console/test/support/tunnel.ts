@@ -2,6 +2,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
+import { Transform } from 'node:stream';
 
 export interface Tunnel extends AsyncDisposable {
   readonly port: number;
@@ -11,6 +12,15 @@ export interface Tunnel extends AsyncDisposable {
   /** Takes what is sent and passes nothing on. */
   stall(): void;
   flow(): void;
+}
+
+/** The target answers under its own port only, so requests are sent on with that in their `Host`. */
+function hostOf(target: number): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      done(null, Buffer.from(chunk.toString('latin1').replace(/^(host: 127\.0\.0\.1:)\d+/im, `$1${target}`), 'latin1'));
+    },
+  });
 }
 
 export async function openTunnel(target: number): Promise<Tunnel> {
@@ -25,7 +35,7 @@ export async function openTunnel(target: number): Promise<Tunnel> {
       pairs.delete(pair);
     };
     for (const socket of pair) socket.on('error', end).on('close', end);
-    inner.pipe(outer);
+    inner.pipe(hostOf(target)).pipe(outer);
     outer.pipe(inner);
     if (isStalled) for (const socket of pair) socket.pause();
   });
