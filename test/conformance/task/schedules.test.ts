@@ -324,7 +324,7 @@ describeOnEveryStore('recurring tasks', (open) => {
 
       expect(await tickPastDamage()).toEqual({
         made: 1,
-        reported: [expect.stringContaining('another queue') as string],
+        reported: [expect.stringContaining('its index key says that it is a schedule of queue') as string],
       });
       expect(await slot('foreign', '2026-03-28T13:00:00.000Z')).toBeUndefined();
     });

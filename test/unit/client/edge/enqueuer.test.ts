@@ -103,7 +103,7 @@ describe('an enqueuer', () => {
       () => true,
     );
 
-    expect(enqueued).toEqual({ id: 'a', queue: QUEUE, created: true, replaced: false });
+    expect(enqueued).toEqual({ id: 'a', queue: QUEUE, created: true, replaced: false, follows: false });
     expect(await getTask(world.connection, 'a')).toMatchObject({ state: 'done', result: 'shipped' });
   });
 
