@@ -29,6 +29,10 @@ export async function restore(emulator: Emulator, deployer: Deployer, table: str
     PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
   });
   await dynamo('UpdateTable', { ...ofRestored, DeletionProtectionEnabled: true });
+  await dynamo('UpdateTable', {
+    ...ofRestored,
+    StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' },
+  });
   const after = await doctor();
   assert.equal(after.code, 0, `doctor still says:\n${after.said}`);
 
