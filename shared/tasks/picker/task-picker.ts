@@ -181,6 +181,8 @@ export class TaskPicker {
     }
     this.#candidates.places.leave(task);
     this.#candidates.putBack(task);
+    // Slots rest while the last end is written: now the worker may exit.
+    if (this.#settings.exitsWhenEmpty && this.#candidates.areNone) this.#ports.onWorthPolling();
   }
 
   /** Its end may have made others due: a callback, a parent, the next of its key. */
