@@ -180,7 +180,7 @@ export interface ScanPrice {
   readonly units: number | null;
 }
 
-/** A name that tasks of a queue have, and the fields of the last input seen with it, if that was an object. */
+/** A name that tasks of a queue have, or a worker has announced, and the fields of the last input seen with it, if that was an object. */
 export interface KnownName {
   readonly name: string;
   readonly fields: readonly string[] | undefined;

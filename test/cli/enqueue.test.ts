@@ -8,7 +8,7 @@ import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { Json } from '../../shared/tasks/task/task.ts';
 import { runCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+import { announceNames, closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
@@ -95,6 +95,21 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
 
     expect(end).toMatchObject({ exitCode: 2, out: '' });
     expect(end.err).toContain('did you mean fine?');
+  });
+
+  test('says so when no worker has announced the name, and adds the task', async () => {
+    expect(await run('gret', '1', '--queue', 'silent', '--id', 'a')).toMatchObject({ exitCode: 0, err: '' });
+    await announceNames(table, 'told', ['greet', 'resize']);
+
+    const end = await run('gret', '1', '--queue', 'told', '--id', 'a');
+    const unlike = await run('publish', '1', '--queue', 'told', '--id', 'b');
+    const forPrograms = await run('publish', '1', '--queue', 'told', '--id', 'd', '--json');
+
+    const note = 'no worker of queue told has announced a task named';
+    expect(end).toMatchObject({ exitCode: 0, out: 'added a\n', err: `${note} gret; did you mean greet?\n` });
+    expect(unlike).toMatchObject({ exitCode: 0, err: `${note} publish\n` });
+    expect(forPrograms).toMatchObject({ exitCode: 0, err: '' });
+    expect(await run('greet', '1', '--queue', 'told', '--id', 'c')).toMatchObject({ exitCode: 0, err: '' });
   });
 
   test.each(['1e400', '{"sum": [-1e999]}'])('refuses %s, which could not be stored', async (input) => {
