@@ -26,13 +26,17 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
 
   /** What a worker does with it. */
   async function finish(id: string, result: Json): Promise<void> {
+    const { tasks, claim } = await begin(id);
+    if (claim.kind === 'applied') await tasks.complete(claim.row, result, stampOf(systemRuntime));
+  }
+
+  async function begin(id: string) {
     const stores = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     const sender = new Sender({ ...stores, runtime: systemRuntime });
     const tasks = createTaskStore(sender, { table: table.table, shards: 1 });
     const task = await tasks.get({ queue: 'default', id });
     if (task?.state !== 'ready') throw new Error('it is not there yet');
-    const claim = await tasks.claim(task, 'session', stampOf(systemRuntime));
-    if (claim.kind === 'applied') await tasks.complete(claim.row, result, stampOf(systemRuntime));
+    return { tasks, claim: await tasks.claim(task, 'session', stampOf(systemRuntime)) };
   }
 
   test('refuses options of one task with a file of them', async () => {
@@ -81,6 +85,18 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(late.exitCode).toBe(1);
     expect(JSON.parse(late.out)).toMatchObject({ outcome: 'deadline', state: 'ready' });
     expect(await run('--file', '-', '--wait', '1s')).toMatchObject({ exitCode: 2 });
+  });
+
+  test('adds work that follows a running task, and the task shows it', async () => {
+    await run('fine', '1', '--id', 'busy');
+    await begin('busy');
+    const before = await runCommand(table, 'tasks', 'show', 'busy');
+
+    await run('publish', '2', '--id', 'busy', '--on-duplicate', 'replace');
+
+    const after = await runCommand(table, 'tasks', 'show', 'busy');
+    expect(before.out).not.toContain('followed by');
+    expect(after.out).toMatch(/^followed by +publish, asked for 2.* ago\)?$/m);
   });
 
   test.each(['--delay', '--expires-in', '--wait'])('refuses a span without its unit: %s 10', async (option) => {
