@@ -164,8 +164,16 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
   const use = { lanes: new Set(['normal']), shards: SHARDS };
   await queues.noteUse('default', await queues.glance('default'), use, stamp());
   const workerSettings = { concurrency: 10, startWithinMs: 10_000 };
-  await queues.noteHints('default', { tookMs: 20, unknownNames: [], workerSettings }, stamp());
-  await queues.noteHints('default', { tookMs: undefined, unknownNames: ['lost'], workerSettings }, stamp());
+  await queues.noteHints(
+    'default',
+    { tookMs: 20, unknownNames: [], announcedNames: ['resize'], workerSettings },
+    stamp(),
+  );
+  await queues.noteHints(
+    'default',
+    { tookMs: undefined, unknownNames: ['lost'], announcedNames: ['resize'], workerSettings },
+    stamp(),
+  );
   await operator.resume();
   for (let shard = 0; shard < SHARDS; shard++)
     await store.page({ queue: 'default', priority: 'normal', shard }, { now: systemRuntime.clock.now(), limit: 50 });

@@ -55,7 +55,7 @@ export interface QueueFigures {
   readonly wanted: number | null;
   /** Mean time of a task in a worker, each counted up to `startWithin`; null if unknown. */
   readonly tookMs: number | null;
-  /** Tasks that came into the index and left it, a second, since the last look; at least so many. Null after the first look. */
+  /** Tasks that came into the index and left it, a second, in the last 30 seconds; at least so many. Null after the first look. */
   readonly flow: { readonly arrived: number; readonly left: number } | null;
 }
 
@@ -180,7 +180,7 @@ export interface ScanPrice {
   readonly units: number | null;
 }
 
-/** A name that tasks of a queue have, and the fields of the last input seen with it, if that was an object. */
+/** A name that tasks of a queue have, or a worker has announced, and the fields of the last input seen with it, if that was an object. */
 export interface KnownName {
   readonly name: string;
   readonly fields: readonly string[] | undefined;

@@ -18,7 +18,7 @@ import type { SessionBook } from './views/session-book.ts';
 import { SessionsLook, withHoldings } from './views/sessions.ts';
 import { lookAtTask, lookAtTasks } from './views/tasks.ts';
 import { DeadLook } from './views/dead.ts';
-import { KnownNames } from './views/known-names.ts';
+import { KnownNames, lookAtNames } from './views/known-names.ts';
 import { lookAtFinished, priceOfScan } from './views/scan.ts';
 import type { LockPage, SemaphorePage } from './model.ts';
 import { LISTED_STATES, OUTCOMES } from './model.ts';
@@ -87,7 +87,10 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
 
   routes.get('/price', async (context) => context.json(await looks.ask('price', () => priceOfScan(connection))));
 
-  routes.get('/names', (context) => context.json(names.of(validName('queue', context.req.query('queue')))));
+  routes.get('/names', async (context) => {
+    const queue = validName('queue', context.req.query('queue'));
+    return context.json(await looks.ask(`names ${JSON.stringify(queue)}`, () => lookAtNames(connection, names, queue)));
+  });
 
   routes.get('/task', async (context) => {
     const key = {

@@ -129,7 +129,7 @@ export function workAccess(queue: string): AccessRule[] {
 }
 
 /** A worker leaves hints for plans in its queue's row, and cannot pause or open the queue. */
-const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'concurrency', 'startWithin'];
+const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 'startWithin'];
 
 /**
  * What a task that begins has: nothing of a holder, of an end, or of a result.

@@ -18,6 +18,7 @@ import { checked } from '../../local/arguments.ts';
 import type { EnqueueOptions } from '../../shared/tasks/task/task-request.ts';
 import type { Duration } from '../../shared/core/validate/duration.ts';
 import { durationMs } from '../../shared/core/validate/duration.ts';
+import { hintFor } from '../../shared/core/validate/options.ts';
 import { jsonInput, name, spanOption, time, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
@@ -118,6 +119,7 @@ async function enqueue(context: Context, options: Options, task?: string, input?
   const bytes = task === undefined ? await readTasks(context, options.file ?? '-') : undefined;
   using connection = await context.connect();
   const { client } = connection.queue(options.queue, options.shards);
+  if (task !== undefined && registry === undefined) await noteUnannounced(context, options, connection, task);
   if (bytes === undefined) {
     const line = await client.validate(referenceTo(task ?? '', registry), jsonInput(input), enqueueOptions(options));
     return options.wait === undefined
@@ -126,6 +128,16 @@ async function enqueue(context: Context, options: Options, task?: string, input?
   }
   const { lines, bad } = await checkLines(bytes, client, registry);
   return bad.length > 0 ? reject(context, bad, lines.length) : await addAll(context, options, connection, lines);
+}
+
+/** Says so if workers have announced their names and this is none of them. The task is added anyway: a worker that defines it may come. */
+async function noteUnannounced({ output }: Context, options: Options, connection: Connection, name: string) {
+  const { queue, queues } = connection.queue(options.queue, options.shards);
+  // It is only a note: those who may not read the queue's row may still add tasks, and any other fault comes up when the task is added.
+  const names = (await queues.glance(queue).catch(() => undefined))?.announcedNames;
+  if (names === undefined || names.includes(name)) return;
+  const told = `no worker of queue ${queue} has announced a task named ${name}${hintFor(name, names)}`;
+  output.note(printable(told));
 }
 
 /** @throws ConfigurationError */

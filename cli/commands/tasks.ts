@@ -197,6 +197,7 @@ function taskText(
     ['expires', task.state === 'ready' && task.expiresAt !== undefined ? momentAndAge(task.expiresAt, now) : undefined],
     ['claimed', claimedAt === undefined ? undefined : momentAndAge(claimedAt, now)],
     ['session', holder ?? task.session],
+    ['followed by', followerText(task, now)],
     ['finished', 'finishedAt' in task ? momentAndAge(task.finishedAt, now) : undefined],
     ['cancelled', cancellation && printable(`${momentAndAge(cancellation.at, now)}: ${cancellation.reason}`)],
     [
@@ -213,6 +214,13 @@ function taskText(
   ]);
   const parts = [facts, failure && failureText(failure), past.length === 0 ? undefined : historyText(past, now)];
   return parts.filter((part) => part !== undefined).join('\n\n');
+}
+
+/** What begins when the attempt that runs has ended. */
+function followerText({ follower }: TaskRecord, now: number): string | undefined {
+  if (follower === undefined) return undefined;
+  const due = follower.runAt > now ? `, due ${momentAndAge(follower.runAt, now)}` : '';
+  return printable(`${follower.name}, asked for ${momentAndAge(follower.at, now)}${due}`);
 }
 
 /** What holds for this task instead of what its definition says. */

@@ -55,7 +55,9 @@ function read(form, known) {
   setHint(
     form,
     'name',
-    name === '' || alike ? '' : 'No task of this name was seen here: it waits until a worker knows it.',
+    name === '' || alike
+      ? ''
+      : 'No task of this name was seen here, and no worker has announced it: the task waits until a worker knows it.',
     false,
   );
   /** @type {unknown} */

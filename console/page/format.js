@@ -71,6 +71,12 @@ export function rate(n) {
   return n === 0 ? '0' : n < 10 ? n.toFixed(1) : whole(n);
 }
 
+/** A rate a second of what was seen, which is a part of what there was. @param {number} n */
+export function rateSeen(n) {
+  if (n === 0) return 'none seen';
+  return `≥ ${n < 0.1 ? n.toPrecision(1) : rate(n)}/s`;
+}
+
 /** What was counted up to a bound. @param {Count} counted */
 export function counted({ count, isMore }) {
   return isMore ? `≥ ${whole(count)}` : whole(count);

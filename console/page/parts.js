@@ -213,7 +213,7 @@ export function factsOf(facts) {
 
 /** What `Finished ≥ 44/s` counts, in a sentence. */
 export const FINISHED_NOTE =
-  'Tasks that left the backlog between two looks, whether done, dead or cancelled, a pack of small tasks counted as one; those that came and went in between are not seen.';
+  'Tasks that left the backlog in the last 30 seconds, whether done, dead or cancelled, a pack of small tasks counted as one; those that came and went between two looks are not seen.';
 
 /**
  * What stands where there is nothing to show, and what to do about it.

@@ -5,7 +5,7 @@
 /** @import { Scene } from './app.js' */
 import { actButton } from './act-dialog.js';
 import { h } from './dom.js';
-import { age, counted, rate, whole, workersText } from './format.js';
+import { age, counted, rateSeen, whole, workersText } from './format.js';
 import { badge, factsOf, tableOf, to, when } from './parts.js';
 
 const PRIORITIES = /** @type {const} */ (['high', 'normal', 'low']);
@@ -115,8 +115,8 @@ function stack(figures) {
       ['workers', workersText(workers)],
       ['workers wanted', wanted === null ? undefined : String(wanted)],
       ['a task took', tookMs === null ? undefined : age(tookMs)],
-      ['added', flow && `≥ ${rate(flow.arrived)}/s`],
-      ['finished', flow && `≥ ${rate(flow.left)}/s`],
+      ['added', flow && rateSeen(flow.arrived)],
+      ['finished', flow && rateSeen(flow.left)],
     ]),
   );
 }

@@ -1,6 +1,6 @@
 /** What looking costs, who pays for it, and what is said when not all was counted. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { flowBetween } from '../views/flow.ts';
+import { RecentFlow, flowBetween } from '../views/flow.ts';
 import type { Overview, TaskPage } from '../model.ts';
 import type { RunningConsole } from '../server.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
@@ -171,10 +171,31 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
   });
 });
 
-describe('flowBetween', () => {
-  const hints = (...entries: readonly (readonly [string, number])[]): ReadyHint[] =>
-    entries.map(([id, readyAt]) => ({ queue: 'q', id, readyAt }));
+const hints = (...entries: readonly (readonly [string, number])[]): ReadyHint[] =>
+  entries.map(([id, readyAt]) => ({ queue: 'q', id, readyAt }));
 
+describe('RecentFlow', () => {
+  const looks = (flow: RecentFlow, ...ids: readonly (readonly [number, readonly string[]])[]) =>
+    ids.map(([at, seen]) => flow.note(at, [{ hints: hints(...seen.map((id) => [id, 1] as const)), isMore: false }]));
+
+  test('still tells what ended a moment ago, for half a minute', () => {
+    const flow = new RecentFlow();
+
+    const rates = looks(flow, [0, ['a', 'b']], [2_000, []], [10_000, []], [30_000, []], [32_000, []], [40_000, []]);
+
+    expect(rates.map((one) => one?.left)).toEqual([undefined, 1, 0.2, 2 / 30, 0, 0]);
+  });
+
+  test('begins anew when the clock was set back', () => {
+    const flow = new RecentFlow();
+
+    const rates = looks(flow, [60_000, ['a']], [62_000, []], [2_000, ['b']], [4_000, []]);
+
+    expect(rates).toEqual([null, { arrived: 0, left: 0.5 }, null, { arrived: 0, left: 0.5 }]);
+  });
+});
+
+describe('flowBetween', () => {
   test('counts what came and what went', () => {
     const before = [{ hints: hints(['a', 1], ['b', 2]), isMore: false }];
     const after = [{ hints: hints(['b', 2], ['c', 3], ['d', 4]), isMore: false }];

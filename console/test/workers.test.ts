@@ -5,7 +5,7 @@ import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { runCommand } from '../../test/support/command.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
+import { announceNames, closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 import { enter, newsOf, openConsole } from './support/console.ts';
 
 const endpoint = inject('embeddedEndpoint');
@@ -45,5 +45,16 @@ describe.skipIf(endpoint === null)('live workers', () => {
     }
     expect(seen.at(-1)).toEqual(workers);
     expect([byHand, alsoByHand, elsewhere, similar].every(({ signal }) => !signal.aborted)).toBe(true);
+  });
+
+  test('have their names offered in the form of a new task', async () => {
+    await announceNames(table, 'announced', ['greet', 'resize']);
+    const running = await openConsole(table);
+    await using _console = { [Symbol.asyncDispose]: () => running.close() };
+    const visitor = await enter(running);
+
+    const response = await visitor.get('api/names?queue=announced');
+
+    expect(await response.json()).toEqual([{ name: 'greet' }, { name: 'resize' }]);
   });
 });

@@ -1,5 +1,6 @@
 /**
- * What came into a queue's index and left it between two looks, told from the ids that each of them saw.
+ * Counts the tasks that entered and left a queue's index between two looks, by the ids that each look saw.
+ * `RecentFlow` makes rates of that over the latest looks, so it still shows 100 ends of a moment ago.
  *
  * A truncated look covers a partition up to the last entry that it saw; nothing is said about what lies beyond.
  * So the figures are lower bounds: what came and went between two looks was never seen either.
@@ -16,6 +17,30 @@ export interface PartitionSight {
 export interface Flow {
   readonly arrived: number;
   readonly left: number;
+}
+
+/** Rates cover the looks of this time. */
+const RATE_MS = 30_000;
+
+export class RecentFlow {
+  #last: { readonly at: number; readonly sights: readonly PartitionSight[] } | undefined;
+  #steps: readonly (Flow & { readonly from: number; readonly to: number })[] = [];
+
+  /** @returns tasks a second over the latest looks; null after the first */
+  note(at: number, sights: readonly PartitionSight[]): Flow | null {
+    const last = this.#last;
+    this.#last = { at, sights };
+    // After the first look, or a clock that was set back.
+    if (last === undefined || at <= last.at) {
+      this.#steps = [];
+      return null;
+    }
+    const step = { ...flowBetween(last.sights, sights), from: last.at, to: at };
+    this.#steps = [...this.#steps.filter(({ from }) => from >= at - RATE_MS), step];
+    const seconds = (at - (this.#steps[0]?.from ?? last.at)) / 1_000;
+    const sum = (of: keyof Flow): number => this.#steps.reduce((total, one) => total + one[of], 0);
+    return { arrived: sum('arrived') / seconds, left: sum('left') / seconds };
+  }
 }
 
 /** @param before and after by partition, in the same order */

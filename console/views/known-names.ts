@@ -1,6 +1,11 @@
-/** `KnownNames` remembers the names of the tasks that the console has read, and the fields of each one's last input. */
+/**
+ * `KnownNames` remembers the names of the tasks that the console has read, and the fields of each one's last input.
+ * `lookAtNames` adds the names that the queue's workers have announced.
+ */
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
+import type { Connection } from '../connection.ts';
 import type { KnownName } from '../model.ts';
+import type { Priced } from '../shared-look.ts';
 
 const NAMES_LIMIT = 1_000;
 
@@ -20,8 +25,19 @@ export class KnownNames {
   }
 
   of(queue: string): readonly KnownName[] {
-    return [...this.#names.values()]
-      .flatMap((entry) => (entry.queue === queue ? [entry.known] : []))
-      .sort((one, other) => (one.name < other.name ? -1 : 1));
+    return [...this.#names.values()].flatMap((entry) => (entry.queue === queue ? [entry.known] : []));
   }
+}
+
+export async function lookAtNames(
+  connection: Connection,
+  names: KnownNames,
+  queue: string,
+): Promise<Priced<readonly KnownName[]>> {
+  const { queues, spent } = connection.open();
+  const announced = (await queues.glance(queue))?.announcedNames ?? [];
+  const read = names.of(queue);
+  const others = announced.filter((name) => !read.some((one) => one.name === name));
+  const value = [...read, ...others.map((name): KnownName => ({ name, fields: undefined }))];
+  return { value: value.sort((one, other) => (one.name < other.name ? -1 : 1)), units: spent() };
 }

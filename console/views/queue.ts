@@ -9,7 +9,7 @@ import type { RunningTask } from '../../shared/tasks/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { Count, QueueFigures } from '../model.ts';
 import type { PartitionSight } from './flow.ts';
-import { flowBetween } from './flow.ts';
+import { RecentFlow } from './flow.ts';
 import type { SessionBook } from './session-book.ts';
 import type { Source } from './sources.ts';
 import { sourcesOf } from './sources.ts';
@@ -46,7 +46,7 @@ export class QueueLook {
   readonly #book: SessionBook;
   readonly #sources: readonly Source[];
   #tenants: { readonly at: number; readonly areThere: boolean } | undefined;
-  #before: { readonly at: number; readonly sights: readonly PartitionSight[] } | undefined;
+  readonly #flow = new RecentFlow();
   #dead: { readonly at: number; readonly count: Count } | undefined;
   #parked: { readonly at: number; readonly count: ParkedCount } | undefined;
   #figures: QueueFigures | undefined;
@@ -120,7 +120,7 @@ export class QueueLook {
       oldestReadyAgeMs: waiting.length === 0 ? null : Math.max(0, at - Math.min(...waiting)),
       wanted: wantedNow(record, due, workers, at) ?? null,
       tookMs: record?.tookMs ?? null,
-      flow: this.#flow(walks, at),
+      flow: this.#flow.note(at, walks.map(sightOf)),
     };
     this.#figures = figures;
     return figures;
@@ -155,16 +155,6 @@ export class QueueLook {
     for (let from = 0; from < oldest.length && stores.spent() < ROW_UNITS; from += ROWS_PER_BATCH)
       tasks.push(...(await stores.tasks.getMany(oldest.slice(from, from + ROWS_PER_BATCH))));
     return tasks;
-  }
-
-  #flow(walks: readonly Walk[], at: number): QueueFigures['flow'] {
-    const sights = walks.map(sightOf);
-    const before = this.#before;
-    this.#before = { at, sights };
-    if (before === undefined || at <= before.at) return null;
-    const { arrived, left } = flowBetween(before.sights, sights);
-    const seconds = (at - before.at) / 1_000;
-    return { arrived: arrived / seconds, left: left / seconds };
   }
 
   async #countParked({ tasks }: Stores, now: number): Promise<ParkedCount> {

@@ -5,6 +5,7 @@ import { branch, call, choice, clause, condition, operation } from './place.ts';
 const RUN = 'shared/tasks/run/run.ts';
 const TENANTS = 'shared/tasks/task/tenants.ts';
 const OPERATOR = 'shared/tasks/rows/task/operator-statements.ts';
+const FOLLOWER = 'shared/tasks/rows/task/follower-statements.ts';
 const PAYLOAD = 'shared/tasks/rows/payload-statements.ts';
 
 /** Large inputs, tenants, waiters, and ids that are asked for again. */
@@ -139,6 +140,27 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
         change: becomes("'attribute_exists(#pk)'"),
       },
     ],
+    killedBy: ['I19'],
+    changes: { dedupShare: 1 },
+  },
+  {
+    id: 'X97',
+    what: 'the first request that follows an attempt stays, and newer ones are said to be taken',
+    edits: [
+      {
+        file: 'shared/tasks/queue/task-writer.ts',
+        in: 'TaskWriter.#follow',
+        at: call('follow'),
+        change: ({ text }) => `(follower === undefined ? ${text} : { kind: 'applied' })`,
+      },
+    ],
+    killedBy: ['I19'],
+    changes: { dedupShare: 1 },
+  },
+  {
+    id: 'X98',
+    what: 'an attempt ends with the follower that it has seen, although a newer one has come',
+    edits: disarmed(FOLLOWER, 'promoteFollower.guard', '#follower.#nonce = :followerNonce'),
     killedBy: ['I19'],
     changes: { dedupShare: 1 },
   },

@@ -8,7 +8,7 @@ import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { Json } from '../../shared/tasks/task/task.ts';
 import { runCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+import { announceNames, closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
@@ -26,13 +26,17 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
 
   /** What a worker does with it. */
   async function finish(id: string, result: Json): Promise<void> {
+    const { tasks, claim } = await begin(id);
+    if (claim.kind === 'applied') await tasks.complete(claim.row, result, stampOf(systemRuntime));
+  }
+
+  async function begin(id: string) {
     const stores = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     const sender = new Sender({ ...stores, runtime: systemRuntime });
     const tasks = createTaskStore(sender, { table: table.table, shards: 1 });
     const task = await tasks.get({ queue: 'default', id });
     if (task?.state !== 'ready') throw new Error('it is not there yet');
-    const claim = await tasks.claim(task, 'session', stampOf(systemRuntime));
-    if (claim.kind === 'applied') await tasks.complete(claim.row, result, stampOf(systemRuntime));
+    return { tasks, claim: await tasks.claim(task, 'session', stampOf(systemRuntime)) };
   }
 
   test('refuses options of one task with a file of them', async () => {
@@ -83,6 +87,18 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(await run('--file', '-', '--wait', '1s')).toMatchObject({ exitCode: 2 });
   });
 
+  test('adds work that follows a running task, and the task shows it', async () => {
+    await run('fine', '1', '--id', 'busy');
+    await begin('busy');
+    const before = await runCommand(table, 'tasks', 'show', 'busy');
+
+    await run('publish', '2', '--id', 'busy', '--on-duplicate', 'replace');
+
+    const after = await runCommand(table, 'tasks', 'show', 'busy');
+    expect(before.out).not.toContain('followed by');
+    expect(after.out).toMatch(/^followed by +publish, asked for 2.* ago\)?$/m);
+  });
+
   test.each(['--delay', '--expires-in', '--wait'])('refuses a span without its unit: %s 10', async (option) => {
     const end = await run('fine', '1', option, '10');
 
@@ -95,6 +111,21 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
 
     expect(end).toMatchObject({ exitCode: 2, out: '' });
     expect(end.err).toContain('did you mean fine?');
+  });
+
+  test('says so when no worker has announced the name, and adds the task', async () => {
+    expect(await run('gret', '1', '--queue', 'silent', '--id', 'a')).toMatchObject({ exitCode: 0, err: '' });
+    await announceNames(table, 'told', ['greet', 'resize']);
+
+    const end = await run('gret', '1', '--queue', 'told', '--id', 'a');
+    const unlike = await run('publish', '1', '--queue', 'told', '--id', 'b');
+    const forPrograms = await run('publish', '1', '--queue', 'told', '--id', 'd', '--json');
+
+    const note = 'no worker of queue told has announced a task named';
+    expect(end).toMatchObject({ exitCode: 0, out: 'added a\n', err: `${note} gret; did you mean greet?\n` });
+    expect(unlike).toMatchObject({ exitCode: 0, err: `${note} publish\n` });
+    expect(forPrograms).toMatchObject({ exitCode: 0, err: '' });
+    expect(await run('greet', '1', '--queue', 'told', '--id', 'c')).toMatchObject({ exitCode: 0, err: '' });
   });
 
   test.each(['1e400', '{"sum": [-1e999]}'])('refuses %s, which could not be stored', async (input) => {

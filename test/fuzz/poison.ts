@@ -19,7 +19,7 @@ export interface Poison {
 const TASK_ATTRIBUTES = [
   ...['v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter', 'nonce'],
   ...['session', 'claimedAt', 'progress', 'sequence', 'result', 'lastError', 'finishedAt', 'cancellation'],
-  ...['expiresAt', 'generation', 'past0', 'past1', 'past2', 'past3', 'ttl', 'unheardOf'],
+  ...['expiresAt', 'generation', 'past0', 'past1', 'past2', 'past3', 'follower', 'ttl', 'unheardOf'],
 ];
 const SESSION_ATTRIBUTES = [
   ...['v', 'id', 'name', 'node', 'ttlMs', 'lockDelayMs', 'behaviour', 'status', 'createdAt', 'expiresAt', 'renewals'],
@@ -70,11 +70,26 @@ function damageTo(attributes: readonly string[]): fc.Arbitrary<Damage> {
   );
 }
 
+/** Work that follows an attempt, in the row of a task that runs, or, by mistake, of one that does not; whole or with a slip in it. */
+const FOLLOWER = { name: 'fine', input: '{"id":"follower"}', priority: 'normal', runAt: 1, at: 1, nonce: 'follower' };
+const FOLLOWER_ATTRIBUTES = [
+  ...['name', 'input', 'priority', 'runAt', 'at', 'nonce', 'expiresAt', 'key', 'payload', 'policy', 'traceparent'],
+  'unheardOf',
+];
+const follower: fc.Arbitrary<Damage> = fc.oneof(
+  fc.constant<Damage>({ attribute: 'follower', value: FOLLOWER }),
+  damageTo(FOLLOWER_ATTRIBUTES).map((damage): Damage => ({
+    attribute: 'follower',
+    value: damaged(FOLLOWER, [damage]),
+  })),
+);
+
 export const poison: fc.Arbitrary<Poison> = fc.oneof(
   fc.record({
     standing: fc.constantFrom<Standing>('ready', 'abandoned'),
     damages: fc.array(damageTo(TASK_ATTRIBUTES), { minLength: 1, maxLength: 2 }),
   }),
+  fc.record({ standing: fc.constantFrom<Standing>('ready', 'abandoned'), damages: fc.tuple(follower) }),
   fc.record({
     standing: fc.constant<Standing>('held by a damaged session'),
     damages: fc.array(damageTo(SESSION_ATTRIBUTES), { minLength: 1, maxLength: 2 }),

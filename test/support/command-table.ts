@@ -1,7 +1,10 @@
 /** A table of a test file's own on the embedded engine, with the library beside the command. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
+import { Sender } from '../../shared/dynamo/engine/send.ts';
+import { createQueueStore } from '../../shared/tasks/rows/dynamo-queue-store.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { CommandSettings } from './command.ts';
@@ -25,4 +28,19 @@ export async function openCommandTable(endpoint: string): Promise<CommandTable> 
 export function closeCommandTable({ client, leasehold }: CommandTable): void {
   leasehold.close();
   client.destroy();
+}
+
+/** A dispatcher has seen the queue, and a worker of it announces its names. */
+export async function announceNames(
+  { endpoint, table }: CommandTable,
+  queue: string,
+  announcedNames: readonly string[],
+): Promise<void> {
+  const connection = connectDynamo({ endpoint }, systemRuntime);
+  const queues = createQueueStore(new Sender({ ...connection, runtime: systemRuntime }), table);
+  await queues.noteUse(queue, undefined, { lanes: new Set(), shards: 1 }, stampOf(systemRuntime));
+  const workerSettings = { concurrency: 10, startWithinMs: 10_000 };
+  const hints = { tookMs: undefined, unknownNames: [], announcedNames, workerSettings };
+  await queues.noteHints(queue, hints, stampOf(systemRuntime));
+  connection.close();
 }

@@ -3,7 +3,7 @@
 /** @import { Overview } from '../../model.ts' */
 /** @import { View } from '../app.js' */
 import { h } from '../dom.js';
-import { age, counted, rate, whole } from '../format.js';
+import { age, counted, rate, rateSeen, whole } from '../format.js';
 import { FINISHED_NOTE, badge, empty, heading, tableOf, to, when } from '../parts.js';
 import { plot, plottedMs } from '../plot.js';
 import { queueTable } from '../queue-table.js';
@@ -57,8 +57,8 @@ function figures({ queues, readings, lostInHour }) {
     ),
     figure(
       'Finished',
-      `≥ ${rate(last?.left ?? 0)}/s`,
-      `added ≥ ${rate(last?.arrived ?? 0)}/s`,
+      rateSeen(last?.left ?? 0),
+      `added: ${rateSeen(last?.arrived ?? 0)}`,
       over('tasks that left the backlog, a second', 'left', { text: (value) => `${rate(value)}/s` }),
       FINISHED_NOTE,
     ),

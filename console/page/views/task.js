@@ -81,7 +81,7 @@ export const task = {
  * @param {boolean} waitsForChildren
  */
 function facts(found, now, waitsForChildren) {
-  const { cancellation, generation, attempts, deaths, failingSince } = found;
+  const { cancellation, generation, attempts, deaths, failingSince, follower } = found;
   return factsOf([
     ['id', copyable(found.id, 'the id')],
     ['name', found.name],
@@ -103,6 +103,14 @@ function facts(found, now, waitsForChildren) {
     ['claimed', found.claimedAt === undefined ? undefined : when(found.claimedAt, now)],
     ['finished', 'finishedAt' in found ? when(found.finishedAt, now) : undefined],
     ['session', found.session === undefined ? undefined : copyable(found.session, 'the session id')],
+    [
+      'followed by',
+      follower && [
+        `${follower.name}, asked for `,
+        when(follower.at, now),
+        follower.runAt > now && [', due ', when(follower.runAt, now)],
+      ],
+    ],
     ['cancelled', cancellation && [when(cancellation.at, now), `: ${cancellation.reason}`]],
   ]);
 }

@@ -64,7 +64,12 @@ const queueSeen = (rows: Rows): QueueRecord => {
   rows.write(changeQueue(TABLE, 'q', undefined, PAUSE, rows.stamp()));
   return rows.read(queueKey('q')) as unknown as QueueRecord;
 };
-const HINTS = { tookMs: 20, unknownNames: [], workerSettings: { concurrency: 10, startWithinMs: 10_000 } };
+const HINTS = {
+  tookMs: 20,
+  unknownNames: [],
+  announcedNames: [],
+  workerSettings: { concurrency: 10, startWithinMs: 10_000 },
+};
 
 const SCHEDULE = {
   queue: 'q',

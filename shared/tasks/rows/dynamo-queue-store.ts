@@ -35,8 +35,13 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
     tookMs: typeof item.took === 'number' && item.took >= 0 ? item.took : undefined,
     workerSettings: decodeWorkerSettings(item),
-    unknownNames: Array.isArray(item.unknown) ? item.unknown.filter((name) => typeof name === 'string') : undefined,
+    unknownNames: decodeNames(item.unknown),
+    announcedNames: decodeNames(item.names),
   };
+}
+
+function decodeNames(names: unknown): readonly string[] | undefined {
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : undefined;
 }
 
 function decodeWorkerSettings({ concurrency, startWithin }: DynamoItem): WorkerHints | undefined {

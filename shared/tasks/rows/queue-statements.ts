@@ -15,6 +15,7 @@
  * | took | N, ms | mean time that a task held a slot lately, each counted up to `startWithinMs`: a hint | noteHints |
  * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for people | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
+ * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for people | noteHints |
  * | nonce | S | of the last write other than hints: these must not refuse what operators and dispatchers write | change, noteUse |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
@@ -95,7 +96,7 @@ export function noteUse(
  * Outcomes: refused = no dispatcher has seen the queue yet.
  */
 export function noteHints(table: string, queue: string, hints: PlanningHints): Statement<'update'> {
-  const { tookMs, unknownNames, workerSettings } = hints;
+  const { tookMs, unknownNames, announcedNames, workerSettings } = hints;
   return updateStatement('queue.noteHints', {
     table,
     key: queueKey(queue),
@@ -103,6 +104,7 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
     effect: tookMs === undefined ? SET_HINTS : `${SET_HINTS}, #took = :took`,
     values: {
       ':unknown': [...unknownNames],
+      ':names': [...announcedNames],
       ':concurrency': workerSettings.concurrency,
       ':startWithin': workerSettings.startWithinMs,
       ...(tookMs === undefined ? {} : { ':took': tookMs }),
@@ -110,7 +112,7 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
   });
 }
 
-const SET_HINTS = 'SET #unknown = :unknown, #concurrency = :concurrency, #startWithin = :startWithin';
+const SET_HINTS = 'SET #unknown = :unknown, #names = :names, #concurrency = :concurrency, #startWithin = :startWithin';
 const SET_USE =
   'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
   '#updatedAt = if_not_exists(#updatedAt, :now), #nonce = :nonce, #shards = :shards';

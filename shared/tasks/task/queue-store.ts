@@ -17,6 +17,8 @@ export interface QueueRecord {
   readonly tookMs?: number | undefined;
   /** Names of waiting tasks that no worker has defined lately. */
   readonly unknownNames?: readonly string[] | undefined;
+  /** Names of tasks that workers have announced, for people: see `tasks/worker/announced-names.ts`. Undefined: no worker has. */
+  readonly announcedNames?: readonly string[] | undefined;
   /** Settings of the worker that wrote these hints, for people who look at the queue. */
   readonly workerSettings?: WorkerHints | undefined;
 }
@@ -25,6 +27,7 @@ export interface QueueRecord {
 export interface PlanningHints {
   readonly tookMs: number | undefined;
   readonly unknownNames: readonly string[];
+  readonly announcedNames: readonly string[];
   readonly workerSettings: WorkerHints;
 }
 

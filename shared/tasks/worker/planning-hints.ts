@@ -1,9 +1,10 @@
 /**
  * `PlanningHintsWriter` tells the dispatcher and the waker, in the queue's row, how long tasks take and which names no worker knows.
+ * The names that its worker defines travel with that, for people: see `announced-names.ts`.
  *
  * How long tasks take is the mean time in a slot, each task counted up to `startWithinMs`, because for a plan all that take longer are alike.
  * So a task counts as soon as that time is over, and a few long tasks do not hide that the others are short.
- * A worker writes when it leaves, 10 s after its first task, and at most once a minute; and only if the mean has moved by a fifth.
+ * A worker writes when it leaves, 10 s after its first task, and at most once a minute; and only if the mean has moved by a fifth, or names are missing.
  * These are hints: a write that is lost or overwritten changes how many workers start, not what they do.
  */
 import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
@@ -11,6 +12,7 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { Cancel, Clock } from '../../core/runtime/clock.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';
+import { namesToAnnounce } from './announced-names.ts';
 
 /** Weight of the mean that was known, in tasks. Longer times are believed sooner, because a worker too many costs less than a wait. */
 const MEMORY = { longer: 10, shorter: 100 };
@@ -29,7 +31,8 @@ export interface HintsPorts {
   readonly runtime: Runtime;
   /** The row as it was read last. */
   readonly known: () => QueueRecord | undefined;
-  readonly defines: (name: string) => boolean;
+  /** Names that the worker defines. */
+  readonly defined: ReadonlySet<string>;
 }
 
 export class PlanningHintsWriter {
@@ -44,6 +47,7 @@ export class PlanningHintsWriter {
   /** What was written here; the row as it was read last may be older. */
   #tookMs: number | undefined;
   #names: readonly string[] | undefined;
+  #announced: readonly string[] | undefined;
   #areSettingsWritten = false;
   #writing: Promise<void> = Promise.resolve();
   #timer: Cancel | undefined;
@@ -101,17 +105,21 @@ export class PlanningHintsWriter {
     const { queues, runtime } = this.#ports;
     const tookMs = this.#newTook();
     const names = this.#newNames();
+    const announced = namesToAnnounce(this.#ports.defined, this.#announcedBefore());
     this.#writtenAt = this.#clock.monotonic();
-    if (tookMs === undefined && names === undefined && this.#areSettingsKnown) return;
+    const isNameNew = announced !== undefined && this.#ports.known() !== undefined;
+    if (tookMs === undefined && names === undefined && this.#areSettingsKnown && !isNameNew) return;
     const unknownNames = names ?? this.#namesBefore();
+    const announcedNames = announced ?? this.#announcedBefore();
     try {
-      const hints = { tookMs, unknownNames, workerSettings: this.#settings };
+      const hints = { tookMs, unknownNames, announcedNames, workerSettings: this.#settings };
       await queues.noteHints(this.#queue, hints, stampOf(runtime), { budgetMs: BUDGET_MS });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError || error instanceof CorruptItemError)) throw error;
       return;
     }
     this.#names = unknownNames;
+    this.#announced = announcedNames;
     this.#areSettingsWritten = true;
     if (tookMs === undefined) return;
     this.#tookMs = tookMs;
@@ -140,12 +148,16 @@ export class PlanningHintsWriter {
   /** Names that are unknown now, if they are others than before. */
   #newNames(): readonly string[] | undefined {
     const before = this.#namesBefore();
-    const now = [...new Set([...before, ...this.#unknown])].filter((name) => !this.#ports.defines(name));
+    const now = [...new Set([...before, ...this.#unknown])].filter((name) => !this.#ports.defined.has(name));
     const isSame = now.length === before.length && now.every((name) => before.includes(name));
     return isSame ? undefined : now.slice(-NAMES_KEPT);
   }
 
   #namesBefore(): readonly string[] {
     return this.#names ?? this.#ports.known()?.unknownNames ?? [];
+  }
+
+  #announcedBefore(): readonly string[] {
+    return this.#announced ?? this.#ports.known()?.announcedNames ?? [];
   }
 }

@@ -190,7 +190,7 @@ class Worker {
         queues,
         runtime,
         known: () => this.#gate.record,
-        defines: (name) => this.#registry.has(name),
+        defined: new Set(this.#registry.keys()),
       },
     );
   }

@@ -15,8 +15,8 @@ function open(known: Partial<QueueRecord> = {}, defined: readonly string[] = ['t
   const hints = new PlanningHintsWriter('q', workerSettings, {
     queues: { noteHints } as never,
     runtime: { clock, random: { next: () => 0.5 }, ids: systemIds },
-    known: () => ({ workerSettings, ...known }) as QueueRecord,
-    defines: (name) => defined.includes(name),
+    known: () => ({ workerSettings, announcedNames: defined, ...known }) as QueueRecord,
+    defined: new Set(defined),
   });
   const run = async (ms: number, name = 'task'): Promise<void> => {
     const leave = hints.begin({ name });
@@ -70,5 +70,35 @@ describe('PlanningHintsWriter', () => {
     await hints.finish();
 
     expect(written).toMatchObject([{ unknownNames: ['lost', 'other'] }]);
+  });
+
+  test('announces its names once, after its own those of other workers', async () => {
+    const { hints, written } = open({ announcedNames: ['resize', 'task'] }, ['greet', 'task']);
+    await hints.finish();
+    await hints.finish();
+
+    expect(written).toMatchObject([{ announcedNames: ['greet', 'task', 'resize'] }]);
+  });
+
+  test('writes nothing if the row has its names', async () => {
+    const { hints, written } = open({ announcedNames: ['resize', 'greet', 'task'] }, ['task', 'greet']);
+    await hints.finish();
+
+    expect(written).toEqual([]);
+  });
+
+  test.each([
+    ['100 names', 150, '', 100],
+    ['2 KB', 150, 'x'.repeat(99), 20],
+  ])('announces at most %s, and does not write again for the others', async (_, count, rest, announced) => {
+    const defined = Array.from({ length: count }, (_, at) => `${100 + at}${rest}`);
+    const first = open({ announcedNames: ['announced before'] }, defined);
+    await first.hints.finish();
+    const names = first.written[0]?.announcedNames;
+    const second = open({ announcedNames: names }, defined);
+    await second.hints.finish();
+
+    expect(names).toEqual(defined.slice(0, announced));
+    expect(second.written).toEqual([]);
   });
 });

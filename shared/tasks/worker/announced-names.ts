@@ -1,0 +1,30 @@
+/**
+ * `namesToAnnounce` chooses the task names that a worker writes into its queue's row, where commands look for the name that a person meant.
+ *
+ * Plans do not use them. A name stays in the row until newer names need its room. A worker with too many names announces the first ones.
+ */
+
+const NAMES_LIMIT = 100;
+/** Workers read the row every few seconds, and 4 KB cost one read: the names leave room for the rest of the row. */
+const BYTES_LIMIT = 2_048;
+
+/** Returns the defined names, and then the announced ones while there is room; undefined if the row has all defined names. */
+export function namesToAnnounce(
+  defined: Iterable<string>,
+  announced: readonly string[],
+): readonly string[] | undefined {
+  const own = withinLimits(defined);
+  if (own.every((name) => announced.includes(name))) return undefined;
+  return withinLimits(new Set([...own, ...announced]));
+}
+
+function withinLimits(names: Iterable<string>): readonly string[] {
+  const kept: string[] = [];
+  let bytes = 0;
+  for (const name of names) {
+    bytes += Buffer.byteLength(name);
+    if (kept.length === NAMES_LIMIT || bytes > BYTES_LIMIT) break;
+    kept.push(name);
+  }
+  return kept;
+}
