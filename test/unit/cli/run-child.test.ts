@@ -102,7 +102,9 @@ describe('the gate before the program of leasehold run', () => {
     test('ends with the signal that ends it while it waits', async () => {
       const file = path.join(folder, 'killed');
 
-      const child = await Child.start(writing(file), environment, (group) => process.kill(-group, 'SIGKILL'));
+      const child = await Child.start(writing(file), environment, (group) => {
+        process.kill(-group, 'SIGKILL');
+      });
 
       expect(await child.ended).toBe(128 + 9);
       expect(existsSync(file)).toBe(false);
