@@ -33,8 +33,17 @@ const entry = (id: string): DynamoItem => ({
 });
 const task = (attributes: DynamoItem): DynamoItem => ({
   ...entry(ID),
-  ...{ v: 2, queue: QUEUE, id: ID, name: fine.name, priority: 'normal', input: '{}', state: 'ready' },
-  ...{ createdAt: 1, attempts: 0, leaseCounter: 0, nonce: 'n' },
+  v: 2,
+  queue: QUEUE,
+  id: ID,
+  name: fine.name,
+  priority: 'normal',
+  input: '{}',
+  state: 'ready',
+  createdAt: 1,
+  attempts: 0,
+  leaseCounter: 0,
+  nonce: 'n',
   ...attributes,
 });
 const pack = (input: unknown, total = 2): DynamoItem => task({ input, total, policy: '{}' });
