@@ -18,8 +18,25 @@ import { CommandError, EXIT, exitCodeOfSignal } from '../exit.ts';
 /** Between looks at a process group that was told to stop. */
 const LOOK_MS = 25;
 
-/** Runs its operands once a line has come; ends when the wrapper is gone before. */
+/** Runs its operands after it has read a line; exits when the wrapper is gone first. */
 const GATE = 'read -r go <&3 || exit 137; exec 3<&-; exec "$@"';
+
+/**
+ * The gate for variables that a shell would drop. It reads the whole environment from the pipe, so that no argument shows a value,
+ * and so that NODE_OPTIONS does not apply to the gate itself.
+ * `env` gets no assignments: it only finds and runs the program. Node ignores two signals, and a program inherits what is ignored;
+ * what is handled becomes the default again.
+ */
+const ENVIRONMENT_GATE = `
+let environment;
+try {
+  environment = JSON.parse(require('node:fs').readFileSync(3, 'utf8'));
+} catch {
+  process.exit(137);
+}
+for (const signal of ['SIGPIPE', 'SIGXFSZ']) process.on(signal, () => undefined);
+process.execve('/usr/bin/env', ['env', '--', ...process.argv.slice(1)], environment);
+`;
 
 /** Where a shell looks without a PATH. */
 const DEFAULT_PATH = '/usr/bin:/bin';
@@ -52,12 +69,8 @@ export class Child {
     onSpawned: (group: number) => void,
   ): Promise<Child> {
     await ensureExecutable(argv[0], environment.PATH ?? DEFAULT_PATH);
-    const { named, unnamed } = splitEnvironment(environment);
-    const child = spawn('/bin/sh', ['-c', GATE, 'sh', ...unnamed, ...argv], {
-      stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-      detached: true,
-      env: named,
-    });
+    const { command, operands, env, opening } = gateFor(argv, environment);
+    const child = spawn(command, operands, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], detached: true, env });
     await once(child, 'spawn');
     if (child.pid === undefined)
       throw new CommandError(EXIT.cannotExecute, `${argv[0]} was started without a process id`);
@@ -66,7 +79,7 @@ export class Child {
     gate.on('error', () => undefined); // Killed from outside before it began: `ended` says so.
     try {
       onSpawned(child.pid);
-      gate.write('go\n');
+      gate.write(opening);
     } finally {
       gate.end();
     }
@@ -93,15 +106,26 @@ export class Child {
   }
 }
 
-/** What no shell would pass on goes through `env`. */
-function splitEnvironment(environment: Environment): { named: Environment; unnamed: readonly string[] } {
-  const entries = Object.entries(environment).filter(([, value]) => value !== undefined);
-  const isNamed = ([name]: [string, unknown]): boolean => SHELL_NAME.test(name);
-  const unnamed = entries.filter((entry) => !isNamed(entry)).map(([name, value]) => `${name}=${value}`);
-  return {
-    named: Object.fromEntries(entries.filter(isNamed)),
-    unnamed: unnamed.length === 0 ? [] : ['env', ...unnamed],
-  };
+interface Gate {
+  readonly command: string;
+  readonly operands: readonly string[];
+  readonly env: Environment;
+  /** Written to the pipe, it opens the gate. */
+  readonly opening: string;
+}
+
+/** @throws CommandError when this Node cannot hand over a variable that a shell would drop */
+function gateFor(argv: readonly string[], environment: Environment): Gate {
+  const odd = Object.keys(environment).find((name) => environment[name] !== undefined && !SHELL_NAME.test(name));
+  if (odd === undefined)
+    return { command: '/bin/sh', operands: ['-c', GATE, 'sh', ...argv], env: environment, opening: 'go\n' };
+  if (!('execve' in process))
+    throw new CommandError(
+      EXIT.cannotExecute,
+      `the variable ${odd} requires Node 22.15 or later: update Node, or unset it`,
+    );
+  const operands = ['--no-warnings', '-e', ENVIRONMENT_GATE, '--', ...argv];
+  return { command: process.execPath, operands, env: {}, opening: JSON.stringify(environment) };
 }
 
 /** A shell would say it in its own words, and on the program's own output. */

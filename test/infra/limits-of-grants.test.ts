@@ -17,6 +17,7 @@ import {
   lockKey,
   parkedPartitionKey,
   payloadKey,
+  queueKey,
   readyPartitionKey,
   scheduleKey,
   semaphoreKey,
@@ -58,8 +59,8 @@ const PAYLOAD = payloadKey('media', 'victim');
 const ACT = { pk: 'audit#2026-11', sk: 'act#2026-11-22T00:00:00.000Z#1' };
 
 const ATTEMPTS: Readonly<Record<string, Attempt>> = {
-  'set a task to done, with a result of its own': update(TASK, DONE),
-  'overwrite a task with one that is done': put(TASK, { ...NEW_TASK, ...DONE }),
+  'set a task to done with a forged result': update(TASK, DONE),
+  'overwrite a task with a finished one': put(TASK, { ...NEW_TASK, ...DONE }),
   'overwrite a task with a new one': put(TASK, NEW_TASK),
   'delete a task': remove(TASK),
   'put a task into another queue': put(taskKey('mail', '1'), NEW_TASK),
@@ -91,7 +92,7 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
     directoryKey: parkedPartitionKey('media', 'customer-7'),
     directoryName: '0',
   }),
-  'put an entry of a schedule among those of another queue': update(scheduleKey('media', 'nightly'), {
+  'put an entry of a schedule into the index of another queue': update(scheduleKey('media', 'nightly'), {
     readyKey: 'schedule#mail',
     readyAt: 1,
   }),
@@ -105,6 +106,8 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   "end the session of another queue's worker": update(sessionKey('of another'), { status: 'invalid' }),
   'change a task of another queue': update(taskKey('mail', '1'), { state: 'cancelled' }),
   "take permits of another queue's workers": update(semaphoreKey('workers/mail'), { free: 0 }),
+  'pause or open its queue': update(queueKey('media'), { paused: 1 }),
+  'delete the row of a lock': remove(lockKey('reports/nightly')),
   'take a lock': update(lockKey('reports/nightly'), { session: 'mine' }),
   'overwrite what was written down of an act': put(ACT, { by: 'nobody', status: 'done' }),
   'delete what was written down of an act': remove(ACT),

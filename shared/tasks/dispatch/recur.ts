@@ -20,7 +20,8 @@ export interface RecurPorts {
  * Tasks first, then the schedule: a dispatcher that dies in between leaves
  * slots that are made again, under the same ids, and found to be there.
  * A schedule that cannot be carried out, for example because this machine does not know its zone yet, does not stop the others.
- * @param onDamaged told of such a schedule, which stays due, and of a slot whose task is damaged
+ * @param onDamaged told of such a schedule, which stays due, of a slot whose task is damaged,
+ * and of the number of due schedules if one tick cannot serve them all
  * @returns how many tasks were made
  */
 export async function enqueueDueSlots(
@@ -28,7 +29,8 @@ export async function enqueueDueSlots(
   ports: RecurPorts,
   onDamaged: (error: unknown) => void,
 ): Promise<number> {
-  const due = await ports.schedules?.due(queue, ports.runtime.clock.now(), onDamaged);
+  const { clock, random } = ports.runtime;
+  const due = await ports.schedules?.due(queue, clock.now(), random, onDamaged);
   const made = await allOf((due ?? []).map((schedule) => enqueueSlotsOf(schedule, ports, onDamaged)));
   return made.reduce((sum, tasks) => sum + tasks, 0);
 }

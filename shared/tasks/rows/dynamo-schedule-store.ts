@@ -1,5 +1,6 @@
 import type { ScheduleRecord } from '../schedule/schedule.ts';
-import { MISSED_POLICIES } from '../schedule/schedule.ts';
+import { MISSED_POLICIES, SCHEDULES_PER_TICK } from '../schedule/schedule.ts';
+import { integerBetween } from '../../core/runtime/random.ts';
 import type { RemovedSchedule, ScheduleKey, ScheduleStore } from '../schedule/schedule-store.ts';
 import { PRIORITIES } from '../task/task.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
@@ -24,15 +25,22 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
     remove: (observed, stamp) =>
       rows.writeAs<RemovedSchedule>(statements.removeSchedule(table, observed, stamp), stamp),
 
-    async due(queue, now, onDamaged) {
-      const due: ScheduleRecord[] = [];
+    async due(queue, now, random, onDamaged) {
+      const due: ScheduleKey[] = [];
       let after: unknown;
       do {
         const page = await sender.read(statements.dueSchedules(table, queue, now, after));
-        due.push(...(await read(keysOf(queue, page.Items, onDamaged), onDamaged)));
+        due.push(...keysOf(queue, page.Items, onDamaged));
         after = page.LastEvaluatedKey;
       } while (after !== undefined);
-      return due;
+      if (due.length <= SCHEDULES_PER_TICK) return read(due, onDamaged);
+      onDamaged(
+        new Error(
+          `${due.length} schedules of queue ${queue} are due, and one tick serves ${SCHEDULES_PER_TICK}: the others wait for later ticks`,
+        ),
+      );
+      const first = integerBetween(random, 0, due.length);
+      return read([...due.slice(first), ...due.slice(0, first)].slice(0, SCHEDULES_PER_TICK), onDamaged);
     },
 
     async page(queue, after) {

@@ -1,3 +1,4 @@
+import type { Random } from '../../core/runtime/random.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
@@ -32,8 +33,17 @@ export interface ScheduleStore {
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
   /** Refused when it was written since it was observed. */
   remove(observed: ScheduleRecord, write: Stamp): Promise<Outcome<RemovedSchedule, ScheduleRecord | RemovedSchedule>>;
-  /** Schedules of a queue that are due at `now`, as far as the index knows. */
-  due(queue: string, now: number, onDamaged?: (error: unknown) => void): Promise<readonly ScheduleRecord[]>;
+  /**
+   * Schedules of a queue that are due at `now`, as far as the index knows: at most `SCHEDULES_PER_TICK`.
+   * If more are due, chance decides where the choice begins, and `onDamaged` hears how many wait. The oldest first would let rows
+   * that stay due, because nothing can be made of them, keep the others waiting for ever.
+   */
+  due(
+    queue: string,
+    now: number,
+    random: Random,
+    onDamaged: (error: unknown) => void,
+  ): Promise<readonly ScheduleRecord[]>;
   /** A page of a queue's schedules by name. Eventually consistent. */
   page(
     queue: string,

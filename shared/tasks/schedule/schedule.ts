@@ -49,6 +49,8 @@ export interface ScheduleRecord extends ScheduleDefinition {
 export const HORIZON_MS = 7 * 86_400_000;
 /** Slots of one schedule that one tick makes up for; the next tick goes on. */
 export const SLOTS_PER_TICK = 100;
+/** Due schedules of a queue that one tick serves; the next tick goes on. */
+export const SCHEDULES_PER_TICK = 1_000;
 
 export interface DueSlots {
   /** Slots that become tasks now, oldest first. */

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -61,6 +61,79 @@ describe('the gate before the program of leasehold run', () => {
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ 'spring.profile-name': 'a b', PLAIN: 'c' });
   });
 
+  test.runIf(process.platform === 'linux')('shows no value of a variable in any argument while it waits', async () => {
+    const secret = `secret-${process.pid}-${process.hrtime.bigint()}`;
+    let shown: string[] = [];
+    let group = 0;
+
+    const environment = { ...process.env, 'npm_config_//registry.example/:_authToken': secret, PLAIN: secret };
+    const child = await Child.start([process.execPath, '--version'], environment, (spawned) => {
+      group = spawned;
+      shown = argumentsOf(readdirSync('/proc'));
+    });
+
+    expect(await child.ended).toBe(0);
+    expect(group).toBe(child.group);
+    expect(shown.length).toBeGreaterThan(1);
+    expect(shown.filter((line) => line.includes(secret))).toEqual([]);
+  });
+
+  describe.each([
+    ['names that every shell keeps', {}],
+    ['a name that no shell keeps', { 'a.b': '1' }],
+  ])('for %s', (_, odd) => {
+    const environment = { ...process.env, ...odd };
+
+    test('leads to a program with its own group, its signals as they are by default, and no pipe left open', async () => {
+      const file = path.join(folder, 'state');
+      const script = `{ grep -h '^SigIgn' /proc/self/status; ls /proc/$$/fd; echo $$; } > ${file} 2>&1; kill -s TERM $$`;
+
+      const child = await Child.start(['/bin/sh', '-c', script], environment, () => undefined);
+
+      expect(await child.ended).toBe(128 + 15);
+      const state = (await readFile(file, 'utf8')).split('\n');
+      expect(state).toContain(String(child.group));
+      if (process.platform === 'linux') {
+        expect(state[0]).toBe('SigIgn:\t0000000000000000');
+        expect(state).not.toContain('3');
+      }
+    });
+
+    test('ends with the signal that ends it while it waits', async () => {
+      const file = path.join(folder, 'killed');
+
+      const child = await Child.start(writing(file), environment, (group) => {
+        process.kill(-group, 'SIGKILL');
+      });
+
+      expect(await child.ended).toBe(128 + 9);
+      expect(existsSync(file)).toBe(false);
+    });
+
+    test('hands the arguments over as they are', async () => {
+      const file = path.join(folder, 'arguments');
+      const program = 'fs.writeFileSync(process.argv[1], JSON.stringify(process.argv.slice(2)))';
+      const given = ['', 'a b', '--', '-e', "it's", '$HOME', 'A=B'];
+
+      const child = await Child.start(
+        [process.execPath, '-e', program, '--', file, ...given],
+        environment,
+        () => undefined,
+      );
+
+      expect(await child.ended).toBe(0);
+      expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(given);
+    });
+  });
+
+  test('takes no options of Node from the variables that it hands over', async () => {
+    const environment = { ...process.env, 'a.b': '1', NODE_OPTIONS: '--require=/no/such/module' };
+
+    const child = await Child.start(['/bin/sh', '-c', 'exit 5'], environment, () => undefined);
+
+    expect(await child.ended).toBe(5);
+  });
+
   test.each([
     ['no such program', 'no-such-program', 127],
     ['a folder', '/tmp', 126],
@@ -69,6 +142,16 @@ describe('the gate before the program of leasehold run', () => {
     await expect(Child.start([command], process.env, () => expect.unreachable())).rejects.toMatchObject({ exitCode });
   });
 });
+
+function argumentsOf(pids: readonly string[]): string[] {
+  return pids.flatMap((pid) => {
+    try {
+      return [readFileSync(`/proc/${pid}/cmdline`, 'utf8')];
+    } catch {
+      return []; // No process, or one that has ended.
+    }
+  });
+}
 
 function existsGroup(group: number): boolean {
   try {

@@ -1,5 +1,6 @@
 /** The parts of a task row that only packs have. */
-import { ConfigurationError } from '../../../core/errors.ts';
+import { ConfigurationError, messageOf } from '../../../core/errors.ts';
+import { notJson } from '../../../core/json.ts';
 import { utf8Bytes } from '../../../core/runtime/bytes.ts';
 import { deflated, inflatedText } from '../../../core/runtime/deflate.ts';
 import type { PackState } from '../../task/task.ts';
@@ -49,9 +50,13 @@ function inflated(row: ItemReader): unknown {
   let text: string | undefined;
   try {
     text = inflatedText(row.binary('input'), INFLATED_LIMIT_BYTES);
+  } catch (error) {
+    throw row.corrupt('input', `cannot be inflated: ${messageOf(error)}`);
+  }
+  try {
     if (text !== undefined) return JSON.parse(text);
   } catch (error) {
-    throw row.corrupt('input', `should be deflated JSON: ${(error as Error).message}`);
+    throw row.corrupt('input', `is ${notJson(error)}`);
   }
   throw new ConfigurationError(
     `${row.key} is a pack of many small tasks whose inputs are deflated, and this runtime cannot inflate them: read it where Node runs`,

@@ -116,6 +116,26 @@ test('what JSON words on purpose, or leaves out on both sides, arrives', async (
   ]);
 });
 
+test('names of the prototype and half surrogate pairs arrive as they were given, and change no prototype', async () => {
+  const kit = createTestKit({ tasks: { look } });
+  const text = '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}},"\\ud800":"\\udfff"}';
+  seen.length = 0;
+
+  await kit.tasks.enqueue(look, JSON.parse(text) as object);
+  await kit.drain();
+
+  expect(JSON.stringify(seen)).toBe(`[${text}]`);
+  expect(seen[0]).not.toHaveProperty('isAdmin');
+  expect({}).not.toHaveProperty('isAdmin');
+});
+
+test('options that name a prototype are refused', async () => {
+  const kit = createTestKit({ tasks: { look } });
+  const options = JSON.parse('{"id":"a","__proto__":{"delay":"1h"}}') as object;
+
+  await expect(kit.tasks.enqueue(look, {}, options)).rejects.toThrow('unknown option "__proto__"');
+});
+
 test('a schema of dates is asked about the text that the worker would get, and refuses it with a word', async () => {
   const kit = createTestKit({ tasks: { dated, texted } });
 
