@@ -128,7 +128,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
 
   test('whose expiry is damaged is shown neither by itself nor in a list', async () => {
     const id = 'damaged';
-    const { sender } = connectDynamo(table.table, systemRuntime);
+    const { sender } = connectDynamo({ endpoint: table.table.endpoint }, systemRuntime);
     const sessions = createSessionStore(sender, table.table.table);
     const facts = { id, name: '', node: 'gateway', ttlMs: 10_000, lockDelayMs: 0, behaviour: 'release' } as const;
     await sessions.create({ ...facts, ...stamp(), now: systemRuntime.clock.now() + 3_600_000 });

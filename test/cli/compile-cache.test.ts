@@ -19,14 +19,14 @@ describe.skipIf(process.platform === 'win32')('the compiled code of the command'
     mkdirSync(home, { mode: 0o700 });
   });
 
-  const version = (variables: Readonly<Record<string, string>> = {}) =>
-    execFileSync(process.execPath, [MAIN, '--version'], {
+  const help = (variables: Readonly<Record<string, string>> = {}) =>
+    execFileSync(process.execPath, [MAIN, 'queues', '--help'], {
       env: { PATH: process.env.PATH, TMPDIR: shared, HOME: home, ...variables },
     });
   const own = () => path.join(home, '.cache/leasehold/compiled');
 
   test("is kept in a folder of the user's own, and never in the common temporary folder", () => {
-    version();
+    help();
 
     expect(readdirSync(shared)).toEqual([]);
     expect(readdirSync(own())).not.toEqual([]);
@@ -37,8 +37,8 @@ describe.skipIf(process.platform === 'win32')('the compiled code of the command'
     const [caches, given] = ['caches', 'given'].map((name) => path.join(folder, name)) as [string, string];
     mkdirSync(caches);
 
-    version({ XDG_CACHE_HOME: caches });
-    version({ XDG_CACHE_HOME: caches, NODE_COMPILE_CACHE: given });
+    help({ XDG_CACHE_HOME: caches });
+    help({ XDG_CACHE_HOME: caches, NODE_COMPILE_CACHE: given });
 
     expect(readdirSync(caches)).toEqual(['leasehold']);
     expect(readdirSync(given)).not.toEqual([]);
@@ -47,8 +47,8 @@ describe.skipIf(process.platform === 'win32')('the compiled code of the command'
   });
 
   test('is not kept without a home', () => {
-    version({ HOME: path.join(folder, 'none') });
-    version({ XDG_CACHE_HOME: 'caches' });
+    help({ HOME: path.join(folder, 'none') });
+    help({ XDG_CACHE_HOME: 'caches' });
 
     expect(readdirSync(folder).sort()).toEqual(['home', 'tmp']);
     expect(readdirSync(shared)).toEqual([]);
@@ -58,7 +58,7 @@ describe.skipIf(process.platform === 'win32')('the compiled code of the command'
     mkdirSync(own(), { recursive: true });
     chmodSync(which === 'home' ? home : own(), 0o777);
 
-    version();
+    help();
 
     expect(readdirSync(own())).toEqual([]);
   });
@@ -68,7 +68,7 @@ describe.skipIf(process.platform === 'win32')('the compiled code of the command'
     chmodSync(folder, 0o755);
     execFileSync('chown', ['4001:4001', home]);
 
-    version();
+    help();
 
     expect(readdirSync(home)).toEqual([]);
     expect(readdirSync(shared)).toEqual([]);

@@ -128,7 +128,8 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     for (const { process } of workers) process.kill('SIGTERM');
     await Promise.all(workers.map(({ ended }) => ended));
 
-    expect(await stats()).toMatchObject({ workers: { live: 0, permits: 0, limit: 0 } });
+    // It never had a task, so without its workers nothing shows that it is there.
+    expect((await run('queues', 'stats', 'by hand')).exitCode).toBe(4);
   });
 
   test('goes on when the reader of its notes has gone', async () => {
