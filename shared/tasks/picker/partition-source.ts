@@ -32,20 +32,6 @@ export interface PollQuery extends ReadQuery {
   readonly changes: number;
 }
 
-/** Counts the turns of all sources of one worker. */
-export class TurnCount {
-  #last = 0;
-
-  next(): number {
-    return ++this.#last;
-  }
-}
-
-interface SourcePorts {
-  readonly clock: Clock;
-  readonly turns: TurnCount;
-}
-
 export class PartitionSource {
   readonly shard: number;
   readonly lane: Lane;
@@ -55,20 +41,18 @@ export class PartitionSource {
   isHeldByOthers = false;
   readonly #reader: EntryReader;
   readonly #clock: Clock;
-  readonly #turns: TurnCount;
   #ahead: readonly ReadyHint[] = [];
   #aheadUntilMonotonicMs = 0;
   #isEnd = true;
   #polledAtMonotonicMs = Number.MIN_SAFE_INTEGER;
   #seenChanges = -1;
-  #servedAt = 0;
+  #servedAtMonotonicMs = Number.MIN_SAFE_INTEGER;
 
-  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, { clock, turns }: SourcePorts) {
+  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, clock: Clock) {
     this.shard = shard;
     this.lane = lane;
     this.#reader = reader;
     this.#clock = clock;
-    this.#turns = turns;
   }
 
   /** 0 is the highest priority. */
@@ -86,9 +70,9 @@ export class PartitionSource {
     return this.#seenChanges;
   }
 
-  /** When entries were taken from it last, counted in turns of all sources, because two turns may fall on one reading of a clock. */
-  get servedAt(): number {
-    return this.#servedAt;
+  /** Monotonic time at which entries were taken from it last. */
+  get servedAtMonotonicMs(): number {
+    return this.#servedAtMonotonicMs;
   }
 
   /** Whether entries follow those that were taken last. */
@@ -98,7 +82,7 @@ export class PartitionSource {
 
   /** It has its turn. */
   serve(): void {
-    this.#servedAt = this.#turns.next();
+    this.#servedAtMonotonicMs = this.#clock.monotonic();
   }
 
   /** The next entries worth reading, at most as many as wanted. */
