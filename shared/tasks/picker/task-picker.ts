@@ -181,8 +181,6 @@ export class TaskPicker {
     }
     this.#candidates.places.leave(task);
     this.#candidates.putBack(task);
-    // Slots rest while the last end is written: now the worker may exit.
-    if (this.#settings.exitsWhenEmpty && this.#candidates.areNone) this.#ports.onWorthPolling();
   }
 
   /** Its end may have made others due: a callback, a parent, the next of its key. */
@@ -230,8 +228,7 @@ export class TaskPicker {
     this.#partitions.update();
     this.#candidates.forgetHeld();
     if (this.#isExpectingKey) this.#schedule.hurry();
-    const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#handover.isEmpty;
-    for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++)
+    for (let polls = 0; polls < POLLS_PER_REFILL && this.#buffer.found.length === 0; polls++)
       if (!(await this.#pollNext(2 ** polls))) break;
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
     // The ticks of a dispatcher repair; without them a worker must, however much else it has to do.
