@@ -1,7 +1,6 @@
 /** A worker as a function of the library: for containers and other processes that stay. */
 import { connectDynamo } from '../dynamo/connect.ts';
 import { engineWakes } from './engine-wakes.ts';
-import { announcingIn, enqueuedIn } from './process-enqueues.ts';
 import { createStores } from './stores.ts';
 import { ConfigurationError, shown } from '../core/errors.ts';
 import type { WorkTotals } from './keep-at-work.ts';
@@ -117,17 +116,14 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
       isRun = true;
       const connection = connectDynamo(given, systemRuntime, given.observer);
       const { sender, gauge } = connection;
-      const announcing = announcingIn(given);
       using leasehold = new Leasehold(
-        { sender, gauge, runtime: systemRuntime, announcing },
+        { sender, gauge, runtime: systemRuntime },
         { table, queue, shards, maxClockSkew },
         connection,
       );
-      const ofTable = createStores(sender, { table, shards });
-      const stores = { ...ofTable, tasks: announcing(ofTable.tasks) };
+      const stores = createStores(sender, { table, shards });
       const { clock } = systemRuntime;
-      const engine = engineWakes({ endpoint: given.endpoint, table, clock }, queue);
-      const onEnqueued = untilDrained ? undefined : enqueuedIn(given, queue, engine);
+      const onEnqueued = untilDrained ? undefined : engineWakes({ endpoint: given.endpoint, table, clock }, queue);
       const ports = { ...stores, leasehold, gauge, runtime: systemRuntime, log, spans, onEnqueued };
       return await keepAtWork(work, ports, settings, handBack.signal);
     },
