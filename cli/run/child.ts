@@ -22,10 +22,10 @@ const LOOK_MS = 25;
 const GATE = 'read -r go <&3 || exit 137; exec 3<&-; exec "$@"';
 
 /**
- * The gate for variables that a shell would drop. It reads the whole environment from the pipe, so that no argument shows a value,
- * and so that NODE_OPTIONS does not apply to the gate itself.
- * `env` gets no assignments: it only finds and runs the program. Node ignores two signals, and a program inherits what is ignored;
- * what is handled becomes the default again.
+ * The gate for variables with names that a shell would drop. It reads the whole environment from the pipe:
+ * arguments show no value, and NODE_OPTIONS does not apply to the gate itself.
+ * `env` gets no assignments, it only finds and runs the program.
+ * Node ignores two signals, and a program inherits ignored signals. A handler resets them to the default.
  */
 const ENVIRONMENT_GATE = `
 let environment;
