@@ -22,6 +22,7 @@ import {
   isLocked,
   isAdmitted,
   isRow,
+  isHinted,
   isPackWritten,
   isFailed,
   withoutCallbacks,
@@ -405,5 +406,8 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         }),
       ],
     ),
+  },
+  W1: {
+    'a hint that changes the nonce of the queue': changed(isHinted, (event) => [withAfter(event, { nonce: 'hint' })]),
   },
 };

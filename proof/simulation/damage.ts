@@ -74,6 +74,10 @@ export const isAdmitted = applied(
 );
 export const isRow = (prefix: string) =>
   applied(({ row, before, after }) => row.startsWith(prefix) && after !== undefined && before !== undefined);
+/** A worker has written hints for plans to the row of its queue. */
+export const isHinted = applied(
+  ({ row, before, values }) => row.startsWith('queue#') && before !== undefined && values?.[':unknown'] !== undefined,
+);
 export const isPackWritten = (mark: 'done' | 'moved') =>
   applied(({ before, after }) => isPack(after) && marked(after, mark).size > marked(before, mark).size);
 /** An item has left its pack because it failed, or killed its worker. */
