@@ -24,7 +24,7 @@ export async function startBun({ binary, table, endpoint }: HostSettings): Promi
     platform: 'node',
     target: 'es2024',
     packages: 'bundle',
-    external: ['@aws-sdk/*', '@smithy/*'],
+    external: ['@aws-sdk/*'],
     absWorkingDir: ROOT,
     logLevel: 'silent',
   });
