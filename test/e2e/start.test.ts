@@ -25,7 +25,7 @@ describe('npm start', () => {
     });
     expect(run.exitCode).toBe(0);
     expect(run.verdict?.takeovers).toBeGreaterThan(0);
-    expect(run.said).toMatch(/^console +http:\/\/127\.0\.0\.1:\d+\/\?token=/m);
+    expect(run.said).toMatch(/^console +http:\/\/127\.0\.0\.1:\d+\/[0-9a-f-]{36}\/\?token=/m);
   });
 
   test('names an engine that is not there', async () => {

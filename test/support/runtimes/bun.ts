@@ -24,7 +24,7 @@ export async function startBun({ binary, table, endpoint }: HostSettings): Promi
     platform: 'node',
     target: 'es2024',
     packages: 'bundle',
-    external: ['@aws-sdk/*', '@smithy/*'],
+    external: ['@aws-sdk/*'],
     absWorkingDir: ROOT,
     logLevel: 'silent',
   });
@@ -32,6 +32,7 @@ export async function startBun({ binary, table, endpoint }: HostSettings): Promi
   leash(child);
   const ended = once(child, 'close');
   const asked = new Map<number, PromiseWithResolvers<unknown>>();
+  let hasEnded = false;
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     said += text;
@@ -42,11 +43,14 @@ export async function startBun({ binary, table, endpoint }: HostSettings): Promi
     else asked.get(id)?.reject(new Error(error));
     asked.delete(id);
   });
+  const failure = (): Error => new Error(`bun has ended: ${said}`);
   void ended.then(() => {
-    for (const { reject } of asked.values()) reject(new Error(`bun has ended: ${said}`));
+    hasEnded = true;
+    for (const { reject } of asked.values()) reject(failure());
   });
   let orders = 0;
-  const order = (isolate: number, errand?: Errand): Promise<unknown> => {
+  const order = async (isolate: number, errand?: Errand): Promise<unknown> => {
+    if (hasEnded) throw failure();
     const id = ++orders;
     const answer = Promise.withResolvers<unknown>();
     asked.set(id, answer);
