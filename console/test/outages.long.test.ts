@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
   test('outlasts a store that is away for a minute', async () => {
     const table = await openCommandTable(endpoint ?? '');
-    await using tunnel = await openTunnel(Number(new URL(endpoint ?? '').port));
+    await using tunnel = await openTunnel(endpoint ?? '');
     const running = await openConsole({ ...table, endpoint: `http://127.0.0.1:${tunnel.port}` });
     const browser = await launchBrowser(chromium ?? '');
     await using opened = await openOn(browser, running, 'overview');

@@ -22,7 +22,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
 
   test('comes back by itself when a tunnel was cut for five seconds', async () => {
     const running = await openConsole(table);
-    await using tunnel = await openTunnel(running.port);
+    await using tunnel = await openTunnel(running.address);
     // As with ssh -L: the browser's address is the console's, and the way there is a tunnel.
     const browser = await launchBrowser(chromium ?? '', [
       `--host-resolver-rules=MAP localhost 127.0.0.1:${tunnel.port}`,
@@ -49,7 +49,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
   });
 
   test('says since when the table has not answered, and goes on when it does', async () => {
-    await using tunnel = await openTunnel(Number(new URL(endpoint ?? '').port));
+    await using tunnel = await openTunnel(endpoint ?? '');
     const running = await openConsole({ ...table, endpoint: `http://127.0.0.1:${tunnel.port}` });
     const browser = await launchBrowser(chromium ?? '');
     await using opened = await openOn(browser, running, 'overview');

@@ -1,8 +1,7 @@
-/** A tunnel to a port of this machine, which can be cut, or can hold still without a word. */
+/** A tunnel to a server of this machine, which can be cut, or can hold still without a word. */
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
-import { Transform } from 'node:stream';
 
 export interface Tunnel extends AsyncDisposable {
   readonly port: number;
@@ -14,20 +13,13 @@ export interface Tunnel extends AsyncDisposable {
   flow(): void;
 }
 
-/** The target answers under its own port only, so requests are sent on with that in their `Host`. */
-function hostOf(target: number): Transform {
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      done(null, Buffer.from(chunk.toString('latin1').replace(/^(host: 127\.0\.0\.1:)\d+/im, `$1${target}`), 'latin1'));
-    },
-  });
-}
-
-export async function openTunnel(target: number): Promise<Tunnel> {
+/** @param target what listens there: an engine of a test run has an address of its own, beside its port */
+export async function openTunnel(target: string): Promise<Tunnel> {
+  const { hostname, port: targetPort } = new URL(target);
   const pairs = new Set<readonly [Socket, Socket]>();
   let isStalled = false;
   const server = createServer((inner) => {
-    const outer = connect(target, '127.0.0.1');
+    const outer = connect(Number(targetPort), hostname);
     const pair = [inner, outer] as const;
     pairs.add(pair);
     const end = (): void => {
@@ -35,7 +27,7 @@ export async function openTunnel(target: number): Promise<Tunnel> {
       pairs.delete(pair);
     };
     for (const socket of pair) socket.on('error', end).on('close', end);
-    inner.pipe(hostOf(target)).pipe(outer);
+    inner.pipe(outer);
     outer.pipe(inner);
     if (isStalled) for (const socket of pair) socket.pause();
   });
