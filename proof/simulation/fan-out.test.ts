@@ -18,8 +18,15 @@ const BOUND_S = 30;
 const PERMITS = 'permits#jobs';
 const DUE = { queue: 'jobs', name: 'quick', state: 'ready', readyAt: EPOCH_MS, readyKey: 'x', leaseCounter: 1 };
 const PLANNED: Planned = {
-  ...{ due: 0, late: 0, tookMs: undefined, startWithinMs: SETTINGS.startWithinMs },
-  ...{ wanted: 0, live: 0, starting: 0, missing: 0, why: 'tookUnknown' },
+  due: 0,
+  late: 0,
+  tookMs: undefined,
+  startWithinMs: SETTINGS.startWithinMs,
+  wanted: 0,
+  live: 0,
+  starting: 0,
+  missing: 0,
+  why: 'tookUnknown',
 };
 
 const dueTasks = (count: number, more: DynamoItem = {}): Rows =>
