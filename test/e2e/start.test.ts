@@ -14,7 +14,7 @@ describe('npm start', () => {
     const run = await runStart('--duplicate-ticks');
 
     const packages = installedPackages(ROOT).length;
-    expect(run.verdict).toMatchObject({
+    expect(run.verdict, run.said).toMatchObject({
       tasks: packages,
       done: packages,
       dead: 0,
