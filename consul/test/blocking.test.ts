@@ -180,7 +180,7 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
     );
     // Each of them has looked once, as the first question did, when they wait for the poll of them all.
     await expect.poll(() => pollsIn(watcher.meter.read())).toBeGreaterThan(0);
-    await pause(1_500);
+    await expect.poll(async () => (await pollsWithin(watcher, 1_500)).others).toBe(0);
 
     const polls = await pollsWithin(watcher, 5_000);
     leaving.abort();
