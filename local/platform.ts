@@ -12,7 +12,6 @@ import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
 import { clientSettings } from '../shared/dynamo/wire/sdk.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
-import type { SendPolicy } from '../shared/dynamo/engine/send.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
 import { createTable } from '../shared/dynamo/table.ts';
 import { createTaskStores } from '../shared/client/task-stores.ts';
@@ -69,9 +68,6 @@ export const DISPATCH_FUNCTION = 'leasehold-dispatch';
 export const WORK_FUNCTION = 'leasehold-work';
 export const WAKE_FUNCTION = 'leasehold-wake';
 const SCHEDULE_NAME = 'local';
-/** The engine shares the machine with all workers: when it is late it is busy, and to ask again only makes it busier. */
-const PATIENCE: SendPolicy = { attemptTimeoutMs: 20_000, budgetMs: 60_000, backoff: { baseMs: 25, capMs: 1_000 } };
-
 /** Eight would make each of a few packages' worth of tasks a shard of its own; four workers share four well. */
 export const SHARDS = 4;
 const DISPATCH_TIMEOUT_MS = 10_000;
@@ -100,9 +96,9 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
   await createTable(client, TABLE_NAME);
   const meter = createMeter();
   const driver = createSdkDriver(client);
-  const metered = new Sender({ driver, runtime: systemRuntime, policy: PATIENCE, observer: meter });
+  const metered = new Sender({ driver, runtime: systemRuntime, observer: meter });
   // Looking on is not part of the work: it is neither metered nor needed.
-  const onlooker = new Sender({ driver, runtime: systemRuntime, policy: PATIENCE });
+  const onlooker = new Sender({ driver, runtime: systemRuntime });
   const { tasks: store, sessions } = createTaskStores(onlooker, { table: TABLE_NAME, shards: SHARDS });
   const { tasks: enqueueing } = createTaskStores(metered, { table: TABLE_NAME, shards: SHARDS });
   const tasks = new TaskClient({ store: enqueueing, runtime: systemRuntime }, { queue: options.queue });
