@@ -4,9 +4,8 @@
  * It only brings forward what the next tick would do.
  * It plans as the dispatcher does (`plan.ts`), and keeps no ledger: who may work is decided by
  * the workers' permits, so a wake that is lost, late or doubled does no harm. Looking comes before starting, the cheapest look first:
- *   1. one consistent read of the workers' permits;
- *     that is all while a worker was started within the last second, while all permits are taken,
- *      or while those at work cope;
+ *   1. one consistent read of the workers' permits; that is all while all permits are taken or those at work cope,
+ *     as far as a look of the last seconds says;
  *   2. with no worker at work, the inserted rows: tasks for later start no worker;
  *   3. the backlog, as a tick reads it.
  * It never waits. What one look misses, because a worker was about to leave or because the index lags, the schedule finds.

@@ -132,7 +132,9 @@ export function noteStarts(
     effect: 'SET #starts = :starts',
     values: {
       ':starts': { count, token, untilMs, waitMs, heard: heard.map(({ at, count }) => ({ at, count })), nonce },
-      ...(observed === undefined ? {} : { ':observed': { ...observed, heard: observed.heard.map((one) => ({ ...one })) } }),
+      ...(observed === undefined
+        ? {}
+        : { ':observed': { ...observed, heard: observed.heard.map((one) => ({ ...one })) } }),
     },
   });
 }
