@@ -8,13 +8,7 @@ import { createStatement } from '../../../shared/dynamo/engine/statement.ts';
 import { RAISES, raiseCounters } from '../../../shared/operate/epoch/epoch-statements.ts';
 import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
 import { deletePayload, putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
-import {
-  announceTasks,
-  changeQueue,
-  noteHints,
-  noteStarts,
-  noteUse,
-} from '../../../shared/tasks/rows/queue-statements.ts';
+import { announceTasks, changeQueue, noteHints, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
 import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
@@ -23,7 +17,7 @@ import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts'
 import { enterKey } from '../../../shared/tasks/rows/key-statements.ts';
 import type { CheckRecord } from '../../../shared/session/health.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
-import type { QueueRecord, StartsNote } from '../../../shared/tasks/task/queue-store.ts';
+import type { QueueRecord } from '../../../shared/tasks/task/queue-store.ts';
 import type { Case, Rows } from './rows.ts';
 import { NOW, TABLE, beside, checkedBeside, newTask } from './rows.ts';
 
@@ -71,12 +65,6 @@ const queueSeen = (rows: Rows): QueueRecord => {
   return rows.read(queueKey('q')) as unknown as QueueRecord;
 };
 const ANNOUNCED = { at: NOW, before: undefined, ids: ['id'], workers: 1 };
-const STARTS = { count: 1, token: 0, untilMs: NOW, waitMs: 2_000, heard: [] };
-const startsSeen = (rows: Rows): StartsNote => {
-  queueSeen(rows);
-  rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
-  return rows.read(queueKey('q')).starts as StartsNote;
-};
 const HINTS = {
   tookMs: 20,
   unknownNames: [],
@@ -187,18 +175,6 @@ export const OTHER_CASES: readonly Case[] = [
   ],
   outdated('queue.announce: #announced.#at = :observedAt', announcedSeen, (seen, rows) =>
     announceTasks(TABLE, seen, { ...ANNOUNCED, at: rows.stamp().now + 1 }),
-  ),
-  ['queue.noteStarts: attribute_exists(#pk)', (rows) => noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp())],
-  [
-    'queue.noteStarts: attribute_not_exists(#starts)',
-    (rows) => {
-      queueSeen(rows);
-      rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
-      return noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp());
-    },
-  ],
-  outdated('queue.noteStarts: #starts = :observed', startsSeen, (seen, rows) =>
-    noteStarts(TABLE, 'q', seen, STARTS, rows.stamp()),
   ),
   twice('schedule.put: attribute_not_exists(#pk)', (rows) =>
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),

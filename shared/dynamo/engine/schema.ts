@@ -121,7 +121,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ],
   // queue
   ...['paused', 'lanes', 'shards', 'announced', 'at', 'took', 'unknown', 'names'],
-  ...['concurrency', 'startWithin', 'starts'],
+  ...['concurrency', 'startWithin'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
   // pack
