@@ -52,7 +52,8 @@ try {
   step('import from an ES module', () => run('node', ['module.mjs'], project));
   step('require from CommonJS', () => run('node', ['common.cjs'], project));
   step('npx leasehold', () => leasehold('cost', '--tasks-per-day', '1e6'));
-  engine = await startEngine({ kind: 'embedded' });
+  // Bare: the front answers in this process, which waits for each command with its event loop blocked.
+  engine = await startEngine({ kind: 'embedded', isBare: true });
   const endpoint = ['--endpoint', engine.endpoint];
   step('a queue of its own, by npx leasehold', () => {
     leasehold('up', ...endpoint);
