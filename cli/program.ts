@@ -59,7 +59,7 @@ export async function createProgram(bind: Bind, argv: readonly string[] = []): P
     .option('--json', 'one JSON value on standard output; an error is one on standard error')
     .version(ownVersion(), '--version', 'print the version')
     .configureHelp({ sortSubcommands: false })
-    .showHelpAfterError('(add --help to see what there is)')
+    .showHelpAfterError('(run with --help for usage)')
     .addHelpText('after', HELP)
     .addHelpText('afterAll', ({ command }) => (command.parent === null ? '' : GLOBAL_OPTIONS));
   for (const command of commands) program.addCommand(command(bind));
@@ -85,6 +85,6 @@ ${EXIT_CODE_HELP}
 Examples:
   $ leasehold up --endpoint http://127.0.0.1:8000         # make the table in a DynamoDB on this machine
   $ leasehold doctor                                      # checks the table, permissions and clocks
-  $ leasehold run --lock nightly -- ./nightly.sh          # one of many crontabs runs it
+  $ leasehold run --lock nightly -- ./nightly.sh          # run it on one of many machines
   $ leasehold locks release nightly --token 42 --reason 'host is gone'
   $ leasehold tasks list --state dead --json | jq '.[].id'`;

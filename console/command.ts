@@ -23,8 +23,8 @@ export function consoleCommand(bind: Bind): Command {
   const command = new Command('console')
     .summary('open the web console')
     .description(
-      'Serves a page to browsers on this machine: what waits, who works, who holds what, and acting on it. It uses your ' +
-        'credentials, listens on loopback only, and lets in one browser for each address that it prints. Runs until interrupted.',
+      'Serves the web console to browsers on this machine. It uses your ' +
+        'credentials, listens on loopback only, and admits one browser per printed address. Runs until interrupted.',
     )
     .addOption(portOption(0))
     .option('--read-only', 'show everything, change nothing')

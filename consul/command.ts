@@ -38,7 +38,10 @@ export function consulCommand(bind: Bind): Command {
     .addOption(portOption(CONSUL_PORT))
     .option('--node <name>', "the node of sessions that name none (default: this machine's name)", name)
     .option('--datacenter <name>', 'what it calls its datacenter', name, DEFAULT_SETTINGS.datacenter)
-    .option('--tokens <file>', `who may do what, as JSON (or the JSON itself in ${TOKENS_VARIABLE})`)
+    .option(
+      '--tokens <file>',
+      `access tokens and their permissions, as JSON (or the JSON itself in ${TOKENS_VARIABLE})`,
+    )
     .addOption(spanOption('--min-ttl <span>', 'the shortest TTL of a session', DEFAULT_SETTINGS.minTtlMs))
     .addOption(spanOption('--max-wait <span>', 'the longest wait of a blocking query', DEFAULT_SETTINGS.maxWaitMs))
     .addHelpText('after', HELP);

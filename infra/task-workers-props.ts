@@ -1,4 +1,4 @@
-/** What `TaskWorkers` takes, and what it makes of that: each setting with its default. */
+/** Props of `TaskWorkers`, and how they become settings with defaults. */
 import type { RemovalPolicy, TimeZone } from 'aws-cdk-lib';
 import { Duration } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
@@ -38,7 +38,7 @@ export interface TaskWorkersProps {
   /** The module that exports your tasks; we bundle it with the handler that runs them. */
   readonly entry?: string;
   /**
-   * A function of your own in place of `entry`, of any packaging: its handler is `createWorkHandler(tasks)` of `leasehold/middy`.
+   * Your own worker function, packaged any way you like, instead of `entry`. Its handler must be `createWorkHandler(tasks)` from `leasehold/middy`.
    * It gets the variables and rights of a worker; memory, time-out, network and bundling are its own. One function serves one queue.
    */
   readonly workerFunction?: LambdaFunction;
@@ -49,14 +49,14 @@ export interface TaskWorkersProps {
   /** Default: a table of its own. */
   readonly table?: CoordinationTable;
 
-  /** When the backlog is looked at. Default: every minute. */
+  /** How often the dispatcher checks the backlog. Default: every minute. */
   readonly schedule?: TickSchedule;
   /** Let the scheduler spread ticks over this window. Default: ticks come at their time. */
   readonly flexibleWindow?: Duration;
   /** Default: true. A disabled schedule keeps everything else in place. */
   readonly scheduleEnabled?: boolean;
 
-  /** Most workers at one time, a hard cap. Default: 10. */
+  /** Maximum number of concurrent workers (hard cap). Default: 10. */
   readonly maxWorkers?: number;
   /**
    * How soon the last waiting task should begin. Leasehold starts as many workers as that takes, by how long tasks took lately, and at
@@ -73,7 +73,7 @@ export interface TaskWorkersProps {
   readonly sessionTtl?: Duration;
   /** Default: a third of the session's TTL. */
   readonly heartbeatInterval?: Duration;
-  /** How long the tasks and locks of a crashed worker stay closed beyond that: for effects that no store can refuse. Default: 0 s. */
+  /** Additional delay before a crashed worker's tasks and locks can be taken over, to let unfenced side effects finish. Default: 0 s. */
   readonly lockDelay?: Duration;
   /** Largest difference between any two clocks that takeovers allow for. Default: 1 s. */
   readonly maxClockSkew?: Duration;
@@ -113,10 +113,10 @@ export interface TaskWorkersProps {
   readonly vpc?: IVpc;
   /** Which of its subnets. Default: private ones. */
   readonly vpcSubnets?: SubnetSelection;
-  /** Default: a group of its own that lets everything out. */
+  /** Default: a new security group that allows all outbound traffic. */
   readonly securityGroups?: ISecurityGroup[];
 
-  /** X-Ray's tracing of the functions. Default: active; `Tracing.DISABLED` for those who trace otherwise, or not at all. */
+  /** X-Ray's tracing of the functions. Default: active. Use `Tracing.DISABLED` to turn it off. */
   readonly tracing?: Tracing;
   /**
    * How the OpenTelemetry spans of attempts hang on the trace that their task was enqueued in. Default: `parent`, so that one trace
@@ -133,7 +133,7 @@ export interface TaskWorkersProps {
   readonly logRetention?: RetentionDays;
   /** Thresholds of the alarms, or `false` for none. Default: see `AlarmThresholds`. */
   readonly alarms?: AlarmThresholds | false;
-  /** Who is told. Default: no one; alarms show their state on the dashboard. */
+  /** SNS topic for alarm notifications. Default: no one; alarms show their state on the dashboard. */
   readonly alarmTopic?: ITopic;
   /** The address of your copy of `docs/operating.md`, for links in the descriptions of alarms. Default: its place in the package. */
   readonly runbooks?: string;
@@ -141,7 +141,7 @@ export interface TaskWorkersProps {
   readonly dashboard?: boolean;
   /** Keep the table and the logs when the stack goes. Default: true. */
   readonly production?: boolean;
-  /** What becomes of a table of its own when it leaves the stack. Default: retained in production, else destroyed. */
+  /** Removal policy of a table that this construct creates. Default: retained in production, else destroyed. */
   readonly removalPolicy?: RemovalPolicy;
 }
 
@@ -201,7 +201,7 @@ export function ensureNotTasksPerWorker(props: object): void {
   );
 }
 
-/** @throws ConfigurationError for a table of the CDK's own, which has not our grants */
+/** @throws ConfigurationError for a plain CDK Table, which lacks these grant methods */
 export function ensureTable(table: unknown): void {
   if (table === undefined || table instanceof CoordinationTable) return;
   throw new ConfigurationError(

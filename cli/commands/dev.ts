@@ -40,7 +40,7 @@ const LOOK_EVERY_MS = 500;
 
 export function devCommand(bind: Bind): Command {
   const command = new Command('dev')
-    .summary('an engine, a worker and the console, here, while you write tasks')
+    .summary('local development: engine, worker with reload, and console')
     .description(
       'Starts a DynamoDB on this machine with the table in it, a worker that runs the tasks of a module and starts again ' +
         'when its code changes or crashes, and the console. All of it ends with Ctrl+C, data included.',

@@ -225,7 +225,7 @@ export class SessionHolder implements AsyncDisposable {
         await this.#noticeFailedCheck();
         if (current.revoked.length > 0) await this.#renewOnce(null);
       } catch (error) {
-        // What could not be read has not ended.
+        // A failed read does not mean the session ended.
         this.#tell((events) => events.onRenewalFailed?.(error));
       }
     }
@@ -268,7 +268,7 @@ export class SessionHolder implements AsyncDisposable {
     }
   }
 
-  /** Two at once would refuse one another: each builds on the nonce that the last has left. */
+  /** Concurrent renewals would invalidate each other, because each is conditional on the previous nonce. */
   #renewOnce(ttlMs: number | null): Promise<boolean> {
     this.#renewal ??= this.#renew(ttlMs).finally(() => {
       this.#renewal = undefined;

@@ -34,7 +34,7 @@ export type InvalidationReason = 'ended' | 'expired' | 'destroyed' | 'check';
 
 interface SessionFacts {
   readonly id: string;
-  /** For people; need not be unique. */
+  /** Display name; does not have to be unique. */
   readonly name: string;
   /** Where it runs: a host, a Lambda log stream. */
   readonly node: string;

@@ -6,7 +6,7 @@ import { ROOT } from '../support/documents.ts';
 
 const ROW = /^\| (?<fault>[^|]+) \| (?<signs>[^|]+) \| `(?<file>test\/[^`|]+\.test\.ts)`: (?<title>[^|]+?) \|$/gm;
 const guide = readFileSync(path.join(ROOT, 'docs/operating.md'), 'utf8');
-const [, chapter = ''] = guide.split('## What a fault looks like\n');
+const [, chapter = ''] = guide.split('## Symptoms by fault\n');
 const table = chapter.split('\n## ')[0] ?? '';
 const rows = [...table.matchAll(ROW)].map(
   ({ groups = {} }) => groups as Record<'fault' | 'signs' | 'file' | 'title', string>,

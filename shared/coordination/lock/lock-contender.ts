@@ -1,5 +1,5 @@
 /**
- * The contender's side of a lock: one attempt, and what stands in its way.
+ * `LockContender` makes one attempt to acquire a lock and reports what blocks it.
  *
  * Requests: one when the key is free; two when it has become free so lately that clocks cannot order that against the acquire
  * (within the clock bound; one again when it was seen free, as waiters do); two when it is held, for the holder's session is read as well;
@@ -110,14 +110,14 @@ export class LockContender implements Contender<HeldLock> {
 
   /** One cheap, eventually consistent request, as long as the holder is the same. */
   async look(): Promise<Refusal | undefined> {
-    // A stale read proves nothing of what may have been applied; an attempt tells.
+    // An eventually consistent read cannot show whether the earlier acquire was applied; a write can.
     if (this.#doubts?.has(this.key) === true) return undefined;
     if (this.#abandoned !== undefined) return this.#closedUntil();
     const { locks, sessions } = this.#ports;
     const expected = this.#lastHolder ?? this.#session.id;
     const { lock, session } = await locks.getWithSession(this.key, expected, { consistent: false });
     const isForeign = lock?.state === 'held' && lock.session !== this.#session.id;
-    // Whatever a stale read shows of a session is still true of it or will be refused by a guard; that it shows none proves nothing.
+    // A stale read of a session is safe: what it shows is still true, or the write's condition fails. A missing session in a stale read proves nothing.
     const isUnseen = isForeign && (lock.session !== expected || session === undefined);
     return this.#assess(lock, isUnseen ? await sessions.get(lock.session) : session);
   }
@@ -156,7 +156,7 @@ export class LockContender implements Contender<HeldLock> {
       return this.#refusalUntil(opensAt(lock.notBefore, this.#maxClockSkewMs));
     }
     if (lock.session === this.#session.id) {
-      // Ours without our knowing: an acquire was never answered, or a release.
+      // The row names our session although we hold no lock here: the response to an earlier acquire or release was lost.
       // A new tenure, so that a late release of the old one ends nothing.
       this.#abandoned = { lock, openAt: 0, isFresh: false };
       return undefined;

@@ -1,4 +1,4 @@
-/** A request for a task, as a user words it, and the checks that make a new task of it. */
+/** Task requests: the options that users pass, and the validation that turns them into a new task. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';
@@ -21,7 +21,7 @@ import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import { laterBy, validMoment } from '../../core/validate/moment.ts';
 import type { StandardIssue, StandardSchemaV1 } from '../../core/validate/standard-schema.ts';
 
-/** A definition, or just its name where the code that enqueues does not have the code that runs. */
+/** A task definition, or its name if the producer does not import the definition. */
 export type TaskReference<Given> =
   | string
   | {
@@ -32,37 +32,37 @@ export type TaskReference<Given> =
     };
 
 export interface EnqueueOptions {
-  /** Identity: enqueuing the same id and input again changes nothing. Made, in order of time, when absent. */
+  /** Identity: enqueuing the same id and input again changes nothing. Default: a generated, time-ordered id. */
   readonly id?: string;
   readonly queue?: string;
   readonly priority?: Priority;
-  /** Not before this moment (epoch milliseconds, or a Date). */
+  /** Earliest time the task may run: epoch milliseconds or a Date. */
   readonly runAt?: number | Date;
-  /** Not before this long from now; instead of `runAt`. */
+  /** Delay before the task may run. Mutually exclusive with `runAt`. */
   readonly delay?: Duration;
-  /** The trace that it belongs to, as W3C Trace Context words it; absent: that of the client, or of the parent. */
+  /** W3C Trace Context of the task. Default: the trace of the client or of the parent task. */
   readonly traceparent?: string;
   /** At most `limit` tasks of one key run at a time. */
   readonly key?: string;
   /** Needs a `key`; 1 when absent. */
   readonly limit?: number;
-  /** At most so many tasks of the key begin in each span of that length; needs a `key`. */
+  /** At most `count` tasks of this key start per window of `per`; needs a `key`. */
   readonly rate?: { readonly count: number; readonly per: Duration };
   /** The tasks of the key that are ordered run one at a time, in the order in which they are enqueued; needs a `key`. See `line.ts`. */
   readonly ordered?: boolean;
-  /** Whose it is: workers serve the tenants of a queue in turn; absent: that of the parent, if there is one. See `tenants.ts`. */
+  /** Tenant for fair scheduling: workers serve a queue's tenants in turn. Default: the parent task's tenant, if any. See `tenants.ts`. */
   readonly tenant?: string;
-  /** What becomes of this request when its id is taken; needs an `id`. See `dedup.ts`. */
+  /** What to do if a task with this id already exists; needs an `id`. See `dedup.ts`. */
   readonly onDuplicate?: DuplicatePolicy;
-  /** How long from its creation an id stands for the same work, once that has ended; needs an `id`. Absent: without end. */
+  /** How long after its creation the id of an ended task still counts as a duplicate. Requires `id`. Default: forever. */
   readonly window?: Duration;
-  /** Dropped unless some worker starts it before this moment; what was started once does not expire any more. */
+  /** Discard the task if no worker has started it by then. A started task never expires. */
   readonly expiresAt?: number | Date;
   /** Dropped unless some worker starts it within this long from when it is due; instead of `expiresAt`. */
   readonly expiresIn?: Duration;
-  /** Claims before this task is dead, instead of its definition's; its definition's `maxDeaths` holds as well. */
+  /** Overrides the definition's `maxAttempts`. The definition's `maxDeaths` still applies. */
   readonly maxAttempts?: number;
-  /** The time of one attempt of this task, instead of its definition's. */
+  /** Overrides the definition's `timeout` for one attempt. */
   readonly timeout?: Duration;
 }
 
@@ -128,7 +128,7 @@ export function validRequests(what: string, requests: readonly TaskRequest[]): r
   const stranger = requests.findIndex((request: unknown) => !isRequest(request));
   if (stranger >= 0)
     throw new ConfigurationError(
-      `${what}: number ${stranger + 1} is not a request for a task: make it with spawn(task, input)`,
+      `${what}: number ${stranger + 1} is not a task request; create it with spawn(task, input)`,
     );
   return requests as readonly TaskRequest[];
 }
@@ -231,12 +231,12 @@ function validLinks(options: EnqueueOptions): NewTask['links'] {
 function validLine({ key, limit = 1, ordered = false, onDuplicate = 'reject' }: EnqueueOptions): string | undefined {
   if (typeof ordered !== 'boolean') throw new ConfigurationError(`ordered = ${shown(ordered)}: give true or false`);
   if (!ordered) return undefined;
-  if (key === undefined) throw new ConfigurationError('ordered is about the tasks of one key: give a key');
+  if (key === undefined) throw new ConfigurationError('ordered requires a key');
   if (limit !== 1)
-    throw new ConfigurationError(`limit = ${limit} and ordered are both given: in order means one at a time`);
+    throw new ConfigurationError(`limit = ${limit} cannot be combined with ordered, which runs one task at a time`);
   if (onDuplicate === 'replace' || onDuplicate === 'debounce')
     throw new ConfigurationError(
-      `onDuplicate = ${onDuplicate} and ordered are both given: what is replaced would have two places`,
+      `onDuplicate = ${onDuplicate} cannot be combined with ordered: the replaced task would have two places in the line`,
     );
   return validName('key', key);
 }
@@ -276,12 +276,12 @@ function validTenant(tenant: string | undefined): string | undefined {
 
 function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOptions, now: number): Dedup | undefined {
   if (id === undefined && (onDuplicate !== 'reject' || window !== undefined))
-    throw new ConfigurationError('onDuplicate and window are about an id that may be taken: give an id');
+    throw new ConfigurationError('onDuplicate and window require an id');
   const policy = DUPLICATE_POLICIES.find((known) => known === onDuplicate);
   if (policy === undefined)
     throw new ConfigurationError(`onDuplicate = ${shown(onDuplicate)}: give one of ${DUPLICATE_POLICIES.join(', ')}`);
   if (policy === 'debounce' && delay === undefined)
-    throw new ConfigurationError('onDuplicate = debounce puts a task off by its delay each time: give a delay');
+    throw new ConfigurationError("onDuplicate = 'debounce' requires a delay");
   return { policy, windowMs: window === undefined ? undefined : laterBy('window', now, window) - now };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Who works beside whom in one worker.
+ * Runs a suspect task alone in its worker.
  *
  * When a worker dies, every task in its hands has lost an attempt, and only one of them may have been the cause.
  * So the last attempt of a task that was taken over from a dead worker is made alone: if the worker dies once more, the cause is known;

@@ -109,7 +109,7 @@ export function runWorker(
   return new Worker(registry, ports, settings, handBack).run();
 }
 
-/** One may be chance; the next makes it likely that the task never fits into a worker's life. */
+/** One hand-back may be coincidence; two in a row suggest that the task never fits into a worker's life. */
 const STALLED_HAND_BACKS = 2;
 
 /** The pause of a worker that stays, between looks at whether its queue is still paused. */
@@ -202,7 +202,7 @@ class Worker {
     const stopListening = this.#ports.onEnqueued?.((ids) => this.#expect(ids));
     this.#handBack.addEventListener('abort', stop, { once: true });
     this.#ports.session.signal.addEventListener('abort', stop, { once: true });
-    // No listener hears of what was before: told to go while its session was opened, it would claim and hand back for ever.
+    // Listeners do not fire for past aborts. If we were told to stop while the session was opening, check here or we claim and release forever.
     if (this.#handBack.aborted) stop();
     try {
       await this.#beginWithNamed();
