@@ -143,10 +143,10 @@ describeOnEveryStore('the identity of a task', (open) => {
 
   test.each([
     ['an unknown policy', { id: 'x', onDuplicate: 'never' }, 'give one of reject, keep, replace, debounce'],
-    ['a policy without an id', { onDuplicate: 'keep' }, 'give an id'],
-    ['a window without an id', { window: '1m' }, 'give an id'],
+    ['a policy without an id', { onDuplicate: 'keep' }, 'require an id'],
+    ['a window without an id', { window: '1m' }, 'require an id'],
     ['a negative window', { id: 'x', window: -1 }, 'window = -1'],
-    ['debounce without a delay', { id: 'x', onDuplicate: 'debounce' }, 'give a delay'],
+    ['debounce without a delay', { id: 'x', onDuplicate: 'debounce' }, 'requires a delay'],
     ['a negative delay', { delay: -1 }, 'delay = -1'],
   ])('refuses %s before anything is written', async (_what, options, message) => {
     const asking = q.client.enqueue(noop, {}, options as EnqueueOptions);

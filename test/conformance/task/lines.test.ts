@@ -312,8 +312,8 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
   });
 
   test.each([
-    ['order without a key', { key: undefined }, 'give a key'],
-    ['order beside a limit', { limit: 2 }, 'one at a time'],
+    ['order without a key', { key: undefined }, 'ordered requires a key'],
+    ['order beside a limit', { limit: 2 }, 'one task at a time'],
     ['order that replaces', { onDuplicate: 'replace' }, 'two places'],
     ['order that is not a truth', { ordered: 'yes' }, 'give true or false'],
   ])('refuses %s before anything is written', async (_what, options, message) => {
