@@ -91,7 +91,7 @@ test.each([
   [
     'whose callback is none',
     () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: 'work' as never }),
-    'the callback of batch b: number 1 is not a request',
+    'the callback of batch b: number 1 is not a task request',
   ],
   [
     'over two queues',
