@@ -32,33 +32,33 @@ export type TaskReference<Given> =
     };
 
 export interface EnqueueOptions {
-  /** Identity: enqueuing the same id and input again changes nothing. Default: a generated, time-ordered id. */
+  /** Task id: enqueuing the same id and input again changes nothing. Default: a generated, time-ordered id. */
   readonly id?: string;
   readonly queue?: string;
   readonly priority?: Priority;
-  /** Earliest time the task may run: epoch milliseconds or a Date. */
+  /** Earliest time the task may run: epoch milliseconds or a Date. Default: now. */
   readonly runAt?: number | Date;
   /** Delay before the task may run. Mutually exclusive with `runAt`. */
   readonly delay?: Duration;
   /** W3C Trace Context of the task. Default: the trace of the client or of the parent task. */
   readonly traceparent?: string;
-  /** At most `limit` tasks of one key run at a time. */
+  /** Concurrency key: at most `limit` tasks of one key run at a time. */
   readonly key?: string;
-  /** Needs a `key`; 1 when absent. */
+  /** Maximum number of concurrently running tasks of the key: 1 to 100. Requires `key`. Default: 1. */
   readonly limit?: number;
-  /** At most `count` tasks of this key start per window of `per`; needs a `key`. */
+  /** At most `count` tasks of the key start per window of `per`, which is at least 1 s. Requires `key`. */
   readonly rate?: { readonly count: number; readonly per: Duration };
-  /** The tasks of the key that are ordered run one at a time, in the order in which they are enqueued; needs a `key`. See `line.ts`. */
+  /** Runs the ordered tasks of a key one at a time, in the order they were enqueued. Requires `key`. See `line.ts`. */
   readonly ordered?: boolean;
-  /** Tenant for fair scheduling: workers serve a queue's tenants in turn. Default: the parent task's tenant, if any. See `tenants.ts`. */
+  /** Tenant: workers serve the tenants of a queue round robin. Default: the parent task's tenant. See `tenants.ts`. */
   readonly tenant?: string;
-  /** What to do if a task with this id already exists; needs an `id`. See `dedup.ts`. */
+  /** Action if a task with this id already exists. Requires `id`. Default: `reject`. See `dedup.ts`. */
   readonly onDuplicate?: DuplicatePolicy;
-  /** How long after its creation the id of an ended task still counts as a duplicate. Requires `id`. Default: forever. */
+  /** How long after its creation an ended task's id still counts as a duplicate. Requires `id`. Default: no limit. */
   readonly window?: Duration;
-  /** Discard the task if no worker has started it by then. A started task never expires. */
+  /** Discards the task if no worker has started it by this time. A task that has started never expires. */
   readonly expiresAt?: number | Date;
-  /** Dropped unless some worker starts it within this long from when it is due; instead of `expiresAt`. */
+  /** Like `expiresAt`, as a duration from the time the task is due. Mutually exclusive with `expiresAt`. */
   readonly expiresIn?: Duration;
   /** Overrides the definition's `maxAttempts`. The definition's `maxDeaths` still applies. */
   readonly maxAttempts?: number;
@@ -86,43 +86,43 @@ export const ENQUEUE_OPTIONS = {
   timeout: true,
 } as const;
 
-/** What a request is completed with. */
+/** Defaults for options that a request leaves out. */
 export interface RequestDefaults {
   readonly runtime: Runtime;
   readonly queue: string;
   readonly traceparent?: string | undefined;
   readonly tenant?: string | undefined;
-  /** Whether there is a place for inputs that do not fit into the table. */
+  /** Whether the client has a payload store for inputs that are too large for the table. */
   readonly hasPayloadStore?: boolean;
 }
 
-/** A task to be created in a transaction with others. */
+/** A task to create later, or together with others. Built by `spawn`. */
 export interface TaskRequest {
   readonly task: TaskReference<unknown>;
   readonly input: unknown;
   readonly options: EnqueueOptions;
 }
 
-/** Words a request: what `enqueue` takes, for those who enqueue later. */
+/** Builds a task request from the arguments of `enqueue`, without enqueueing it. */
 export function spawn<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): TaskRequest;
 export function spawn<Given>(task: TaskReference<Given> & WithoutInput<Given>): TaskRequest;
 export function spawn(task: TaskReference<unknown>, ...given: InputAndOptions): TaskRequest {
   return { task, ...inputAndOptions(given) };
 }
 
-/** A task whose input may be null needs none; any other lacks what this asks for. */
+/** Makes the input optional for tasks that accept null. Other tasks do not match this type. */
 export type WithoutInput<Given> = null extends Given ? unknown : { readonly inputIsRequired: never };
 
-/** What follows the task: its input, and options. */
+/** Arguments after the task: input and options. */
 export type InputAndOptions = [input?: unknown, options?: EnqueueOptions];
 
-/** No input is null; one that is undefined was meant to be something, and is refused as such. */
+/** A missing input becomes null. An explicit `undefined` is kept and later rejected, because it is likely a mistake. */
 export function inputAndOptions(given: InputAndOptions): Omit<TaskRequest, 'task'> {
   const [input, options = {}] = given;
   return { input: given.length === 0 ? null : input, options };
 }
 
-/** What is to be a list of requests. @throws ConfigurationError naming the first that is none */
+/** Checks a list of requests. @throws ConfigurationError naming the position of the first invalid one */
 export function validRequests(what: string, requests: readonly TaskRequest[]): readonly TaskRequest[] {
   if (!Array.isArray(requests)) throw new ConfigurationError(`${what} must be an array of spawn(task, input)`);
   const stranger = requests.findIndex((request: unknown) => !isRequest(request));
@@ -133,7 +133,7 @@ export function validRequests(what: string, requests: readonly TaskRequest[]): r
   return requests as readonly TaskRequest[];
 }
 
-/** Whether it is what `spawn` words. */
+/** Whether the value has the shape that `spawn` returns. */
 export function isRequest(request: unknown): request is TaskRequest {
   if (typeof request !== 'object' || request === null || !('task' in request)) return false;
   const { task, options } = request as { readonly task: unknown; readonly options?: unknown };
@@ -141,7 +141,7 @@ export function isRequest(request: unknown): request is TaskRequest {
   return isTask && typeof options === 'object' && options !== null;
 }
 
-/** Checks everything that can be checked before anything is written. @throws ConfigurationError */
+/** Validates a request completely before anything is written, and returns the new task. @throws ConfigurationError */
 export async function newTaskOf(
   task: TaskReference<unknown>,
   input: unknown,
@@ -152,7 +152,7 @@ export async function newTaskOf(
   return { ...asked, line: validLine(options), dedup: validDedup(options, defaults.runtime.clock.now()) };
 }
 
-/** The same of a task that stands in no line, and leaves one that has its id as it is. @throws ConfigurationError */
+/** Like `newTaskOf`, without support for `ordered`, `onDuplicate` and `window`. @throws ConfigurationError */
 export async function plainTaskOf(
   task: TaskReference<unknown>,
   input: unknown,
@@ -164,12 +164,12 @@ export async function plainTaskOf(
   if (typeof task !== 'string' && ((task as unknown) === null || typeof task !== 'object'))
     throw new ConfigurationError(`the task is ${shown(task)}: give its definition, or its name`);
   const name = validName('task name', typeof task === 'string' ? task : task.name);
-  // Null is no way to leave a name out: with an id of ours, the task would be added again each time.
+  // A null id is invalid. If we generated one instead, every retry would add the task again.
   const { id: asked = ids.ordered(), queue = defaults.queue, tenant = defaults.tenant } = options;
   const id = validName('task id', asked);
   const what = `the input of task ${id}`;
   ensureSurvives(what, input);
-  // The input as the worker gets it; the worker's schema transforms it when it runs.
+  // Validate the input that the worker will receive. The worker's schema transforms it when the task runs.
   const carried = carriedInput(what, input, defaults.hasPayloadStore ?? false);
   if (typeof task !== 'string') await checkInput(task, { given: input, arriving: arrivingInput(carried) }, id);
   const now = clock.now();
@@ -216,7 +216,7 @@ function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): n
   return at;
 }
 
-/** One task of a line runs at a time anyway, so only a rate adds a limit. */
+/** Ordered tasks already run one at a time, so only a rate limits them further. */
 function validLinks(options: EnqueueOptions): NewTask['links'] {
   const { key, limit = 1, rate, ordered = false } = options;
   if (ordered && limit === 1 && rate === undefined) return undefined;
@@ -259,7 +259,7 @@ function validRate(rate: NonNullable<EnqueueOptions['rate']>): RateOfKey {
   return { count, perMs };
 }
 
-/** Shorter windows are finer than clocks agree. */
+/** Clocks do not agree closely enough for shorter windows. */
 const MIN_RATE_WINDOW_MS = 1_000;
 
 function validTraceparent(traceparent: string | undefined): string | undefined {
