@@ -5,9 +5,8 @@ import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
 import { regionName, spanOrMs, tableName } from './arguments.ts';
 import { everyCommand } from './command-tree.ts';
 import { completionCommand } from './commands/completion.ts';
-import type { Bind, Context, LoadCommand } from './context.ts';
+import type { Bind, Context, LoadCommand, Satellites } from './context.ts';
 import { EXIT_CODE_HELP } from './exit.ts';
-import { SATELLITES } from './satellites.ts';
 import { ownVersion } from './version.ts';
 
 /** In the order in which help names them. */
@@ -29,20 +28,27 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   audit: async () => (await import('./commands/audit.ts')).auditCommand,
   cost: async () => (await import('./commands/cost.ts')).costCommand,
   epoch: async () => (await import('./commands/epoch.ts')).epochCommand,
-  ...SATELLITES,
 };
 
 /** The commands that an invocation may name: all of them, unless it names some, or asks for nothing but the version. */
-function namedIn(argv: readonly string[]): readonly LoadCommand[] {
-  const named = Object.entries(COMMANDS).filter(([name]) => argv.includes(name));
+function namedIn(argv: readonly string[], commands: Readonly<Record<string, LoadCommand>>): readonly LoadCommand[] {
+  const named = Object.entries(commands).filter(([name]) => argv.includes(name));
   if (named.length > 0 && argv[0]?.startsWith('-h') !== true && argv[0] !== '--help' && !argv.includes('completion'))
     return named.map(([, load]) => load);
-  return argv.length === 1 && /^(?:--)?version$/.test(argv[0] ?? '') ? [] : Object.values(COMMANDS);
+  return argv.length === 1 && /^(?:--)?version$/.test(argv[0] ?? '') ? [] : Object.values(commands);
 }
 
 /** @param argv of the invocation; without it, the tree is whole */
-export async function createProgram(bind: Bind, argv: readonly string[] = []): Promise<Command> {
-  const commands = await Promise.all(namedIn(argv).map((load) => load()));
+export async function createProgram(
+  bind: Bind,
+  satellites: Satellites,
+  argv: readonly string[] = [],
+): Promise<Command> {
+  const theirs = Object.entries(satellites).map(
+    ([name, load]) => [name, async () => (await load()).command] satisfies [string, LoadCommand],
+  );
+  const all = { ...COMMANDS, ...Object.fromEntries(theirs) };
+  const commands = await Promise.all(namedIn(argv, all).map((load) => load()));
   const program = new Command('leasehold')
     .description('Inspect and manage tasks, locks, semaphores, leaders and sessions in one DynamoDB table.')
     .addOption(

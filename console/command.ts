@@ -5,6 +5,8 @@ import { name, portOption, spanOption } from '../cli/arguments.ts';
 import { byOption, nameAtTheKeyboard } from '../cli/confirm.ts';
 import type { Bind, Context } from '../cli/context.ts';
 import type { ExitCode } from '../cli/exit.ts';
+import type { Page, PageOptions } from '../cli/page.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { shardsOption } from '../cli/queue/options.ts';
 import { untilAborted, untilInterrupted } from '../cli/until-interrupted.ts';
 
@@ -19,8 +21,8 @@ interface Options {
 
 const DEFAULT_EVERY_MS = 2_000;
 
-export function consoleCommand(bind: Bind): Command {
-  const command = new Command('console')
+export function command(bind: Bind): Command {
+  const serving = new Command('console')
     .summary('open the web console')
     .description(
       'Serves the web console to browsers on this machine. It uses your ' +
@@ -37,16 +39,20 @@ export function consoleCommand(bind: Bind): Command {
     .addOption(spanOption('--every <span>', 'time between reads while a page is open', DEFAULT_EVERY_MS))
     .addOption(byOption())
     .addHelpText('after', HELP);
-  return bind<Options>(command, serve);
+  return bind<Options>(serving, serve);
+}
+
+export async function openPage(options: PageOptions, runtime: Runtime): Promise<Page> {
+  const { startConsole } = await import('./server.ts');
+  return startConsole(options, runtime);
 }
 
 async function serve({ output, connect, runtime, settings }: Context, options: Options): Promise<ExitCode> {
   // Says what is wrong with the endpoint, the region or the credentials before anything is served.
   (await connect())[Symbol.dispose]();
-  const { startConsole } = await import('./server.ts');
   const { table, endpoint, region, maxClockSkew } = settings;
   const { queue: queues = [DEFAULT_QUEUE] } = options;
-  const running = await startConsole(
+  const running = await openPage(
     {
       table,
       endpoint,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
-const MAIN = path.resolve(import.meta.dirname, '../../cli/main.ts');
+const MAIN = path.resolve(import.meta.dirname, '../../api/command.ts');
 
 describe.skipIf(process.platform === 'win32')('the compiled code of the command', () => {
   let folder: string;

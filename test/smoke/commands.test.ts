@@ -1,9 +1,9 @@
 /** One path of each command, as a shell starts it: that its program, its table and its exit code hang together. */
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { SATELLITES } from '../../api/satellites.ts';
 import type { Bind } from '../../cli/context.ts';
 import { createProgram } from '../../cli/program.ts';
-import { SATELLITES } from '../../cli/satellites.ts';
 import type { CommandEnd, RunningCommand } from '../support/command.ts';
 import { spawnCommand, startCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
@@ -83,7 +83,7 @@ describe.skipIf(endpoint === null)('the command line, as a shell starts it', () 
     const tried = ['dev', ...own, ...[...PATHS, ...SERVING].map(([[command]]) => command)];
 
     expect([...new Set(tried)].toSorted()).toEqual(
-      (await createProgram(bare)).commands.map((command) => command.name()).toSorted(),
+      (await createProgram(bare, SATELLITES)).commands.map((command) => command.name()).toSorted(),
     );
   });
 
