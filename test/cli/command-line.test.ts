@@ -57,7 +57,7 @@ describe.skipIf(endpoint === null)('leasehold, on a table', () => {
     closeCommandTable(table);
   });
 
-  test('takes a variable that is empty for one that is not set', async () => {
+  test('treats an empty variable as unset', async () => {
     const empty = {
       LEASEHOLD_ENDPOINT: '',
       LEASEHOLD_TABLE: '',

@@ -25,7 +25,7 @@ describe.skipIf(process.platform === 'win32')('the compiled code of the command'
     });
   const own = () => path.join(home, '.cache/leasehold/compiled');
 
-  test("is kept in a folder of the user's own, and never in the common temporary folder", () => {
+  test("lives in the user's folder, never in the shared temporary folder", () => {
     help();
 
     expect(readdirSync(shared)).toEqual([]);

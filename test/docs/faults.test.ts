@@ -15,7 +15,7 @@ const sources = globSync('{functions,shared,cli,infra}/**/*.ts', { cwd: ROOT })
   .map((file) => readFileSync(path.join(ROOT, file), 'utf8'))
   .join('\n');
 
-test('each line of the table is looked at', () => {
+test('covers each line of the table', () => {
   // Less its head and the line below that.
   expect(rows).toHaveLength(table.split('\n').filter((line) => line.startsWith('|')).length - 2);
   expect(rows.length).toBeGreaterThanOrEqual(12);
@@ -27,7 +27,7 @@ describe.each(rows)('$fault', ({ signs, file, title }) => {
     expect(readFileSync(path.join(ROOT, file), 'utf8')).toContain(title);
   });
 
-  test('gives the signs that the table tells of', () => {
+  test('shows the signs that the table promises for $fault', () => {
     const words = [...signs.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
     expect(words.length).toBeGreaterThan(0);
     // A command is looked up by `commands.test.ts`, a runbook by `links.test.ts`.

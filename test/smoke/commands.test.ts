@@ -59,7 +59,7 @@ describe.skipIf(endpoint === null)('the command line, as a shell starts it', () 
     }
   });
 
-  test.each(SERVING)('goes on with %s until it is interrupted', async (argv, firstWords) => {
+  test.each(SERVING)('continues with %s until it is interrupted', async (argv, firstWords) => {
     const command = startCommand(table, ...argv);
     await command.said(firstWords);
 
@@ -77,7 +77,7 @@ describe.skipIf(endpoint === null)('the command line, as a shell starts it', () 
     expect(await ended(dev)).toMatchObject({ exitCode: 0 });
   });
 
-  test('tries every command that there is', async () => {
+  test('runs every command', async () => {
     // Each satellite tries its own.
     const own = Object.keys(SATELLITES);
     const tried = ['dev', ...own, ...[...PATHS, ...SERVING].map(([[command]]) => command)];

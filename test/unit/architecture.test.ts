@@ -279,7 +279,7 @@ describe('the code base', () => {
     expect(backwards).toEqual([]);
   });
 
-  test('has no circle of files, and none of folders, types included', () => {
+  test('has no circles of files or folders, types included', () => {
     const product = files.filter(({ path: file }) => !/^(?:test|proof)\/|\/test\//.test(file));
 
     expect(circular(filesOf(product))).toEqual([]);
@@ -290,7 +290,7 @@ describe('the code base', () => {
     expect(files.flatMap(shapeViolations)).toEqual([]);
   });
 
-  test('gives a reason for each file that is allowed to be long, and only for those that are', () => {
+  test('gives a reason for each long file, and only for long ones', () => {
     const stale = Object.keys(LONG_FILES).filter(
       (file) => !files.some((source) => source.path === file && source.text.split('\n').length > MAX_LINES),
     );

@@ -14,7 +14,7 @@ const made = (parts: Partial<Announcement> = {}): Announcement => ({
 });
 
 describe('the next announcement', () => {
-  test('of a queue in which none was made names the tasks, and follows none', () => {
+  test("names the tasks and follows none in a queue's first announcement", () => {
     expect(nextAnnouncement(undefined, ['a', 'b'], { workers: 2, now: NOW })).toEqual({
       at: NOW,
       before: undefined,

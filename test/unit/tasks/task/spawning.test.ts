@@ -116,7 +116,7 @@ describe('a task that waits', () => {
     expect(await kit.tasks.get('child-0')).toBeUndefined();
   });
 
-  test('for a child behind it in its own line is told so', async () => {
+  test('refuses to wait for a child behind it in its own line', async () => {
     const inLine = { key: 'k', ordered: true };
     const message = await messageOf(waitFor(many(1, inLine)), () => enqueueParent(inLine));
 

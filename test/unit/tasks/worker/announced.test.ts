@@ -82,7 +82,7 @@ async function announce(...ids: readonly string[]): Promise<void> {
   expect((await idle.stores.queues.announce(record, announcement, stampOf(idle.runtime))).kind).toBe('applied');
 }
 
-test('a worker that lingers hears of the first task that is announced, and leaves when its time is over', async () => {
+test('receives the first announced task while it lingers, and exits in time', async () => {
   const waits: number[] = [];
   let leftAfterMs = NaN;
   const report = await beside(
@@ -127,7 +127,7 @@ describe('a worker beside a long task', () => {
     expect(waits.filter((wait) => wait <= 250).length).toBeGreaterThanOrEqual(9);
   });
 
-  test('glances at the row every five seconds while nothing is announced, and after a single announcement', async () => {
+  test('reads the row every five seconds without announcements, and after a single one', async () => {
     await beside(async () => {
       const before = glances();
       await idle.clock.sleep(30_000);
@@ -184,7 +184,7 @@ describe('a worker beside a long task', () => {
     });
   });
 
-  test('runs once what is announced twice, and nothing of what is not there, for later, or done', async () => {
+  test('runs a task once that is announced twice, and none that is missing, delayed or done', async () => {
     const report = await beside(async () => {
       await announce('one');
       await idle.clock.sleep(6_000);

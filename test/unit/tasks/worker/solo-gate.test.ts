@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Company } from '../../../../shared/tasks/worker/solo-gate.ts';
 
 describe('company', () => {
-  test('lets any number in beside each other', async () => {
+  test('admits any number side by side', async () => {
     const company = new Company();
 
     const entered = await Promise.all([company.enter(false), company.enter(false)]);
@@ -11,7 +11,7 @@ describe('company', () => {
     expect(entered).toHaveLength(2);
   });
 
-  test('lets a loner in when all others have left, and keeps newcomers out until he leaves', async () => {
+  test('admits a loner once all others have left, and then nobody until it leaves', async () => {
     const company = new Company();
     const seen: string[] = [];
     const leaveFirst = await company.enter(false);
