@@ -213,7 +213,11 @@ function report(result: Result): void {
 }
 
 function nameOf({ place, code }: CodeBlock): string {
-  const [first = ''] = code.trim().replace(/ +#.*$/gm, '').split('\n').reverse();
+  const [first = ''] = code
+    .trim()
+    .replace(/ +#.*$/gm, '')
+    .split('\n')
+    .reverse();
   return `${place} ${first}`;
 }
 
