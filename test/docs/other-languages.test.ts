@@ -4,14 +4,21 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { readyPartitionKey, shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { enqueueTask } from '../../shared/tasks/rows/task/task-statements.ts';
+import type { NewTask } from '../../shared/tasks/task/task-store.ts';
 import { ROOT, codeBlocks } from '../support/documents.ts';
 
 const document = 'docs/other-languages.md';
 const text = readFileSync(path.join(ROOT, document), 'utf8');
 
+interface Written extends Pick<NewTask, 'queue' | 'id' | 'name' | 'priority'> {
+  readonly input: string;
+  readonly createdAt: number;
+  readonly nonce: string;
+}
+
 test('its row is what the client writes for the same task', () => {
   const row = codeBlocks({ path: document, text }).find(({ marks }) => marks.includes('row'));
-  const written = JSON.parse(row?.code ?? '') as Readonly<Record<string, never>> & { readonly createdAt: number };
+  const written = JSON.parse(row?.code ?? '') as Written;
   const { queue, id, name, priority, input, createdAt: now, nonce } = written;
   const task = { queue, id, name, priority, runAt: now, input: JSON.parse(input) as unknown };
 

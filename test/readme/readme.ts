@@ -197,7 +197,8 @@ async function take(block: string, { version }: FoundNode, work: () => Promise<E
   const { code, said } = await work();
   const seconds = (performance.now() - begun) / 1000;
   if (code === 0) {
-    report({ block, node: version, outcome: 'ok', seconds });
+    const last = said.trimEnd().split('\n').at(-1)?.slice(0, 100) ?? '';
+    report({ block, node: version, outcome: 'ok', seconds, ...(last === '' ? {} : { detail: last }) });
     return true;
   }
   const detail = [`ended with ${code}`, ...said.trimEnd().split('\n').slice(-KEPT_LINES)].join('\n');
