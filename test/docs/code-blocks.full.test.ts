@@ -48,9 +48,13 @@ function compile(programs: ReadonlyMap<string, string>): string[] {
   });
 }
 
-/** `docs/timing.md:12` becomes a module beside that document. */
-function moduleOf({ place }: CodeBlock): string {
-  return path.join(ROOT, `${place.replace(':', '.')}.ts`);
+/** `docs/timing.md:12` becomes a module beside that document; one whose first line names its file is that file, which others import. */
+function moduleOf({ place, document, code }: CodeBlock): string {
+  const [, named] = /^\/\/ ([\w-]+\.mts)\n/.exec(code) ?? [];
+  return path.join(
+    ROOT,
+    named === undefined ? `${place.replace(':', '.')}.ts` : path.join(path.dirname(document), named),
+  );
 }
 
 const blocks = documents().flatMap(codeBlocks);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { readyPartitionKey, shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { enqueueTask } from '../../shared/tasks/rows/task/task-statements.ts';
+import type { Json } from '../../shared/core/json.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
 import { ROOT, codeBlocks } from '../support/documents.ts';
 
@@ -20,7 +21,7 @@ test('its row is what the client writes for the same task', () => {
   const row = codeBlocks({ path: document, text }).find(({ marks }) => marks.includes('row'));
   const written = JSON.parse(row?.code ?? '') as Written;
   const { queue, id, name, priority, input, createdAt: now, nonce } = written;
-  const task = { queue, id, name, priority, runAt: now, input: JSON.parse(input) as unknown };
+  const task = { queue, id, name, priority, runAt: now, input: JSON.parse(input) as Json };
 
   expect(enqueueTask('table', task, 8, { now, nonce }).input).toMatchObject({
     Item: written,
