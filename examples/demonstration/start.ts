@@ -104,8 +104,14 @@ function summary(verdict: Verdict): string {
     ? 'Every task ended exactly once; nothing lost, nothing committed twice.'
     : 'THE PROMISE WAS BROKEN: see above.';
   const rest = verdict.rejected === 0 ? [] : ['Lines of the input were rejected: see above.'];
-  return [table.toString(), promise, ...rest].join('\n');
+  const units = verdict.doubleCommits === null ? [] : [UNITS];
+  return [table.toString(), ...units, promise, ...rest].join('\n');
 }
+
+/** Why it is not the 5 of a plain task. */
+const UNITS =
+  'Of the write units, 8 are those of a task that commits a row of its own: enqueue 2, claim 1, commit 5. ' +
+  'The rest is sessions, heartbeats, ticks and repeated attempts, which few tasks share here.';
 
 const LABELS: Readonly<Record<Exclude<keyof Verdict, 'perWorker'>, string>> = {
   tasks: 'tasks',
