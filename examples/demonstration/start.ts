@@ -54,7 +54,7 @@ const command = new Command('npm start --')
   .addOption(engineOption().default(defaultEngine(), 'embedded if it is installed, else memory'))
   .addHelpText('after', () => HELP)
   .showHelpAfterError("('npm start -- --help' lists what can be changed)")
-  // Help that was asked for is no mistake; whatever else commander ends with is.
+  // A request for help is not a mistake; every other exit of commander is.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 
 async function main(options: Flags): Promise<number> {

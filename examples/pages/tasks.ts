@@ -1,4 +1,4 @@
-/** What `npm run deploy` runs: a greeting, and a page that is fetched and described. */
+/** The tasks of `npm run deploy`: a greeting, and a page to fetch and describe. */
 import { createHash } from 'node:crypto';
 import { DoNotRetry, defineTask } from 'leasehold/tasks';
 import * as z from 'zod/mini';
