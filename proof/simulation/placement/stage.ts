@@ -19,7 +19,7 @@ import { CALM } from '../profile.ts';
 import { Recorder } from '../recorder.ts';
 import { SAMPLE_EVERY_MS, Standing } from '../standing.ts';
 import { SimulatedStore } from '../store.ts';
-import type { WorkerPlace } from '../workloads/worker.ts';
+import type { WorkerPlace } from '../workloads/worker-place.ts';
 
 export const FAULTS = ['not sent', 'answer lost', 'late', 'late after the TTL', 'crash', 'freeze'] as const;
 export type FaultName = (typeof FAULTS)[number];
