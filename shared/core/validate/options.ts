@@ -19,16 +19,9 @@ export function validOptions<T extends object>(what: string, options: T, known: 
 
 /** The end of a message about an unknown name: the name that was probably meant, if there is one. */
 export function hintFor(name: string, known: readonly string[]): string {
-  const near = known.find((one) => one === FORMER_NAMES.get(name)) ?? nearest(name, known);
+  const near = nearest(name, known);
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
-
-/** What options were called before 1.0. */
-const FORMER_NAMES: ReadonlyMap<string, string> = new Map([
-  ['behaviour', 'behavior'],
-  ['maximum', 'limit'],
-  ['pageSize', 'packSize'],
-]);
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

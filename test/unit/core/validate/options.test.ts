@@ -34,16 +34,6 @@ describe('validOptions', () => {
 });
 
 test.each([
-  ['maximum', { limit: true } as const, 'limit'],
-  ['pageSize', { id: true, packSize: true } as const, 'packSize'],
-  ['behaviour', { behavior: true, ttl: true } as const, 'behavior'],
-])('names the option that was called %s before', (former, known, now) => {
-  const options: Partial<Record<string, number>> = { [former]: 5 };
-
-  expect(() => validOptions<typeof options>('the options', options, known)).toThrow(`did you mean ${now}?`);
-});
-
-test.each([
   ['prority', ['id', 'priority', 'delay'], 'priority'],
   ['attempts', ['maxAttempts', 'maxDeaths', 'backoff'], 'maxAttempts'],
   ['jobId', ['id', 'priority', 'delay'], 'id'],
