@@ -7,7 +7,7 @@
 import type { Prng } from '../../test/support/machines/prng.ts';
 
 /** What most of a flood's tasks have in common. */
-export const FLOODS = ['nothing', 'key', 'rate', 'tenant'] as const;
+const FLOODS = ['nothing', 'key', 'rate', 'tenant'] as const;
 export type FloodOf = (typeof FLOODS)[number];
 
 export interface Profile {

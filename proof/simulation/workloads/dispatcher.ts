@@ -16,7 +16,7 @@ import { QUEUE, START_WITHIN_MS, storesAt } from './worker-place.ts';
 /** How often an invocation is tried again that has failed, as Lambda does, and when. */
 const RETRY = { times: 2, afterMs: 1_000 };
 
-export interface TickDelivery {
+interface TickDelivery {
   readonly slot: string;
   /** Whether slots of the schedule become tasks. */
   readonly recurs: boolean;

@@ -39,7 +39,7 @@ const ELECTION = 'chief';
 /** A wait that ends so much before its time has not ended by it. */
 const EARLY_MS = 10_000;
 
-export interface Lingering {
+interface Lingering {
   readonly asks: Asks;
   /** Whether the world has called time. */
   readonly isOver: () => boolean;
