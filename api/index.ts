@@ -31,7 +31,7 @@ export type {
   InvalidSession,
   InvalidationReason,
   LiveSession,
-  SessionBehavior as SessionBehaviour,
+  SessionBehavior,
   SessionRecord,
 } from '../shared/session/session-record.ts';
 

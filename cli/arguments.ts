@@ -11,7 +11,7 @@ import { span } from './output.ts';
 export { wholeNumber };
 
 /** `30s`, `2m`; a number alone is refused, because people mean seconds by it and programs milliseconds. */
-export function spanMs(text: string): number {
+function spanMs(text: string): number {
   if (Number(text) > 0)
     throw new InvalidArgumentError(`${text} of what? Give the unit as well, such as ${text}s or ${text}ms`);
   return spanOrMs(text);

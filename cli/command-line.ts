@@ -12,7 +12,7 @@ import { Output, printableLines } from './output.ts';
 import { createProgram } from './program.ts';
 import type { GlobalOptions } from './settings.ts';
 
-export interface Terminal {
+interface Terminal {
   readonly environment: Environment;
   readonly stdin: NodeJS.ReadStream;
   readonly out: NodeJS.WriteStream;
@@ -21,7 +21,7 @@ export interface Terminal {
   readonly satellites: Satellites;
 }
 
-export interface CommandLine {
+interface CommandLine {
   /** @param argv what was typed behind the program's name */
   perform(argv: readonly string[]): Promise<ExitCode>;
   /** Says on standard error that standard output failed, unless the reader of it has simply read enough. */

@@ -13,7 +13,7 @@ import type { Context } from './context.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { printable } from './output.ts';
 
-export interface ConfirmOptions {
+interface ConfirmOptions {
   readonly yes?: string;
 }
 

@@ -35,7 +35,7 @@ export type Bind = <Options>(command: Command, action: Action<Options>) => Comma
 export type LoadCommand = () => Promise<(bind: Bind) => Command>;
 
 /** What a part of the command that may be taken away exports; `api/satellites.ts` registers those that are installed. */
-export interface Satellite {
+interface Satellite {
   readonly command: (bind: Bind) => Command;
   /** Only the console has a page. */
   readonly openPage?: OpenPage;

@@ -68,7 +68,7 @@ export function taskNotFound(key: TaskKey): CommandError {
   return notFound(describeTask(key), 'not found; finished tasks are deleted 14 days after they end');
 }
 
-export interface Failure {
+interface Failure {
   readonly exitCode: ExitCode;
   readonly message: string;
   /** Unexpected: a person who reports it needs more than its message. */

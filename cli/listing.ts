@@ -16,7 +16,7 @@ export function limitOption(): Option {
 }
 
 /** A title, and what stands below it. */
-export type Columns<T> = Readonly<Record<string, (row: T) => string>>;
+type Columns<T> = Readonly<Record<string, (row: T) => string>>;
 
 export async function list<T extends Printable>(
   rows: AsyncIterable<T>,

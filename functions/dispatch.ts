@@ -21,7 +21,7 @@ import type { Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
 import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';
 
-export type DispatchResult = DispatchReport & { readonly capacity: MeterReading };
+type DispatchResult = DispatchReport & { readonly capacity: MeterReading };
 
 export const handler: MiddyfiedHandler<Tick, DispatchResult> = createDispatchHandler();
 

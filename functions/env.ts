@@ -64,7 +64,7 @@ export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
 /** A worker with nothing to do exits, because staying is billed and the table's stream starts another. */
 export const DEFAULT_LINGER_MS = 0;
 /** Lambda's longest invocation. */
-export const MAX_LINGER_MS = 900_000;
+const MAX_LINGER_MS = 900_000;
 
 /** Three metrics of CloudWatch each, $0.90 a month. */
 export const DEFAULT_TIMED_NAMES = 10;
@@ -142,7 +142,7 @@ export interface WakeSettings {
   readonly maxClockSkewMs?: number;
 }
 
-export interface WakeEnv {
+interface WakeEnv {
   readonly queues: readonly [DispatchEnv, ...DispatchEnv[]];
 }
 

@@ -37,7 +37,7 @@ export interface AlarmThresholds {
   readonly throttles?: number;
 }
 
-export interface AlarmsProps {
+interface AlarmsProps {
   readonly address: QueueAddress;
   readonly scheduleExpression: string;
   readonly scheduleEnabled: boolean;
@@ -70,7 +70,7 @@ interface Evidence {
   readonly of?: number;
 }
 
-export interface Rule extends Evidence {
+interface Rule extends Evidence {
   readonly id: string;
   readonly what: string;
   readonly metric: IMetric;

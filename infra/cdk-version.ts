@@ -14,7 +14,7 @@ import { ConfigurationError } from '../shared/core/errors.ts';
 export const OLDEST_CDK = '2.224.0';
 
 /** A finding of cdk-nag that is accepted, and why. */
-export interface Acknowledgement {
+interface Acknowledgement {
   readonly id: string;
   readonly reason: string;
 }

@@ -9,7 +9,7 @@ import type { MetricName } from '../functions/metric-names.ts';
 import { METRIC } from '../functions/metric-names.ts';
 import { queueMetric } from './metrics.ts';
 
-export interface QueueDashboardProps {
+interface QueueDashboardProps {
   readonly queue: string;
   readonly table: ITable;
   readonly dispatcher: IFunction;

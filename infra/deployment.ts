@@ -4,7 +4,7 @@ import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { typ
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { LeaseholdStack } from './stack.ts';
 
-export interface Deployment {
+interface Deployment {
   readonly stack: LeaseholdStack;
   readonly isProduction: boolean;
 }

@@ -23,7 +23,7 @@ const MAX_TICK_AGE = Duration.minutes(5);
 const TIMEOUT = Duration.minutes(1);
 const MEMORY_MB = 256;
 
-export interface DispatcherProps {
+interface DispatcherProps {
   readonly settings: WorkerSettings;
   readonly expression: ScheduleExpression;
   readonly scheduleEnabled: boolean;

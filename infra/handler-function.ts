@@ -59,7 +59,7 @@ export interface NetworkPlace {
   readonly securityGroups?: ISecurityGroup[] | undefined;
 }
 
-export interface HandlerFunctionProps {
+interface HandlerFunctionProps {
   /** The module that exports `handler`. */
   readonly entry: string;
   readonly description: string;

@@ -4,7 +4,7 @@ import { ENV } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 
 /** A queue, as variables name it. */
-export interface NamedQueue {
+interface NamedQueue {
   readonly tableName: string;
   readonly queue: string;
   readonly shards: number;

@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 
-export interface SourceMap {
+interface SourceMap {
   readonly version: number;
   readonly sources: readonly string[];
   readonly names: readonly string[];

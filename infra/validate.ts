@@ -24,7 +24,7 @@ import { validSchedules } from '../shared/tasks/schedule/declaration.ts';
 import { validateSessionTiming } from '../shared/core/lease/timing.ts';
 
 /** A schedule as EventBridge Scheduler writes it. */
-export interface ScheduleText {
+interface ScheduleText {
   readonly expression: string;
   readonly flexibleWindowMs: number | undefined;
 }

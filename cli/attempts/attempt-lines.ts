@@ -21,7 +21,7 @@ import { framesOf } from './frames.ts';
 import { prefixOf } from './prefix.ts';
 
 /** Listens to a worker and speaks for it. */
-export interface AttemptLines {
+interface AttemptLines {
   readonly log: TaskLog;
   readonly events: TaskEvents;
   /** The definitions, once they are loaded: they say how many attempts a task has. */

@@ -13,7 +13,7 @@ export function isOwnFile(file: string): boolean {
   return OWN_FOLDERS.some((folder) => file.startsWith(folder));
 }
 
-export interface Frames {
+interface Frames {
   /** `at helper (src/tasks.ts:7:42)`, paths relative to the working directory. */
   readonly own: readonly string[];
   /** How many others there are, by whose they are. */

@@ -12,7 +12,7 @@ import { limitOption, list } from '../listing.ts';
 import { factsOf, moment, momentAndAge, printable, relative, shortened, untilText } from '../output.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
-export interface ReleaseOptions extends AuditOptions {
+interface ReleaseOptions extends AuditOptions {
   readonly token: number;
   readonly lockDelay?: number;
 }

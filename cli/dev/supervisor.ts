@@ -37,7 +37,7 @@ const AGAIN_MS = { first: 1_000, most: 30_000, livedLong: 60_000 };
 /** A block is told after five seconds of it. */
 const BLOCK_TOLD_MS = 5_000;
 
-export interface SupervisorPorts {
+interface SupervisorPorts {
   readonly context: Context;
   readonly connection: Connection;
   readonly queue: QueueConnection;

@@ -15,7 +15,7 @@ import type { DevWorkerSettings } from './worker.ts';
 const PROGRAM = path.join(import.meta.dirname, `worker${path.extname(import.meta.filename)}`);
 
 export type Ready = Extract<WorkerMessage, { kind: 'ready' }>;
-export type Refused = Extract<WorkerMessage, { kind: 'refused' }>;
+type Refused = Extract<WorkerMessage, { kind: 'refused' }>;
 type Blocked = Extract<WorkerMessage, { kind: 'blocked' }>;
 
 export class WorkerProcess {

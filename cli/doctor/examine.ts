@@ -9,7 +9,7 @@ import { broken, ok, unknown, warning } from './finding.ts';
 import { probePermissions } from './permissions.ts';
 import { judgeBackups, judgeTable, judgeTtl } from './table.ts';
 
-export interface Patient {
+interface Patient {
   readonly client: DynamoDBClient;
   readonly gauge: SkewGauge;
   readonly table: string;

@@ -11,7 +11,7 @@ import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
 import { shardsInUse } from './shards.ts';
 
-export type UnfinishedTask = ReadyTask | RunningTask;
+type UnfinishedTask = ReadyTask | RunningTask;
 
 /** Later than any task is due. */
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;

@@ -8,14 +8,14 @@ import { decodeMap } from '../../shared/dynamo/wire/attribute-value.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 
-export interface ScanQuery {
+interface ScanQuery {
   readonly queue: string;
   /** Tasks in this state, all that have ended, or the children of this batch. */
   readonly where: { readonly state: 'done' | 'cancelled' } | 'ended' | { readonly batch: string };
   readonly maxReadUnits: number;
 }
 
-export interface ScanEvents {
+interface ScanEvents {
   /** A page of the table was read. */
   readonly onPage?: (units: number) => void;
   /** The units were used up before the end of the table. */

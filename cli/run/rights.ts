@@ -31,7 +31,7 @@ export interface Right {
   release(): Promise<unknown>;
 }
 
-export interface Patience {
+interface Patience {
   /** 0: one try. */
   readonly waitMs: number;
   /** Ends the waiting by throwing its reason. */

@@ -6,7 +6,7 @@ import { Prng } from '../../test/support/machines/prng.ts';
 import { FanOut } from './fan-out.ts';
 import type { Applied } from './history.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
-import { drawProfile } from './profile.ts';
+import { drawProfile } from './draw-profile.ts';
 import { SAMPLE_EVERY_MS } from './standing.ts';
 
 type Rows = Readonly<Record<string, DynamoItem>>;

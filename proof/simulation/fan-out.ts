@@ -20,11 +20,11 @@ import type { Profile } from './profile.ts';
 import { QUEUE_NAME } from './rows.ts';
 
 /** Of a plan that is being made. */
-export interface PlanUnderWay {
+interface PlanUnderWay {
   readonly made: (plan: { readonly planned?: Planned; readonly started: number }) => void;
 }
 
-export interface FanOutPorts {
+interface FanOutPorts {
   readonly rows: () => ReadonlyMap<string, DynamoItem>;
   /** True time. */
   readonly now: () => number;

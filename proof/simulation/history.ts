@@ -79,7 +79,7 @@ export interface Applied extends At {
 }
 
 /** The store refused a write by the condition on its first row. `found` is undefined where there is no row. */
-export interface Refused extends At {
+interface Refused extends At {
   readonly kind: 'refused';
   readonly request: number;
   readonly operation: number | undefined;

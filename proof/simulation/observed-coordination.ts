@@ -108,6 +108,6 @@ export function groupRow(name: string): string {
   return waitGroupKey(name).pk;
 }
 
-export function memberRow(group: GroupKey, id: string): string {
+function memberRow(group: GroupKey, id: string): string {
   return rowName({ ...waitGroupMemberKey(group, id) });
 }

@@ -28,7 +28,7 @@ export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> 
   readonly isHolders?: boolean;
 };
 
-export interface RecorderPorts {
+interface RecorderPorts {
   readonly timeline: Timeline;
   /** The row as the store has it now: another object whenever it was written. */
   readRow(row: Row): DynamoItem | undefined;

@@ -2,7 +2,7 @@
 import type { Violation } from './invariants/rule.ts';
 import type { HistoryResult } from './history-result.ts';
 
-export interface Failure {
+interface Failure {
   readonly seed: bigint;
   readonly violation: Violation;
 }

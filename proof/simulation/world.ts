@@ -43,8 +43,9 @@ import { useLocks } from './workloads/locks.ts';
 import { operate } from './workloads/operator.ts';
 import type { StreamReader } from './workloads/waker.ts';
 import { readStream } from './workloads/waker.ts';
-import type { WorkerPlace } from './workloads/worker.ts';
-import { QUEUE, START_WITHIN_MS, storesAt, work } from './workloads/worker.ts';
+import type { WorkerPlace } from './workloads/worker-place.ts';
+import { QUEUE, START_WITHIN_MS, storesAt } from './workloads/worker-place.ts';
+import { work } from './workloads/worker.ts';
 
 /** Not an invariant of the protocol: the code fell over. */
 const MISTAKE = 'ERR';

@@ -79,7 +79,7 @@ const MODELLED: Readonly<Record<string, readonly string[]>> = {
 const OPERATORS: Readonly<Record<string, readonly string[]>> = { ...TRACED, ...MODELLED };
 
 /** Rows whose statements the specification leaves out, and verbs of its own rows that it does; reads have no effect. */
-export const OUTSIDE: Readonly<Record<string, string>> = {
+const OUTSIDE: Readonly<Record<string, string>> = {
   'audit.': 'a record for people',
   'check.': 'health checks end sessions by force, which session.invalidate is',
   'epoch.': 'only on a table at rest: it lifts counters without a holder',
@@ -104,7 +104,7 @@ export const OUTSIDE: Readonly<Record<string, string>> = {
 
 const READS = /\.(due|get|getMany|getWithSession|glance|members|page|pageOfParked|pageOfTenants)$/;
 
-export function digestsOfGolden(): ReadonlyMap<string, string> {
+function digestsOfGolden(): ReadonlyMap<string, string> {
   const sections = readFileSync(GOLDEN, 'utf8').split(/^## /m).slice(1);
   return new Map(
     sections.map((section) => {

@@ -25,7 +25,7 @@ export interface WakerStores {
   readonly queues: QueueStore;
 }
 
-export interface DispatchStores extends WakerStores {
+interface DispatchStores extends WakerStores {
   readonly tasks: TaskReader & Pick<TaskStore, 'enqueue' | 'parking'>;
   readonly slots: SlotStore;
   readonly schedules: ScheduleStore;

@@ -21,7 +21,7 @@ import type { SessionClient } from '../session/session-client.ts';
 import type { TaskReference } from '../tasks/task/task-request.ts';
 import type { Json, TaskKey } from '../tasks/task/task.ts';
 
-export interface OperationPorts {
+interface OperationPorts {
   readonly audit: AuditStore;
   readonly tasks: TaskClient;
   readonly operator: TaskOperator;
@@ -198,8 +198,8 @@ interface SessionInput {
 }
 
 export type OperationVerb = keyof typeof OPERATIONS;
-export type InputOf<Verb extends OperationVerb> = Parameters<(typeof OPERATIONS)[Verb]['target']>[0];
-export type ReportOf<Verb extends OperationVerb> = Awaited<ReturnType<(typeof OPERATIONS)[Verb]['execute']>>;
+type InputOf<Verb extends OperationVerb> = Parameters<(typeof OPERATIONS)[Verb]['target']>[0];
+type ReportOf<Verb extends OperationVerb> = Awaited<ReturnType<(typeof OPERATIONS)[Verb]['execute']>>;
 
 export class Operations {
   readonly #ports: OperationPorts;

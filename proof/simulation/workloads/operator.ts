@@ -3,8 +3,8 @@ import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
 import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
-import type { WorkerPlace } from './worker.ts';
-import { QUEUE, storesAt } from './worker.ts';
+import type { WorkerPlace } from './worker-place.ts';
+import { QUEUE, storesAt } from './worker-place.ts';
 
 const PAUSE_CHANCE = 0.1;
 

@@ -41,7 +41,7 @@ export interface LockOptions extends ContentOptions {
 
 export const CONTENT_OPTIONS = { value: true, flags: true } as const satisfies Record<keyof ContentOptions, true>;
 
-export interface LockHolderPorts {
+interface LockHolderPorts {
   readonly locks: HolderLockStore;
   readonly session: SessionHolder;
   readonly runtime: Runtime;

@@ -58,7 +58,7 @@ export const DEFAULT_WORKLOAD: Workload = {
   retentionDays: 14,
 };
 
-export interface Part {
+interface Part {
   readonly what: string;
   readonly perMonth: number;
   readonly unit: 'write units' | 'read units' | 'GB' | 'invocations' | 'GB-seconds';
@@ -67,7 +67,7 @@ export interface Part {
   readonly dollars: number;
 }
 
-export interface Limit {
+interface Limit {
   readonly what: string;
   /** Tasks a day at which it is met, with the same peaks. */
   readonly atTasksPerDay: number;
@@ -95,9 +95,9 @@ export interface Estimate {
   readonly limits: readonly Limit[];
 }
 
-export type StandingLoad = 'empty' | 'trickle' | 'asGiven';
+type StandingLoad = 'empty' | 'trickle' | 'asGiven';
 
-export interface StandingCost {
+interface StandingCost {
   readonly tasksPerDay: number;
   /** A month each. */
   readonly dollars: Readonly<Record<Standing['what'], number>>;

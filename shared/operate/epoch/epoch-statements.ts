@@ -19,7 +19,7 @@ import { updateStatement } from '../../dynamo/engine/statement.ts';
 export type CountingRow = RowKey & { readonly raise: Raise; readonly counter: number };
 
 /** How a kind of row is lifted. */
-export interface Raise {
+interface Raise {
   /** The counter that says whether the row was raised. */
   readonly counter: string;
   readonly guard: string;

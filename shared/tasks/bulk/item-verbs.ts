@@ -16,7 +16,7 @@ import type { BulkPolicy } from '../task/pack-policy.ts';
 import type { PackRecorder } from './recorder.ts';
 import type { MovedItem } from './pack-store.ts';
 
-export interface ItemPorts {
+interface ItemPorts {
   readonly tasks: TaskStore;
   readonly recorder: PackRecorder;
   readonly policy: BulkPolicy;

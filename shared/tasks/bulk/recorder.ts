@@ -22,7 +22,7 @@ import type { BulkPolicy } from '../task/pack-policy.ts';
 import { settlementOf } from './departure.ts';
 import type { MovedItem, NumberedStamp, PackEntry, PackStore } from './pack-store.ts';
 
-export interface RecorderPorts {
+interface RecorderPorts {
   readonly packs: PackStore;
   readonly runtime: Runtime;
   /** Limits of writes that no item asks for. */

@@ -187,14 +187,14 @@ export async function lookAtBacklog(
   return { pages, shards, backlog, demand: demandOf(backlog, record?.tookMs) };
 }
 
-export interface LookPorts {
+interface LookPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;
 }
 
-export interface BacklogLook {
+interface BacklogLook {
   readonly pages: readonly PartitionPage[];
   /** In use, or ever known to be: not less than the deployment has. */
   readonly shards: number;
@@ -212,7 +212,7 @@ export async function startWorkers(
   return { started: starts.length - failedStarts, failedStarts };
 }
 
-export function dueIn(backlog: readonly PartitionBacklog[]): number {
+function dueIn(backlog: readonly PartitionBacklog[]): number {
   return backlog.reduce((sum, { due }) => sum + due, 0);
 }
 

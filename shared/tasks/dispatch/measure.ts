@@ -23,7 +23,7 @@ export interface PartitionPage {
   readonly lane: string | undefined;
 }
 
-export interface BacklogQuery {
+interface BacklogQuery {
   readonly queue: string;
   /** Shards that are known to be in use. */
   readonly known: number;

@@ -14,7 +14,7 @@ const LOOK_LIMIT = 1_000;
 /** How many of these are the oldest. The others are spread evenly over what is left. */
 const OLDEST = 500;
 
-export interface OldestReady {
+interface OldestReady {
   /** The rows that were read. */
   readonly looked: readonly TaskRecord[];
   /**

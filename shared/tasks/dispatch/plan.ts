@@ -29,7 +29,7 @@ export interface Wanted {
 }
 
 /** The home shards of each worker to be started. */
-export type Plan = readonly (readonly number[])[];
+type Plan = readonly (readonly number[])[];
 
 /**
  * Returns how many workers it takes for the last due task to begin within `startWithinMs`.

@@ -37,7 +37,7 @@ import { homesOf, wantedWorkers } from './plan.ts';
 import type { Planned } from './planning.ts';
 import { plan } from './planning.ts';
 
-export interface WakerPorts {
+interface WakerPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants' | 'getMany'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly semaphores: Pick<SemaphoreStore, 'get'>;
@@ -51,7 +51,7 @@ export interface WakerPorts {
 export type WakerSettings = DispatchSettings;
 
 /** Why a wake started no worker. */
-export type NoStart =
+type NoStart =
   /** A worker that was started a moment ago looks at the backlog by itself. */
   | 'justStarted'
   /** As many are at work as there may be. */

@@ -4,7 +4,7 @@ import type { ReadyHint } from '../task/task-store.ts';
 import { countLate } from './demand.ts';
 import { wantedWorkers } from './plan.ts';
 
-export interface PermitsInUse {
+interface PermitsInUse {
   /** Held by live workers. */
   readonly permits: number;
   readonly limit: number;

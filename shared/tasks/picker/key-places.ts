@@ -16,7 +16,7 @@ import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
 /** A task, and the key whose limit it may have met. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
 
-export interface KeyPlacesPorts {
+interface KeyPlacesPorts {
   readonly tasks: TaskStore;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;

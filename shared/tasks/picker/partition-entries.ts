@@ -6,7 +6,7 @@ import type { ReadEntries } from './partition-view.ts';
 import type { ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { TenantWalk } from '../task/tenants.ts';
 
-export interface EntriesOptions {
+interface EntriesOptions {
   readonly isOfTenants: boolean;
   /** Whether the lane is known to be in use. */
   readonly isExpected: boolean;

@@ -15,7 +15,7 @@
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Random } from '../../core/runtime/random.ts';
 
-export interface Pace {
+interface Pace {
   /** Between looks at an empty backlog. */
   readonly pollMs: number;
   /** From a minute without a find on; absent: the same. */
@@ -25,7 +25,7 @@ export interface Pace {
 }
 
 /** What the next turn may be given to. */
-export interface Choice {
+interface Choice {
   /** In lanes that the queue's row names. */
   readonly named: number;
   /** In one lane. */

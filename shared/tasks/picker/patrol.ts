@@ -18,7 +18,7 @@ const PATROL_LIMIT = 25;
 /** One of so many oldest is read: a worker takes the oldest first, so where it has died, it held most of them. */
 const PATROLLED = 4;
 
-export interface PatrolParts {
+interface PatrolParts {
   readonly partitions: Partitions;
   readonly candidates: Candidates;
   /** The next of a partition whose entries are in no order of time. */

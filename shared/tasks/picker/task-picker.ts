@@ -68,7 +68,7 @@ export type Candidate = Found & {
   end(outcome: Outcome): Promise<void>;
 };
 
-export interface PickerSettings extends PartitionSettings {
+interface PickerSettings extends PartitionSettings {
   /** Between looks at an empty backlog, of one partition each: see `partition-turns.ts`. */
   readonly pollMs: number;
   /** From a minute without a find on; absent: the same. */
@@ -111,7 +111,7 @@ const EXPECTED_MS = { fromMs: 125, toMs: 500 };
 const UNKNOWN_RECHECK_MS = 60_000;
 const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
 
-export interface PickerPorts extends PartitionPorts {
+interface PickerPorts extends PartitionPorts {
   /** A slot that rests would find something now. */
   readonly onWorthALook: () => void;
 }

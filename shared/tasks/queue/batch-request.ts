@@ -21,7 +21,7 @@ export interface BatchOptions {
   readonly queue?: string;
 }
 
-export interface NewBatch extends BatchKey {
+interface NewBatch extends BatchKey {
   /** What follows the others. */
   readonly callback: NewTask | undefined;
   readonly tasks: readonly NewTask[];

@@ -60,7 +60,7 @@ export interface DefinitionOf<Output> {
   run(input: never, task: never): Promise<Output> | Output;
 }
 
-export interface ResultPorts {
+interface ResultPorts {
   readonly store: Pick<TaskStore, 'get' | 'getMany'>;
   readonly runtime: Pick<Runtime, 'clock'>;
 }

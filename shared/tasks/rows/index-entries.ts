@@ -9,7 +9,7 @@ import { CorruptItemError } from '../../core/errors.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { joinKey } from '../../dynamo/engine/keys.ts';
 
-export interface EntriesOf {
+interface EntriesOf {
   readonly kind: 'task' | 'schedule';
   readonly queue: string;
 }

@@ -17,7 +17,7 @@ import { stackOf } from './thrown.ts';
 /** As much as fits into the row that keeps it. */
 const STACK_LIMIT_CHARACTERS = 2_000;
 
-export interface AsidePorts extends PayloadPorts {
+interface AsidePorts extends PayloadPorts {
   readonly session: SessionHolder;
   readonly runtime: Runtime;
   readonly log: TaskLog;

@@ -26,14 +26,14 @@ import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from 
 import { taskSequencer } from '../task/verify-task.ts';
 
 /** Sends one verb of the claim: alone, believed in, and decided; with a settlement, it is the last one. */
-export type SendVerb = (
+type SendVerb = (
   settlement: Settlement | undefined,
   send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
   /** As its span is called; absent: by the settlement. */
   name?: string,
 ) => Promise<void>;
 
-export interface RunContextPorts {
+interface RunContextPorts {
   readonly tasks: TaskStore;
   readonly runtime: Runtime;
   readonly payloads?: PayloadStore | undefined;

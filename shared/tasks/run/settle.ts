@@ -102,7 +102,7 @@ const PAST_SETTLEMENTS = {
 /** So many hand-backs in a row say that a task does not fit into the life of its workers. */
 export const MAX_HAND_BACKS = 5;
 
-export type HandBack =
+type HandBack =
   /** Absent: this one says nothing new. */
   | { readonly kind: 'release'; readonly handBacks: number | undefined }
   | { readonly kind: 'dead'; readonly error: TaskError };

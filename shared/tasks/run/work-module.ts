@@ -32,7 +32,7 @@ export interface WorkModule {
 }
 
 /** What the code that runs the module gives itself. */
-export interface WorkAdditions {
+interface WorkAdditions {
   /** Inside of the module's own. */
   readonly middleware?: readonly TaskMiddleware[] | undefined;
   /** Told after the module's own. */

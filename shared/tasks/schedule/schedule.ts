@@ -48,11 +48,11 @@ export interface ScheduleRecord extends ScheduleDefinition {
 /** Half of what finished tasks are kept for: a slot that is younger still finds the task that it became. */
 export const HORIZON_MS = 7 * 86_400_000;
 /** Slots of one schedule that one tick makes up for; the next tick goes on. */
-export const SLOTS_PER_TICK = 100;
+const SLOTS_PER_TICK = 100;
 /** Due schedules of a queue that one tick serves; the next tick goes on. */
 export const SCHEDULES_PER_TICK = 1_000;
 
-export interface DueSlots {
+interface DueSlots {
   /** Slots that become tasks now, oldest first. */
   readonly slots: readonly number[];
   /** Where the schedule goes on; undefined when no slot ever comes again. */

@@ -42,7 +42,7 @@ interface Asked {
   readonly tenant?: string | undefined;
 }
 
-export type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew';
+type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew';
 
 /** Pure. */
 export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, now: number): DuplicateVerdict {

@@ -40,7 +40,7 @@ export const PARKED_FROM_MS = 300_000;
 export const REPAIR_EVERY_MS = 60_000;
 
 /** An entry of the parked tasks. */
-export interface ParkedHint extends TaskKey {
+interface ParkedHint extends TaskKey {
   readonly priority: Priority;
   readonly readyAt: number;
 }

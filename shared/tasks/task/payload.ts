@@ -46,7 +46,7 @@ export interface PayloadRequest {
 /** An item's limit of 400 KB, less what surrounds the payload in its row. */
 export const PAYLOAD_ROW_LIMIT_BYTES = 384 * 1024;
 /** A worker holds it in memory, beside those of its other tasks. */
-export const PAYLOAD_LIMIT_BYTES = 64 * 1024 * 1024;
+const PAYLOAD_LIMIT_BYTES = 64 * 1024 * 1024;
 const REFERENCE_LIMIT_CHARACTERS = 1_000;
 
 /**

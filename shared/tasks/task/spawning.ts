@@ -8,7 +8,7 @@ import { describeTask } from './task.ts';
 
 /** What one transaction of DynamoDB's takes: actions, of which one is the parent's own, and bytes. */
 export const TRANSACTION_ACTIONS_LIMIT = 100;
-export const TRANSACTION_LIMIT_BYTES = 4 * 1024 * 1024;
+const TRANSACTION_LIMIT_BYTES = 4 * 1024 * 1024;
 /** What a row has beside its input, with room to spare. */
 const ROW_BYTES = 1024;
 

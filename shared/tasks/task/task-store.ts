@@ -74,7 +74,7 @@ export type CommitOutcome =
     };
 
 /** `taken`: by this task the id of the callback is taken. */
-export type BatchOutcome =
+type BatchOutcome =
   | { readonly kind: 'applied' }
   | (Extract<Outcome<never, BatchRecord>, { kind: 'refused' }> & { readonly taken?: TaskRecord });
 
@@ -82,13 +82,13 @@ export type BatchOutcome =
 export type Settled = SettledNow | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>;
 type SettledNow = Extract<Outcome<TaskRecord | undefined>, { kind: 'applied' }> & Followed;
 
-export interface Followed {
+interface Followed {
   /** The attempt has ended, and its task goes on with other work that was asked for while it ran. */
   readonly isFollowed?: boolean;
 }
 
 /** `full`: its key was seen to have no room. */
-export type ClaimOutcome =
+type ClaimOutcome =
   | Extract<Outcome<RunningTask>, { kind: 'applied' }>
   | (Extract<Outcome<never, TaskRecord>, { kind: 'refused' }> & { readonly full?: Fullness });
 

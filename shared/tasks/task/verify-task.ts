@@ -8,7 +8,7 @@ import { verifySession } from '../../session/verify-session.ts';
 import type { TaskStore } from './task-store.ts';
 import type { Claim, TaskKey, TaskRecord } from './task.ts';
 
-export interface VerifyTaskPorts extends VerifySessionPorts {
+interface VerifyTaskPorts extends VerifySessionPorts {
   readonly tasks: TaskStore;
 }
 

@@ -21,7 +21,7 @@ const KINDS = { internal: 0, client: 2, producer: 3, consumer: 4 } as const;
 const STATUS_ERROR = 2;
 const INVALID_TRACE_ID = '0'.repeat(32);
 
-export interface SpanContext {
+interface SpanContext {
   readonly traceId: string;
   readonly spanId: string;
   readonly traceFlags: number;
@@ -29,20 +29,20 @@ export interface SpanContext {
 }
 
 /** The part of the API's `Context` that spans need. */
-export interface Context {
+interface Context {
   getValue(key: symbol): unknown;
   setValue(key: symbol, value: unknown): Context;
   deleteValue(key: symbol): Context;
 }
 
-export interface ApiSpan {
+interface ApiSpan {
   spanContext(): SpanContext;
   setAttributes(attributes: Attributes): unknown;
   setStatus(status: { readonly code: number; readonly message?: string }): unknown;
   end(at: Date): void;
 }
 
-export interface Tracer {
+interface Tracer {
   startSpan(
     name: string,
     options: {

@@ -41,7 +41,7 @@ interface Named extends TaskKey {
 type Attempted = Pick<RunningTask, 'queue' | 'id' | 'name' | 'traceparent' | 'attempts' | 'leaseCounter'>;
 
 /** How an attempt ended, as far as its span tells. */
-export interface AttemptEnd {
+interface AttemptEnd {
   readonly at: number;
   readonly settlement: string;
 }

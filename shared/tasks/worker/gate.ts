@@ -12,7 +12,7 @@ import type { Announcement, QueueRecord, QueueStore } from '../task/queue-store.
 
 const FRESH_MS = 5_000;
 
-export interface GatePorts {
+interface GatePorts {
   /** Absent: the queue is always open, any of its lanes may be in use, and nothing is announced. */
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;

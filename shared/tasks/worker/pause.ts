@@ -2,7 +2,7 @@
 import type { Clock } from '../../core/runtime/clock.ts';
 
 /** What is glanced at while the slots wait; it ends the pause if they need not wait any longer. */
-export interface Glances {
+interface Glances {
   /** Before the next; `Infinity`: there is none. */
   readonly glanceMs: number;
   glance(): Promise<void>;

@@ -26,7 +26,7 @@ const GATHERED_MS = 250;
 const BUDGET_MS = 1_000;
 const NAMES_KEPT = 20;
 
-export interface HintsPorts {
+interface HintsPorts {
   readonly queues: QueueStore;
   readonly runtime: Runtime;
   /** The row as it was read last. */

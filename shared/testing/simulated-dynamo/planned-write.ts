@@ -52,7 +52,7 @@ export interface PlannedWrite {
 }
 
 /** What the requests and the actions of transactions have in common. */
-export interface WriteRequest extends Placeholders {
+interface WriteRequest extends Placeholders {
   readonly ConditionExpression?: string | undefined;
   readonly ReturnValuesOnConditionCheckFailure?: string | undefined;
 }

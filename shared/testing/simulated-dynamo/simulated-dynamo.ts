@@ -26,7 +26,7 @@ import type { TableDefinition } from './table-definition.ts';
 import { transactWrite } from './transaction.ts';
 import { isExpired } from './ttl.ts';
 
-export interface SimulatedDynamoOptions {
+interface SimulatedDynamoOptions {
   /** Wall clock, milliseconds since 1970: ages idempotency tokens and TTL attributes. */
   now(): number;
   readonly staleReads?: StaleReads | undefined;

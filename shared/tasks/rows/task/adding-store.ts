@@ -23,12 +23,12 @@ export type Beginner = TaskKey & { readonly tenant?: string | undefined; readonl
 /** The write of a task that begins, and what goes with it; asked for again each time that others were faster. */
 export type Plan = (seat?: Seat) => Planned | Promise<Planned>;
 
-export interface Planned {
+interface Planned {
   readonly own: Statement<'put' | 'update'>;
   readonly beside: readonly Action[];
 }
 
-export type Begin = (task: Beginner, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
+type Begin = (task: Beginner, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
 
 /** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */
 export const LINE_CONTENTION = { rounds: 50 };

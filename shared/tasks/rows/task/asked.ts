@@ -6,7 +6,7 @@ import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts
 import { moveTo } from './place.ts';
 
 /** The work of a request, as its row has it. */
-export interface Work {
+interface Work {
   readonly name: string;
   /** JSON. */
   readonly input: string;

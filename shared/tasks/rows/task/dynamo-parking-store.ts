@@ -255,7 +255,7 @@ class Room {
   }
 
   admits(task: TaskRecord): boolean {
-    // An older worker has claimed it out of sight, with an entry that was older than the row: its next holder has to find it.
+    // A worker that read the row before it was parked has claimed it out of sight: its next holder has to find it.
     if (task.state !== 'ready') return true;
     const { links, expiresAt } = task;
     const now = this.#now;

@@ -36,13 +36,13 @@ export interface LineMove {
 }
 
 /** What that takes. */
-export interface LineChange {
+interface LineChange {
   readonly actions: readonly LineAction[];
   /** Where those who join will stand, in their order. */
   readonly seats: readonly Seat[];
 }
 
-export interface LineAction {
+interface LineAction {
   readonly action: Action;
   /** The ticket whose place, or whose task, is gone if this was refused. */
   readonly suspect?: number | undefined;

@@ -41,7 +41,7 @@ type Linked = TaskKey & {
 };
 
 /** A change of a task that others have to follow. */
-export interface Change {
+interface Change {
   readonly task: Linked;
   /** Running, if it is absent. */
   readonly from?: 'ready' | 'running';

@@ -10,7 +10,7 @@ const DEEPEST_PATH = 32;
 const LARGEST_INDEX = 2 ** 31 - 1;
 
 /** What a parser notes on its way: the paths and placeholders of an expression. */
-export interface Mentions {
+interface Mentions {
   readonly names: Set<string>;
   readonly values: Set<string>;
   readonly paths: Path[];

@@ -44,7 +44,7 @@ export type UpdateOperand =
   | { readonly kind: 'ifNotExists'; readonly path: Path; readonly otherwise: UpdateOperand }
   | { readonly kind: 'listAppend'; readonly first: UpdateOperand; readonly second: UpdateOperand };
 
-export interface Sum {
+interface Sum {
   readonly kind: 'sum';
   readonly sign: '+' | '-';
   readonly left: UpdateOperand;
