@@ -1,6 +1,6 @@
 /**
- * `leasehold`: one table, and all that stands on it: sessions, locks,
- * elections, semaphores, wait groups, rate limits, the queue from outside.
+ * `leasehold`: the client for one table: sessions, locks,
+ * elections, semaphores, wait groups, rate limits, and enqueueing.
  */
 export { Leasehold, createLeasehold } from '../shared/client/leasehold.ts';
 export type { LeaseholdOptions, SessionSettings } from '../shared/client/leasehold.ts';

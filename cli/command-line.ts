@@ -17,7 +17,7 @@ interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly out: NodeJS.WriteStream;
   readonly err: NodeJS.WriteStream;
-  /** Parts that are installed, with commands of their own. */
+  /** Installed parts with their own commands. */
   readonly satellites: Satellites;
 }
 
@@ -34,7 +34,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
     new Output({ isJson: json === true, ...terminal });
   const bind = <Options>(command: Command, action: Action<Options>): Command =>
     command.action(async (...received: unknown[]) => {
-      // Commander gives the operands, of which a variadic one is a list, then the options, then the command itself.
+      // commander passes the operands (a variadic one as a list), then the options, then the command itself.
       if (command.name() === 'list') refuseUnknownVerb(command);
       const operands = received.slice(0, -2).flat() as string[];
       const options = command.optsWithGlobals<GlobalOptions & Options>();

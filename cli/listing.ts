@@ -15,7 +15,7 @@ export function limitOption(): Option {
   return new Option('--limit <n>', 'the largest number to show').argParser(wholeNumber(1)).default(DEFAULT_LIMIT);
 }
 
-/** A title, and what stands below it. */
+/** A title, and its column's value. */
 type Columns<T> = Readonly<Record<string, (row: T) => string>>;
 
 export async function list<T extends Printable>(

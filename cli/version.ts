@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** That of the package, whose manifest lies beside the folder of this file, compiled or not. */
+/** The package's version. Its manifest lies next to this file's folder, compiled or not. */
 export function ownVersion(): string {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     readonly version: string;

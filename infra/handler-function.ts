@@ -1,4 +1,4 @@
-/** One Lambda function of ours: its bundle, its role, its log group. The dispatcher and the worker differ in what they are given. */
+/** One of our Lambda functions: its bundle, its role, its log group. */
 import path from 'node:path';
 import type { Duration } from 'aws-cdk-lib';
 import { AssetStaging, RemovalPolicy } from 'aws-cdk-lib';
@@ -16,7 +16,7 @@ import { METRICS_NAMESPACE, METRICS_SERVICE } from '../functions/metric-names.ts
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
 import { acknowledge, node24 } from './cdk-version.ts';
 
-/** A CommonJS dependency inside of an ES module bundle may call `require` for Node's own modules. */
+/** A CommonJS dependency inside an ES module bundle may call `require` for Node's own modules. */
 const REQUIRE_BANNER =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
@@ -37,7 +37,7 @@ const BUNDLING: BundlingOptions = {
   sourceMap: true,
   sourcesContent: false,
   banner: REQUIRE_BANNER,
-  // The SDK that was tested is the one that runs, and one file loads faster than the runtime's hundreds.
+  // Runs the tested SDK, and one file loads faster than the runtime's hundreds.
   bundleAwsSDK: true,
   externalModules: LOADED_WHEN_NEEDED,
   commandHooks: {
@@ -52,7 +52,7 @@ const BUNDLING: BundlingOptions = {
 /** For a function without a user's code: our own errors write their names out, and a tenth of the bundle goes. */
 export const WITHOUT_NAMES: BundlingOptions = { keepNames: false };
 
-/** Where a function is put that has to reach what is not on the internet. */
+/** The network of a function that must reach private addresses. */
 export interface NetworkPlace {
   readonly vpc: IVpc;
   readonly vpcSubnets?: SubnetSelection | undefined;
@@ -71,9 +71,9 @@ interface HandlerFunctionProps {
   readonly reservedConcurrency?: number | undefined;
   /** By X-Ray. Default: active. */
   readonly tracing?: Tracing | undefined;
-  /** Default: in no network of yours. */
+  /** Default: outside your networks. */
   readonly network?: NetworkPlace | undefined;
-  /** On top of ours, for what a user's tasks need: native modules, loaders. */
+  /** Added to ours, for the needs of a user's tasks: native modules, loaders. */
   readonly bundling?: BundlingOptions | undefined;
 }
 
@@ -122,7 +122,7 @@ export class HandlerFunction extends Construct {
     });
   }
 
-  /** What the construct library gives roles of its own making. */
+  /** The policies that the construct library adds to its own roles. */
   private allowNetwork(): void {
     this.role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'));
     acknowledge(this.role, {
@@ -195,7 +195,7 @@ function trimCommand(file: string): string {
   return [process.execPath, besides('source-map'), file].map((argument) => JSON.stringify(argument)).join(' ');
 }
 
-/** A module of `functions/` beside this one: source in the repository, compiled in the package. */
+/** A module of `functions/`: source in the repository, compiled in the package. */
 export function handlerModule(name: 'work' | 'dispatch' | 'wake'): string {
   return besides(`../functions/${name}`);
 }

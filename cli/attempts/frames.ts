@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-/** The folders that the package consists of: a test may keep task modules beside them. */
+/** The package's own folders: a test may keep task modules next to them. */
 const OWN_FOLDERS = [
   ...['api', 'cli', 'console', 'consul', 'functions', 'infra', 'local', 'shared', 'vendor', 'node_modules'],
 ].map((folder) => path.join(ROOT, folder) + path.sep);
@@ -16,7 +16,7 @@ export function isOwnFile(file: string): boolean {
 interface Frames {
   /** `at helper (src/tasks.ts:7:42)`, paths relative to the working directory. */
   readonly own: readonly string[];
-  /** How many others there are, by whose they are. */
+  /** The number of other frames, by owner. */
   readonly others: Readonly<Record<'leasehold' | 'node' | 'libraries', number>>;
 }
 

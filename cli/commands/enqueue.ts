@@ -50,7 +50,7 @@ interface Options extends QueueOptions {
   readonly wait?: number;
 }
 
-/** What a line of a file says for itself. */
+/** Options that a line of a file sets for itself. */
 const OF_ONE_TASK = {
   id: '--id',
   priority: '--priority',
@@ -130,10 +130,13 @@ async function enqueue(context: Context, options: Options, task?: string, input?
   return bad.length > 0 ? reject(context, bad, lines.length) : await addAll(context, options, connection, lines);
 }
 
-/** Says so if workers have announced their names and this is none of them. The task is added anyway: a worker that defines it may come. */
+/**
+ * Notes if workers have announced their names and this is none of them. The task is still added, because a worker that defines it may
+ * start.
+ */
 async function noteUnannounced({ output }: Context, options: Options, connection: Connection, name: string) {
   const { queue, queues } = connection.queue(options.queue, options.shards);
-  // It is only a note: those who may not read the queue's row may still add tasks, and any other fault comes up when the task is added.
+  // Only a note: a caller without access to the queue's row may still add tasks, and any other fault appears when the task is added.
   const names = (await queues.glance(queue).catch(() => undefined))?.announcedNames;
   if (names === undefined || names.includes(name)) return;
   const told = `no worker of queue ${queue} has announced a task named ${name}${hintFor(name, names)}`;
@@ -207,7 +210,7 @@ async function addAll(
       { onProgress: progress.show },
     )
     .finally(progress.end);
-  // One that was named here is no line of anything.
+  // A task named on the command line has no line number.
   if (options.file === undefined && results[0] instanceof MismatchError) throw results[0];
   const conflicts = results.flatMap((result, at) =>
     result instanceof MismatchError ? [{ line: lines[at]?.number ?? 0, error: result.message }] : [],

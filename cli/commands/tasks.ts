@@ -1,4 +1,4 @@
-/** `leasehold tasks`: looking at tasks; what is done to them is in `task-acts.ts`, running one here in `task-run.ts`. */
+/** `leasehold tasks`: lists tasks; `task-acts.ts` acts on them, and `task-run.ts` runs one here. */
 import { Command, Option } from 'commander';
 import type { BulkItem } from '../../shared/tasks/bulk/put-bulk.ts';
 import { findItem } from '../../shared/tasks/bulk/put-bulk.ts';
@@ -26,7 +26,7 @@ import { tasksTailCommand } from './tasks-tail.ts';
 
 /** The last two are in no index: they are looked for in the table itself. */
 const STATES = ['unfinished', 'ready', 'delayed', 'running', 'dead', 'done', 'cancelled'] as const;
-/** A quarter of a GB, for about a cent: what reads on by mistake costs no more. */
+/** A quarter of a GB, for about a cent: the limit of an accidental scan. */
 const DEFAULT_MAX_READ_UNITS = 32_768;
 
 interface ListOptions extends QueueOptions, LimitOptions {
@@ -164,7 +164,7 @@ function itemsText({ done, moved, cancelled }: PackState, total: number): string
   return `${total}: ${done.size} done, ${open.length} open, ${moved.size} tasks of their own, ${cancelled.size} cancelled`;
 }
 
-/** The moment as well, where there is one. */
+/** With the time, if there is one. */
 function dueFact(task: TaskRecord, now: number): string | undefined {
   if (!('readyAt' in task)) return undefined;
   return stateText(task, now) === stateOf(task, now) ? momentAndAge(task.readyAt, now) : dueText(task, now);
@@ -216,14 +216,14 @@ function taskText(
   return parts.filter((part) => part !== undefined).join('\n\n');
 }
 
-/** What begins when the attempt that runs has ended. */
+/** The follower, which starts when the running attempt has ended. */
 function followerText({ follower }: TaskRecord, now: number): string | undefined {
   if (follower === undefined) return undefined;
   const due = follower.runAt > now ? `, due ${momentAndAge(follower.runAt, now)}` : '';
   return printable(`${follower.name}, asked for ${momentAndAge(follower.at, now)}${due}`);
 }
 
-/** What holds for this task instead of what its definition says. */
+/** This task's overrides of its definition. */
 function policyText({ maxAttempts, timeoutMs }: TaskPolicy = {}): string | undefined {
   const parts = [
     ...(maxAttempts === undefined ? [] : [plural(maxAttempts, 'attempt')]),

@@ -8,8 +8,8 @@ import { isOwnFile } from '../attempts/frames.ts';
 type RegisterHooks = (typeof module)['registerHooks'] | undefined;
 
 /**
- * @param onFile called with the absolute path of each file outside of `node_modules`, also if it does not exist
- * @returns whether imported files are told: an older Node does not offer it
+ * @param onFile called with the absolute path of each file outside `node_modules`, even if it does not exist
+ * @returns whether imported files are reported: an older Node cannot
  */
 export function followLoadedFiles(onFile: (file: string) => void): boolean {
   const registerHooks = module.registerHooks as RegisterHooks;
@@ -28,7 +28,7 @@ export function followLoadedFiles(onFile: (file: string) => void): boolean {
         tell(found.url);
         return found;
       } catch (error) {
-        // The file that is missing may be the next one that is saved.
+        // A missing file may be the next one to be saved.
         if (/^\.{0,2}\//.test(specifier) && context.parentURL !== undefined)
           tell(new URL(specifier, context.parentURL).href);
         throw error;

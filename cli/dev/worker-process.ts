@@ -24,7 +24,7 @@ export class WorkerProcess {
   readonly #handedBack: CurrentTask[] = [];
   /** Resolves when it has begun to work. */
   readonly ready: Promise<Ready>;
-  /** Resolves when it has heard that it must stop. */
+  /** Resolves when it has acknowledged the request to stop. */
   readonly stopping: Promise<void>;
   /** Resolves when it has ended and all that it told was read: with `exit 3`, or `killed by SIGKILL`. */
   readonly ended: Promise<string>;

@@ -1,6 +1,6 @@
 /**
- * Tasks that are in no index: those that are done or cancelled, for as long as their retention keeps them, and the children of a task.
- * An index entry would make the end of every task dearer, so this reads the table from its beginning, as far as it is let.
+ * Tasks outside every index: done or cancelled ones during their retention, and the children of a task.
+ * An index entry would make every task's end more expensive, so this scans the table up to a limit.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { decodeTask } from '../../shared/tasks/rows/task/task-codec.ts';
