@@ -49,6 +49,17 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     ]);
   });
 
+  test('announces the names of its tasks, so that enqueue can tell of a name that is unlike them', async () => {
+    await run('work', '--entry', ENTRY, '--queue', 'announced', '--until-drained');
+
+    const end = await run('enqueue', 'fin', '1', '--queue', 'announced', '--id', 'a');
+    const known = await run('enqueue', 'fine', '1', '--queue', 'announced', '--id', 'b');
+
+    const note = 'no worker of queue announced has announced a task named fin; did you mean fine?';
+    expect(end).toMatchObject({ exitCode: 0, out: 'added a\n', err: `${note}\n` });
+    expect(known).toMatchObject({ exitCode: 0, err: '' });
+  });
+
   test('exits with a failure if tasks died, including tasks of packs', async () => {
     await run('enqueue', 'gave.up', '--queue', 'deadly');
     await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 'text' }], { queue: 'deadly' });
