@@ -169,6 +169,8 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
     const announcement = { at: systemRuntime.clock.now(), before: observed.announced?.at, ids: [id], workers: 1 };
     await queues.announce(observed, announcement, stamp());
   }
+  await queues.announceNames('default', await queues.glance('default'), ['resize'], stamp());
+  await queues.announceNames('default', await queues.glance('default'), ['thumbnail', 'resize'], stamp());
   const workerSettings = { concurrency: 10, startWithinMs: 10_000 };
   await queues.noteHints(
     'default',

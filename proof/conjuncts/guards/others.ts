@@ -8,7 +8,13 @@ import { createStatement } from '../../../shared/dynamo/engine/statement.ts';
 import { RAISES, raiseCounters } from '../../../shared/operate/epoch/epoch-statements.ts';
 import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
 import { deletePayload, putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
-import { announceTasks, changeQueue, noteHints, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
+import {
+  announceNames,
+  announceTasks,
+  changeQueue,
+  noteHints,
+  noteUse,
+} from '../../../shared/tasks/rows/queue-statements.ts';
 import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
@@ -74,6 +80,11 @@ const HINTS = {
 const announcedSeen = (rows: Rows): QueueRecord => {
   rows.write(announceTasks(TABLE, queueSeen(rows), ANNOUNCED));
   return { ...(rows.read(queueKey('q')) as unknown as QueueRecord), announced: ANNOUNCED };
+};
+
+const namesSeen = (rows: Rows): QueueRecord => {
+  rows.write(announceNames(TABLE, 'q', undefined, ['work'], rows.stamp()));
+  return { announcedNames: ['work'] } as unknown as QueueRecord;
 };
 
 const SCHEDULE = {
@@ -161,6 +172,12 @@ export const OTHER_CASES: readonly Case[] = [
     noteUse(TABLE, 'q', seen, USE, rows.stamp()),
   ),
   ['queue.noteHints: attribute_exists(#pk)', () => noteHints(TABLE, 'q', HINTS)],
+  twice('queue.announceNames: attribute_not_exists(#names)', (rows) =>
+    announceNames(TABLE, 'q', undefined, ['work'], rows.stamp()),
+  ),
+  outdated('queue.announceNames: #names = :observedNames', namesSeen, (seen, rows) =>
+    announceNames(TABLE, 'q', seen, ['work', 'other'], rows.stamp()),
+  ),
   [
     'queue.announce: attribute_exists(#pk)',
     () => announceTasks(TABLE, { queue: 'q' } as unknown as QueueRecord, ANNOUNCED),

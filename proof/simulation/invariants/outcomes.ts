@@ -36,7 +36,7 @@ const REPEATABLE = new Set([
   // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
   ...['pack.cancelItem', 'pack.cancelRunningItem', 'payload.delete'],
   // Hints and announcements do not stamp the row.
-  ...['queue.noteHints', 'queue.announce'],
+  ...['queue.noteHints', 'queue.announce', 'queue.announceNames'],
 ]);
 
 export const outcomes: Family = (assumptions, report) => {

@@ -21,6 +21,9 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
     announce: (observed, announcement, stamp, limits) =>
       rows.write(statements.announceTasks(table, observed, announcement), stamp, limits),
 
+    announceNames: (queue, observed, names, stamp, limits) =>
+      rows.write(statements.announceNames(table, queue, observed, names, stamp), stamp, limits),
+
     noteHints: (queue, hints, stamp, limits) => rows.write(statements.noteHints(table, queue, hints), stamp, limits),
   };
 }

@@ -1,7 +1,7 @@
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 
-/** What is known of a queue as a whole. A queue that was never configured, and of which no dispatcher has seen a task, has none. */
+/** The state of a queue as a whole. A queue has no record until an operator, a dispatcher or a worker outside Lambda writes one. */
 export interface QueueRecord {
   readonly queue: string;
   /** No task of it is claimed; those that run go on to their end. */
@@ -86,6 +86,17 @@ export interface QueueStore {
   announce(
     observed: QueueRecord,
     announcement: Announcement,
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<QueueRecord>>;
+  /**
+   * Announces the names of tasks that a worker defines; creates the row if there is none. What operators and dispatchers have written stays.
+   * Refused when other names were announced since the row was observed.
+   */
+  announceNames(
+    queue: string,
+    observed: QueueRecord | undefined,
+    names: readonly string[],
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<QueueRecord>>;
