@@ -90,7 +90,7 @@ export function dispatchAccess(queue: string): AccessRule[] {
 
 /**
  * The waker: counts workers and the backlog, looks at tasks that were just inserted,
- * and says how many workers there may be and which lanes are in use.
+ * says how many workers there may be and which lanes are in use, and notes what it starts in the queue's row.
  * It writes no task: what it is told of cannot come from itself.
  */
 export function wakeAccess(queue: string): AccessRule[] {

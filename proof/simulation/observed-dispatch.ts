@@ -59,5 +59,9 @@ export function observeQueues(store: QueueStore, process: SimulatedProcess, reco
       write({ verb: 'queue.noteHints', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.noteHints(queue, hints, stamp, limits),
       ),
+    noteStarts: (queue, observed, starts, stamp) =>
+      write({ verb: 'queue.noteStarts', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.noteStarts(queue, observed, starts, stamp),
+      ),
   };
 }

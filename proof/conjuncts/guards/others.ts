@@ -13,6 +13,7 @@ import {
   announceTasks,
   changeQueue,
   noteHints,
+  noteStarts,
   noteUse,
 } from '../../../shared/tasks/rows/queue-statements.ts';
 import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
@@ -23,7 +24,7 @@ import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts'
 import { enterKey } from '../../../shared/tasks/rows/key-statements.ts';
 import type { CheckRecord } from '../../../shared/session/health.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
-import type { QueueRecord } from '../../../shared/tasks/task/queue-store.ts';
+import type { QueueRecord, StartsNote } from '../../../shared/tasks/task/queue-store.ts';
 import type { Case, Rows } from './rows.ts';
 import { NOW, TABLE, beside, checkedBeside, newTask } from './rows.ts';
 
@@ -71,6 +72,12 @@ const queueSeen = (rows: Rows): QueueRecord => {
   return rows.read(queueKey('q')) as unknown as QueueRecord;
 };
 const ANNOUNCED = { at: NOW, before: undefined, ids: ['id'], workers: 1 };
+const STARTS = { count: 1, token: 0, untilMs: NOW, waitMs: 2_000, heard: [] };
+const startsSeen = (rows: Rows): StartsNote => {
+  queueSeen(rows);
+  rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
+  return rows.read(queueKey('q')).starts as StartsNote;
+};
 const HINTS = {
   tookMs: 20,
   unknownNames: [],
@@ -192,6 +199,18 @@ export const OTHER_CASES: readonly Case[] = [
   ],
   outdated('queue.announce: #announced.#at = :observedAt', announcedSeen, (seen, rows) =>
     announceTasks(TABLE, seen, { ...ANNOUNCED, at: rows.stamp().now + 1 }),
+  ),
+  ['queue.noteStarts: attribute_exists(#pk)', (rows) => noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp())],
+  [
+    'queue.noteStarts: attribute_not_exists(#starts)',
+    (rows) => {
+      queueSeen(rows);
+      rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
+      return noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp());
+    },
+  ],
+  outdated('queue.noteStarts: #starts = :observed', startsSeen, (seen, rows) =>
+    noteStarts(TABLE, 'q', seen, STARTS, rows.stamp()),
   ),
   twice('schedule.put: attribute_not_exists(#pk)', (rows) =>
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),

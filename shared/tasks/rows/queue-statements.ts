@@ -17,10 +17,11 @@
  * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for people | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
  * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for people | noteHints, announceNames |
- * | nonce | S | of the last write other than hints and announcements: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
+ * | starts | M | `count`, `token`, `untilMs`, `waitMs`, `heard`, `nonce`: workers that a waker has started and that had no permit yet, and tasks that wakers heard of lately | noteStarts |
+ * | nonce | S | of the last write other than hints, starts and announcements: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
-import type { Announcement, PlanningHints, QueueRecord, QueueUse } from '../task/queue-store.ts';
+import type { Announcement, PlanningHints, QueueRecord, QueueUse, StartsNote } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
 import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
@@ -163,6 +164,32 @@ export function announceNames(
       ':nonce': nonce,
       ':names': [...names],
       ...(before === undefined ? {} : { ':observedNames': [...before] }),
+    },
+  });
+}
+
+/**
+ * Guard: the row is there, and no other note of starts was written since it was observed.
+ * Effect: other wakers count these starts. Nothing else changes, not even the nonce.
+ * Outcomes: refused = another waker has started workers meanwhile, or no dispatcher has seen the queue yet.
+ */
+export function noteStarts(
+  table: string,
+  queue: string,
+  observed: StartsNote | undefined,
+  { count, token, untilMs, waitMs, heard }: Omit<StartsNote, 'nonce'>,
+  { nonce }: Pick<Stamp, 'nonce'>,
+): Statement<'update'> {
+  return updateStatement('queue.noteStarts', {
+    table,
+    key: queueKey(queue),
+    guard: observed === undefined ? 'attribute_exists(#pk) AND attribute_not_exists(#starts)' : '#starts = :observed',
+    effect: 'SET #starts = :starts',
+    values: {
+      ':starts': { count, token, untilMs, waitMs, heard: heard.map(({ at, count }) => ({ at, count })), nonce },
+      ...(observed === undefined
+        ? {}
+        : { ':observed': { ...observed, heard: observed.heard.map((one) => ({ ...one })) } }),
     },
   });
 }

@@ -23,6 +23,28 @@ export interface QueueRecord {
   readonly announcedNames?: readonly string[] | undefined;
   /** Settings of the worker that wrote these hints, for people who look at the queue. */
   readonly workerSettings?: WorkerHints | undefined;
+  /** Workers that a waker has started lately. Undefined: none, or the note cannot be read. */
+  readonly starts?: StartsNote | undefined;
+}
+
+/** Workers that were started and had no permit yet when this was written: see `tasks/dispatch/pending-starts.ts`. */
+export interface StartsNote {
+  readonly count: number;
+  /** The permits' last token before these starts. */
+  readonly token: number;
+  /** From then on they are taken for failed. */
+  readonly untilMs: number;
+  /** How long these starts had to show. */
+  readonly waitMs: number;
+  /** Tasks that wakers heard of lately, and when: the index may not show them yet. */
+  readonly heard: readonly Heard[];
+  /** Of the write: by it a waker recognises its own note. */
+  readonly nonce: string;
+}
+
+export interface Heard {
+  readonly at: number;
+  readonly count: number;
 }
 
 /**
@@ -102,4 +124,11 @@ export interface QueueStore {
   ): Promise<Outcome<QueueRecord>>;
   /** Hints for those who plan workers: the last writer decides. Refused when there is no row. */
   noteHints(queue: string, hints: PlanningHints, write: Stamp, limits?: WriteLimits): Promise<Outcome<QueueRecord>>;
+  /** Replaces the note of pending starts. Refused when another was written since it was observed, or there is no row. */
+  noteStarts(
+    queue: string,
+    observed: StartsNote | undefined,
+    starts: Omit<StartsNote, 'nonce'>,
+    write: Stamp,
+  ): Promise<Outcome<QueueRecord>>;
 }

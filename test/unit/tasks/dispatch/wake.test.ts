@@ -233,7 +233,8 @@ describe('a wake of a queue', () => {
     expect(await writesOf(1)).toBe(1);
     await q.hasRow();
     expect(await writesOf(1)).toBe(1);
-    expect(await writesOf(21)).toBe(0);
+    // The note of its starts alone.
+    expect(await writesOf(21)).toBe(1);
     await q.hasRow({ isPaused: true });
     // What the waker knows of the row is refreshed by each write.
     await writesOf(1);
@@ -276,6 +277,41 @@ describe('a wake of a queue', () => {
     const record = await q.stores.queues.get(QUEUE);
     expect(record).toMatchObject({ isPaused: true, reason: 'incident', nonce: 'pause' });
     expect(record?.announced?.ids).toHaveLength(3);
+  });
+
+  test('of four shards of the stream start as many workers as one would, though none hears of all tasks', async () => {
+    const q = open({ maxWorkers: 20 });
+    await q.hasRow();
+    q.lagBehind();
+    const wakers = Array.from({ length: 4 }, () => q.newWaker());
+    const bursts = await Promise.all(wakers.map(() => q.enqueue(8)));
+
+    const first = await Promise.all(wakers.map((waker, nth) => waker.wake(bursts[nth] ?? [])));
+
+    expect(first.map(({ started }) => started).reduce((sum, one) => sum + one)).toBe(4);
+    for (const [nth, waker] of wakers.entries())
+      expect(await waker.wake(bursts[nth] ?? [])).toMatchObject({ started: 0, reason: 'justStarted' });
+    expect(await wakers[0]?.wake(await q.enqueue(8))).toMatchObject({ started: 0, reason: 'justStarted' });
+    expect(await wakers[1]?.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
+  });
+
+  test('counts what wakers of other shards have started, without having seen it before', async () => {
+    const q = open();
+    await q.hasRow();
+    await q.newWaker().wake(await q.enqueue(1));
+
+    expect(await q.newWaker().wake(await q.enqueue(1))).toMatchObject({ started: 0, reason: 'justStarted' });
+    expect((await q.stores.queues.get(QUEUE))?.starts).toMatchObject({ count: 1, heard: [{ count: 1 }, { count: 1 }] });
+  });
+
+  test('looks again after half of startWithin, because other shards may have filled the workers', async () => {
+    const q = open();
+    await q.worker();
+    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ reason: 'atWork' });
+    await q.enqueue(9);
+    await q.clock.advance(5_000);
+
+    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
   });
 
   test('adds workers when as many tasks have come as justify one more', async () => {
