@@ -10,6 +10,7 @@ import { createTaskStores } from '../../../../shared/client/task-stores.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import { TaskOperator } from '../../../../shared/tasks/queue/task-operator.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import { SemaphoreClient } from '../../../../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
@@ -64,6 +65,7 @@ function open(settings: Partial<WakerSettings> = {}) {
   return {
     clock,
     started,
+    operator: new TaskOperator({ ...stores, runtime, gauge: noSkewGauge }, { queue: QUEUE }),
     newWaker,
     waker: newWaker(),
     stores,
@@ -302,6 +304,20 @@ describe('a wake of a queue', () => {
 
     expect(await q.newWaker().wake(await q.enqueue(1))).toMatchObject({ started: 0, reason: 'justStarted' });
     expect((await q.stores.queues.get(QUEUE))?.starts).toMatchObject({ count: 1, heard: [{ count: 1 }, { count: 1 }] });
+  });
+
+  test('does not take a task for one of another shard that it noted itself, some time after it had heard of it', async () => {
+    const q = open({ concurrency: 1 });
+    await q.hasRow({ isPaused: true });
+    const first = await q.enqueue(1);
+    await q.waker.wake(first);
+    await q.clock.advance(900);
+    await q.hasRow();
+    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 2 });
+    await q.operator.cancel(first[0] ?? '');
+    await q.clock.advance(300);
+
+    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 0, reason: 'justStarted' });
   });
 
   test('looks again after half of startWithin, because other shards may have filled the workers', async () => {
