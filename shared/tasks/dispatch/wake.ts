@@ -78,6 +78,8 @@ const INDEX_LAG_MS = 1_000;
 const NOTE_ATTEMPTS = 5;
 /** A task usually came through the stream within this time. */
 const STREAM_MS = 1_000;
+/** So long a waker knows which of the tasks in a note or in the index are its own: a task is noted within the lag of the index. */
+const KEPT_MS = 2 * INDEX_LAG_MS;
 /** Of what was inserted since, so much is kept in mind. */
 const HEARD_LIMIT = 10_000;
 /** Another waker may be faster, once; what is lost then is a hint. */
@@ -93,8 +95,8 @@ export class Waker {
   #looked: Demand | undefined;
   #lookedAt = -Infinity;
   #inserted = 0;
-  /** Tasks that the index may not show yet. */
-  #heard: { readonly id: string; readonly at: number; isNoted: boolean }[] = [];
+  /** Tasks that were heard of lately. */
+  #heard: HeardTask[] = [];
   /** Sessions of workers that were found alive: until when that need not be asked again. */
   readonly #aliveUntil = new Map<string, number>();
   /** The queue's row as it was read or written last; undefined: not known. */
@@ -147,7 +149,7 @@ export class Waker {
     const { pages, shards, backlog, demand } = await lookAtBacklog(record, this.#ports, this.#settings);
     const seen = pages.flatMap(({ hints }) => hints);
     const shown = new Set(seen.map(({ id }) => id));
-    const unseen = this.#heard.filter(({ id }) => !shown.has(id));
+    const unseen = this.#heard.filter(({ id, at }) => now - at < INDEX_LAG_MS && !shown.has(id));
     return {
       shards,
       backlog,
@@ -161,8 +163,8 @@ export class Waker {
     const known = new Set(this.#heard.map(({ id }) => id));
     const added = ids.filter((id) => !known.has(id));
     this.#inserted += added.length;
-    const kept = this.#heard.filter(({ at }) => now - at < INDEX_LAG_MS);
-    this.#heard = [...kept, ...added.map((id) => ({ id, at: now, isNoted: false }))].slice(-HEARD_LIMIT);
+    const kept = this.#heard.filter(({ at }) => now - at < KEPT_MS);
+    this.#heard = [...kept, ...added.map((id) => ({ id, at: now, notedAt: undefined }))].slice(-HEARD_LIMIT);
   }
 
   /**
@@ -184,7 +186,7 @@ export class Waker {
       const found = await plan({ demand, hints: look.hints, rows, record, holders, starting }, this.#ports, settings);
       const missing = Math.max(0, found.planned.wanted - live.length - starting);
       const decision = { ...found, missing, reason: reasonOf(live.length, starting) };
-      const unnoted = this.#heard.filter(({ isNoted }) => !isNoted);
+      const unnoted = this.#unnoted(now);
       if (missing === 0 && (!this.#starts.areRecent(now) || unnoted.length === 0)) return decision;
       const token = missing === 0 ? (permits?.leaseCounter ?? 0) : await this.#tokenBeforeStart(permits);
       const heard = { count: unnoted.length, since: now - INDEX_LAG_MS };
@@ -192,9 +194,9 @@ export class Waker {
       const stamp = stampOf(runtime);
       const outcome = await queues?.noteStarts(queue, observed, starts, stamp);
       const current = outcome?.kind === 'refused' ? outcome.current?.starts : undefined;
+      if (outcome?.kind === 'applied' || current?.nonce === stamp.nonce) for (const one of unnoted) one.notedAt = now;
       if (current === undefined || current.nonce === stamp.nonce || attempt === NOTE_ATTEMPTS) {
         this.#starts.learn(starts);
-        for (const one of unnoted) one.isNoted = true;
         return decision;
       }
       observed = current;
@@ -206,10 +208,14 @@ export class Waker {
   /** Tasks that wakers of other shards have heard of, and that the index does not show yet. */
   #heardByOthers({ hints }: Look, now: number): number {
     const since = now - INDEX_LAG_MS;
-    const noted = this.#heard.filter(({ at, isNoted }) => isNoted && since < at).length;
+    const noted = this.#heard.filter(({ notedAt }) => notedAt !== undefined && since < notedAt).length;
     const own = new Set(this.#heard.map(({ id }) => id));
     const shown = hints.filter(({ id, readyAt }) => !own.has(id) && since - STREAM_MS < readyAt).length;
     return Math.max(0, this.#starts.heardSince(since) - noted - shown);
+  }
+
+  #unnoted(now: number): readonly HeardTask[] {
+    return this.#heard.filter(({ at, notedAt }) => now - at < INDEX_LAG_MS && notedAt === undefined);
   }
 
   /** Workers that are there hear of the tasks, unless they are too many. What cannot be written is found by looks. */
@@ -260,7 +266,7 @@ export class Waker {
     const known = due + this.#inserted;
     if (wantedWorkers({ ...looked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
     // What others have heard of is not known without a look.
-    if (this.#starts.areRecent(now) && this.#heard.some(({ isNoted }) => !isNoted)) return undefined;
+    if (this.#starts.areRecent(now) && this.#unnoted(now).length > 0) return undefined;
     if (starting > 0) return 'justStarted';
     return now - this.#lookedAt >= this.#settings.startWithinMs / 2 ? undefined : 'atWork';
   }
@@ -297,6 +303,13 @@ export class Waker {
     }
     return undefined;
   }
+}
+
+interface HeardTask {
+  readonly id: string;
+  readonly at: number;
+  /** When other wakers were told of it, in the note of starts. */
+  notedAt: number | undefined;
 }
 
 interface Situation {
