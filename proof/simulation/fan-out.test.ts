@@ -152,6 +152,16 @@ test('W3 notices a waker that starts once more what it has just started', () => 
   expect(found).toEqual(['W3']);
 });
 
+test('W3 notices a waker that starts once more what the waker of another shard has just started', () => {
+  const { plan, found, time } = open(dueTasks(4));
+
+  plan('waker.1', 2);
+  time.now += 500;
+  plan('waker.2', 1);
+
+  expect(found).toEqual(['W3']);
+});
+
 test('W3 notices workers for tasks that their full key holds back', () => {
   const { plan, found } = open(dueTasks(8, { key: { key: 'k', limit: 2 } }));
 

@@ -3,7 +3,7 @@
  *
  * W1 a tick starts at least as many workers as the rule wants for the true entries.
  * W2 a due task with room does not wait for longer than a tick and `startWithin`, unless all workers that there may be are busy throughout.
- * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less those that it has just started.
+ * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less those that wakers have just started.
  *
  * The rule itself (`wantedWorkers`) is that of the shipped code; the entries, and what can run of them, are counted here.
  * Rows and permits that change while a plan is made are counted for the plan and against it, so that either reading is right.
@@ -18,6 +18,15 @@ import { holdersOf } from './invariants/semaphores.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import { QUEUE_NAME } from './rows.ts';
+
+interface WakersStart {
+  /** When its plan was begun, and when it was made: others know of it by then. */
+  readonly at: number;
+  readonly madeAt: number;
+  readonly count: number;
+  /** The permits' counter before. */
+  readonly token: number;
+}
 
 /** Of a plan that is being made. */
 export interface PlanUnderWay {
@@ -53,8 +62,8 @@ export class FanOut {
   readonly #settings: Settings;
   /** When each task row, and the row of permits, was written last. */
   readonly #writtenAt = new Map<string, number>();
-  /** By who made them: when, and the permits' counter before. */
-  readonly #starts = new Map<string, { at: number; count: number; token: number }[]>();
+  /** What wakers have started lately. */
+  #starts: WakersStart[] = [];
   #starting = new Map<string, number>();
   #isJudging = false;
 
@@ -74,7 +83,7 @@ export class FanOut {
     this.#starting.clear();
   }
 
-  /** @param by who plans: a waker knows of its own starts, and of no other's */
+  /** @param by who plans: wakers know of each other's starts, and a dispatcher of none */
   begin(by: string): PlanUnderWay {
     const beganAt = this.#ports.now();
     const isWhole = this.#isJudging;
@@ -82,8 +91,8 @@ export class FanOut {
     return {
       made: ({ planned, started }) => {
         if (planned !== undefined && isWhole && this.#isJudging) this.#judge(by, beganAt, planned, started);
-        if (started > 0)
-          this.#starts.set(by, [...(this.#starts.get(by) ?? []), { at: beganAt, count: started, token }]);
+        if (started > 0 && isWaker(by))
+          this.#starts.push({ at: beganAt, madeAt: this.#ports.now(), count: started, token });
       },
     };
   }
@@ -141,12 +150,12 @@ export class FanOut {
       isTask(row) && !inIndex.has(row) && beganAt - HEARD_MS <= at && at < beganAt;
     const ended = [...this.#writtenAt].filter(hasEnded).length;
     const upper = wanted({ due: most.due + changed + ended, late: most.late + changed });
-    const pending = this.#pendingOf(by, beganAt);
+    const pending = isWaker(by) ? this.#pendingAt(beganAt) : 0;
     if (started > Math.max(0, upper - live - pending))
       this.#ports.report(
         'W3',
         '',
-        `${by} started ${started} workers beside ${live} and ${pending} that it had just started, for ${most.due} tasks; wanted are ${upper}`,
+        `${by} started ${started} workers beside ${live} and ${pending} that wakers had just started, for ${most.due} tasks; wanted are ${upper}`,
       );
   }
 
@@ -154,18 +163,18 @@ export class FanOut {
     return Number(this.#ports.rows().get(PERMITS)?.leaseCounter ?? 0);
   }
 
-  /** Of the last starts of one waker, those that no permit can be of. */
-  #pendingOf(by: string, at: number): number {
-    const recent = (this.#starts.get(by) ?? []).filter((start) => at - start.at < SHOWS_WITHIN_MS - STARTING_MARGIN_MS);
-    this.#starts.set(by, recent);
-    const [first] = recent;
-    if (first === undefined) return 0;
-    const shown = this.#token - first.token;
-    return Math.max(0, recent.reduce((sum, { count }) => sum + count, 0) - shown);
+  /** Of what wakers had started by then, as many as no permit can be of. */
+  #pendingAt(at: number): number {
+    this.#starts = this.#starts.filter((start) => at - start.at < SHOWS_WITHIN_MS - STARTING_MARGIN_MS);
+    const known = this.#starts.filter(({ madeAt }) => madeAt <= at);
+    const shown = this.#token - Math.min(...known.map(({ token }) => token));
+    return known.length === 0 ? 0 : Math.max(0, known.reduce((sum, { count }) => sum + count, 0) - shown);
   }
 }
 
-/** The waker notes its starts when it begins them, by a clock of its own. */
+const isWaker = (by: string): boolean => by.startsWith('waker');
+
+/** A waker notes its starts when it begins them, by a clock of its own. */
 const STARTING_MARGIN_MS = 1_000;
 
 function isInIndex({ state, readyKey }: DynamoItem): boolean {

@@ -50,6 +50,8 @@ export interface Profile {
   readonly floodOf: FloodOf;
   /** Whether only ticks and wakes start workers, by what is due, for tasks that come in bursts. */
   readonly fansOut: boolean;
+  /** Shards of the table's stream, each with a waker of its own, if it fans out. */
+  readonly streamShards: number;
   /** How long faults go on. */
   readonly faultyMs: number;
   /** How long life goes on as before once the faults are over, looked at for what stands still. */
@@ -141,6 +143,7 @@ export const CALM: Profile = {
   floodTasks: 0,
   floodOf: 'nothing',
   fansOut: false,
+  streamShards: 1,
   faultyMs: 60_000,
   settleMs: 0,
   tickMs: 3_000,
@@ -323,7 +326,7 @@ export function calmed(profile: Profile): Profile {
   } = profile;
   const { latencyMs, clocksHold, clockErrorMs, leap } = profile;
   const { items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks, strayShards } = profile;
-  const { users, thinkMs, feedEveryMs, floodTasks, floodOf, fansOut, settleMs } = profile;
+  const { users, thinkMs, feedEveryMs, floodTasks, floodOf, fansOut, streamShards, settleMs } = profile;
   return {
     ...CALM,
     items,
@@ -352,6 +355,7 @@ export function calmed(profile: Profile): Profile {
     floodTasks,
     floodOf,
     fansOut,
+    streamShards,
     settleMs,
     // Processes that have used locks help with the tasks.
     lockShare: 0,

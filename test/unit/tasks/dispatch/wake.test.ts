@@ -6,6 +6,7 @@ import type { WakerSettings } from '../../../../shared/tasks/dispatch/wake.ts';
 import { Waker } from '../../../../shared/tasks/dispatch/wake.ts';
 import { createMeter } from '../../../../shared/dynamo/engine/meter.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import { createStores } from '../../../../shared/client/stores.ts';
 import { createTaskStores } from '../../../../shared/client/task-stores.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
@@ -37,7 +38,7 @@ function open(settings: Partial<WakerSettings> = {}) {
   const driver = simulatedDriver(memoryDynamo('leasehold', () => clock.now()));
   const meter = createMeter();
   const options = { table: 'leasehold', shards: all.shards };
-  const stores = createTaskStores(new Sender({ driver, runtime }), options);
+  const stores = createStores(new Sender({ driver, runtime }), options);
   const wakersStores = createTaskStores(new Sender({ driver, runtime, observer: meter }), options);
   const client = new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE });
   const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, all);
