@@ -2,7 +2,8 @@
  * As many workers as the work needs: judged in worlds where only ticks and wakes start workers, once they have healed.
  *
  * W1 a tick starts at least as many workers as the rule wants for the true entries.
- * W2 a due task with room does not wait for longer than a tick and `startWithin`, unless all workers that there may be are busy throughout.
+ * W2 a due task with room does not wait for longer than a tick and `startWithin`, unless all workers that there may be are busy throughout;
+ * nor for longer than two heartbeats while one and the same worker has a free slot.
  * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less those that wakers have just started.
  *
  * The rule itself (`wantedWorkers`) is that of the shipped code; the entries, and what can run of them, are counted here.
@@ -64,7 +65,11 @@ export class FanOut {
   readonly #writtenAt = new Map<string, number>();
   /** What wakers have started lately. */
   #starts: WakersStart[] = [];
-  #starting = new Map<string, number>();
+  #waiting = new Map<string, number>();
+  /** Tasks that each session runs; when one last ran as many as it may; since when it is seen with a permit. */
+  readonly #running = new Map<string, number>();
+  readonly #fullUntil = new Map<string, number>();
+  #permitted = new Map<string, number>();
   #isJudging = false;
 
   constructor(profile: Profile, settings: Settings, ports: FanOutPorts) {
@@ -73,14 +78,24 @@ export class FanOut {
     this.#ports = ports;
   }
 
-  on({ row, at }: Applied): void {
+  on({ row, at, before, after }: Applied): void {
     if (isTask(row) || row === PERMITS) this.#writtenAt.set(row, at);
+    if (!isTask(row)) return;
+    if (before?.state === 'running') this.#count(String(before.session), -1, at);
+    if (after?.state === 'running') this.#count(String(after.session), 1, at);
+  }
+
+  #count(session: string, more: number, at: number): void {
+    const before = this.#running.get(session) ?? 0;
+    if (before >= this.#settings.concurrency) this.#fullUntil.set(session, at);
+    this.#running.set(session, before + more);
   }
 
   /** Faults may have left anything behind: plans are judged once, and waits counted from, when they are over. */
   judges(isJudging: boolean): void {
     this.#isJudging = isJudging;
-    this.#starting.clear();
+    this.#waiting.clear();
+    this.#permitted.clear();
   }
 
   /** @param by who plans: wakers know of each other's starts, and a dispatcher of none */
@@ -102,26 +117,34 @@ export class FanOut {
     if (!this.#isJudging) return;
     const now = this.#ports.now();
     const rows = this.#ports.rows();
-    const running = Map.groupBy(
-      [...rows].filter(([row, { state }]) => isTask(row) && state === 'running'),
-      ([, { session }]) => String(session),
-    );
     const holders = holdersOf(rows.get(PERMITS));
-    const isFull =
-      holders.length >= this.#settings.maxWorkers &&
-      holders.every(({ session }) => (running.get(session)?.length ?? 0) >= this.#settings.concurrency);
+    const free = holders.filter(({ session }) => (this.#running.get(session) ?? 0) < this.#settings.concurrency);
+    const isFull = holders.length >= this.#settings.maxWorkers && free.length === 0;
+    this.#permitted = new Map(holders.map(({ session }) => [session, this.#permitted.get(session) ?? now]));
+    const freeSince = Math.min(
+      ...free.map(({ session }) => Math.max(this.#permitted.get(session) ?? now, this.#fullUntil.get(session) ?? 0)),
+    );
     const isPaused = rows.get(`queue#${QUEUE_NAME}`)?.paused === true;
     const boundMs = this.#settings.startWithinMs + this.#profile.tickMs + STARTING_MS + everyMs;
+    // The last sample may have come a moment after the task.
+    const looksApartMs = 2 * Math.floor(this.#profile.ttlMs / 3) + everyMs;
     const waits = new Map<string, number>();
     for (const [row, item] of rows) {
       if (!isTask(row) || item.state !== 'ready' || item.heldKey !== undefined || isFull || isPaused) continue;
       if (dueSince(item) > now || isLimited(item)) continue;
-      const since = this.#starting.get(`${row} ${String(item.leaseCounter)}`) ?? now;
+      const since = this.#waiting.get(`${row} ${String(item.leaseCounter)}`) ?? now;
       waits.set(`${row} ${String(item.leaseCounter)}`, since);
+      const besideMs = now - Math.max(since, freeSince);
+      if (besideMs > looksApartMs)
+        this.#ports.report(
+          'W2',
+          row,
+          `is due and waits for ${besideMs} ms beside one and the same worker with a free slot`,
+        );
       if (now - since > boundMs)
         this.#ports.report('W2', row, `is due and waits for ${now - since} ms, while workers are free or missing`);
     }
-    this.#starting = waits;
+    this.#waiting = waits;
   }
 
   #judge(by: string, beganAt: number, planned: Planned, started: number): void {
