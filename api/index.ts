@@ -121,7 +121,7 @@ export type { ListingQuery } from '../shared/tasks/queue/listing.ts';
 export type { EndedTask, PackState, Payload } from '../shared/tasks/task/task.ts';
 export type { KeyLimit, RateOfKey } from '../shared/tasks/task/key-limit.ts';
 export type { LinePlace } from '../shared/tasks/task/line.ts';
-export type { QueueRecord, WorkerHints } from '../shared/tasks/task/queue-store.ts';
+export type { Heard, QueueRecord, StartsNote, WorkerHints } from '../shared/tasks/task/queue-store.ts';
 export type { ScheduleClient } from '../shared/tasks/schedule/schedule-client.ts';
 export { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
 export type { ScheduleOptions, TaskSchedule } from '../shared/tasks/schedule/declaration.ts';

@@ -79,6 +79,7 @@ function drawLastingSizes(prng: Prng, name: LastingName): Partial<Profile> {
       environments: prng.integer(4, 8),
       concurrency: prng.integer(2, 4),
       shards: prng.pick([1, 2, 4]),
+      streamShards: prng.pick([1, 1, 2, 4]),
       operator: false,
       faultyMs: 40_000,
       settleMs: 300_000,

@@ -51,9 +51,17 @@ export function observeQueues(store: QueueStore, process: SimulatedProcess, reco
       write({ verb: 'queue.announce', row: queueKey(observed.queue).pk, nonce: stamp.nonce }, () =>
         store.announce(observed, announcement, stamp, limits),
       ),
+    announceNames: (queue, observed, names, stamp, limits) =>
+      write({ verb: 'queue.announceNames', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.announceNames(queue, observed, names, stamp, limits),
+      ),
     noteHints: (queue, hints, stamp, limits) =>
       write({ verb: 'queue.noteHints', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.noteHints(queue, hints, stamp, limits),
+      ),
+    noteStarts: (queue, observed, starts, stamp) =>
+      write({ verb: 'queue.noteStarts', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.noteStarts(queue, observed, starts, stamp),
       ),
   };
 }

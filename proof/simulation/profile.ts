@@ -51,6 +51,8 @@ export interface Profile {
   readonly floodOf: FloodOf;
   /** Whether only ticks and wakes start workers, by what is due, for tasks that come in bursts. */
   readonly fansOut: boolean;
+  /** Shards of the table's stream, each with a waker of its own, if it fans out. */
+  readonly streamShards: number;
   /** How long faults go on. */
   readonly faultyMs: number;
   /** How long life goes on as before once the faults are over, looked at for what stands still. */
@@ -170,6 +172,7 @@ export const CALM: Profile = {
   floodTasks: 0,
   floodOf: 'nothing',
   fansOut: false,
+  streamShards: 1,
   faultyMs: 60_000,
   settleMs: 0,
   tickMs: 3_000,

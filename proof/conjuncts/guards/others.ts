@@ -8,7 +8,14 @@ import { createStatement } from '../../../shared/dynamo/engine/statement.ts';
 import { RAISES, raiseCounters } from '../../../shared/operate/epoch/epoch-statements.ts';
 import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
 import { deletePayload, putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
-import { announceTasks, changeQueue, noteHints, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
+import {
+  announceNames,
+  announceTasks,
+  changeQueue,
+  noteHints,
+  noteStarts,
+  noteUse,
+} from '../../../shared/tasks/rows/queue-statements.ts';
 import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
@@ -17,7 +24,7 @@ import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts'
 import { enterKey } from '../../../shared/tasks/rows/key-statements.ts';
 import type { CheckRecord } from '../../../shared/session/health.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
-import type { QueueRecord } from '../../../shared/tasks/task/queue-store.ts';
+import type { QueueRecord, StartsNote } from '../../../shared/tasks/task/queue-store.ts';
 import type { Case, Rows } from './rows.ts';
 import { NOW, TABLE, beside, checkedBeside, newTask } from './rows.ts';
 
@@ -65,6 +72,12 @@ const queueSeen = (rows: Rows): QueueRecord => {
   return rows.read(queueKey('q')) as unknown as QueueRecord;
 };
 const ANNOUNCED = { at: NOW, before: undefined, ids: ['id'], workers: 1 };
+const STARTS = { count: 1, token: 0, untilMs: NOW, waitMs: 2_000, heard: [] };
+const startsSeen = (rows: Rows): StartsNote => {
+  queueSeen(rows);
+  rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
+  return rows.read(queueKey('q')).starts as StartsNote;
+};
 const HINTS = {
   tookMs: 20,
   unknownNames: [],
@@ -74,6 +87,11 @@ const HINTS = {
 const announcedSeen = (rows: Rows): QueueRecord => {
   rows.write(announceTasks(TABLE, queueSeen(rows), ANNOUNCED));
   return { ...(rows.read(queueKey('q')) as unknown as QueueRecord), announced: ANNOUNCED };
+};
+
+const namesSeen = (rows: Rows): QueueRecord => {
+  rows.write(announceNames(TABLE, 'q', undefined, ['work'], rows.stamp()));
+  return { announcedNames: ['work'] } as unknown as QueueRecord;
 };
 
 const SCHEDULE = {
@@ -161,6 +179,12 @@ export const OTHER_CASES: readonly Case[] = [
     noteUse(TABLE, 'q', seen, USE, rows.stamp()),
   ),
   ['queue.noteHints: attribute_exists(#pk)', () => noteHints(TABLE, 'q', HINTS)],
+  twice('queue.announceNames: attribute_not_exists(#names)', (rows) =>
+    announceNames(TABLE, 'q', undefined, ['work'], rows.stamp()),
+  ),
+  outdated('queue.announceNames: #names = :observedNames', namesSeen, (seen, rows) =>
+    announceNames(TABLE, 'q', seen, ['work', 'other'], rows.stamp()),
+  ),
   [
     'queue.announce: attribute_exists(#pk)',
     () => announceTasks(TABLE, { queue: 'q' } as unknown as QueueRecord, ANNOUNCED),
@@ -175,6 +199,18 @@ export const OTHER_CASES: readonly Case[] = [
   ],
   outdated('queue.announce: #announced.#at = :observedAt', announcedSeen, (seen, rows) =>
     announceTasks(TABLE, seen, { ...ANNOUNCED, at: rows.stamp().now + 1 }),
+  ),
+  ['queue.noteStarts: attribute_exists(#pk)', (rows) => noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp())],
+  [
+    'queue.noteStarts: attribute_not_exists(#starts)',
+    (rows) => {
+      queueSeen(rows);
+      rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
+      return noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp());
+    },
+  ],
+  outdated('queue.noteStarts: #starts = :observed', startsSeen, (seen, rows) =>
+    noteStarts(TABLE, 'q', seen, STARTS, rows.stamp()),
   ),
   twice('schedule.put: attribute_not_exists(#pk)', (rows) =>
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),

@@ -1,6 +1,7 @@
 /**
  * I20 a tick that is delivered twice is dispatched by one invocation, which goes on when it is tried again.
- * W1 a worker's hints change nothing that operators and dispatchers write, not even the nonce, so that no pause is refused because of them.
+ * HINT what workers and wakers write into the queue's row changes nothing that operators and dispatchers write, not even the nonce, so no
+ * pause is refused because of it.
  * SLOT each slot of a schedule becomes one task: the schedule moves on only when the tasks of the slots that it leaves behind are there.
  */
 import type { Applied } from '../history.ts';
@@ -11,6 +12,7 @@ import { QUEUE_NAME } from '../rows.ts';
 /** The one that the workload defines: every twenty seconds. */
 export const SCHEDULE = { name: 'often', cron: '*/20 * * * * *', everyMs: 20_000 } as const;
 
+const HINTS = [':unknown', ':names', ':starts', ':announced'];
 const QUEUE_ROW = `queue#${QUEUE_NAME}`;
 const SCHEDULE_ROW = `schedule#${QUEUE_NAME}#${SCHEDULE.name}`;
 
@@ -18,10 +20,10 @@ export const dispatching: Family = (_assumptions, report) => {
   const dispatched = new Set<string>();
   const tasks = new Set<string>();
 
-  /** Hints are told by what they write: their requests carry no nonce. */
-  function onQueue({ row, before, after, values }: Applied): void {
-    if (values?.[':unknown'] !== undefined && before !== undefined && before.nonce !== after?.nonce)
-      report('W1', row, `hints changed the nonce from ${String(before.nonce)} to ${String(after?.nonce)}`);
+  /** Hints are told by what they write. */
+  function onQueue({ row, before, after, values = {} }: Applied): void {
+    if (HINTS.some((hint) => hint in values) && before !== undefined && before.nonce !== after?.nonce)
+      report('HINT', row, `hints changed the nonce from ${String(before.nonce)} to ${String(after?.nonce)}`);
   }
 
   function onSchedule({ row, before, after }: Applied): void {

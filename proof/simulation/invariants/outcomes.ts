@@ -36,7 +36,7 @@ const REPEATABLE = new Set([
   // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
   ...['pack.cancelItem', 'pack.cancelRunningItem', 'payload.delete'],
   // Hints and announcements do not stamp the row.
-  ...['queue.noteHints', 'queue.announce'],
+  ...['queue.noteHints', 'queue.noteStarts', 'queue.announce', 'queue.announceNames'],
 ]);
 
 export const outcomes: Family = (assumptions, report) => {
@@ -131,8 +131,8 @@ function isCopyOfRefused({ called: { verb }, isByCopy, isOfKey, returned }: Oper
   return isByCopy && (returned === 'canceled' || (verb === 'task.claim' && isOfKey));
 }
 
-/** What workers tell those who plan, and wakers tell workers. */
-const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'announced']);
+/** What workers tell those who plan, and wakers tell workers and each other. */
+const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'starts', 'announced']);
 /** Where a task stands. */
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 

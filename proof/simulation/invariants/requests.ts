@@ -5,9 +5,11 @@
  *
  * Reads are charged as AWS does: half a unit for a query that finds nothing.
  */
+import { QUEUE_NAME } from '../rows.ts';
 import type { Family } from './rule.ts';
 
 const WINDOW_MS = 10_000;
+const PERMITS = `permits#${QUEUE_NAME}`;
 /**
  * Read units for looks: twice a second in four shards, by three priorities, for tasks with a tenant and without, make 240.
  * The most that was seen beyond the share of writes is 206.
@@ -16,10 +18,11 @@ const LOOK_UNITS = 300;
 /** A worker reads each entry of a flood once: the most that was seen is 334. */
 const LOOK_UNITS_PAST_FLOOD = 500;
 /**
- * A waker looks at the backlog with each wake that may call for more workers, here (`startWithin` of 2 s) a dozen times in a window, at up to 36 partitions
- * and 50 rows: the most that was seen is 501.
+ * A wake begins with a read of the permits, and begins anew with another one if the waker of another shard was faster.
+ * After it come at most: half a unit for each of six lanes in six shards (four, one beyond, one of all that there can be), which are 18;
+ * half a unit for each row of two samples of 25, which are 25; four for the queue's row and the workers' sessions; and some for pages of more entries.
  */
-const LOOK_UNITS_OF_WAKER = 700;
+const UNITS_OF_WAKE = 50;
 /** The cheapest look costs half a unit. */
 const LOOKS_PER_UNIT = 2;
 /** Attempts of the write itself, and reads that belong to it. The most that was seen in a busy window is 1.3 units and 3.1 requests. */
@@ -31,6 +34,8 @@ interface Load {
   readonly sent: Recent;
   readonly readUnits: Recent;
   readonly writes: Recent;
+  /** Reads of the permits by a waker. */
+  readonly wakes: Recent;
   isReported: boolean;
 }
 
@@ -43,6 +48,7 @@ export const requests: Family = ({ floodStays = false, readsAreFresh }, report) 
       sent: new Recent(),
       readUnits: new Recent(),
       writes: new Recent(),
+      wakes: new Recent(),
       isReported: false,
     };
     loads.set(process, load);
@@ -70,9 +76,13 @@ export const requests: Family = ({ floodStays = false, readsAreFresh }, report) 
       const sent = loadOf(process).sent.add(at, 1);
       judge(process, at, ['requests', sent, LOOKS_PER_UNIT * lookUnits, PER_WRITE.requests]);
     },
-    onRead({ process, at, readUnits }) {
-      const sum = loadOf(process).readUnits.add(at, readUnits);
-      const looks = process.startsWith('waker') ? LOOK_UNITS_OF_WAKER : lookUnits;
+    onRead({ process, at, readUnits, asked }) {
+      const load = loadOf(process);
+      const sum = load.readUnits.add(at, readUnits);
+      const isWaker = process.startsWith('waker');
+      if (isWaker && asked === PERMITS) load.wakes.add(at, 1);
+      // Of the first wake, the window may begin behind that read.
+      const looks = isWaker ? UNITS_OF_WAKE * (load.wakes.sumAt(at) + 1) : lookUnits;
       judge(process, at, ['read units', sum, looks, unitsPerWrite]);
     },
   };

@@ -121,7 +121,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ],
   // queue
   ...['paused', 'lanes', 'shards', 'announced', 'at', 'took', 'unknown', 'names'],
-  ...['concurrency', 'startWithin'],
+  ...['concurrency', 'startWithin', 'starts'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
   // pack

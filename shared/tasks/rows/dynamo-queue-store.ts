@@ -1,4 +1,4 @@
-import type { Announcement, QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';
+import type { Announcement, QueueRecord, QueueStore, StartsNote, WorkerHints } from '../task/queue-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
@@ -21,7 +21,13 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
     announce: (observed, announcement, stamp, limits) =>
       rows.write(statements.announceTasks(table, observed, announcement), stamp, limits),
 
+    announceNames: (queue, observed, names, stamp, limits) =>
+      rows.write(statements.announceNames(table, queue, observed, names, stamp), stamp, limits),
+
     noteHints: (queue, hints, stamp, limits) => rows.write(statements.noteHints(table, queue, hints), stamp, limits),
+
+    noteStarts: (queue, observed, starts, stamp) =>
+      rows.write(statements.noteStarts(table, queue, observed, starts, stamp), stamp),
   };
 }
 
@@ -41,6 +47,7 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     workerSettings: decodeWorkerSettings(item),
     unknownNames: decodeNames(item.unknown),
     announcedNames: decodeNames(item.names),
+    starts: decodeStarts(item.starts),
   };
 }
 
@@ -64,4 +71,20 @@ function decodeAnnouncement(attribute: unknown): Announcement | undefined {
     before: typeof before === 'number' ? before : undefined,
     ids: ids.filter((id): id is string => typeof id === 'string' && id !== ''),
   };
+}
+
+/** The first note of a queue finds none; one that cannot be read is left to people, and wakers plan without it. */
+function decodeStarts(note: unknown): StartsNote | undefined {
+  if (!isObject(note)) return undefined;
+  const { count, token, untilMs, waitMs, heard, nonce } = note;
+  if (typeof count !== 'number' || typeof token !== 'number' || typeof untilMs !== 'number') return undefined;
+  if (typeof waitMs !== 'number' || typeof nonce !== 'string' || !Array.isArray(heard)) return undefined;
+  const areHeard = (heard as readonly unknown[]).every(
+    (one) => isObject(one) && typeof one.at === 'number' && typeof one.count === 'number',
+  );
+  return areHeard ? { count, token, untilMs, waitMs, heard: heard as StartsNote['heard'], nonce } : undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

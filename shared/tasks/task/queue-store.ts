@@ -1,7 +1,7 @@
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 
-/** What is known of a queue as a whole. A queue that was never configured, and of which no dispatcher has seen a task, has none. */
+/** The state of a queue as a whole. A queue has no record until an operator, a dispatcher or a worker outside Lambda writes one. */
 export interface QueueRecord {
   readonly queue: string;
   /** No task of it is claimed; those that run go on to their end. */
@@ -23,6 +23,28 @@ export interface QueueRecord {
   readonly announcedNames?: readonly string[] | undefined;
   /** Settings of the worker that wrote these hints, for people who look at the queue. */
   readonly workerSettings?: WorkerHints | undefined;
+  /** Workers that a waker has started lately. Undefined: none, or the note cannot be read. */
+  readonly starts?: StartsNote | undefined;
+}
+
+/** Workers that were started and had no permit yet when this was written: see `tasks/dispatch/pending-starts.ts`. */
+export interface StartsNote {
+  readonly count: number;
+  /** The permits' last token before these starts. */
+  readonly token: number;
+  /** From then on they are taken for failed. */
+  readonly untilMs: number;
+  /** How long these starts had to show. */
+  readonly waitMs: number;
+  /** Tasks that wakers heard of lately, and when: the index may not show them yet. */
+  readonly heard: readonly Heard[];
+  /** Of the write: by it a waker recognises its own note. */
+  readonly nonce: string;
+}
+
+export interface Heard {
+  readonly at: number;
+  readonly count: number;
 }
 
 /**
@@ -89,6 +111,24 @@ export interface QueueStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<QueueRecord>>;
+  /**
+   * Announces the names of tasks that a worker defines; creates the row if there is none. What operators and dispatchers have written stays.
+   * Refused when other names were announced since the row was observed.
+   */
+  announceNames(
+    queue: string,
+    observed: QueueRecord | undefined,
+    names: readonly string[],
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<QueueRecord>>;
   /** Hints for those who plan workers: the last writer decides. Refused when there is no row. */
   noteHints(queue: string, hints: PlanningHints, write: Stamp, limits?: WriteLimits): Promise<Outcome<QueueRecord>>;
+  /** Replaces the note of pending starts. Refused when another was written since it was observed, or there is no row. */
+  noteStarts(
+    queue: string,
+    observed: StartsNote | undefined,
+    starts: Omit<StartsNote, 'nonce'>,
+    write: Stamp,
+  ): Promise<Outcome<QueueRecord>>;
 }
