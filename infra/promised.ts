@@ -1,5 +1,5 @@
 /**
- * What `npm run synth` asserts of the example deployment, in addition to cdk-nag: each alarm has its runbook, each runbook its alarm,
+ * Assertions of `npm run synth` about the example deployment, in addition to cdk-nag: each alarm has its runbook, each runbook its alarm,
  * and no function is traced unless that was asked for.
  */
 import { readFileSync } from 'node:fs';

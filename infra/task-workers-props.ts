@@ -83,7 +83,7 @@ export interface TaskWorkersProps {
   /** Time before `workerTimeout` at which a worker starts to hand back its running tasks. Default: 10 s. */
   readonly deadlineMargin?: Duration;
   /**
-   * How long an idle worker stays, so that the next task starts within about 300 ms (p50). Default: 0 s, because idle
+   * How long an idle worker stays, so that the next task starts within a modelled 300 ms (p50). Default: 0 s, because idle
    * time is billed; `leasehold cost --linger-seconds` estimates the price.
    */
   readonly linger?: Duration;

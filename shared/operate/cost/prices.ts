@@ -1,5 +1,5 @@
 /**
- * What AWS charges in one region, in dollars: on-demand list prices without taxes and discounts, and what an account has free each month.
+ * AWS prices of one region in dollars: on-demand list prices without taxes and discounts, and the free tier of an account.
  *
  * Other regions differ by up to a half. A price that was not looked up says so, and the estimate marks what rests on it.
  */
@@ -119,14 +119,14 @@ export interface Part {
   /** The price of one. */
   readonly price: number;
   readonly dollars: number;
-  /** The same after what an account has free, shared among the lines of one price. Nothing else of the account may use it. */
+  /** The same after the free tier, which the lines of one price share. */
   readonly dollarsAfterFree: number;
 }
 
-/** What is used of something that has a price. */
+/** A month's use of something with a price. */
 export type Use = readonly [what: string, by: PriceName, perMonth: number];
 
-/** Prices what is used in a month, as if nothing else was in the account. */
+/** Returns the bill for a month's use, as if nothing else was in the account. */
 export function bill(uses: readonly Use[], prices: Prices): readonly Part[] {
   const used = new Map<PriceName, number>();
   for (const [, by, perMonth] of uses) used.set(by, (used.get(by) ?? 0) + perMonth);

@@ -1,5 +1,5 @@
 /**
- * What a deployed queue costs outside of table and functions: metrics, alarms, dashboard, logs, traces, the scheduler's calls.
+ * Costs of a deployed queue outside the table and the functions: metrics, alarms, dashboard, logs, traces, scheduler calls.
  *
  * CloudWatch bills a metric for the hours in which it is sent, and an alarm by the metrics that it reads.
  * The counts are those of the stack and the handlers, compared by `test/infra/watching.test.ts`. Bytes of logs are estimates.
@@ -18,7 +18,7 @@ export interface WatchedWorkload {
   readonly tracing: boolean;
 }
 
-/** What there is to log and to trace in a month. */
+/** Events of a month that are logged and traced. */
 export interface Activity {
   readonly ticks: number;
   readonly wakes: number;
@@ -38,7 +38,7 @@ export const METRICS_SENT = {
   perTimedName: 3,
 } as const;
 
-/** Metrics that alarms read. Those of the waker are there once a table and stack, but for the one that counts the queue's new tasks. */
+/** Metrics that alarms read. The waker has its alarms once, and one metric more for each queue. */
 export const ALARM_METRICS = { ofQueue: 16, ofQueueInWaker: 1, ofWaker: 4 } as const;
 
 /** Of START, END, REPORT, the functions' own lines and their metrics. The waker omits the first three. */
@@ -47,10 +47,10 @@ const LOG_BYTES = { perTick: 1_600, perStart: 2_800, perWorkerSecond: 120, perTa
 const SAMPLED_SHARE = 0.05;
 const SECONDS_PER_MONTH = 30 * 86_400;
 
-/** Of these, further queues of a table have a share. */
+/** Lines of the bill that all queues of a table share. */
 export const ONCE_A_TABLE = ['alarms of the waker, once a table', 'dashboard, once a table'] as const;
 
-/** What the first queue of a table uses. */
+/** Returns the use of the first queue of a table. */
 export function watchingOf(workload: WatchedWorkload, activity: Activity): readonly Use[] {
   const { tasksPerDay, alarms, dashboard, tracing } = workload;
   const { ticks, wakes, starts, workerSeconds } = activity;
