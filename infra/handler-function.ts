@@ -6,7 +6,7 @@ import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2'
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Effect, Grant, ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { CfnFunction, IFunction } from 'aws-cdk-lib/aws-lambda';
-import { Architecture, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, LoggingFormat, SystemLogLevel, Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions, NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -52,6 +52,9 @@ const BUNDLING: BundlingOptions = {
 /** For a function without a user's code: our own errors write their names out, and a tenth of the bundle goes. */
 export const WITHOUT_NAMES: BundlingOptions = { keepNames: false };
 
+/** Lambda's own lines only: what the function itself logs and reports as metrics is written as before. */
+const WITHOUT_INVOCATION_LINES = { loggingFormat: LoggingFormat.JSON, systemLogLevelV2: SystemLogLevel.WARN } as const;
+
 /** The network of a function that must reach private addresses. */
 export interface NetworkPlace {
   readonly vpc: IVpc;
@@ -69,9 +72,11 @@ interface HandlerFunctionProps {
   readonly logRetention: RetentionDays;
   readonly production: boolean;
   readonly reservedConcurrency?: number | undefined;
-  /** By X-Ray. Default: active. */
+  /** By X-Ray. Default: disabled. */
   readonly tracing?: Tracing | undefined;
-  /** Default: outside your networks. */
+  /** Leaves out the three lines that Lambda writes for each invocation. Default: false. */
+  readonly omitsInvocationLines?: boolean | undefined;
+  /** Default: in no network of yours. */
   readonly network?: NetworkPlace | undefined;
   /** Added to ours, for the needs of a user's tasks: native modules, loaders. */
   readonly bundling?: BundlingOptions | undefined;
@@ -111,9 +116,15 @@ export class HandlerFunction extends Construct {
       ...(props.network === undefined ? {} : placeIn(props.network)),
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       tracing: Tracing.DISABLED, // switched on below
+      ...(props.omitsInvocationLines === true ? WITHOUT_INVOCATION_LINES : {}),
     };
     this.function = ofProject(props.entry, () => new NodejsFunction(this, 'Function', bundled));
-    if (props.tracing !== Tracing.DISABLED) this.trace(props.tracing ?? Tracing.ACTIVE);
+    if (props.tracing !== undefined && props.tracing !== Tracing.DISABLED) this.trace(props.tracing);
+    else
+      acknowledge(this.function, {
+        id: 'Serverless::Serverless-LambdaTracing',
+        reason: 'Off unless asked for: X-Ray bills each trace, and a busy waker alone makes millions a month.',
+      });
     acknowledge(this.function, {
       id: 'Serverless::Serverless-LambdaDLQ',
       reason:

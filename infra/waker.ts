@@ -96,6 +96,8 @@ export class Waker extends Construct {
       logRetention,
       production,
       tracing,
+      // A busy queue wakes it four times a second.
+      omitsInvocationLines: true,
       environment: {
         [ENV.table]: table.tableName,
         [ENV.wakeQueues]: Lazy.string({ produce: () => Stack.of(this).toJsonString(this.#queues) }),

@@ -5,6 +5,7 @@
  * An empty query costs half a unit, as AWS charges.
  */
 import type { Architecture, Prices } from './prices.ts';
+import { priceOf } from './prices.ts';
 import type { VerbTable } from './verbs.ts';
 
 /** A month of one kind of work. */
@@ -60,7 +61,7 @@ const SAMPLED = 25;
 const READ_UNITS_PER_START = 5.5;
 const SMALL_FUNCTION_MB = 256;
 /** `perStart`: what a worker takes beside its tasks. */
-const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
+export const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
 /** Lambda reads a shard of the stream as often, and hands over what has gathered. */
 const WAKES_PER_SECOND = 4;
 /** What all workers with a free place do together while announcements are this close to each other (`tasks/task/announcement.ts`). */
@@ -141,9 +142,9 @@ export function dollarsOf(
   { architecture }: { readonly architecture: Architecture },
 ): number {
   return (
-    (writeUnits * prices.perMillionWriteUnits) / 1e6 +
-    (readUnits * prices.perMillionReadUnits) / 1e6 +
-    (invocations * prices.perMillionInvocations) / 1e6 +
-    gbSeconds * prices.perGbSecond[architecture]
+    writeUnits * priceOf(prices, 'writes') +
+    readUnits * priceOf(prices, 'reads') +
+    invocations * priceOf(prices, 'invocations') +
+    gbSeconds * priceOf(prices, architecture)
   );
 }

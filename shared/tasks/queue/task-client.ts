@@ -230,7 +230,7 @@ export class TaskClient {
 
   /**
    * Adds many small tasks of one definition, several in a row of the table:
-   * each then costs about a quarter of what a task of its own would.
+   * sixteen tiny tasks in a pack cost about as much as one with its own row.
    * They are claimed a pack at a time and run one after the other; see `tasks/task/pack.ts` for what they promise, and what not.
    * Calling again with the same id and inputs adds what is missing.
    * @throws MismatchError when the id stands for other inputs
