@@ -14,6 +14,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { METRICS_NAMESPACE, METRICS_SERVICE } from '../functions/metric-names.ts';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
+import { packageModule } from '../shared/core/package-files.ts';
 import { acknowledge, node24 } from './cdk-version.ts';
 
 /** A CommonJS dependency inside an ES module bundle may call `require` for Node's own modules. */
@@ -203,14 +204,12 @@ function placeIn({ vpc, vpcSubnets, securityGroups }: NetworkPlace): Partial<Nod
 }
 
 function trimCommand(file: string): string {
-  return [process.execPath, besides('source-map'), file].map((argument) => JSON.stringify(argument)).join(' ');
+  return [process.execPath, packageModule('infra/source-map'), file]
+    .map((argument) => JSON.stringify(argument))
+    .join(' ');
 }
 
-/** A module of `functions/`: source in the repository, compiled in the package. */
+/** A module of `functions/`. */
 export function handlerModule(name: 'work' | 'dispatch' | 'wake'): string {
-  return besides(`../functions/${name}`);
-}
-
-function besides(module: string): string {
-  return path.join(import.meta.dirname, `${module}${path.extname(import.meta.filename)}`);
+  return packageModule(`functions/${name}`);
 }

@@ -9,6 +9,7 @@ import inspector from 'node:inspector';
 import { isMainThread, workerData } from 'node:worker_threads';
 import { Worker } from 'node:worker_threads';
 import { framesOf } from '../attempts/frames.ts';
+import { packageModule } from '../../shared/core/package-files.ts';
 import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
 import { currentTask } from '../../shared/tasks/task/inside.ts';
 import { named, tellSupervisor } from './messages.ts';
@@ -37,7 +38,7 @@ export function watchForBlocks(): void {
   };
   beat();
   setInterval(beat, EVERY_MS).unref();
-  const thread = new Worker(import.meta.filename, { workerData: { [DATA]: beats }, execArgv: [] });
+  const thread = new Worker(packageModule('cli/dev/block-watch'), { workerData: { [DATA]: beats }, execArgv: [] });
   thread.unref();
 }
 

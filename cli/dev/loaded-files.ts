@@ -2,7 +2,7 @@
 import module from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isOwnFile } from '../attempts/frames.ts';
+import { isPackageFile } from '../../shared/core/package-files.ts';
 
 /** Node has it from 22.15 on. */
 type RegisterHooks = (typeof module)['registerHooks'] | undefined;
@@ -19,7 +19,7 @@ export function followLoadedFiles(onFile: (file: string) => void): boolean {
     if (!url.startsWith('file:') || url.includes('/node_modules/') || told.has(url)) return;
     told.add(url);
     const file = fileURLToPath(url.replace(/[?#].*$/, ''));
-    if (!isOwnFile(file)) onFile(path.resolve(file));
+    if (!isPackageFile(file)) onFile(path.resolve(file));
   };
   registerHooks({
     resolve(specifier, context, next) {

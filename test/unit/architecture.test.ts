@@ -23,6 +23,7 @@ const NAMES_FOR_INFRA = [
   'functions/metric-names.ts',
   'shared/dynamo/engine/schema.ts',
   'shared/core/errors.ts',
+  'shared/core/package-files.ts',
   // For the one clock that a synthesis has: whether a schedule ever comes is asked as of now.
   'shared/core/runtime/clock.ts',
   'shared/tasks/schedule/cron.ts',
