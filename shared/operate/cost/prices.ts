@@ -1,6 +1,6 @@
 /**
- * What AWS charges in us-east-1, in dollars: on-demand list prices without free tiers, taxes and discounts.
- * Other regions differ by up to a half; a price that has changed is changed here, with the date.
+ * AWS prices in us-east-1, in dollars: on-demand list prices without free tiers, taxes and discounts.
+ * Other regions differ by up to a half. To update a price, change it here, with the date.
  */
 export interface Prices {
   readonly region: string;
