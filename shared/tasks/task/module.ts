@@ -27,7 +27,7 @@ export async function loadModule(entry: string): Promise<Readonly<Record<string,
   }
 }
 
-/** Where in the user's code it happened, of which the messages of Node and of Leasehold say nothing. */
+/** Returns the error's position in the user's code, which messages of Node and of Leasehold do not contain. */
 function placeOf(error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const places = [...stack.matchAll(/(file:\/\/[^\s:]+)((?::\d+){1,2})/g)];
@@ -56,7 +56,7 @@ function manifestAbove(folder: string): string | undefined {
 
 const OURS = new URL('../../', import.meta.url).href;
 
-/** Undefined in versions that have never heard of it. */
+/** Undefined in Node versions without this feature. */
 function readsTypeScript(): boolean {
   return Boolean(process.features.typescript);
 }

@@ -5,7 +5,7 @@
  */
 
 const NAMES_LIMIT = 100;
-/** Workers read the row every few seconds, and 4 KB cost one read: the names leave room for the rest of the row. */
+/** Workers read the row every few seconds, and 4 KB cost one read: this leaves capacity for the rest of the row. */
 const BYTES_LIMIT = 2_048;
 
 /** Returns the defined names, and then the announced ones while there is room; undefined if the row has all defined names. */
