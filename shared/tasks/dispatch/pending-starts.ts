@@ -24,7 +24,7 @@ export class PendingStarts {
     return now < this.#untilMs ? Math.max(0, this.#count - shown) : 0;
   }
 
-  /** @param starts how many are begun now, beside those that are pending */
+  /** @param starts how many are started now, in addition to the pending ones */
   begin(starts: number, token: number, now: number): void {
     const pending = this.count(token, now);
     const hasFailed = this.#count > 0 && now >= this.#untilMs && token <= this.#token;
