@@ -1,6 +1,6 @@
 /**
- * The queue row: what operators have set, and what dispatchers have seen.
- * It is there only for queues that either has touched, and is never swept.
+ * The queue row: operators' settings, and observations of dispatchers.
+ * It exists only for queues that either has touched, and is never deleted.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
@@ -8,16 +8,16 @@
  * | v | N | schema version | change, noteUse |
  * | queue | S | its name | change, noteUse |
  * | paused | BOOL | nothing is claimed while true | change; noteUse if absent |
- * | reason | S | why, for people | change; noteUse if absent |
+ * | reason | S | why, for operators | change; noteUse if absent |
  * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse if absent |
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
  * | announced | M: at, before, ids, workers | tasks that were just inserted, for live workers: a hint | announce |
- * | took | N, ms | mean time that a task held a slot lately, each counted up to `startWithinMs`: a hint | noteHints |
- * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for people | noteHints |
+ * | took | N, ms | recent mean time of a task in a slot, each counted up to `startWithinMs`: a hint | noteHints |
+ * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for operators | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
- * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for people | noteHints |
- * | nonce | S | of the last write other than hints and announcements: these must not refuse what operators and dispatchers write | change, noteUse |
+ * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for operators | noteHints |
+ * | nonce | S | of the last write except hints and announcements: these must not refuse writes of operators and dispatchers | change, noteUse |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
 import type { Announcement, PlanningHints, QueueRecord, QueueUse } from '../task/queue-store.ts';
@@ -30,7 +30,7 @@ import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts'
 /**
  * Guard: not written since it was observed, or still absent: a late attempt of an earlier change must not undo a later one.
  * Effect: paused, or open again.
- * Outcomes: refused = it was changed meanwhile: look again.
+ * Outcomes: refused = it was changed since: read it again.
  */
 export function changeQueue(
   table: string,
@@ -60,9 +60,9 @@ export function changeQueue(
 }
 
 /**
- * Guard: as above, so that the number of shards only grows; what is refused is found again with the next tick.
- * Effect: the lanes are in use, and so many shards; a queue that had no row is open.
- * Outcomes: refused = it was written meanwhile, perhaps with the same.
+ * Guard: as above, so that the number of shards only grows; after a refusal, the next tick finds the use again.
+ * Effect: the lanes and the number of shards are in use; a new queue row is open.
+ * Outcomes: refused = it was written since, perhaps with the same values.
  */
 export function noteUse(
   table: string,
@@ -92,9 +92,9 @@ export function noteUse(
 }
 
 /**
- * Guard: the row is there, and no announcement was made since it was observed.
- * Effect: live workers may hear of these tasks. Nothing else changes, the nonce included.
- * Outcomes: refused = another waker was first, or an earlier attempt was applied: the row says what is announced.
+ * Guard: the row exists, and no announcement was made since it was observed.
+ * Effect: publishes these task ids to live workers. Nothing else changes, the nonce included.
+ * Outcomes: refused = another waker was first, or an earlier attempt was applied: the row has the current announcement.
  */
 export function announceTasks(
   table: string,
