@@ -1,7 +1,7 @@
 /**
- * What a queue costs a month, how large it has to be, and which limit it meets first: pure arithmetic.
+ * Estimates a queue's monthly cost, its size, and the first limit that it reaches: pure arithmetic.
  *
- * Estimates: tasks come evenly (`peakFactor` says how much more come at the busiest time),
+ * Assumptions: tasks arrive evenly (`peakFactor` says how many more arrive at the busiest time),
  * workers are busy for `utilisation` of their time,
  * and a look at the backlog costs what `npm run bench -- queue` measures. Each sum is given before and after what an account has free.
  */
@@ -25,9 +25,9 @@ import type { Activity, WatchedWorkload } from './watching.ts';
 import { ONCE_A_TABLE, watchingOf } from './watching.ts';
 
 /**
- * `packSize`: tasks that share a row, enqueued in bulk; 1: each has its own.
- * Then `concurrency` is of packs, whose tasks run one after the other.
- * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: claims in vain, per task, or per pack.
+ * `packSize`: tasks that share a row, enqueued in bulk; 1: each task has its own row.
+ * With packs, `concurrency` counts packs; the tasks of a pack run one after the other.
+ * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: refused claims per task, or per pack.
  */
 export interface Workload extends TaskShape, TaskCourse, StandingWorkload, WatchedWorkload {
   /** The busiest time against the average. */
@@ -81,7 +81,7 @@ interface Limit {
   readonly atTasksPerDay: number;
   /** Share of it that is used: above 1 the workload does not fit. */
   readonly used: number;
-  /** What moves it. */
+  /** How to raise the limit. */
   readonly remedy: string;
 }
 
@@ -132,7 +132,7 @@ const TRICKLE_PER_DAY = 1_440;
 const HOURS_PER_DAY = 24;
 /** A worker hands back before Lambda's quarter of an hour is over. */
 const INVOCATION_SECONDS = 890;
-/** Half a unit for the row that is looked at, some of them in vain, and a hundredth for its index entry: as measured. */
+/** Half a unit for the row, including reads that find nothing, and a hundredth for its index entry: measured. */
 const READ_UNITS_PER_CLAIM = 0.6;
 
 const PARTITION_WRITE_UNITS_PER_SECOND = 1_000;
@@ -211,7 +211,7 @@ function flowOf(workload: Workload): Flow {
     inFlight,
     workerSecondsPerDay,
     workers: Math.max(1, Math.ceil(inFlight / (concurrency * utilisation))),
-    // Seldom work wakes a worker a task; steady work is ended and begun again by Lambda's limit.
+    // With rare tasks, each task starts a worker. With steady work, workers end at Lambda's time limit and start again.
     startsPerDay: Math.max(workerSecondsPerDay / INVOCATION_SECONDS, tasksPerDay * aloneShare),
   };
 }

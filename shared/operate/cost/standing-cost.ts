@@ -1,7 +1,7 @@
 /**
- * What a queue costs beside its tasks: ticks, wakes, what they announce, sessions of workers, their looks, and lingering.
+ * A queue's cost besides its tasks: ticks, wakes, announcements, worker sessions, polls, and lingering.
  *
- * What a tick, a wake and a start read is as `npm run bench -- idle` measures it, which a test compares.
+ * The read units of a tick, a wake and a start are those that `npm run bench -- idle` measures; a test compares them.
  * An empty query costs half a unit, as AWS charges.
  */
 import type { Architecture, Prices } from './prices.ts';
@@ -24,7 +24,7 @@ export interface Standing {
   readonly gbSeconds: number;
 }
 
-/** What the cost of standing by depends on. */
+/** Inputs of the standing cost. */
 export interface StandingWorkload {
   readonly tasksPerDay: number;
   readonly tickSeconds: number;
@@ -49,10 +49,10 @@ const READ_UNITS_PER_GLANCE = 0.5;
 /** Lanes: three priorities, with tenants and without. Beyond the shards, a look at the backlog sees two more. */
 const LANES = 6;
 const SHARDS_BEYOND = 2;
-/** What a tick reads beside the backlog: the queue's row, recurring tasks, parked tasks. */
+/** Read units of a tick besides the backlog: the queue's row, recurring tasks, parked tasks. */
 const READ_UNITS_PER_TICK = 3.5;
 /**
- * A wake reads the permits; one that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again.
+ * A wake reads the permits. One that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again.
  * One that finds several tasks reads the rows of up to 25.
  */
 const READ_UNITS_PER_WAKE = { glance: 1, start: 2.5, sampled: 0.5 };
@@ -60,11 +60,11 @@ const SAMPLED = 25;
 /** A worker that starts reads the permits, the queue's row, a task's, and its shards until it has found nothing more. */
 const READ_UNITS_PER_START = 5.5;
 const SMALL_FUNCTION_MB = 256;
-/** `perStart`: what a worker takes beside its tasks. */
-export const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
+/** `perStart`: a worker's time besides its tasks. */
+const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
 /** Lambda reads a shard of the stream as often, and hands over what has gathered. */
 const WAKES_PER_SECOND = 4;
-/** What all workers with a free place do together while announcements are this close to each other (`tasks/task/announcement.ts`). */
+/** Announcement polls of all workers with free capacity together, while announcements are this close (`tasks/task/announcement.ts`). */
 const GLANCES = { perSecond: 1_000 / 75, listenedSeconds: 20 };
 /** How often a worker that lingers looks. */
 const SECONDS_PER_LOOK = 1.25;
@@ -98,7 +98,7 @@ export function standingOf(
   });
   const startingWakes = Math.min(wakes, starts);
   const sampled = Math.min(SAMPLED, Math.max(0, tasksPerDay / Math.max(1, startsPerDay) - 1));
-  // A wake that starts no worker tells those that are there, who listen if they have a free place: as if all had one.
+  // A wake that starts no worker announces its tasks to the live workers, which poll if they have free capacity: assume that all have.
   const announcements = wakes - startingWakes;
   const monthSeconds = SECONDS_PER_DAY * DAYS_PER_MONTH;
   const closeShare = 1 - Math.exp((-announcements / monthSeconds) * GLANCES.listenedSeconds);

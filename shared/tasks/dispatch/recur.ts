@@ -1,4 +1,4 @@
-/** What a tick does for recurring tasks: slots that are due become tasks, and their schedules move on. */
+/** The schedule part of a tick: creates the tasks of due scheduled runs, and advances their schedules. */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { CorruptItemError, StoreUnavailableError, messageOf, shown } from '../../core/errors.ts';
@@ -35,7 +35,7 @@ export async function enqueueDueSlots(
   return made.reduce((sum, tasks) => sum + tasks, 0);
 }
 
-/** Makes the tasks that one schedule owes. Whatever is wrong with its row concerns it alone; an outage of the store ends the tick. */
+/** Creates the due tasks of one schedule. An error in its row affects only this schedule; an outage of the store ends the tick. */
 async function enqueueSlotsOf(
   schedule: ScheduleRecord,
   ports: RecurPorts,

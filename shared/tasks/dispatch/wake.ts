@@ -1,5 +1,5 @@
 /**
- * A wake: tasks of a queue were just inserted, and workers are started now rather than with the next tick.
+ * A wake: tasks of a queue were just inserted, so workers are started now instead of at the next tick.
  *
  * It only brings forward what the next tick would do.
  * It plans as the dispatcher does (`plan.ts`), and keeps no ledger: who may work is decided by
@@ -8,9 +8,9 @@
  *     as far as a look of the last seconds says;
  *   2. with no worker at work, the inserted rows: tasks for later start no worker;
  *   3. the backlog, as a tick reads it.
- * Where it leaves the tasks to workers that are there, it announces them: one write, which those with a free place see at once
+ * If it leaves the tasks to live workers, it announces them: one write, which workers with free capacity see at once
  * (`tasks/task/announcement.ts`).
- * It never waits. What one look misses, because a worker was about to leave or because the index lags, the schedule finds.
+ * It never waits. If one read misses a task, because a worker was about to leave or because the index lags, the next tick finds it.
  *
  * A waker remembers what it did last, so that wakes that follow each other closely do not start a worker each.
  * Each shard of the stream has a waker of its own. Before one starts workers, it notes them in the queue's row, in place of the note
@@ -57,7 +57,7 @@ type NoStart =
   | 'full'
   /** Those at work look by themselves, and fewer tasks were inserted since than justify one more. */
   | 'atWork'
-  /** None of the inserted tasks is due, or others have taken them all. */
+  /** The inserted tasks are not due yet, or are already claimed. */
   | 'nothingDue'
   | 'paused';
 
@@ -66,13 +66,13 @@ export interface WakeReport {
   readonly failedStarts: number;
   /** When no start was tried. */
   readonly reason?: NoStart;
-  /** When the backlog was looked at. */
+  /** Present if the backlog was read. */
   readonly planned?: Planned;
 }
 
 /** Inserted rows that are read at a time, until one is met that is due. */
 const ROWS_AT_A_TIME = 25;
-/** The index shows what was inserted within this time. */
+/** The index shows inserted tasks within this time. */
 const INDEX_LAG_MS = 1_000;
 /** So often a waker starts over because another one was faster. */
 const NOTE_ATTEMPTS = 5;
@@ -82,7 +82,7 @@ const STREAM_MS = 1_000;
 const KEPT_MS = 2 * INDEX_LAG_MS;
 /** Of what was inserted since, so much is kept in mind. */
 const HEARD_LIMIT = 10_000;
-/** Another waker may be faster, once; what is lost then is a hint. */
+/** Another waker may be faster, once; then only a hint is lost. */
 const ANNOUNCEMENTS_TRIED = 2;
 const ANNOUNCEMENT_BUDGET_MS = 1_000;
 
@@ -91,7 +91,7 @@ export class Waker {
   readonly #ports: WakerPorts;
   readonly #settings: WakerSettings;
   readonly #starts = new PendingStarts();
-  /** What the last look found, and the tasks inserted since; undefined: none yet. */
+  /** Demand at the last read of the backlog; undefined: none yet. */
   #looked: Demand | undefined;
   #lookedAt = -Infinity;
   #inserted = 0;
@@ -143,7 +143,7 @@ export class Waker {
     return { ...(await startWorkers(events, workers)), planned };
   }
 
-  /** The backlog, and what was heard of a moment ago: the index may not show it yet, or show it to one look and not to the next. */
+  /** Reads the backlog and adds recent inserts, because the index may not show them yet, or not in every read. */
   async #look(record: QueueRecord | undefined, now: number): Promise<Look> {
     const { queue } = this.#settings;
     const { pages, shards, backlog, demand } = await lookAtBacklog(record, this.#ports, this.#settings);
@@ -218,7 +218,7 @@ export class Waker {
     return this.#heard.filter(({ at, notedAt }) => now - at < INDEX_LAG_MS && notedAt === undefined);
   }
 
-  /** Workers that are there hear of the tasks, unless they are too many. What cannot be written is found by looks. */
+  /** Announces the tasks to live workers, unless they are too many. Without an announcement, normal polls find them. */
   async #announce(ids: readonly string[], workers: number, now: number): Promise<void> {
     const { queues, runtime } = this.#ports;
     if (queues === undefined || !isAnnounceable(ids)) return;
@@ -242,7 +242,7 @@ export class Waker {
     }
   }
 
-  /** The last token of the permits; `maxWorkers` is in effect from now on, which makes the row where there is none. */
+  /** Returns the last token of the permits, after setting their limit to `maxWorkers`, which creates a missing row. */
   async #tokenBeforeStart(permits: SemaphoreRecord | undefined): Promise<number> {
     const { queue, maxWorkers } = this.#settings;
     if (permits?.declared === maxWorkers) return permits.leaseCounter;
@@ -250,7 +250,7 @@ export class Waker {
     return (await this.#ports.semaphores.get(workersSemaphore(queue)))?.leaseCounter ?? 0;
   }
 
-  /** What was found last and what came since is what others are there for, or will be in a moment. */
+  /** Returns why the backlog need not be read: live or starting workers suffice for the demand found last and the tasks inserted since. */
   #reasonNotToLook(
     permits: SemaphoreRecord | undefined,
     live: SemaphoreRecord['holders'],
@@ -298,7 +298,7 @@ export class Waker {
       const keys = ids.slice(at, at + ROWS_AT_A_TIME).map((id) => ({ queue, id }));
       const rows = await tasks.getMany(keys, onDamaged);
       const due = rows.filter((row) => row.state === 'ready' && row.readyAt <= now && !row.isParked);
-      // An eventually consistent read may not show what was just inserted.
+      // An eventually consistent read may miss tasks that were just inserted.
       if (due.length > 0 || rows.length < keys.length) return due;
     }
     return undefined;
@@ -340,8 +340,8 @@ interface Look {
 }
 
 /**
- * A new worker might not see these tasks in the index, find nothing and leave. If not all that is due finds a slot,
- * it is told only of those that the index does not show, because the others have their turn.
+ * A new worker might not see these tasks in the index, find nothing and exit. If there are more due tasks than slots,
+ * it gets only the ids that the index does not show, because the others wait their turn.
  */
 function idsToBeginWith(rows: readonly TaskRecord[], shown: ReadonlySet<string>, slots: number): readonly string[] {
   return rows.flatMap(({ id }) => (shown.size > slots && shown.has(id) ? [] : [id]));

@@ -1,4 +1,4 @@
-/** What a plan would want at this moment, for people who look at a queue: by its index entries alone, without a sample of their rows. */
+/** The number of workers that a plan would want now, for operators: from index entries alone, without a sample of their rows. */
 import type { QueueRecord } from '../task/queue-store.ts';
 import type { ReadyHint } from '../task/task-store.ts';
 import { countLate } from './demand.ts';
@@ -10,7 +10,7 @@ interface PermitsInUse {
   readonly limit: number;
 }
 
-/** Returns undefined if no deployed worker has said yet with which settings it runs. */
+/** Returns undefined if no deployed worker has reported its settings yet. */
 export function wantedNow(
   record: QueueRecord | undefined,
   due: readonly ReadyHint[],

@@ -40,7 +40,7 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     changedAt: row.count('updatedAt'),
     nonce: row.string('nonce'),
     lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
-    // A worker that is told of more would look for ever.
+    // Caps the number, because a worker would poll any larger number of shards.
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
     announced: decodeAnnouncement(item.announced),
     tookMs: typeof item.took === 'number' && item.took >= 0 ? item.took : undefined,

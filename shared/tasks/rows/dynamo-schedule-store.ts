@@ -51,7 +51,7 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
 
   async function read(keys: readonly ScheduleKey[], onDamaged?: (error: unknown) => void): Promise<ScheduleRecord[]> {
     const found = await rows.getMany(table, statements.readSchedules(table, keys), onDamaged);
-    // The index may still show what was removed.
+    // The index may still show removed schedules.
     return found.filter((row): row is ScheduleRecord => !('isRemoved' in row));
   }
 }

@@ -13,8 +13,8 @@
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
  * | announced | M: at, before, ids, workers | tasks that were just inserted, for live workers: a hint | announce |
- * | took | N, ms | mean time that a task held a slot lately, each counted up to `startWithinMs`: a hint | noteHints |
- * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for people | noteHints |
+ * | took | N, ms | recent mean time of a task in a slot, each counted up to `startWithinMs`: a hint | noteHints |
+ * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for operators | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
  * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for people | noteHints, announceNames |
  * | starts | M | `count`, `token`, `untilMs`, `waitMs`, `heard`, `nonce`: workers that a waker has started and that had no permit yet, and tasks that wakers heard of lately | noteStarts |
@@ -31,7 +31,7 @@ import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts'
 /**
  * Guard: not written since it was observed, or still absent: a late attempt of an earlier change must not undo a later one.
  * Effect: paused, or open again.
- * Outcomes: refused = it was changed meanwhile: look again.
+ * Outcomes: refused = it was changed since: read it again.
  */
 export function changeQueue(
   table: string,
@@ -61,9 +61,9 @@ export function changeQueue(
 }
 
 /**
- * Guard: as above, so that the number of shards only grows; what is refused is found again with the next tick.
- * Effect: the lanes are in use, and so many shards; a queue that had no row is open.
- * Outcomes: refused = it was written meanwhile, perhaps with the same.
+ * Guard: as above, so that the number of shards only grows; after a refusal, the next tick finds the use again.
+ * Effect: the lanes and the number of shards are in use; a new queue row is open.
+ * Outcomes: refused = it was written since, perhaps with the same values.
  */
 export function noteUse(
   table: string,
@@ -93,9 +93,9 @@ export function noteUse(
 }
 
 /**
- * Guard: the row is there, and no announcement was made since it was observed.
- * Effect: live workers may hear of these tasks. Nothing else changes, the nonce included.
- * Outcomes: refused = another waker was first, or an earlier attempt was applied: the row says what is announced.
+ * Guard: the row exists, and no announcement was made since it was observed.
+ * Effect: publishes these task ids to live workers. Nothing else changes, the nonce included.
+ * Outcomes: refused = another waker was first, or an earlier attempt was applied: the row has the current announcement.
  */
 export function announceTasks(
   table: string,

@@ -1,23 +1,23 @@
 /**
- * The schedule row: a task that recurs.
+ * The schedule row: a recurring task.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | pk, sk | S | `schedule#<queue>#<name>`, `schedule` | put |
  * | v | N | schema version | put |
  * | queue, name | S | identity | put |
- * | task, input, priority | S; S, JSON; S | what each slot becomes | put |
+ * | task, input, priority | S; S, JSON; S | the task of each scheduled run | put |
  * | cron, zone | S | when | put |
- * | missed, toleranceMs | S; N, ms | what becomes of slots that come late | put |
- * | status | S | `removed`; absent: it is there | remove; removed by put |
- * | definedAt | N, epoch ms | when it was defined, or defined otherwise | put |
+ * | missed, toleranceMs | S; N, ms | how late runs are treated | put |
+ * | status | S | `removed`; absent: active | remove; removed by put |
+ * | definedAt | N, epoch ms | when it was defined, or its definition changed | put |
  * | updatedAt | N, epoch ms | | all |
  * | nonce | S | of the last write | all |
- * | readyKey, readyAt | S; N, epoch ms | the ready index, in a partition of the queue's schedules; readyAt is the next slot, absent when none comes | put, advance; removed by remove |
+ * | readyKey, readyAt | S; N, epoch ms | the ready index, in a partition of the queue's schedules; readyAt is the next run, absent without one | put, advance; removed by remove |
  * | directoryKey, directoryName | S | the listing | put; removed by remove |
- * | ttl | N, epoch s | sweeping of removed schedules; others have none | remove; removed by put |
+ * | ttl | N, epoch s | removed schedules only | remove; removed by put |
  *
- * Removing it keeps the row, so that a late attempt to define it, which rests on there being none, does not bring it back.
+ * Removing it keeps the row, so that a late attempt to define it, which is conditional on a missing row, does not restore it.
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
@@ -39,8 +39,8 @@ export const REMOVED = 'removed';
 
 /**
  * Guard: not written since it was observed, or still absent.
- * Effect: defined again, due at `nextAt`, also when it had been removed.
- * Outcomes: refused = it was defined, moved or removed meanwhile: look again.
+ * Effect: defined again, due at `nextAt`, even if it had been removed.
+ * Outcomes: refused = it was defined, advanced or removed since: read it again.
  */
 export function putSchedule(
   table: string,
@@ -81,9 +81,9 @@ export function putSchedule(
 }
 
 /**
- * Guard: not written since it was observed; the caller has made the tasks of the slots before `nextAt`.
- * Effect: on to the next slot, or out of the index when none comes any more.
- * Outcomes: refused = another dispatcher moved it, or it was defined again.
+ * Guard: not written since it was observed; the caller has created the tasks of the runs before `nextAt`.
+ * Effect: on to the next run, or out of the index without one.
+ * Outcomes: refused = another dispatcher advanced it, or it was defined again.
  */
 export function advanceSchedule(
   table: string,
@@ -108,8 +108,8 @@ export function advanceSchedule(
 
 /**
  * Guard: not written since it was observed.
- * Effect: removed and sweepable, unless it is defined again; the tasks that its slots became stay.
- * Outcomes: refused = written meanwhile, or removed already.
+ * Effect: removed, and deleted by TTL unless it is defined again; tasks created from it stay.
+ * Outcomes: refused = written since, or already removed.
  */
 export function removeSchedule(table: string, observed: ScheduleRecord, { now, nonce }: Stamp): Statement<'update'> {
   return updateStatement('schedule.remove', {

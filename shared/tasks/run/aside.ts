@@ -43,7 +43,7 @@ export class Aside {
     return runtime.clock.sleep(graceMs, AbortSignal.any([session.signal, this.#finished]));
   }
 
-  /** For a task that is done. What stays is swept in time. */
+  /** For a task that is done. A payload that remains is deleted by TTL. */
   async dropPayload(): Promise<void> {
     if (this.#task.payload === undefined) return;
     await this.#try('payload not removed', (signal) => dropPayload(this.#task, this.#ports, signal));

@@ -1,4 +1,4 @@
-/** What task code holds in its hands while it runs: the verbs of its claim. */
+/** The context of running task code: the operations of its claim. */
 import { ConfigurationError, StoreUnavailableError } from '../../core/errors.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -83,7 +83,7 @@ class ClaimVerbs {
   readonly #inherited: Pick<RequestDefaults, 'traceparent' | 'tenant'>;
   readonly #ports: RunContextPorts;
   readonly #begunWith: string | undefined;
-  /** How often progress was sent: the store refuses one that arrives after its successor. */
+  /** How many progress writes were sent: the store refuses one that arrives after its successor. */
   #saved = 0;
 
   constructor(task: RunningTask, ports: RunContextPorts) {
@@ -179,7 +179,7 @@ class ClaimVerbs {
   }
 }
 
-/** One action each, as `TransactWriteItems` has them. */
+/** The action kinds of `TransactWriteItems`. */
 const ACTIONS: ReadonlySet<string> = new Set(['Put', 'Update', 'Delete', 'ConditionCheck']);
 
 function ensureWrites(what: string, writes: readonly UserWrite[]): void {
@@ -218,7 +218,7 @@ function isApplied(outcome: CommitOutcome, what: string, writes: number, childre
   throw new CommitRefusedError(`${refused}; nothing was applied`, outcome.reasons);
 }
 
-/** Which of the children are there already, in words; `reasons` are those of their actions, in order. */
+/** Describes the children whose ids are taken; `reasons` are the refusals of their actions, in order. */
 function takenIds(reasons: readonly WriteRefusal[], children: readonly NewTask[]): readonly string[] {
   let next = 0;
   return children.flatMap((child) => {

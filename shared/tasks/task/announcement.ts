@@ -1,14 +1,14 @@
 /**
- * How a waker tells the workers that are there of tasks that were just inserted, and how often a worker with a free place asks.
+ * Announcements: a waker tells live workers of tasks that were just inserted, and workers with free capacity poll for them.
  *
- * The index shows a task up to a second late, and a worker asks an idle partition seldom.
- * A waker that leaves a task to the workers that are there writes its id into the queue's row,
+ * The index shows a task up to a second late, and a worker rarely polls an idle partition.
+ * If a waker leaves a task to live workers, it writes the task's id into the queue's row,
  * which each of them reads every five seconds anyway.
- * Where two announcements lie no further apart than `LISTENED_MS`, tasks come one after the other:
- * then workers with a free place read that row often, and the tasks' own rows at once.
+ * If two announcements are less than `LISTENED_MS` apart, tasks arrive steadily:
+ * then workers with free capacity read that row often, and the tasks' own rows at once.
  *
  * An announcement is a hint, and nothing depends on it.
- * One that is lost or late leaves its tasks to the workers' looks; one that is doubled names tasks that are known already.
+ * If one is lost or late, the workers' normal polls find its tasks; a repeated one names tasks that are already known.
  * Every claim has its own guard.
  */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
@@ -18,9 +18,9 @@ import type { Announcement } from './queue-store.ts';
 const LIMIT = { ids: 20, bytes: 600 };
 /** Workers have seen it by then: later announcements need not repeat it. */
 const REPEATED_MS = 1_000;
-/** What was announced so long ago has been found by looks. */
+/** Normal polls have found announced tasks by then. */
 const HEARD_MS = 2_000;
-/** Workers listen for so long after an announcement that followed another as closely. */
+/** How long workers poll for announcements after one that followed another within the same time. */
 const LISTENED_MS = 20_000;
 /** Between glances of one worker; several share them, for else they would try for the same task. */
 const GLANCE_MS = 75;
@@ -32,8 +32,8 @@ export function isAnnounceable(ids: readonly string[]): boolean {
 }
 
 /**
- * The announcement that follows `last`; undefined when that says all of it.
- * It repeats what `last` has said a moment ago, for a worker may not have seen that yet.
+ * Returns the announcement that follows `last`; undefined if `last` already names all ids.
+ * It repeats the ids of a recent `last`, because a worker may not have seen that yet.
  */
 export function nextAnnouncement(
   last: Announcement | undefined,
@@ -47,7 +47,7 @@ export function nextAnnouncement(
   return { at, before: last?.at, ids: newestOf([...repeated, ...added]), workers };
 }
 
-/** The last of them that there is room for. */
+/** The newest ids that fit. */
 function newestOf(ids: readonly string[]): readonly string[] {
   let bytes = 0;
   const newest: string[] = [];
@@ -78,7 +78,7 @@ function isFlowing(last: Announcement | undefined, now: number): boolean {
   return last?.before !== undefined && last.at - last.before < LISTENED_MS && ageMs(last, now) < LISTENED_MS;
 }
 
-/** Clocks of wakers may be ahead of ours. */
+/** Absolute, because wakers' clocks may be ahead of ours. */
 function ageMs({ at }: Announcement, now: number): number {
   return Math.abs(now - at);
 }

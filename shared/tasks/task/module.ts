@@ -28,7 +28,7 @@ export async function loadModule(entry: string): Promise<Readonly<Record<string,
   }
 }
 
-/** Where in the user's code it happened, of which the messages of Node and of Leasehold say nothing. */
+/** Returns the error's position in the user's code, which messages of Node and of Leasehold do not contain. */
 function placeOf(error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const places = [...stack.matchAll(/(file:\/\/[^\s:]+)((?::\d+){1,2})/g)];

@@ -4,7 +4,7 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 /** The state of a queue as a whole. A queue has no record until an operator, a dispatcher or a worker outside Lambda writes one. */
 export interface QueueRecord {
   readonly queue: string;
-  /** No task of it is claimed; those that run go on to their end. */
+  /** No task of it is claimed; running tasks continue to their end. */
   readonly isPaused: boolean;
   readonly reason: string;
   readonly changedAt: number;
@@ -13,15 +13,15 @@ export interface QueueRecord {
   readonly lanes?: ReadonlySet<string> | undefined;
   /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has looked that writes it down. */
   readonly shards?: number | undefined;
-  /** What a waker told the workers last. Undefined: none has, or it cannot be read. */
+  /** The latest announcement of a waker. Undefined: there was none, or it cannot be read. */
   readonly announced?: Announcement | undefined;
   /** Mean time that a task held a slot lately, each counted up to `startWithinMs`: see `tasks/worker/planning-hints.ts`. Undefined: unknown. */
   readonly tookMs?: number | undefined;
   /** Names of waiting tasks that no worker has defined lately. */
   readonly unknownNames?: readonly string[] | undefined;
-  /** Names of tasks that workers have announced, for people: see `tasks/worker/announced-names.ts`. Undefined: no worker has. */
+  /** Names of tasks that workers have announced, for operators: see `tasks/worker/announced-names.ts`. Undefined: no worker has. */
   readonly announcedNames?: readonly string[] | undefined;
-  /** Settings of the worker that wrote these hints, for people who look at the queue. */
+  /** Settings of the worker that wrote these hints, for operators. */
   readonly workerSettings?: WorkerHints | undefined;
   /** Workers that a waker has started lately. Undefined: none, or the note cannot be read. */
   readonly starts?: StartsNote | undefined;
@@ -48,21 +48,21 @@ export interface Heard {
 }
 
 /**
- * Tasks that were just inserted, for the workers that are there: a hint. A task may be missing, there twice, or have been taken long ago.
- * `announcement.ts` says how it is made and read.
+ * Tasks that were just inserted, as a hint for live workers. A task may be missing, repeated, or claimed long ago.
+ * `announcement.ts` describes how it is made and read.
  */
 export interface Announcement {
   /** By the waker's clock; later than in each announcement before. */
   readonly at: number;
   /** `at` of the announcement before; undefined: there was none. */
   readonly before: number | undefined;
-  /** Ids of the last tasks, in the order that they were heard of. */
+  /** Ids of the newest tasks, in order of arrival. */
   readonly ids: readonly string[];
   /** Workers that were at work. */
   readonly workers: number;
 }
 
-/** What a worker tells those who plan; harmless if it is lost or outdated. */
+/** Hints of a worker for dispatcher and waker; harmless if lost or outdated. */
 export interface PlanningHints {
   readonly tookMs: number | undefined;
   readonly unknownNames: readonly string[];
@@ -76,7 +76,7 @@ export interface WorkerHints {
   readonly startWithinMs: number;
 }
 
-/** What a dispatcher has seen of how a queue is used. */
+/** How a queue is used, as a dispatcher has seen it. */
 export interface QueueUse {
   readonly lanes: ReadonlySet<string>;
   readonly shards: number;

@@ -10,7 +10,7 @@ import type { TaskLog } from '../task/context.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 
 const NAMES_LIMIT = 100;
-/** Workers read the row every few seconds, and 4 KB cost one read: the names leave room for the rest of the row. */
+/** Workers read the row every few seconds, and 4 KB cost one read: this leaves capacity for the rest of the row. */
 const BYTES_LIMIT = 2_048;
 const BUDGET_MS = 1_000;
 

@@ -1,10 +1,10 @@
 /**
- * What one worker knows of its queue's row: whether the queue is open, which of its lanes and how many of its shards are in use,
+ * A worker's copy of its queue's row: whether the queue is open, which of its lanes and how many of its shards are in use,
  * and which tasks a waker has announced.
- * Asked before every claim and answered from memory,
+ * Read before every claim and answered from memory,
  * so that it costs a worker half a read unit every few seconds, and a change takes as long
- * to be noticed. Nothing depends on its being exact: a pause is a wish of operators, not a lock; and for lanes and shards see `lane.ts`.
- * While tasks are announced one after the other, a worker with a free place glances at it more often: see `tasks/task/announcement.ts`.
+ * to be noticed. Nothing depends on its accuracy: a pause is an operator's wish, not a lock; for lanes and shards see `lane.ts`.
+ * While announcements come steadily, a worker with free capacity polls the row more often: see `tasks/task/announcement.ts`.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { glanceEveryMs, newsIn } from '../task/announcement.ts';
@@ -13,10 +13,10 @@ import type { Announcement, QueueRecord, QueueStore } from '../task/queue-store.
 const FRESH_MS = 5_000;
 
 interface GatePorts {
-  /** Absent: the queue is always open, any of its lanes may be in use, and nothing is announced. */
+  /** Without it the queue is always open, any of its lanes may be in use, and nothing is announced. */
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
-  /** How long its worker stays with nothing to do; a worker that stays for ever is woken by its caller, or pays for its looks alone. */
+  /** How long an idle worker stays. A worker that stays forever is woken by its caller, or relies on its normal polls alone. */
   readonly lingerMs: number;
   /** Told by a glance of tasks that were announced, by their ids. */
   readonly onAnnounced: (ids: readonly string[]) => void;
@@ -26,7 +26,7 @@ export class QueueGate {
   readonly #queue: string;
   readonly #ports: GatePorts;
   #record: QueueRecord | undefined;
-  /** What a glance has told of last. */
+  /** The last announcement that a poll has reported. */
   #heard: Announcement | undefined;
   #asking: Promise<boolean> | undefined;
   #staleAtMonotonicMs = 0;
@@ -70,8 +70,8 @@ export class QueueGate {
   }
 
   /**
-   * Looks for what was announced. Only a worker with a free place is told of it: one without takes first what has waited longest.
-   * A glance that fails is made up for by the next, and by `isOpen`.
+   * Polls for announcements. Only a worker with free capacity reports them: a busy one first takes the tasks that have waited longest.
+   * A failed poll is ignored, because the next one and `isOpen` read the row again.
    */
   async glance(): Promise<void> {
     const { clock } = this.#ports.runtime;
@@ -86,7 +86,7 @@ export class QueueGate {
       this.#heard = announced;
       if (news.length > 0) this.#ports.onAnnounced(news);
     } catch {
-      // `isOpen` asks again, and its caller hears of the error.
+      // `isOpen` asks again, and reports the error to its caller.
     }
   }
 

@@ -1,7 +1,7 @@
 /** The wait of a worker's slots while there is nothing to do: all of them wait together, and any of them can end it for all. */
 import type { Clock } from '../../core/runtime/clock.ts';
 
-/** What is glanced at while the slots wait; it ends the pause if they need not wait any longer. */
+/** The announcement poll while the slots wait; it ends the pause if they need not wait any longer. */
 interface Glances {
   /** Before the next; `Infinity`: there is none. */
   readonly glanceMs: number;
@@ -22,7 +22,7 @@ export class SharedPause {
     over.addEventListener('abort', () => this.end());
   }
 
-  /** @param ms for the slot that begins it; those that come later wait for the rest of it */
+  /** @param ms for the slot that starts the pause; later slots wait for the rest of it */
   async wait(ms: number): Promise<void> {
     if (this.#over.aborted) return;
     this.#current ??= this.#begin(ms);

@@ -1,9 +1,9 @@
 /**
  * Runs a suspect task alone in its worker.
  *
- * When a worker dies, every task in its hands has lost an attempt, and only one of them may have been the cause.
- * So the last attempt of a task that was taken over from a dead worker is made alone: if the worker dies once more, the cause is known;
- * and a task that merely stood beside it is not buried for it.
+ * When a worker crashes, all its running tasks lose an attempt, although only one of them may be the cause.
+ * So if a task's previous worker crashed, its last attempt is made alone. If the worker crashes again, the cause is known,
+ * and a task that merely ran beside it is not marked dead for it.
  */
 export class Company {
   #inside = 0;
@@ -11,7 +11,7 @@ export class Company {
   #closed = false;
   readonly #waiting: (() => void)[] = [];
 
-  /** Waits for a place, beside others or alone; one that wants to be alone keeps newcomers out. Returns what gives the place up. */
+  /** Waits for a slot, shared or alone; a task that waits to be alone keeps newcomers out. Returns a function that frees the slot. */
   async enter(alone: boolean): Promise<() => void> {
     while (this.#closed) await this.#change();
     this.#closed = alone;

@@ -26,7 +26,7 @@ import { actionOf } from '../../../dynamo/engine/transaction.ts';
 
 type Member = TaskKey & { readonly tenant?: string | undefined };
 
-/** What one transaction does to one line: a task of it ends, others begin, or both. */
+/** One transaction's change to one line: one of its tasks ends, others join, or both. */
 export interface LineMove {
   readonly queue: string;
   readonly key: string;
@@ -35,10 +35,10 @@ export interface LineMove {
   readonly joiners: readonly Member[];
 }
 
-/** What that takes. */
+/** The writes of a move. */
 interface LineChange {
   readonly actions: readonly LineAction[];
-  /** Where those who join will stand, in their order. */
+  /** The positions of the joining tasks, in their order. */
   readonly seats: readonly Seat[];
 }
 
@@ -56,7 +56,7 @@ interface TakenPlace {
 }
 
 interface LineView extends ObservedLine {
-  /** The first of those who wait. */
+  /** The first of the waiting tasks. */
   readonly places: readonly TakenPlace[];
 }
 
@@ -89,7 +89,7 @@ export class Lines {
     return { actions: [...turn, ...places.map((action) => ({ action }))], seats };
   }
 
-  /** No turn ends. The task that leaves is held, or its line is not there any more. */
+  /** For moves that do not end the head. The leaving task is held, or its line no longer exists. */
   #stayOrJoin(
     { queue, key, leaver, joiners }: LineMove,
     line: LineView,
@@ -103,7 +103,7 @@ export class Lines {
     return [{ action: leave, suspect: leaver.ticket }, ...join];
   }
 
-  /** The first of those who wait is called, or else the first of those who join; those before it that are gone lose their places. */
+  /** Calls the first waiting task, or else the first that joins; missing tasks before it lose their positions. */
   #passOn(
     { queue, key, joiners }: LineMove,
     leaver: TaskKey,

@@ -13,7 +13,7 @@ import { decodeInput, decodePack } from './pack-codec.ts';
 
 const STATES = ['ready', 'running', 'done', 'dead', 'cancelled'] as const;
 
-/** A task that has the id of one that is asked for: of its row only what the two are compared by. @throws CorruptItemError */
+/** Decodes an existing task with a requested id: only the compared attributes of its row. @throws CorruptItemError */
 export function decodeTaken(item: DynamoItem): TakenTask {
   const row = new ItemReader(item);
   const isPack = row.has('total');
@@ -138,7 +138,7 @@ function decodePayload(row: ItemReader, attribute: string): Payload {
   };
 }
 
-/** Its attributes are those of a task, in a map. */
+/** Decodes a map with the attributes of a task. */
 function decodeFollower(task: ItemReader, attribute: string): Follower {
   const row = new ItemReader({ ...task.map(attribute), pk: task.key, v: SCHEMA_VERSION });
   const count = (name: string): number => row.count(name);
