@@ -90,7 +90,7 @@ export function dispatchAccess(queue: string): AccessRule[] {
 
 /**
  * The waker: counts workers and the backlog, reads tasks that were just inserted,
- * reads the maximum number of workers and the lanes in use, and notes its starts in the queue's row.
+ * writes the maximum number of workers and the lanes in use, and notes its starts in the queue's row.
  * It writes no task, so it cannot trigger itself.
  */
 export function wakeAccess(queue: string): AccessRule[] {
