@@ -13,6 +13,7 @@ const BENCHES = {
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
   locks: () => import('./locks.ts'),
+  permits: () => import('./permits.ts'),
   queue: () => import('./queue.ts'),
   scale: () => import('./scale.ts'),
   start: () => import('./start.ts'),

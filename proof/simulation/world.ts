@@ -203,7 +203,6 @@ class World {
       seed: this.#options.seed,
       profile: this.#options.profile,
       violations: this.#checker.violations,
-      known: this.#checker.known,
       digest: this.#recorder.digest,
       steps: this.#timeline.steps,
       turns: this.#timeline.turns,

@@ -25,8 +25,8 @@ interface Operation {
 
 /**
  * Verbs that a late attempt may apply once more, because what that does is harmless and is judged where it shows:
- * a permit that its session does not know of is pruned by that session's
- * next look or with its end, and counts towards the limit until then;
+ * a copy of an admission, or of a place in the queue, that arrives while its contender still asks is that contender's,
+ * and none arrives later;
  * a bucket gives too little rather than too much; a member that is there stays as it is,
  * and is done once it was said to be, whenever that is heard.
  */

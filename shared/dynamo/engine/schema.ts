@@ -137,7 +137,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // schedule
   ...['task', 'cron', 'zone', 'missed', 'toleranceMs', 'definedAt'],
   // semaphore
-  ...['limit', 'declared', 'free', 'holders', 'waiting', 'revision'],
+  ...['limit', 'declared', 'free', 'holders', 'waiting', 'revision', 'left', 'floor'],
   // wait group
   ...['generation', 'members', 'lost'],
   // rate limit
