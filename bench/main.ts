@@ -15,6 +15,7 @@ const BENCHES = {
   locks: () => import('./locks.ts'),
   queue: () => import('./queue.ts'),
   scale: () => import('./scale.ts'),
+  schedules: () => import('./schedules.ts'),
   start: () => import('./start.ts'),
   takeover: () => import('./takeover.ts'),
   units: () => import('./units.ts'),

@@ -9,7 +9,12 @@ import { RAISES, raiseCounters } from '../../../shared/operate/epoch/epoch-state
 import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
 import { deletePayload, putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
 import { announceTasks, changeQueue, noteHints, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
-import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
+import {
+  advanceSchedule,
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+} from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
 import { enqueuePack } from '../../../shared/tasks/rows/task/pack-statements.ts';
@@ -81,11 +86,13 @@ const SCHEDULE = {
   name: 'nightly',
   task: 'work',
   input: null,
-  priority: 'normal',
+  options: {},
   cron: '0 0 * * *',
   zone: 'UTC',
   missed: 'skip',
+  overlap: 'queue',
   toleranceMs: 0,
+  jitterMs: 0,
 } as unknown as ScheduleDefinition;
 const scheduleSeen = (rows: Rows): ScheduleRecord => {
   rows.write(putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()));
@@ -180,7 +187,16 @@ export const OTHER_CASES: readonly Case[] = [
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),
   ),
   outdated('schedule.advance: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
-    advanceSchedule(TABLE, seen, NOW, rows.stamp()),
+    advanceSchedule(TABLE, seen, { nextAt: NOW }, rows.stamp()),
+  ),
+  outdated('schedule.make: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    advanceSchedule(TABLE, seen, { nextAt: NOW, lastAt: NOW }, rows.stamp(), 'schedule.make'),
+  ),
+  outdated('schedule.pause: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    pauseSchedule(TABLE, seen, { pausedAt: NOW }, rows.stamp()),
+  ),
+  outdated('schedule.resume: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    pauseSchedule(TABLE, seen, { nextAt: NOW }, rows.stamp()),
   ),
   outdated('schedule.remove: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
     removeSchedule(TABLE, seen, rows.stamp()),
