@@ -16,6 +16,7 @@ const BENCHES = {
   permits: () => import('./permits.ts'),
   queue: () => import('./queue.ts'),
   scale: () => import('./scale.ts'),
+  schedules: () => import('./schedules.ts'),
   start: () => import('./start.ts'),
   takeover: () => import('./takeover.ts'),
   units: () => import('./units.ts'),

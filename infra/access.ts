@@ -71,7 +71,7 @@ const parkedEntries = (queue: string): string => `parked#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
 /**
- * The dispatcher: takes the slot of its tick, makes tasks of due schedules,
+ * The dispatcher: takes the slot of its tick, makes tasks of due schedules, each in the schedule's line, asks tasks that these replace to stop,
  * says how many workers there may be and which lanes are in use, and counts workers and the backlog.
  */
 export function dispatchAccess(queue: string): AccessRule[] {
@@ -79,14 +79,19 @@ export function dispatchAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['PutItem'], keys: [slotRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
-    { on: 'table', actions: ['GetItem'], keys: [keyRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [keyRows(queue)] },
+    { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
+    { on: 'table', actions: ['UpdateItem'], keys: ['session#*'], attributes: REVOCATION_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
     { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue), parkedEntries(queue)] },
   ];
 }
+
+/** A dispatcher tells a session that one of its tasks is to stop; it cannot end the session, nor keep it alive. */
+const REVOCATION_ATTRIBUTES = ['pk', 'sk', 'status', 'revoked'];
 
 /**
  * The waker: counts workers and the backlog, reads tasks that were just inserted,

@@ -5,7 +5,7 @@ import { findItem } from '../../shared/tasks/bulk/put-bulk.ts';
 import type { PackState } from '../../shared/tasks/task/task.ts';
 import { isOpen, isPack } from '../../shared/tasks/task/pack.ts';
 import type { FailureRecord } from '../../shared/tasks/task/task-store.ts';
-import type { PastAttempt, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
+import type { PastAttempt, SlotOfTask, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
@@ -13,7 +13,7 @@ import { taskNotFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list, tableText } from '../listing.ts';
 import type { Output } from '../output.ts';
-import { factsOf, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
+import { factsOf, moment, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
 import { unfinishedTasks } from '../queue/census.ts';
 import { scannedTasks } from '../queue/scanned-tasks.ts';
 import { dueText, holderText, stateOf, stateText } from '../queue/task-words.ts';
@@ -189,6 +189,7 @@ function taskText(
         (task.generation > 0 ? `, retried by hand ${task.generation === 1 ? 'once' : `${task.generation} times`}` : ''),
     ],
     ['its own', policyText(task.policy)],
+    ['schedule', slotText(task.schedule)],
     ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],
     ['token', String(task.leaseCounter)],
     ['created', momentAndAge(task.createdAt, now)],
@@ -221,6 +222,13 @@ function followerText({ follower }: TaskRecord, now: number): string | undefined
   if (follower === undefined) return undefined;
   const due = follower.runAt > now ? `, due ${momentAndAge(follower.runAt, now)}` : '';
   return printable(`${follower.name}, asked for ${momentAndAge(follower.at, now)}${due}`);
+}
+
+/** The slot that it was made for, and since when it has work to do. */
+function slotText(slot: SlotOfTask | undefined): string | undefined {
+  if (slot === undefined) return undefined;
+  const since = slot.since === undefined ? 'its first' : `since ${moment(slot.since)}`;
+  return printable(`${slot.name}, slot ${moment(slot.at)}, ${since}`);
 }
 
 /** This task's overrides of its definition. */

@@ -15,6 +15,7 @@ import { ratelimits } from './invariants/ratelimits.ts';
 import { requests } from './invariants/requests.ts';
 import { rows } from './invariants/rows.ts';
 import type { Assumptions, Family, Report, Violation } from './invariants/rule.ts';
+import { schedules } from './invariants/schedules.ts';
 import { semaphores } from './invariants/semaphores.ts';
 import { sessions } from './invariants/sessions.ts';
 import { tasks } from './invariants/tasks.ts';
@@ -24,7 +25,21 @@ import { waitgroups } from './invariants/waitgroups.ts';
 
 const FAMILIES: readonly Family[] = [
   ...[outcomes, belief, tokens, sessions, locks, semaphores, waitgroups, ratelimits],
-  ...[tasks, duplicates, packs, payloads, tenants, families, lines, dispatching, effects, cleanup, requests, rows],
+  ...[
+    tasks,
+    duplicates,
+    packs,
+    payloads,
+    tenants,
+    families,
+    lines,
+    dispatching,
+    schedules,
+    effects,
+    cleanup,
+    requests,
+    rows,
+  ],
 ];
 
 /** A broken world would report without end. */

@@ -1,4 +1,5 @@
 /** Draws a profile from the seed: sizes, features, and the faults of a group or of all. */
+import { OVERLAP_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';
 import { drawLasting } from './lasting.ts';
 import type { FaultGroup, Profile, ProfileName, Switch } from './profile.ts';
@@ -116,6 +117,7 @@ function drawFeatures(prng: Prng): Partial<Profile> {
     chains: prng.chance(0.3),
     orders: prng.chance(0.25) ? 6 : 0,
     hogTasks: tenants && prng.chance(0.4) ? 64 : 0,
+    overlap: prng.fork('overlap').pick(OVERLAP_POLICIES),
     // With more than one, a single task may wait for hours until a tick comes by.
     strayShards: prng.chance(0.2) ? 1 : 0,
   };

@@ -35,6 +35,7 @@ export function assumptionsOf(profile: Profile): Assumptions {
     clocksHold: profile.clocksHold,
     readsAreFresh: profile.staleMs === 0,
     floodStays: profile.floodOf === 'key' || profile.floodOf === 'rate',
+    overlap: profile.overlap,
     ttlMs: profile.ttlMs,
     lockDelayMs: profile.lockDelayMs,
     maxClockSkewMs: profile.maxClockSkewMs,

@@ -5,6 +5,7 @@
  * A profile can be written out and read back, which is how a shrunk failure is replayed.
  */
 import type { Prng } from '../../test/support/machines/prng.ts';
+import type { OverlapPolicy } from '../../shared/tasks/schedule/schedule.ts';
 
 /** What most of a flood's tasks have in common. */
 const FLOODS = ['nothing', 'key', 'rate', 'tenant'] as const;
@@ -38,6 +39,8 @@ export interface Profile {
   readonly orders: number;
   /** Tasks that one tenant enqueues at once, while others enqueue some. */
   readonly hogTasks: number;
+  /** What becomes of slots of the schedule while one of its tasks has not ended. */
+  readonly overlap: OverlapPolicy;
   /** Shards that clients have beyond those of the workers. */
   readonly strayShards: number;
   /** Users of one process who stay for as long as it does; 0: no process has any. */
@@ -165,6 +168,7 @@ export const CALM: Profile = {
   chains: false,
   orders: 0,
   hogTasks: 0,
+  overlap: 'queue',
   strayShards: 0,
   users: 0,
   thinkMs: 0,

@@ -150,7 +150,12 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
     ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'redrive: redriven', 'redrove the dead'),
     ...each('operator: ', 'reschedule: rescheduled', 'paused'),
   ],
-  'recurring tasks': ['slots became tasks', 'schedule.put: applied', 'schedule.advance: applied'],
+  'recurring tasks': [
+    'slots became tasks',
+    'schedule.put: applied',
+    'schedule.make: applied',
+    'schedule.advance: applied',
+  ],
   dispatching: ['tick dispatched', 'tick delivered again: nothing done'],
   continuation: ['successor goes on', 'successor delivered again: nothing done', 'worker not needed'],
   locks: [

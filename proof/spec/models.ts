@@ -325,7 +325,7 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'schedule',
-    what: 'ticks that are delivered twice, and dispatchers that die between a slot’s task and the next slot',
+    what: 'ticks that are delivered twice, and dispatchers that die before or after they make a slot’s task',
     module: 'Schedule',
     constants: { ...OF_REQUESTS, Slots: '2', Faults: '2' },
     without: [],

@@ -339,7 +339,6 @@ export const SWITCHES: readonly Switch[] = [
   { broken: ['buriesUncounted'], model: 'batch', what: 'a child that is buried is not counted' },
   // Schedules.
   { broken: ['ticksTwice'], model: 'schedule', what: 'a tick that is delivered twice is dispatched by both' },
-  { broken: ['makesTwice'], model: 'schedule', what: 'a slot becomes a task a second time' },
-  { broken: ['advanceBlind'], model: 'schedule', what: 'a late advance takes the schedule back' },
+  { broken: ['makesTwice', 'advanceBlind'], model: 'schedule', what: 'a slot becomes a task a second time' },
   { broken: ['advancesFirst'], model: 'schedule', what: 'a schedule is advanced before its slot is a task' },
 ];

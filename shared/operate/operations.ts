@@ -135,6 +135,22 @@ const OPERATIONS = {
     execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.remove(name, { queue }),
     outcome: (found) => (found ? 'removed' : 'gone'),
   }),
+  /** A task now, by the schedule's overlap policy. */
+  'schedule.run': operation({
+    target: scheduleTarget,
+    execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.run(name, { queue }),
+    outcome: (report) => (report.kind === 'enqueued' ? report.task.id : report.kind),
+  }),
+  'schedule.pause': operation({
+    target: scheduleTarget,
+    execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.pause(name, { queue }),
+    outcome: (schedule) => (schedule === undefined ? 'gone' : 'paused'),
+  }),
+  'schedule.resume': operation({
+    target: scheduleTarget,
+    execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.resume(name, { queue }),
+    outcome: (schedule) => (schedule === undefined ? 'gone' : 'resumed'),
+  }),
   'session.destroy': operation({
     target: ({ id }: SessionInput) => id,
     execute: ({ id }: SessionInput, { sessions }) => sessions.destroy(id),

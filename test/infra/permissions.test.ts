@@ -137,8 +137,10 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
     rows: {
       GetItem: ['task', 'key', 'schedule', 'queue', 'permits', 'session'],
       BatchGetItem: ['task', 'schedule', 'session'],
-      PutItem: ['slot', 'task', 'permits'],
-      UpdateItem: ['task', 'schedule', 'queue', 'permits'],
+      PutItem: ['slot', 'task', 'line', 'permits'],
+      UpdateItem: ['task', 'key', 'line', 'schedule', 'queue', 'permits', 'session'],
+      DeleteItem: ['line'],
+      Query: ['line'],
     },
     ready: ['ready', 'schedules'],
     directory: ['tenants', 'parked'],

@@ -16,7 +16,12 @@ import {
   noteStarts,
   noteUse,
 } from '../../../shared/tasks/rows/queue-statements.ts';
-import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
+import {
+  advanceSchedule,
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+} from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
 import { enqueuePack } from '../../../shared/tasks/rows/task/pack-statements.ts';
@@ -99,11 +104,13 @@ const SCHEDULE = {
   name: 'nightly',
   task: 'work',
   input: null,
-  priority: 'normal',
+  options: {},
   cron: '0 0 * * *',
   zone: 'UTC',
   missed: 'skip',
+  overlap: 'queue',
   toleranceMs: 0,
+  jitterMs: 0,
 } as unknown as ScheduleDefinition;
 const scheduleSeen = (rows: Rows): ScheduleRecord => {
   rows.write(putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()));
@@ -216,7 +223,16 @@ export const OTHER_CASES: readonly Case[] = [
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),
   ),
   outdated('schedule.advance: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
-    advanceSchedule(TABLE, seen, NOW, rows.stamp()),
+    advanceSchedule(TABLE, seen, { nextAt: NOW }, rows.stamp()),
+  ),
+  outdated('schedule.make: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    advanceSchedule(TABLE, seen, { nextAt: NOW, lastAt: NOW }, rows.stamp(), 'schedule.make'),
+  ),
+  outdated('schedule.pause: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    pauseSchedule(TABLE, seen, { pausedAt: NOW }, rows.stamp()),
+  ),
+  outdated('schedule.resume: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    pauseSchedule(TABLE, seen, { nextAt: NOW }, rows.stamp()),
   ),
   outdated('schedule.remove: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
     removeSchedule(TABLE, seen, rows.stamp()),

@@ -1,4 +1,5 @@
 /** What every invariant is written against: a stream of events in, violations out. */
+import type { OverlapPolicy } from '../../../shared/tasks/schedule/schedule.ts';
 import type { Happened, HistoryEvent, Read, Sent } from '../history.ts';
 
 /** What the rules may assume about a history, besides its events. */
@@ -9,6 +10,8 @@ export interface Assumptions {
   readonly readsAreFresh: boolean;
   /** Whether tasks of one key that can hardly run stand in the index, where workers before parking read them again and again. */
   readonly floodStays?: boolean;
+  /** What becomes of slots of the schedule while one of its tasks has not ended. */
+  readonly overlap: OverlapPolicy;
   readonly ttlMs: number;
   readonly lockDelayMs: number;
   readonly maxClockSkewMs: number;

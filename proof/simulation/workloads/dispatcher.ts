@@ -6,7 +6,7 @@ import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
-import { SCHEDULE } from '../invariants/dispatching.ts';
+import { SCHEDULE } from '../invariants/schedules.ts';
 import type { FanOut } from '../fan-out.ts';
 import type { Profile } from '../profile.ts';
 import { maxWorkersOf } from './chain.ts';
@@ -79,7 +79,9 @@ export async function deliverTick(
   }
 }
 
-async function define(schedules: ScheduleClient, { leap }: Profile): Promise<void> {
-  const options = { cron: SCHEDULE.cron, missed: leap ? 'last' : 'all' } as const;
-  await schedules.define(SCHEDULE.name, 'quick', { kind: 'quick', half: 0 }, options);
+async function define(schedules: ScheduleClient, { leap, overlap }: Profile): Promise<void> {
+  const options = { cron: SCHEDULE.cron, missed: leap ? 'last' : 'all', overlap } as const;
+  // What is tried again lets a weaker rule than a line begin the next one; what takes long is there to be stopped.
+  const kind = overlap === 'queue' || overlap === 'skip' ? 'stumbles' : 'slow';
+  await schedules.define(SCHEDULE.name, kind, { kind, half: 0 }, options);
 }

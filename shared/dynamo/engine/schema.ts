@@ -135,7 +135,20 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // line, and a task that stands in one
   ...['head', 'tail', 'line', 'ticket', 'heldKey'],
   // schedule
-  ...['task', 'cron', 'zone', 'missed', 'toleranceMs', 'definedAt'],
+  ...[
+    'task',
+    'options',
+    'cron',
+    'zone',
+    'startAt',
+    'endAt',
+    'jitterMs',
+    'missed',
+    'toleranceMs',
+    'overlap',
+    'definedAt',
+  ],
+  ...['lastAt', 'leftOut', 'pausedAt'],
   // semaphore
   ...['limit', 'declared', 'free', 'holders', 'waiting', 'revision', 'left', 'floor'],
   // wait group

@@ -50,7 +50,7 @@ export interface DispatchSettings extends PlanSettings {
 }
 
 export interface DispatcherPorts extends RecurPorts {
-  readonly tasks: Pick<TaskStore, 'enqueue' | 'getMany' | 'page' | 'pageOfTenants'> & {
+  readonly tasks: Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants'> & {
     readonly parking: Pick<ParkingStore, 'repairParked'>;
   };
   readonly sessions: Pick<SessionStore, 'getMany'>;

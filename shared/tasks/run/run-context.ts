@@ -21,7 +21,7 @@ import type { AttemptTrace } from './traced.ts';
 import { actionsOf, ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { CommitOutcome, NewTask, TaskStore, UserWrite } from '../task/task-store.ts';
-import type { Claim, Json, RunningTask } from '../task/task.ts';
+import type { Claim, Json, RunningTask, SlotOfTask } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { taskSequencer } from '../task/verify-task.ts';
 
@@ -56,7 +56,7 @@ const SETTLED: Committed = { kind: 'leasehold.settled' };
 /** A plain record, so that task code may take it apart: `({ signal, commit }) => …`. */
 export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
   const verbs = new ClaimVerbs(task, ports);
-  const { id, queue, name, progress, attempts, leaseCounter, traceparent } = task;
+  const { id, queue, name, progress, attempts, leaseCounter, traceparent, schedule } = task;
   return {
     id,
     queue,
@@ -64,6 +64,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     progress,
     children,
     traceparent,
+    schedule: schedule && slotInDates(schedule),
     attempt: attempts,
     fencingToken: leaseCounter,
     nextSequence: ports.nextSequence,
@@ -76,6 +77,10 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     snooze: (delay) => verbs.snooze(delay),
     waitFor: (requests) => verbs.waitFor(requests),
   };
+}
+
+function slotInDates({ name, at, since }: SlotOfTask): TaskContext['schedule'] {
+  return { name, at: new Date(at), since: since === undefined ? undefined : new Date(since) };
 }
 
 class ClaimVerbs {

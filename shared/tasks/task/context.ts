@@ -29,6 +29,12 @@ export interface TaskContext {
   readonly progress: Json | undefined;
   /** W3C Trace Context of the span that enqueued the task. Tasks it spawns join the same trace. */
   readonly traceparent: string | undefined;
+  /**
+   * The slot of the schedule that this task was made for; undefined for any other task. A task that was asked for by hand has the moment of
+   * that as `at`. `since` is the `at` of the task before, undefined for the first: what is in [since, at) is this task's to deal with, also
+   * after slots that were missed or left out. Redriven, it keeps both.
+   */
+  readonly schedule: { readonly name: string; readonly at: Date; readonly since: Date | undefined } | undefined;
   /** Results of the children that an earlier attempt waited for; undefined if none did. */
   readonly children: BatchCounts | undefined;
   /** Milliseconds left for this attempt. */

@@ -13,6 +13,7 @@ import type {
   Priority,
   ReadyTask,
   RunningTask,
+  SlotOfTask,
   TaskError,
   TaskKey,
   TaskLinks,
@@ -39,6 +40,8 @@ export interface NewTask extends TaskKey {
   readonly tenant?: string | undefined;
   /** The trace that it belongs to. */
   readonly traceparent?: string | undefined;
+  /** The slot that it was made for. */
+  readonly schedule?: SlotOfTask | undefined;
   /** The batch that makes it due: it is the callback, and its `runAt` is `NEVER`. */
   readonly children?: TaskKey | undefined;
   /** What to do if the id is taken. Default: `reject`. For the client only, not stored. */

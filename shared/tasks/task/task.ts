@@ -79,6 +79,15 @@ export interface Cancellation {
   readonly reason: string;
 }
 
+/** What a task knows of the slot that it was made for. */
+export interface SlotOfTask {
+  /** The schedule's name. */
+  readonly name: string;
+  readonly at: number;
+  /** The latest slot before that was given a task; absent: none was. */
+  readonly since: number | undefined;
+}
+
 /** Other work that was asked for while a task runs: see `dedup.ts`. */
 export interface Follower {
   readonly name: string;
@@ -146,6 +155,8 @@ interface TaskFacts extends TaskKey {
   readonly policy: TaskPolicy | undefined;
   /** The tenant, if the queue is fair between tenants. */
   readonly tenant: string | undefined;
+  /** The slot of the schedule that it was made for. */
+  readonly schedule: SlotOfTask | undefined;
   /** The batch of the children that it waits for, or has waited for, by its queue and id. */
   readonly children: TaskKey | undefined;
   /** The attempts before that one, oldest first: the last few. */

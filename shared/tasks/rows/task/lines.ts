@@ -60,6 +60,8 @@ interface LineView extends ObservedLine {
   readonly places: readonly TakenPlace[];
 }
 
+const MEMBERS_READ = 100;
+
 export class Lines {
   readonly #sender: Sender;
   readonly #table: string;
@@ -125,6 +127,12 @@ export class Lines {
     if (next === undefined) return [{ action: actionOf(advance) }, ...abandoned];
     const call = actionOf(callTask(table, { queue, id: next.id, tenant: next.tenant }, next.ticket, stamp));
     return [{ action: actionOf(advance) }, leave(next), { action: call, suspect: next.ticket }, ...abandoned];
+  }
+
+  /** Ids of the tasks that stand in a line and have not ended, in their order: the first hundred. */
+  async members(queue: string, key: string): Promise<readonly string[]> {
+    const { head, places } = await this.#look(queue, key, MEMBERS_READ);
+    return [...(head === undefined ? [] : [head]), ...places.map(({ id }) => id)];
   }
 
   async #look(queue: string, key: string, places: number): Promise<LineView> {

@@ -30,6 +30,7 @@
  * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew |
  * | line, ticket | S; N | the key of its line, and its position there | enqueue, revive, renew |
  * | heldKey | S | its partition of the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
+ * | schedule | M: name, at, since | its scheduled run, and the previous run with a task; absent: none | enqueue |
  * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew |
  * | generation | N | times that it was revived after its end, or continued with its follower; absent: none | promote; see `operator-statements.ts` |
  * | nonce | S | of the last write | all, except requests to cancel a running task |
@@ -41,14 +42,14 @@
  *
  * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower.
  */
-import type { Claim, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
+import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import { deadPartitionKey, shardOf, taskKey } from '../../../dynamo/engine/keys.ts';
 import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
 import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
-import { childrenAttributes, keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
+import { childrenAttributes, keyAttribute, payloadAttribute, policyAttribute, slotAttribute } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveInTime, placeOf } from './place.ts';
 
@@ -85,7 +86,8 @@ export function enqueueTask(
   { now, nonce }: Stamp,
   seat?: Seat,
 ): Statement<'put'> {
-  const { queue, id, name, priority, expiresAt, links, policy, traceparent, tenant, payload, children } = task;
+  const { queue, id, name, priority, expiresAt, links, policy, traceparent, tenant, payload, schedule, children } =
+    task;
   return createStatement('task.enqueue', table, {
     ...taskKey(queue, id),
     v: SCHEMA_VERSION,
@@ -108,6 +110,7 @@ export function enqueueTask(
     ...(links?.batch === undefined ? {} : { batch: links.batch }),
     ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
     ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
+    ...(schedule === undefined ? {} : { schedule: slotAttribute(schedule) }),
     ...(children === undefined ? {} : childrenAttributes(queue, children)),
   });
 }
@@ -357,10 +360,7 @@ export function saveProgress(
 export const readTask = (table: string, queue: string, id: string): Statement<'get'> =>
   getStatement('task.get', table, taskKey(queue, id));
 
-export const readTasks = (
-  table: string,
-  keys: readonly { readonly queue: string; readonly id: string }[],
-): Statement<'batchGet'> =>
+export const readTasks = (table: string, keys: readonly TaskKey[]): Statement<'batchGet'> =>
   batchGetStatement(
     'task.getMany',
     table,
