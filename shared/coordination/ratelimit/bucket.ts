@@ -104,8 +104,8 @@ function msPerTokenOf(exactMs: number): number {
 
 /**
  * Keeps the stored number short and comparable: a double has no finer digits for timestamps of our time.
- * Rounds up, so that no take is free and many takes together get no more than flows in. A row takes about a thousand writes a second,
- * so one microsecond for each is at most a thousandth of the flow.
+ * Rounds up: otherwise a take could be free, or many takes together could get more than flows in.
+ * A row takes about a thousand writes a second, so one microsecond for each is at most a thousandth of the flow.
  */
 function upToMicroseconds(ms: number): number {
   return Math.max(1, Math.ceil(ms * 1_000 - PRODUCT_NOISE_US)) / 1_000;

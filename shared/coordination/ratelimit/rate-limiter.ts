@@ -24,7 +24,7 @@ const TAKE_OPTIONS = { tokens: true } as const satisfies Record<keyof TakeOption
 export type Take =
   /** `remaining`: whole tokens left. */
   | { readonly kind: 'taken'; readonly remaining: number }
-  /** Nothing was taken. `until`: when there will be enough by our clock if no other caller takes. */
+  /** Nothing was taken. `until`: when the bucket will have enough by our clock if no other caller takes. */
   | { readonly kind: 'limited'; readonly waitMs: number; readonly until: number };
 
 /** The result that makes a waiter of this process wait. */

@@ -1,7 +1,7 @@
 /**
  * The wait of a wait group.
  *
- * Finished members stay finished, and none is added after the seal, so a wait reads each finished member only once:
+ * Finished members stay finished, and the seal excludes new ones, so a wait reads each finished member only once:
  * it reads the members in order, stops at the first pending one, and continues from there.
  */
 import { MismatchError } from '../../core/errors.ts';

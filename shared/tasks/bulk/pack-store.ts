@@ -6,7 +6,7 @@ import type { Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError, TaskR
 /** A pack to be created: a task whose input is a list. */
 export type NewPack = NewTask & { readonly input: readonly Json[] };
 
-/** What one write records about a pack. */
+/** The items that one write records in a pack's row. */
 export interface PackEntry {
   /** Items that have ended since the last one. */
   readonly done: readonly number[];
@@ -37,7 +37,7 @@ export interface MovedItem {
 }
 
 /**
- * Operations of packs beyond those of any task: every write is conditional; see `tasks/rows/task/pack-statements.ts` for the guards.
+ * Additional operations of packs. Every write is conditional; see `tasks/rows/task/pack-statements.ts` for the guards.
  * A holder's write is refused if the pack was taken over: then the row belongs to another holder;
  * or if the row, still its own, shows that the item has already been decided.
  */

@@ -189,7 +189,7 @@ export class PackRecorder {
   }
 
   /**
-   * Sends one write at a time, and none once the pack is closed or lost.
+   * Sends one write at a time, and stops once the pack is closed or lost.
    * @param isWanted whether to resend if the row turns out to be still ours but newer than we knew
    */
   #write<T extends Settled | CommitOutcome>(send: () => Promise<T>, isWanted = () => true): Promise<T | Refusal> {
@@ -244,7 +244,7 @@ export class PackRecorder {
     this.#count('done');
   }
 
-  /** Adopts writes of others: items cancelled by an operator. */
+  /** Adopts the items that an operator has cancelled. */
   #noteRow({ bulk }: TaskRecord): void {
     if (bulk !== undefined) this.#state = { ...this.#state, cancelled: bulk.cancelled };
   }

@@ -177,13 +177,13 @@ class PackRun {
     return outcome.kind !== 'canceled';
   }
 
-  /** The operations of the pack's own claim: each first records all ended items, and nothing is recorded after it. */
+  /** The operations of the pack's own claim: each first records all ended items and then stops recording. */
   #packVerbs(): TaskStore {
     const { tasks } = this.#ports;
     const recorder = this.#recorder;
     let isFlushed = false;
     const after = async (limits: WriteLimits | undefined, end: () => Promise<Settled>): Promise<Settled> => {
-      // A resent end has flushed before, and nothing has been recorded since.
+      // A resent end has already flushed and stopped recording.
       if (!isFlushed) {
         const flushed = await recorder.flush(limits);
         if (flushed.kind === 'refused') return flushed;

@@ -18,7 +18,7 @@ interface TracedPackPorts {
   readonly itemSpan: () => Span | undefined;
 }
 
-/** The pack's own end already has its span, like that of any task. */
+/** The pack's own end already has a span, as for any task. */
 export function tracedPacks(packs: PackStore, pack: PackOf<RunningTask>, ports: TracedPackPorts): PackStore {
   const { trace, runtime, itemSpan } = ports;
   if (trace === undefined) return packs;

@@ -39,7 +39,7 @@ export interface WorkEvent {
   readonly tasks?: readonly string[];
 }
 
-/** Returns the name of the semaphore of which every deployed worker of a queue holds a permit. */
+/** Returns the name of a queue's semaphore: every deployed worker holds one of its permits. */
 export function workersSemaphore(queue: string): string {
   return `workers/${queue}`;
 }

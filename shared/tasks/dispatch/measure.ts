@@ -5,8 +5,7 @@
  * A client may use more shards than the queue's workers, and a
  * deployment may lower the number while tasks wait in the last ones.
  * So the queue's row stores the largest number ever used, and each tick
- * also reads beyond: the next shard, which soon has a task if clients have more, and one of all possible shards, a different one each
- * minute.
+ * also reads beyond: the next shard, which soon has a task if clients have more, and one of all possible shards, another each minute.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';

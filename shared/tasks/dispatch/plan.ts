@@ -64,7 +64,7 @@ export function shareOf(tookMs: number | undefined, { startWithinMs }: Pick<Plan
   return Math.min(1, Math.max(tookMs, LEAST_TOOK_MS) / startWithinMs);
 }
 
-/** A claim and a settlement take at least this long, however short the task. */
+/** A claim and a settlement take at least this long, even for the shortest task. */
 const LEAST_TOOK_MS = 10;
 
 /** Deals the shards to the workers, fullest first, so that each begins with work and no two begin in the same shard while shards last. */

@@ -44,7 +44,7 @@ export type TaskOutcome<Result = Json | undefined> =
   /** `wait` is over and it waits or runs: see `task.state`. */
   | { readonly kind: 'deadline'; readonly id: string; readonly task: TaskRecord };
 
-/** The result of a definition's code, as its row has it: without results passed to `commit`, and after the JSON round trip. */
+/** The result type of a definition's code after the JSON round trip, without results passed to `commit`. */
 export type ResultOf<Output> = unknown extends Output
   ? Json | undefined
   : Output extends Committed

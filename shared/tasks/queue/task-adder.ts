@@ -22,7 +22,7 @@ export interface Enqueued {
   readonly follows: boolean;
 }
 
-/** The part of the store that adding a task needs. `Taken`: what it reads of an existing task, all of it or the compared attributes. */
+/** The part of the store that is needed to add a task. `Taken`: an existing task as read, in full or only the compared attributes. */
 export interface AddingStore<Taken extends TakenTask = TakenTask> {
   /** Put-if-absent: refused when the id is taken, with the task that has it. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<Begun<Taken>, Taken>>;
@@ -61,7 +61,7 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
   }
 }
 
-/** The requested task exists, or the existing one is to be kept. */
+/** The requested task exists, or the policy keeps the existing one. */
 export function kept({ id, queue }: TaskKey): Enqueued {
   return { id, queue, created: false, replaced: false, follows: false };
 }

@@ -135,7 +135,7 @@ export class TaskClient {
   /**
    * Waits for the end of a task. With its definition, which does not identify a task by itself,
    * the result is typed; with an id alone it is any JSON.
-   * A dead or cancelled task is an outcome, not an error; so is the deadline.
+   * A dead task, a cancelled task and the deadline are outcomes, not errors.
    * @throws ConfigurationError when there is no such task; MismatchError when it is of another definition; the reason of `signal`
    */
   result<Output>(

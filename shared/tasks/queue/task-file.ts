@@ -114,7 +114,7 @@ function momentOption(
   return { [field]: typeof value === 'string' ? momentOf(value) : (value as number) };
 }
 
-/** A date, with or without a time, in a given zone or in that of this machine. */
+/** A date, with or without a time, in a given zone or in this machine's zone. */
 const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
 /** A moment, as ISO 8601 writes it. @throws ConfigurationError */

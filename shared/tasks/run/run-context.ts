@@ -83,7 +83,7 @@ class ClaimVerbs {
   readonly #inherited: Pick<RequestDefaults, 'traceparent' | 'tenant'>;
   readonly #ports: RunContextPorts;
   readonly #begunWith: string | undefined;
-  /** How many progress writes were sent: the store refuses one that arrives after its successor. */
+  /** Number of progress writes sent: the store refuses a write that arrives after its successor. */
   #saved = 0;
 
   constructor(task: RunningTask, ports: RunContextPorts) {

@@ -1,14 +1,14 @@
 /**
  * Runs one claim, from the task code's first line to the write that settles it.
  *
- * At most one operation of the claim is in flight at a time, and none follows the one that settles it:
+ * At most one operation of the claim is in flight at a time, and the settling operation is the last:
  * a late `saveProgress` of code that outlived its attempt is refused here, before the store could refuse it.
  *
  * How an attempt ends:
  *
  * | task code | settled as |
  * | --- | --- |
- * | committed or snoozed | as it asked; whatever it does afterwards is ignored |
+ * | committed or snoozed | as it asked; its later actions are ignored |
  * | returned | done, with the returned value |
  * | threw, or took longer than its timeout | ready again after a wait, or dead |
  * | threw because our own store did not answer | ready again after a wait, attempt refunded, progress kept |

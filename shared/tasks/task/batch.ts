@@ -7,7 +7,7 @@
  * Guarantees
  *   - The callback is created with its batch, so a taken id refuses the batch.
  *     It becomes due exactly once, and never early: the count is written before any child exists,
- *     a child's end is counted in the transaction that ends it, and a child ends once however often it is tried.
+ *     a child's end is counted in the transaction that ends it, and a child ends only once, whatever its number of attempts.
  *   - Every end counts: done, dead, or cancelled. The counts distinguish them; a dead child that is redriven later is not counted again.
  *
  * Does not guarantee
@@ -45,7 +45,7 @@ export interface BatchCounts {
 }
 
 export interface BatchRecord extends BatchKey, BatchCounts {
-  /** The task that waits for the batch: a callback, a parent, or none. */
+  /** The task that waits for the batch, if any: a callback or a parent. */
   readonly waiter: Waiter;
   readonly nonce: string;
 }

@@ -1,4 +1,4 @@
-/** How a definition's items are packed and recorded. */
+/** Policy of a definition's packs: their size, and when and how ended items are recorded. */
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
 import { validOptions } from '../../core/validate/options.ts';

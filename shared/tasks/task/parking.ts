@@ -35,8 +35,7 @@ export const PARKED_FROM_MS = 300_000;
 /**
  * How often to unpark tasks that were missed when a slot became free.
  * With nothing parked, a repair is four queries of half a read unit each: 0.03 read units a second for each worker without a
- * dispatcher, compared with 1.0 for the polls of an idle one. A key with parked tasks adds up to 15, because the repair reads 25 of their
- * rows.
+ * dispatcher, compared with 1.0 for the polls of an idle one. A key with parked tasks adds up to 15, because it reads 25 rows.
  * A repair covers 50 keys in each quarter of the keys; with more keys, it takes several repairs.
  */
 export const REPAIR_EVERY_MS = 60_000;
@@ -50,7 +49,7 @@ export interface ParkedHint extends TaskKey {
 export interface ParkingStore {
   /**
    * Parks tasks of one key, as far as the store allows; then reads the key again.
-   * Returns those that the key has capacity for; they are visible.
+   * Returns the tasks that the key has capacity for; they are visible.
    */
   park(
     observed: readonly { readonly task: ReadyTask; readonly write: Stamp }[],

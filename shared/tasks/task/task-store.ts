@@ -94,7 +94,7 @@ export type ClaimOutcome =
 
 /** Stack of a failed attempt. */
 export interface FailureRecord {
-  /** The error's stack and those of its causes, cut to fit. */
+  /** The stacks of the error and its causes, cut to fit. */
   readonly stack: string;
   /** The attempt's counter. */
   readonly leaseCounter: number;
@@ -127,7 +127,7 @@ export interface TaskStore {
   renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
 
   /**
-   * A task as an action of the caller's own transaction, under the same guard as `enqueue`: `TransactWriteItems` applies both or neither.
+   * A task as an action for the caller's transaction, under the same guard as `enqueue`: `TransactWriteItems` applies both or neither.
    */
   enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
   /** Creates a batch and its callback, before its children: refused if the id of the batch or the callback is taken. */
@@ -232,7 +232,7 @@ export interface TaskStore {
   ): Promise<Outcome<TaskRecord>>;
 }
 
-/** An effect in the transaction that ends a task: a write of the user's own, or a new task. */
+/** An effect in the transaction that ends a task: a user's write, or a new task. */
 export type Effect = UserWrite | { readonly spawn: NewTask };
 
 /** One action of `TransactWriteItems` on the user's own tables, in the document form (native values). */

@@ -60,7 +60,7 @@ export interface TaskError {
 export interface TaskLinks {
   /** The batch that counts its end. */
   readonly batch?: string | undefined;
-  /** The key of which it takes a slot while it runs. */
+  /** Its concurrency key: it takes a slot of the key while it runs. */
   readonly concurrency?: KeyLimit | undefined;
   /** Its position in the line of its key, if order matters. */
   readonly line?: LinePlace | undefined;

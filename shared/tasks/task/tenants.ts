@@ -1,6 +1,6 @@
 /**
  * Fairness between tenants: workers take tasks from tenants round robin,
- * so that no tenant waits for the backlog of another.
+ * so a tenant does not wait for another tenant's backlog.
  *
  * Tenants' tasks are in their own index, ordered by tenant and then by due time. A worker walks through it in a circle: it takes the
  * few oldest tasks of one tenant, skips the rest of them to the next tenant,
@@ -16,7 +16,7 @@
  *   - Order between tenants, or between a tenant's tasks in different shards.
  *     Priorities go before tenants: a high priority of any tenant goes first.
  *   - Anything between tasks with and without a tenant: workers treat both alike.
- *     In a queue that is to be fair, every task names its tenant.
+ *     For a fair queue, every task must name its tenant.
  */
 import type { Random } from '../../core/runtime/random.ts';
 import type { ReadyHint, ReadyPartition, TaskStore, TenantHint } from './task-store.ts';

@@ -21,7 +21,7 @@ import { WORKER_DIED } from '../task/task.ts';
 import type { Attributes, Span, SpanDraft, Tracing } from './tracing.ts';
 
 /**
- * How an attempt relates to the context in its row.
+ * Relation of an attempt to the context in its row.
  * `parent`: one trace from the enqueueing to the last child; the invocation, or any other active span, is a link.
  * `link`: each attempt begins a trace and links to the row's: for tasks that wait for longer than a collector keeps a trace open.
  */

@@ -1,5 +1,5 @@
 /**
- * A worker's copy of its queue's row: whether the queue is open, which of its lanes and how many of its shards are in use,
+ * A worker's copy of its queue's row: whether the queue is open, its used lanes and number of shards,
  * and which tasks a waker has announced.
  * Read before every claim and answered from memory,
  * so that it costs a worker half a read unit every few seconds, and a change takes as long

@@ -47,7 +47,7 @@ const NO_SESSION = '';
 
 /**
  * Guard: the row is absent.
- * Effect: open. Its generation starts at the clock, above that of a row deleted by TTL, because rows of old members may still exist.
+ * Effect: open. Its generation starts at the clock, above any that TTL deleted, because rows of old members may still exist.
  * Outcomes: refused = the group exists.
  */
 export function createGroup(table: string, name: string, { now, nonce }: Stamp): Statement<'put'> {

@@ -129,7 +129,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return putBackFitting(queue, key, batches, { now, reserved });
   }
 
-  /** Unparks as many tasks as the key has capacity for, in their order, and those that need no slot of it. */
+  /** Unparks as many tasks as the key has capacity for, in their order, and all tasks that need no slot of it. */
   async function putBackFitting(
     queue: string,
     key: string,

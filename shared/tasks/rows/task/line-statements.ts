@@ -32,7 +32,7 @@ export interface ObservedLine {
 }
 
 /**
- * Guard: the line is as observed: no task has joined since, and it has a head, or none, as then.
+ * Guard: the line is as observed: no task has joined since, and it still has, or still lacks, a head.
  * Effect: the tickets up to `last` are given out; the first task that joins an empty line is its head.
  * Outcomes: refused = another task was faster; the row shows the current state.
  */

@@ -81,8 +81,7 @@ export function cancelAbandonedTask(
 
 /**
  * Guard: running under the observed session and counter, and that session is live.
- * Effect: the request is in the task's row, for the next worker that may claim it, and in its session's row, which the next heartbeat
- * reads.
+ * Effect: the request is in the task's row, where the next claimer finds it, and in its session's row, which the next heartbeat reads.
  *   Reading the rows of running tasks with every heartbeat would cost a read a task for a rare event.
  *   The nonce stays, so that the holder still recognizes its own writes by it: a repeated request changes nothing.
  * Outcomes: refused = it changed hands or ended; cancelled = its session has just ended: read it again.

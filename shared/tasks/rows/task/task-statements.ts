@@ -11,9 +11,9 @@
  * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
  * | createdAt | N, epoch ms | | enqueue |
  * | attempts | N | claims, less those handed back | claim, take over, release, snooze |
- * | deaths | N | attempts whose holders crashed; absent: none | take over, bury, leaving a pack; removed by revive, renew |
- * | failingSince | N, epoch ms | first failure since its last good end; absent: none | retry; removed by snooze, wait, replace, revive, renew |
- * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none | release; removed by retry, snooze, wait, replace, revive, renew |
+ * | deaths | N | attempts whose holders crashed; absent: none | take over, bury, leaving a pack; removed by replace, revive, renew, promote |
+ * | failingSince | N, epoch ms | first failure since its last good end; absent: none | retry; removed by snooze, wait, replace, revive, renew, promote |
+ * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none | release; removed by retry, snooze, wait, replace, revive, renew, promote |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each claim, never restarts | enqueue, claim, take over |
  * | session, claimedAt | S; N, epoch ms | its holder, and since when; once finished, its last holder | claim, take over; removed when it is ready again |
  * | past0 … past3 | M: counter, session, claimedAt, endedAt, how, error | attempts that are over, in a ring over the lease counter | retry, release, snooze, take over |
@@ -26,7 +26,7 @@
  * | expiresAt | N, epoch ms | dropped unless it is started before; removed by the first claim | enqueue, claim |
  * | traceparent | S | the context of the span that enqueued it, or that its caller gave | enqueue, replace, renew |
  * | batch | S | the batch that counts its end | enqueue |
- * | key | M: key, limit, count, perMs | the key of which it takes a slot while it runs | enqueue |
+ * | key | M: key, limit, count, perMs | its concurrency key: it takes a slot of the key while it runs | enqueue |
  * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew |
  * | line, ticket | S; N | the key of its line, and its position there | enqueue, revive, renew |
  * | heldKey | S | its partition of the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
@@ -59,7 +59,7 @@ export interface Seat {
   readonly isHeld: boolean;
 }
 
-/** Guard of every operation of a holder; those that end its attempt have `HAS_NO_FOLLOWER` as well. */
+/** Guard of every operation of a holder; operations that end its attempt also have `HAS_NO_FOLLOWER`. */
 export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
 /** Guard of every operation that ends an attempt: otherwise it is sent as `promoteFollower` of `follower-statements.ts`. */
 export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
