@@ -59,7 +59,7 @@ const OPERATIONS = {
       operator.reschedule(id, { runAt: runtime.clock.now() }, { queue, leaseCounter }),
     outcome: kindOf,
   }),
-  /** A task that is dead or cancelled comes back, with all its attempts. */
+  /** Makes a dead or cancelled task ready again, with all its attempts. */
   'task.redrive': operation({
     target: taskTarget,
     execute: ({ id, queue, leaseCounter }: TaskInput, { operator }) => operator.redrive(id, { queue, leaseCounter }),

@@ -127,7 +127,7 @@ export function createTestKit(options: TestKitOptions = {}): TestKit {
   return new TestKit(options);
 }
 
-/** A queue on a table in memory: enqueue, let workers run or die, move the clock, look. */
+/** A queue on an in-memory table: enqueue tasks, run or crash workers, move the clock, check the results. */
 export class TestKit {
   readonly clock: FakeClock;
   /** The whole library on the same table and clock: locks, semaphores, rate limits, sessions. */

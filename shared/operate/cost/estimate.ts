@@ -27,7 +27,7 @@ export interface Workload extends TaskShape, TaskCourse, StandingWorkload {
   readonly peakFactor: number;
   /** Tasks at work side by side in one worker. */
   readonly concurrency: number;
-  /** Share of a worker's time in which all its places are taken. */
+  /** Share of a worker's time in which all its slots are busy. */
   readonly utilisation: number;
   readonly architecture: Architecture;
   readonly maxWorkers: number;

@@ -4,7 +4,7 @@
  */
 export interface Prices {
   readonly region: string;
-  /** When they were last looked up. */
+  /** When the prices were last checked. */
   readonly asOf: string;
   readonly perMillionWriteUnits: number;
   readonly perMillionReadUnits: number;

@@ -61,7 +61,7 @@ export function verbTable(shape: TaskShape): VerbTable {
     past0: pastAttempt({ leaseCounter: NOW, session: UUID, claimedAt: NOW }, 'failed', NOW, ERROR),
   };
   const live = createSession('t', SESSION).input.Item as DynamoItem;
-  // Its place in the directory goes with it.
+  // The ended session also leaves the directory.
   const { directoryKey: _key, directoryName: _name, ...unlisted } = live;
   const ended: DynamoItem = { ...unlisted, status: 'invalid', reason: 'ended', invalidatedAt: NOW };
   const free = createSemaphore('t', { name: 'workers/default', limit: 10 }, undefined, STAMP).input.Item as DynamoItem;

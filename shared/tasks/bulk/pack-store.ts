@@ -32,7 +32,7 @@ export interface MovedItem {
   readonly deaths: number;
   readonly error: TaskError | undefined;
   readonly lastAttempt: PastAttempt;
-  /** It was running when the last holder died: the others were not, and that claim is not counted against them. */
+  /** It was running when the last holder crashed. The others were not, so that claim does not count against them. */
   readonly isSuspect: boolean;
 }
 
@@ -75,7 +75,7 @@ export interface PackStore {
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
-  /** An item is cancelled that is open: its pack waits, or was left behind by a holder that is dead. */
+  /** Cancels an open item whose pack waits, or whose holder has expired. */
   cancelItem(observed: ReadyTask | RunningTask, index: number, write: Stamp): Promise<Outcome<TaskRecord>>;
   /** Cancels an item of a running pack and notifies the holder; also refused if the holder's session has ended. */
   cancelRunningItem(

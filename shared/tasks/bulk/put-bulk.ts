@@ -1,4 +1,4 @@
-/** Adding a bulk, and looking for one of its items. */
+/** Adds a bulk, and finds one of its items. */
 import { isSame } from '../../core/runtime/same.ts';
 import { MismatchError, assert } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -34,7 +34,7 @@ export interface BulkItem extends TaskKey {
   readonly result: Json | undefined;
   readonly pack: string;
   readonly index: number;
-  /** Its own row, once it has left its pack and unless it has been swept. */
+  /** Its own row, once it has left its pack and until TTL deletes it. */
   readonly task: TaskRecord | undefined;
 }
 

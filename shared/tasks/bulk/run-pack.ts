@@ -172,7 +172,7 @@ class PackRun {
     });
     const outcome = await this.#recorder.move(suspect, limitsWithinTrust(this.#ports.session));
     if (outcome.kind === 'canceled') this.#stuck.add(suspect.index);
-    // The claim that died is not counted against the others, which did not run in it.
+    // The crashed claim does not count against the other items, which did not run in it.
     if (outcome.kind === 'applied') this.#pack = { ...this.#pack, attempts: this.#pack.attempts - 1 };
     return outcome.kind !== 'canceled';
   }

@@ -80,7 +80,7 @@ export interface DispatchReport {
   readonly paused: boolean;
   /** Tasks made of the slots of recurring ones. */
   readonly recurred: number;
-  /** Parked tasks whose key had room, and that no worker had put back, after a crash. */
+  /** Parked tasks whose key had capacity but which no worker had unparked, after a crash. */
   readonly putBack: number;
   /** Unusable rows; each is worth an alarm. */
   readonly damaged: number;

@@ -34,11 +34,11 @@ export interface BacklogQuery {
 interface BacklogPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
   readonly clock: Clock;
-  /** Is told of foreign entries, which are not counted. */
+  /** Called for each foreign entry, which is not counted. */
   readonly onDamaged: (error: unknown) => void;
 }
 
-/** Hundreds at once need as many connections, and 256 MB of Lambda too long for their handshakes: the tick would time out. */
+/** Hundreds of concurrent polls need as many connections, and a 256 MB Lambda is too slow for their handshakes: the tick would time out. */
 const LOOKS_AT_ONCE = 16;
 
 export async function readBacklog(

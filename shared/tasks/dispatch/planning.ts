@@ -1,5 +1,5 @@
 /**
- * One plan, as ticks and wakes make it: the rule of `plan.ts` on the entries that a look found.
+ * One plan, for ticks and wakes alike: applies `plan.ts` to the entries of a poll.
  *
  * Rows are read only for a plan that wants more workers than there are: one more read request, and usually no second one.
  */

@@ -17,10 +17,10 @@ export interface RecurPorts {
 }
 
 /**
- * Tasks first, then the schedule: a dispatcher that dies in between leaves
- * slots that are made again, under the same ids, and found to be there.
+ * Tasks first, then the schedule: after a crash in between, the next dispatcher
+ * creates the same tasks again, under the same ids, and finds that they exist.
  * A schedule that cannot be carried out, for example because this machine does not know its zone yet, does not stop the others.
- * @param onDamaged told of such a schedule, which stays due, of a slot whose task is damaged,
+ * @param onDamaged receives such a schedule, which stays due, of a slot whose task is damaged,
  * and of the number of due schedules if one tick cannot serve them all
  * @returns how many tasks were made
  */
@@ -67,7 +67,7 @@ async function makeSlots(
       const outcome = await tasks.enqueue(spans?.create(task, slot) ?? task, stampOf(runtime));
       if (outcome.kind === 'applied') progress.made++;
     } catch (error) {
-      // The slot's task is there, and damaged: the schedule goes on without it.
+      // The run's task exists but is damaged: the schedule continues without it.
       if (!(error instanceof CorruptItemError)) throw error;
       onDamaged(error);
     }

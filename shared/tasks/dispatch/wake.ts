@@ -53,11 +53,11 @@ export type WakerSettings = DispatchSettings;
 
 /** Why a wake started no worker. */
 export type NoStart =
-  /** A worker that was started a moment ago looks at the backlog by itself. */
+  /** Workers that were just started suffice for the known demand, or take the last permits. */
   | 'justStarted'
-  /** As many are at work as there may be. */
+  /** Live workers hold all permits. */
   | 'full'
-  /** Those at work look by themselves, and fewer tasks were inserted since than justify one more. */
+  /** Live workers suffice for the known demand. */
   | 'atWork'
   /** The inserted tasks are not due yet, or are already claimed. */
   | 'nothingDue'
@@ -214,15 +214,15 @@ export class Waker {
     const atWork = live.length + starting;
     const known = due + this.#inserted;
     if (wantedWorkers({ ...looked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
-    // All places may be taken for long: not known without a look, and soon enough by another.
+    // All slots may be busy for long: only another poll of the backlog shows it.
     const isLongAgo = now - this.#lookedAt >= this.#settings.startWithinMs / 2;
     if (isLongAgo && known > atWork * this.#settings.concurrency) return undefined;
     return starting > 0 ? 'justStarted' : 'atWork';
   }
 
   /**
-   * A permit stays in the row when its worker dies, until its room is needed:
-   * so the sessions say who is at work. Each is read once in its TTL.
+   * After a crash, the worker's permit stays in the row until its capacity is needed,
+   * so the sessions decide which workers are live. Each is read once per TTL.
    */
   async #liveHolders(permits: SemaphoreRecord | undefined, now: number): Promise<SemaphoreRecord['holders']> {
     const holders = permits?.holders ?? [];

@@ -1,4 +1,4 @@
-/** Many tasks of one call: each is checked, and the first that is not usable is named by its place. */
+/** Checks many tasks of one call; an error names the first unusable one by its position. */
 import { ConfigurationError } from '../../core/errors.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';

@@ -69,7 +69,7 @@ export async function countParked(
   return { count, isMore: after !== undefined, oldestAt: count === 0 ? undefined : oldestAt };
 }
 
-/** Those that wait for a place of their key: all of them are due. */
+/** Tasks that wait for a slot of their key: all of them are due. */
 async function* parkedEntries(
   { parking }: ListingStore,
   queue: string,

@@ -20,7 +20,7 @@ import { SharedPoll } from '../../core/wait/shared-poll.ts';
 import { validSignal } from '../../core/wait/wait.ts';
 
 export interface ResultOptions {
-  /** How long to wait at most; absent: until the task has ended. 0 is one look. A store that is away is waited for as well. */
+  /** Maximum wait; 0 reads once. Includes the time in which the store is unavailable. Default: until the task has ended. */
   readonly wait?: Duration;
   /** Ends the wait by throwing its reason. */
   readonly signal?: AbortSignal;
@@ -35,7 +35,7 @@ export const RESULT_OPTIONS = { wait: true, signal: true, queue: true } as const
 
 export const RESULT_OPTIONS_BY_DEFINITION = { ...RESULT_OPTIONS, id: true } as const;
 
-/** How a task ended; or, at the deadline, that it has not. */
+/** The end of a task, or the deadline. */
 export type TaskOutcome<Result = Json | undefined> =
   | { readonly kind: 'done'; readonly id: string; readonly result: Result; readonly task: TaskRecord }
   /** `error`: the last attempt's. */
@@ -119,7 +119,7 @@ export class TaskResults {
     }
   }
 
-  /** Until a look shows an end, the time is over, or `signal` aborts. */
+  /** Waits until a poll finds an end, the time is over, or `signal` aborts. */
   async #nextEnd(key: TaskKey, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     const over = new AbortController();
     const cancel = this.#ports.runtime.clock.after(Math.min(waitMs, LONGEST_TIMER_MS), () => over.abort());
@@ -130,7 +130,7 @@ export class TaskResults {
     }
   }
 
-  /** Those that have ended, or are missing: the first look may have failed, and then no id was ever checked. */
+  /** Reports tasks that have ended or are missing: the first read may have failed, and then the id was never checked. */
   async #lookForEnds(due: readonly Due<TaskKey>[], tell: (key: string) => void): Promise<void> {
     try {
       const rows = await this.#ports.store.getMany(due.map(({ memory }) => memory));

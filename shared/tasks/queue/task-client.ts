@@ -1,4 +1,4 @@
-/** The side that has work to be done: enqueue, look, count. */
+/** Client API of tasks: enqueue, read, wait, count. */
 import type { BulkItem, EnqueuedBulk } from '../bulk/put-bulk.ts';
 import { findItem, putBulk } from '../bulk/put-bulk.ts';
 import type { BulkOptions } from '../bulk/bulk-request.ts';
@@ -53,7 +53,7 @@ export interface EnqueuedBatch {
 /** One client process is busy with about as many. */
 const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
-/** Enqueues tasks, one or many, and looks at them. Runs nothing. */
+/** Enqueues tasks, one or many, and reads them. Runs none. */
 export class TaskClient {
   readonly #store: TaskAndPackStore;
   readonly #runtime: Runtime;
@@ -125,7 +125,7 @@ export class TaskClient {
         const line = JSON.stringify(task.line === undefined ? [task.queue, 'id', task.id] : [task.queue, task.line]);
         const before = last.get(line) ?? Promise.resolve();
         const adding = before.then(() => run(() => put(task)));
-        // A task that comes after one that failed is not added: it would take its place.
+        // A task after a failed one is not added, because it would take its position.
         last.set(line, adding);
         return adding;
       }),

@@ -26,7 +26,7 @@ import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from
 
 export type RedriveReport =
   | { readonly kind: 'redriven'; readonly task: TaskRecord }
-  /** Only what is dead or cancelled can be redriven. */
+  /** Only dead or cancelled tasks can be redriven. */
   | { readonly kind: 'unfit'; readonly state: TaskState }
   | { readonly kind: 'missing' };
 
@@ -83,7 +83,7 @@ export class TaskOperator {
   }
 
   /**
-   * Brings a dead or cancelled task back: ready now, with all its attempts, its history kept and its counter going on.
+   * Makes a dead or cancelled task ready now, with all its attempts; its history is kept and its counter continues.
    * One that has waited for children finds in `task.children` how they ended, and creates none again;
    * if some have not ended, it waits for them again.
    * @throws MismatchError as `cancel`

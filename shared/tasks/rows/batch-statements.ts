@@ -12,7 +12,7 @@
  * | waiter | S, JSON | the task that the last one makes due | create |
  * | nonce | S | of its creation | create |
  * | finishedAt | N, epoch ms | when the last child ended | count down |
- * | ttl | N, epoch s | sweeping, once all have ended | count down |
+ * | ttl | N, epoch s | set once all have ended | count down |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { BatchKey, BatchRecord, ChildEnding } from '../task/batch.ts';
@@ -48,7 +48,7 @@ export function createBatch(
 }
 
 /**
- * Guard: others are pending. Counted once, because it stands in the transaction that ends the child, whose own guard is true once.
+ * Guard: others are pending. Counted once, because it is in the transaction that ends the child, whose guard is true only once.
  * Effect: one less.
  * Outcomes: refused = this is the last one, or there is no such batch; the row says which.
  */

@@ -66,9 +66,9 @@ export function enterKey(
 }
 
 /**
- * Unguarded because it stands in the transaction that takes the task out of `running`, whose guard is true once; and a row that was swept
- * under its tasks, or removed by hand, must not keep them from ending.
- * Effect: its place is free.
+ * Unguarded because it is in the transaction that takes the task out of `running`, whose guard is true only once; and if the row was
+ * deleted by TTL or by hand, its tasks must still be able to end.
+ * Effect: its slot is free.
  */
 export function leaveKey(
   table: string,

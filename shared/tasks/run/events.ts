@@ -5,7 +5,7 @@ import type { Settlement } from './settle.ts';
 import type { ReadyTask, RunningTask, TaskError } from '../task/task.ts';
 
 export interface TaskEvents {
-  /** Claimed, or taken over from a holder that died. */
+  /** Claimed, or taken over from an expired session. */
   onClaimed?(task: RunningTask, how: { readonly takenOver: boolean }): void;
   /** The claim ended in this worker. */
   onSettled?(task: RunningTask, settlement: Settlement): void;

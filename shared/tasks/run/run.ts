@@ -237,9 +237,9 @@ class TaskRun {
   }
 
   /**
-   * A result that cannot be stored will not become storable by doing the work again: the task is dead.
-   * A request that the service refuses, for want of a permission for instance, says nothing about the task: the worker fails, as it does
-   * when it may not claim, and the task is taken over from it once its session is over.
+   * If a result cannot be stored, running the task again would not help: the task is dead.
+   * If the service refuses the request, for instance without a permission, that says nothing about the task: the worker fails, as it does
+   * if it may not claim, and another takes the task over once its session is over.
    */
   async #complete(value: unknown): Promise<Settlement> {
     const { tasks } = this.#ports;
@@ -253,7 +253,7 @@ class TaskRun {
     try {
       return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
     } catch (error) {
-      // An item of a pack, whose results have less room.
+      // An item of a pack, whose results have a smaller limit.
       if (error instanceof DoNotRetry) return this.#settle({ kind: 'threw', error });
       throw error;
     }

@@ -83,13 +83,13 @@ export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlem
     readonly leaseCounter: number;
   }) => session === claim.session && leaseCounter === claim.leaseCounter;
   // Only the holder of a claim completes it;
-  // a process that buries or cancels a task of a dead session leaves the same traces as its holder.
+  // a process that marks a task of an expired session dead, or cancels it, leaves the same traces as its holder.
   if (row.state === 'done') return isOurs(row) ? 'done' : undefined;
   const how = row.past.find(isOurs)?.how;
   return how === undefined ? undefined : PAST_SETTLEMENTS[how];
 }
 
-/** A process that buries or cancels a task of a dead session leaves the same traces as its holder. */
+/** `died` and `cancelled` are undecidable: a process that ends a task of an expired session leaves the same traces as its holder. */
 const PAST_SETTLEMENTS = {
   done: 'done',
   failed: 'retried',

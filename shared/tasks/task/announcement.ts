@@ -22,7 +22,7 @@ const REPEATED_MS = 1_000;
 const HEARD_MS = 2_000;
 /** How long workers poll for announcements after one that followed another within the same time. */
 const LISTENED_MS = 20_000;
-/** Between glances of one worker; several share them, for else they would try for the same task. */
+/** Pause between announcement polls of one worker. Several workers share the rate, because otherwise they would try for the same task. */
 const GLANCE_MS = 75;
 const GLANCE_MOST_MS = 1_000;
 
@@ -66,8 +66,8 @@ export function newsIn(next: Announcement, last: Announcement | undefined, now: 
 }
 
 /**
- * How long a worker with a free place waits before it glances at the row again; undefined: it need not.
- * @param stays whether it is paid to wait for the next task: then it listens whether or not others were announced
+ * Returns how long a worker with free capacity waits before its next announcement poll; undefined: it need not poll.
+ * @param stays whether it is paid to wait for the next task: then it polls even without recent announcements
  */
 export function glanceEveryMs(last: Announcement | undefined, now: number, stays = false): number | undefined {
   if (!stays && !isFlowing(last, now)) return undefined;

@@ -66,9 +66,9 @@ export function waitsFor({ total, pending }: BatchCounts): string {
 /** How a child ends, as counted by its batch. */
 export type ChildEnding = 'done' | 'dead' | 'cancelled';
 
-/** A task that waits for children is due then, so to speak; the last of them makes it due at once. */
+/** Due time of a task that waits for children; the last of them makes it due at once. */
 export const NEVER = MAX_EPOCH_MS;
 /**
- * One transaction holds the parent, the batch, and its children: that is 99 actions. The hundredth gives back the parent's place of a key.
+ * One transaction holds the parent, the batch, and its children: that is 99 actions. The hundredth frees the parent's slot of its key.
  */
 export const CHILDREN_LIMIT = 97;

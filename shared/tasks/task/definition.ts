@@ -15,7 +15,7 @@ import type { StandardSchemaV1 } from '../../core/validate/standard-schema.ts';
 export interface RetryOptions {
   /** Claims before the task is dead, first one included. */
   readonly maxAttempts?: number;
-  /** Claims that end with the death of their worker before the task is dead. Absent: `maxAttempts` where that is given, else 5. */
+  /** Claims whose worker crashes before the task is dead. Default: `maxAttempts` if given, else 5. */
   readonly maxDeaths?: number;
   /** Bound of the wait before the first retry, 2 s when absent; it doubles with each, with full jitter. */
   readonly backoff?: Duration;

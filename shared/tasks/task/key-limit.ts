@@ -39,7 +39,7 @@ export interface KeyState {
   readonly enteredAt: number | undefined;
 }
 
-/** A key without room. */
+/** A key at capacity. */
 export interface Fullness {
   /** When the next window of the rate begins, if that is what it waits for; undefined: as soon as one of its tasks ends. */
   readonly until: number | undefined;
@@ -67,7 +67,7 @@ export function isOutOfRate(limit: KeyLimit, state: KeyState, now: number): bool
   return !hasRoom(limit, { ...state, running: 0 }, now);
 }
 
-/** Why it has no room, if it has none. Pure. */
+/** Returns why the key is at capacity, if it is. Pure. */
 export function fullnessOf(limit: KeyLimit, state: KeyState, now: number): Fullness | undefined {
   if (hasRoom(limit, state, now)) return undefined;
   const { rate } = limit;

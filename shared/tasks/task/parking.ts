@@ -59,9 +59,9 @@ export interface ParkingStore {
   /** Due later, in sight. Refused silently: another worker has it. */
   defer(observed: ReadyTask, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<void>;
   /**
-   * Puts back the parked tasks of a key that have room, and returns them.
-   * When that uses its rate up, one more stands in sight for the next window.
-   * @param at `reserved`: places that tasks will take which are about to be claimed; absent: none
+   * Unparks as many tasks of a key as it has capacity for, and returns them.
+   * If that uses up its rate, one more task becomes visible for the next window.
+   * @param at `reserved`: slots for tasks that are about to be claimed. Default: none
    */
   putBack(
     queue: string,

@@ -51,7 +51,7 @@ const REFERENCE_LIMIT_CHARACTERS = 1_000;
 
 /**
  * An input as a task carries it.
- * @throws ConfigurationError when it cannot be JSON, or there is no place for one so large
+ * @throws ConfigurationError when it has no JSON form, or is too large for every store
  */
 export function carriedInput(
   what: string,
@@ -76,7 +76,7 @@ export function arrivingInput({ input, payload }: { readonly input: Json; readon
   return payload === undefined ? input : (JSON.parse(payload.text) as Json);
 }
 
-/** The same task, with its payload in the user's store if the table has no room for it. */
+/** Returns the same task, with its payload in the user's store if it does not fit into the table. */
 export async function checkedIn(task: NewTask, payloads: PayloadStore | undefined, unique: string): Promise<NewTask> {
   const { payload, queue, id } = task;
   if (payload === undefined || payload.bytes <= PAYLOAD_ROW_LIMIT_BYTES || payloads === undefined) return task;

@@ -9,9 +9,9 @@ export interface QueueRecord {
   readonly reason: string;
   readonly changedAt: number;
   readonly nonce: string;
-  /** Lanes that a dispatcher has seen tasks in, by name: see `lane.ts`. Undefined: no dispatcher has looked, any may be in use. */
+  /** Lanes that a dispatcher has seen tasks in, by name: see `lane.ts`. Undefined: no dispatcher has polled yet, any may be in use. */
   readonly lanes?: ReadonlySet<string> | undefined;
-  /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has looked that writes it down. */
+  /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has recorded it yet. */
   readonly shards?: number | undefined;
   /** The latest announcement of a waker. Undefined: there was none, or it cannot be read. */
   readonly announced?: Announcement | undefined;

@@ -59,7 +59,7 @@ export interface ReadyPartition {
 
 interface PageQuery {
   readonly limit: number;
-  /** Is told of entries of rows of other queues, which are left out. */
+  /** Called for entries that lead to rows of other queues, which are left out. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
@@ -87,7 +87,7 @@ export interface Followed {
   readonly isFollowed?: boolean;
 }
 
-/** `full`: its key was seen to have no room. */
+/** `full`: its key is at capacity. */
 export type ClaimOutcome =
   | Extract<Outcome<RunningTask>, { kind: 'applied' }>
   | (Extract<Outcome<never, TaskRecord>, { kind: 'refused' }> & { readonly full?: Fullness });
@@ -113,7 +113,7 @@ export interface TaskStore {
   /** The table's name, which is part of the tasks' sequencers. */
   readonly table: string;
 
-  /** The verbs of tasks that wait for a place of their key. */
+  /** The operations on tasks that wait for a slot of their key. */
   readonly parking: ParkingStore;
 
   /** Put-if-absent: refused when the id is taken, with the task that has it. */
@@ -146,8 +146,8 @@ export interface TaskStore {
   ): Promise<{ readonly hints: readonly ReadyHint[]; readonly next: unknown }>;
   /**
    * Entries of tenants' tasks, by tenant and then by the time they are due, whether they are due or not. Eventually consistent.
-   * Each comes with its place in the order, and the end of its tenant's part of it: `after` is one of these, or `next`, the last place
-   * of a page that others follow. A page of foreign entries is empty.
+   * Each comes with its position, and the end of its tenant's entries: `after` is one of these, or `next`, the last position
+   * of a page with a successor. A page of foreign entries is empty.
    */
   pageOfTenants(
     partition: ReadyPartition,
@@ -181,7 +181,7 @@ export interface TaskStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<RunningTask, TaskRecord>>;
-  /** Ends a task whose attempts are used up and whose holder is dead; guarded as `takeOver`. */
+  /** Marks a task dead whose attempts are used up and whose holder's session has expired; guarded as `takeOver`. */
   bury(observed: RunningTask, error: TaskError, write: Stamp): Promise<Settled>;
 
   complete(claim: Claim, result: Json | undefined, write: Stamp, limits?: WriteLimits): Promise<Settled>;

@@ -117,9 +117,9 @@ interface TaskFacts extends TaskKey {
   readonly createdAt: number;
   /** Number of claims so far, less those handed back in time. */
   readonly attempts: number;
-  /** Those of them whose workers died. */
+  /** Claims whose workers crashed. */
   readonly deaths: number;
-  /** When it first failed since it last ended well; absent: it has not. */
+  /** First failure since its last good end; absent: none. */
   readonly failingSince: number | undefined;
   /** Times in a row that it was handed back at the deadline of its worker without new progress. */
   readonly handBacks: number;
@@ -131,7 +131,7 @@ interface TaskFacts extends TaskKey {
   readonly lastError: TaskError | undefined;
   /** Times that it was brought back after it had ended. */
   readonly generation: number;
-  /** While running: its holder has been, or will be, told. Once cancelled: why. */
+  /** While running: the request, of which its holder learns at its next heartbeat. Once cancelled: the reason. */
   readonly cancellation: Cancellation | undefined;
   /** The current attempt's session, or the last one's if that ended the task. */
   readonly session: string | undefined;
@@ -163,7 +163,7 @@ export interface ReadyTask extends TaskFacts {
   readonly expiresAt: number | undefined;
   /** Others of its line come first: no worker may claim it yet. */
   readonly isHeld: boolean;
-  /** It waits for a place of its key, out of workers' sight: see `parking.ts`. */
+  /** It waits for a slot of its key, hidden from workers: see `parking.ts`. */
   readonly isParked: boolean;
 }
 
@@ -229,7 +229,7 @@ export const REASON_LIMIT_CHARACTERS = 200;
 /** Attempts that the history keeps besides the last. Each weighs about a tenth of a write unit. */
 export const PAST_ATTEMPTS_KEPT = 4;
 export const PAST_ERROR_LIMIT_CHARACTERS = 80;
-/** Name of the last error of a task that was buried. */
+/** Name of the last error of a task that died with its worker. */
 export const WORKER_DIED = 'WorkerDied';
 export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
 /** A task row's reference to a payload stored elsewhere. */

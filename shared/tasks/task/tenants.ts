@@ -21,7 +21,7 @@
 import type { Random } from '../../core/runtime/random.ts';
 import type { ReadyHint, ReadyPartition, TaskStore, TenantHint } from './task-store.ts';
 
-/** Tasks of one tenant taken in one visit: enough to be worth a look, few enough to be soon with the next. */
+/** Tasks of one tenant taken in one visit: enough to be worth a poll, few enough to reach the next tenant soon. */
 export const QUANTUM = 4;
 const PAGE_LIMIT = 50;
 /** Pages read in one round while everything on them is held by others, or not due. */
@@ -35,7 +35,7 @@ export interface WalkQuery {
   readonly quantum?: number;
   /** Absent: each is. */
   readonly isWorthReading?: (hint: ReadyHint) => boolean;
-  /** Is told of foreign entries. */
+  /** Called for each foreign entry. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
@@ -122,5 +122,5 @@ function anyPlace(random: Random): string {
 /** Places begin with so many digits of a hash of the tenant, so that neighbours on the way are strangers. */
 export const HASH_DIGITS = 8;
 const HASHES = 16 ** HASH_DIGITS;
-/** Before all places. DynamoDB allows no empty text in a condition on a key. */
+/** Sorts before all positions. DynamoDB allows no empty text in a condition on a key. */
 export const FIRST_PLACE = ' ';

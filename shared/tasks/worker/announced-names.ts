@@ -1,14 +1,14 @@
 /**
  * `namesToAnnounce` chooses the task names that a worker writes into its queue's row, where commands look for the name that a person meant.
  *
- * Plans do not use them. A name stays in the row until newer names need its room. A worker with too many names announces the first ones.
+ * Plans do not use them. A name stays in the row until newer names replace it. A worker with too many names announces the first ones.
  */
 
 const NAMES_LIMIT = 100;
 /** Workers read the row every few seconds, and 4 KB cost one read: this leaves capacity for the rest of the row. */
 const BYTES_LIMIT = 2_048;
 
-/** Returns the defined names, and then the announced ones while there is room; undefined if the row has all defined names. */
+/** Returns the defined names, and then the announced ones while they fit; undefined if the row has all defined names. */
 export function namesToAnnounce(
   defined: Iterable<string>,
   announced: readonly string[],

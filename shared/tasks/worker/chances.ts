@@ -4,10 +4,10 @@ import type { AnyTask, RetryPolicy } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';
 import type { RunningTask } from '../task/task.ts';
 
-/** A task that has failed for this long is unlikely to recover on its own: a person should look, long before the last attempt. */
+/** A task that has failed for this long is unlikely to recover on its own: an operator should check it, long before the last attempt. */
 const FAILING_LONG_MS = 10 * 60_000;
 
-/** Its last holder died, and so may its next: see `solo-gate.ts`. */
+/** Whether its last holder crashed and this attempt is its last: see `solo-gate.ts`. */
 export function isLastChance({ kind, task }: Found, definition: AnyTask | undefined): boolean {
   const hasDied = kind === 'abandoned' || task.past.at(-1)?.how === 'died';
   if (!hasDied || definition === undefined) return false;

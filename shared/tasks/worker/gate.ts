@@ -18,7 +18,7 @@ export interface GatePorts {
   readonly runtime: Runtime;
   /** How long an idle worker stays. A worker that stays forever is woken by its caller, or relies on its normal polls alone. */
   readonly lingerMs: number;
-  /** Told by a glance of tasks that were announced, by their ids. */
+  /** Receives the ids of newly announced tasks from a poll. */
   readonly onAnnounced: (ids: readonly string[]) => void;
 }
 
@@ -60,7 +60,7 @@ export class QueueGate {
     return this.#record;
   }
 
-  /** Before the next glance of a worker with a free place, jittered; `Infinity`: it need not glance. */
+  /** Pause before the next announcement poll of a worker with free capacity, jittered; `Infinity`: it need not poll. */
   get glanceMs(): number {
     const { runtime, queues, lingerMs } = this.#ports;
     const { clock, random } = runtime;

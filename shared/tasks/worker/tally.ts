@@ -7,7 +7,7 @@ import type { RunningTask } from '../task/task.ts';
 
 export interface WorkerCounts {
   readonly claimed: number;
-  /** Claims of tasks whose holders had died; part of `claimed`. */
+  /** Claims of tasks whose holders had expired; part of `claimed`. */
   readonly takenOver: number;
   readonly claimsRefused: number;
   readonly buried: number;

@@ -7,7 +7,7 @@
  * | v | N | schema version | take from full |
  * | emptyAt | N, epoch ms, to the microsecond | when it would have been empty, had nothing but the flow filled it since | take |
  * | nonce | S | of the last write | all |
- * | ttl | N, epoch s | sweeping, a day after it is full: a bucket without a row is full as well | all |
+ * | ttl | N, epoch s | a day after it is full, because a bucket without a row is also full | all |
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Draw } from '../bucket.ts';

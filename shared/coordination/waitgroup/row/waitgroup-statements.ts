@@ -9,7 +9,7 @@
  * | state | S | `open`, `sealed`, `complete` | create, seal, complete, begin |
  * | members, lost | N | how many there were; absent until complete | complete; removed by begin |
  * | nonce | S | of the last write | all |
- * | ttl | N, epoch s | sweeping, a year beyond the last write | all |
+ * | ttl | N, epoch s | a year after the last write | all |
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
@@ -18,7 +18,7 @@
  * | state | S | `pending`, then `done` or `lost`, and never pending again | add, finish, lose |
  * | session | S | who works on it; empty: not leased | add, lease |
  * | nonce | S | of the last write | all |
- * | ttl | N, epoch s | sweeping, a year beyond the last write: as long as its group, which counts it when all have ended | add, finish, lose |
+ * | ttl | N, epoch s | a year after the last write: as long as its group, which counts it when all have ended | add, finish, lose |
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { MemberLease } from '../waitgroup-store.ts';
@@ -42,7 +42,7 @@ const TOUCH = '#nonce = :nonce, #ttl = :ttl';
 const IS_PENDING = '#state = :pending';
 const IS_UNLEASED = '#session = :none';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
-/** In place of a session. */
+/** The `session` of a member without a lease. */
 const NO_SESSION = '';
 
 /**

@@ -58,7 +58,7 @@ export function joinLine(
   });
 }
 
-/** Guard: the place is free, as it is for the task that was given its ticket. */
+/** Guard: the position is free, as it is for the task that got its ticket. */
 export const takePlace = (
   table: string,
   { queue, id, tenant }: TaskKey & { readonly tenant?: string | undefined },
@@ -72,7 +72,7 @@ export const takePlace = (
     ...(tenant === undefined ? {} : { tenant }),
   });
 
-/** Guard: the place is taken. Outcomes: refused = its task was called, or left. */
+/** Guard: the position is taken. Outcomes: refused = its task was called, or left. */
 export function leavePlace(table: string, queue: string, key: string, ticket: number): Statement<'delete'> {
   const guard = 'attribute_exists(#pk)';
   return {
@@ -164,7 +164,7 @@ export function callTask(
   });
 }
 
-/** The line's own row and the first places, in order. Strongly consistent. */
+/** The line's own row and the first positions, in order. Strongly consistent. */
 export function readLine(table: string, queue: string, key: string, limit: number): Statement<'query'> {
   const values = { ':line': lineKey(queue, key).pk };
   return queryStatement('line.get', table, '#pk = :line', values, { ConsistentRead: true, Limit: limit });

@@ -44,7 +44,7 @@ export interface LineChange {
 
 export interface LineAction {
   readonly action: Action;
-  /** The ticket whose place, or whose task, is gone if this was refused. */
+  /** The ticket whose row or task is missing if this was refused. */
   readonly suspect?: number | undefined;
 }
 
@@ -69,14 +69,14 @@ export class Lines {
     this.#table = table;
   }
 
-  /** @param gone tickets whose place, or task, was found to be missing: they are passed over */
+  /** @param gone tickets whose row or task is missing: they are skipped */
   async plan(move: LineMove, gone: ReadonlySet<number>, stamp: Stamp): Promise<LineChange> {
     const { queue, key, leaver, joiners } = move;
     const line = await this.#look(queue, key, leaver === undefined ? 0 : 1 + gone.size);
     const next = line.places.find(({ ticket }) => !gone.has(ticket));
     const isTurnOver = leaver !== undefined && line.head === leaver.id;
     const isOccupied = isTurnOver ? next !== undefined : line.head !== undefined;
-    // A line that was swept and comes back gives tickets above all that it ever gave, as lease counters do.
+    // A recreated line gives out tickets above all earlier ones, like a lease counter.
     const tail = line.tail ?? stamp.now;
     const seats = joiners.map((_, at) => ({ line: key, ticket: tail + 1 + at, isHeld: isOccupied || at > 0 }));
     const places = joiners.flatMap((joiner, at) => {

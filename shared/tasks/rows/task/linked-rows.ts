@@ -1,5 +1,6 @@
 /**
- * Dependent rows (batch counter, key slot, line) change in the same transaction as the task: a batch counts its end, a key gets back its place, a line moves on.
+ * Dependent rows (batch counter, key slot, line) change in the same transaction as the task:
+ * a batch counts its end, a key frees its slot, a line advances.
  *
  * A task without dependent rows is written with a single-item write. Otherwise one transaction updates the task and its dependent rows
  * whose first action is the task's own, with its guard and nonce. So a companion changes exactly as often as the task does.

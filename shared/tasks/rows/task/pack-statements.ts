@@ -140,9 +140,9 @@ export function leavePack(
 }
 
 /**
- * Guard: the item's id is free. Only its pack's holder makes it, and only once: both stand in one transaction.
+ * Guard: the item's id is free. Only its pack's holder creates it, and only once, because both writes are in one transaction.
  * Effect: a task with the attempts that it has had, ready or dead. Its counter starts above any token that its pack has given out.
- * Outcomes: refused = a task was enqueued under the very id.
+ * Outcomes: refused = a task was enqueued under the same id.
  */
 export function createMovedItem(
   table: string,

@@ -18,7 +18,7 @@ import { queryStatement, updateStatement } from '../../../dynamo/engine/statemen
 import { moveInTime } from './place.ts';
 import { IS_DUE } from './task-statements.ts';
 
-/** An entry of the parked tasks: which row, and its place. */
+/** An entry of the parked tasks: the row, and its position. */
 export interface ParkedEntry {
   readonly key: RowKey;
   readonly place: string;
@@ -109,7 +109,7 @@ export function deferTask(
   });
 }
 
-/** Parked tasks of one partition behind a place, in order, as keys. Eventually consistent. */
+/** Parked tasks of one partition after a position, in order, as keys. Eventually consistent. */
 export function pageOfParked(
   table: string,
   partition: string,

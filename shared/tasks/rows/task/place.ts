@@ -41,7 +41,7 @@ export function placeOf(
   };
 }
 
-/** Another place, for another priority or another time. */
+/** Moves a task to another index position, for another priority or time. */
 export function moveTo(
   task: Standing & { readonly priority: Priority },
   readyAt: number,

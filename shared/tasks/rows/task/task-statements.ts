@@ -63,7 +63,7 @@ export interface Seat {
 export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
 /** Guard of every operation that ends an attempt: otherwise it is sent as `promoteFollower` of `follower-statements.ts`. */
 export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
-/** Effect of every verb that ends a task. The index entry and the claim go, the row stays until its retention is over. */
+/** Effect of every operation that ends a task. The index entry and the claim are removed, the row stays until its retention is over. */
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
 /** Dead tasks are listed in the directory index for operators, which costs one more write unit. */
 const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
@@ -73,10 +73,10 @@ const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
  * Guard: the row is absent.
- * Effect: ready, due at runAt; held, if others of its line come first; the callback of a batch is due never. The counter starts at the clock:
- * a row that was swept and comes back starts above every token it ever gave out,
+ * Effect: ready, due at runAt; held, if others of its line come first; the callback of a batch is never due.
+ *   The counter starts at the clock: a recreated row starts above every token that it ever gave out,
  *   because one item takes at most a thousand writes a second.
- * Outcomes: refused = the id is taken; the row says by what.
+ * Outcomes: refused = the id is taken; the row shows by which task.
  */
 export function enqueueTask(
   table: string,
