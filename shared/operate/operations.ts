@@ -39,7 +39,7 @@ export interface Operator {
 }
 
 interface TaskInput extends TaskKey {
-  /** The counter that was seen; absent for an item of a pack, which has none of its own. */
+  /** The observed counter; absent for an item of a pack, which has no counter. */
   readonly leaseCounter: number | undefined;
 }
 
@@ -159,7 +159,7 @@ interface QueueRedriveInput extends QueueInput {
 interface EnqueueInput extends QueueInput {
   readonly name: string;
   readonly input: Json;
-  /** Absent: a new one. */
+  /** Default: a new id. */
   readonly id?: string | undefined;
   readonly delayMs?: number | undefined;
 }

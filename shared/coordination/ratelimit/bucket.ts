@@ -49,7 +49,7 @@ export interface Draw {
   readonly costMs: number;
 }
 
-/** The moment at which a full bucket was empty must be exact: this is half of what a number holds, 142,000 years. */
+/** The time at which a full bucket was empty must be exact: this is half of the exact range of a number, 142,000 years. */
 const LONGEST_FILL_MS = 2 ** 52;
 
 /** @throws ConfigurationError */
@@ -70,7 +70,7 @@ export function bucketOf(what: string, options: RateOptions): Bucket {
   return { msPerToken, burst };
 }
 
-/** @throws ConfigurationError when so many could never be taken */
+/** @throws ConfigurationError when the bucket can never hold that many */
 export function drawOf(what: string, { msPerToken, burst }: Bucket, tokens: number, now: number): Draw {
   if (!Number.isFinite(tokens) || tokens <= 0)
     throw new ConfigurationError(`${what}: tokens = ${shown(tokens)}: give a number above zero`);

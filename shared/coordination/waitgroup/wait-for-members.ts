@@ -113,7 +113,7 @@ class Walk {
     }
   }
 
-  /** The members as they are once those have been written down as lost whose sessions are dead. */
+  /** Records members of expired sessions as lost, and returns all members. */
   async #loseTheDead(
     members: readonly MemberRecord[],
   ): Promise<{ readonly members: readonly MemberRecord[]; readonly until: number | null }> {

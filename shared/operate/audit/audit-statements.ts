@@ -23,7 +23,7 @@ import { createStatement, queryStatement, updateStatement } from '../../dynamo/e
 
 /**
  * Guard: the row is absent.
- * Effect: written down as begun.
+ * Effect: recorded as begun.
  * Outcomes: refused = never: the id is unique.
  */
 export function beginAct(table: string, act: Act, nonce: string): Statement<'put'> {

@@ -25,7 +25,7 @@ import { verbTable } from './verbs.ts';
 export interface Workload extends TaskShape, TaskCourse, StandingWorkload {
   /** The busiest time against the average. */
   readonly peakFactor: number;
-  /** Tasks at work side by side in one worker. */
+  /** Concurrent tasks in one worker. */
   readonly concurrency: number;
   /** Share of a worker's time in which all its slots are busy. */
   readonly utilisation: number;

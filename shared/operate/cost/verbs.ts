@@ -1,6 +1,6 @@
 /**
- * Write units per verb, by our own capacity model, of rows as the statements write them.
- * `npm run bench -- units` measures the same verbs on an engine and shows the two side by side.
+ * Write units per operation, by our own capacity model, for rows as the statements write them.
+ * `npm run bench -- units` measures the same operations on an engine and compares the two.
  */
 import { inTransaction, readUnitsOfBytes, sized, writeUnits, writeUnitsOfBytes } from '../../dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';

@@ -1,5 +1,5 @@
 /**
- * A task store as one item of a pack sees it: the verbs of its claim, said of a pack.
+ * A task store for one item of a pack: translates the operations of the item's claim into writes of the pack.
  * With it an item's code runs under the very rules that a task's does (`tasks/run/run.ts`): timeouts, cancelling, handing back, belief.
  */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';

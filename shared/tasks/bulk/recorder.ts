@@ -83,7 +83,7 @@ export class PackRecorder {
     return !isOpen(this.#state, index);
   }
 
-  /** The item has ended well. */
+  /** The item has completed. */
   async complete(index: number, result: Json | undefined, limits: WriteLimits | undefined): Promise<Settled> {
     if (this.#isOver()) return REFUSED;
     const { flushIntervalMs } = this.#policy;
@@ -138,7 +138,7 @@ export class PackRecorder {
     return APPLIED;
   }
 
-  /** Writes what has ended. */
+  /** Records ended items. */
   flush(limits: WriteLimits | undefined): Promise<Settled> {
     return this.#write<Settled>(async () => {
       if (this.#ended.size === 0) return APPLIED;
@@ -151,7 +151,7 @@ export class PackRecorder {
     });
   }
 
-  /** Writes what has ended, and that the pack has. */
+  /** Records ended items, and the end of the pack. */
   finish(limits: WriteLimits | undefined): Promise<Settled> {
     return this.#write<Settled>(async () => {
       const ended = new Map(this.#ended);
@@ -223,7 +223,7 @@ export class PackRecorder {
     return { done: [...ended.keys()], results: this.#resultsWith(ended) };
   }
 
-  /** Undefined where none are kept. */
+  /** Undefined if results are not kept. */
   #resultsWith(ended: ReadonlyMap<number, Json | undefined>): PackState['results'] | undefined {
     if (!this.#policy.keepsResults) return undefined;
     const returned = [...ended].flatMap(([index, result]) => (result === undefined ? [] : [[index, result] as const]));

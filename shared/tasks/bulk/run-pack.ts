@@ -43,7 +43,7 @@ export interface ClaimReport {
   readonly settled: Readonly<Partial<Record<Settlement, number>>>;
 }
 
-/** Runs what was claimed: a task, or a pack of them. */
+/** Runs a claimed task or pack. */
 export async function runTaskOrPack(task: RunningTask, definition: AnyTask, ports: RunPackPorts): Promise<ClaimReport> {
   if (isPack(task)) return new PackRun(task, definition, ports).run();
   const settlement = await runClaim(task, definition, ports);
@@ -159,8 +159,8 @@ class PackRun {
   }
 
   /**
-   * The item that killed the last worker goes its own way, before it kills this one.
-   * False: it cannot leave, and which worker dies next is unknown.
+   * Moves out the item that killed the last worker, before it kills this one.
+   * Returns false if it cannot leave; then no item is run.
    */
   async #partWithSuspect(): Promise<boolean> {
     const suspect = suspectOf(this.#pack, this.#definition.retry, this.#ports.runtime.clock.now());

@@ -33,7 +33,7 @@ export interface WorkEvent {
   readonly homeShards: readonly number[];
   /** The session of the worker that it continues, if it does. */
   readonly after?: string;
-  /** How many workers of its chain came before it; absent: none. */
+  /** Number of earlier workers in its chain. Default: 0. */
   readonly generation?: number;
   /** Ids of tasks to begin with: they were just inserted, and the index may not show them yet. */
   readonly tasks?: readonly string[];
@@ -88,7 +88,7 @@ export interface DispatchReport {
   readonly shards: number;
   /** Entries due in shards that the deployment does not have: a client has more of them, or an earlier deployment had. */
   readonly strays: number;
-  /** Entries due, counted up to what the largest fleet could begin with, or have at work. */
+  /** Due entries, counted up to the number that the largest fleet could begin with, or run at a time. */
   readonly backlog: number;
   /** Age of the oldest due task that no worker holds, or of one nearly as old; zero if none was found: see `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;

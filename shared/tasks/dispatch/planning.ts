@@ -50,7 +50,7 @@ export interface Planned {
   readonly why: Why;
 }
 
-/** Returns what is wanted, and the demand that new workers could serve. */
+/** Returns the number of workers wanted, and the demand that new workers could serve. */
 export async function plan(
   { demand: seen, hints, rows, record, holders, starting }: Situation,
   ports: PlanningPorts,

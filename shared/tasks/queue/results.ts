@@ -24,7 +24,7 @@ export interface ResultOptions {
   readonly wait?: Duration;
   /** Ends the wait by throwing its reason. */
   readonly signal?: AbortSignal;
-  /** Absent: the client's. */
+  /** Default: the client's. */
   readonly queue?: string;
 }
 
@@ -85,7 +85,7 @@ export class TaskResults {
   }
 
   /**
-   * @param name what the task is called, if that is known
+   * @param name the task's expected name, if known
    * @throws ConfigurationError when there is no such task; MismatchError when it has another name; the reason of `signal`
    */
   async wait(key: TaskKey, options: ResultOptions, name?: string): Promise<TaskOutcome> {
@@ -107,7 +107,7 @@ export class TaskResults {
     }
   }
 
-  /** Undefined while the store is away and there is time left. */
+  /** Returns undefined while the store is unavailable and there is time left. */
   async #look(key: TaskKey, remainingMs: number): Promise<TaskRecord | undefined> {
     try {
       const task = await this.#ports.store.get(key);

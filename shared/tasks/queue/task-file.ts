@@ -39,7 +39,7 @@ const FIELDS = [
 ] as const;
 
 /**
- * @param registry the definitions, to check names and inputs against; absent: they are taken as they are
+ * @param registry the definitions, to check names and inputs against. Default: no check
  * @throws ConfigurationError when it is no text
  */
 export async function checkLines(

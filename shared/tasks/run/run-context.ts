@@ -25,11 +25,14 @@ import type { Claim, Json, RunningTask } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { taskSequencer } from '../task/verify-task.ts';
 
-/** Sends one verb of the claim: alone, believed in, and decided; with a settlement, it is the last one. */
+/**
+ * Sends an operation of the claim: one at a time, while the session is trusted, until it is decided.
+ * An operation with a settlement is the last.
+ */
 export type SendVerb = (
   settlement: Settlement | undefined,
   send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
-  /** As its span is called; absent: by the settlement. */
+  /** Name of its span. Default: derived from the settlement. */
   name?: string,
 ) => Promise<void>;
 
@@ -42,9 +45,9 @@ export interface RunContextPorts {
   readonly remainingMs: () => number;
   readonly nextSequence: () => number;
   readonly verb: SendVerb;
-  /** Tasks were added to the queue together with a verb of this claim. */
+  /** An operation of this claim has added tasks to the queue. */
   readonly onFollowers: () => void;
-  /** The verb that ended the claim has left the task with other work. */
+  /** The operation that ended the claim has started its follower. */
   readonly onFollowed: () => void;
   /** Other progress than the attempt began with has been saved. */
   readonly onProgress: () => void;

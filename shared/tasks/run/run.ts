@@ -70,7 +70,7 @@ export interface RunPorts {
   readonly graceMs: number;
   /** How long the worker lives in all. */
   readonly lifeMs: number;
-  /** The task is handed back once more without having come further: so many times in a row. */
+  /** The task is handed back again without progress. `handBacks`: how many times in a row. */
   readonly onStalled?: (handBacks: number) => void;
   /** This run has added tasks to the queue. */
   readonly onFollowers?: () => void;
@@ -96,9 +96,9 @@ class TaskRun {
   #hasProgressed = false;
   /** The task continues with its follower. */
   #isFollowed = false;
-  /** Set by the verb that ends the claim. */
+  /** Set by the operation that ends the claim. */
   #settlement: Settlement | undefined;
-  /** The verb under way; the next one waits for it. */
+  /** The operation in flight; the next one waits for it. */
   #underWay: Promise<unknown> = Promise.resolve();
 
   constructor(task: RunningTask, definition: AnyTask, ports: RunPorts) {
@@ -260,9 +260,9 @@ class TaskRun {
   }
 
   /**
-   * Sends the settling write until it is decided, belief ends, or the worker must go.
-   * One of these requests at most is applied, for the first takes the task out of `running`; if its answer is lost, the next is refused
-   * by a row that says how the claim ended.
+   * Sends the settling write until it is decided, the session is no longer trusted, or the worker must stop.
+   * At most one of these requests is applied, because the first takes the task out of `running`. If its response is lost, the next is
+   * refused by a row that shows how the claim ended.
    */
   async #finish(
     settlement: Settlement,
@@ -283,7 +283,7 @@ class TaskRun {
     }
   }
 
-  /** One request, and what it shows. */
+  /** Sends one request, and returns the settlement that its outcome shows. */
   async #sendEnd(
     settlement: Settlement,
     send: (stamp: Stamp, limits: WriteLimits) => Promise<Settled>,
@@ -315,7 +315,7 @@ class TaskRun {
     return { task, leaseCounter, session };
   }
 
-  /** It was cancelled while this attempt ended by itself, and would wait for its next one only to be given up. */
+  /** Cancels a task whose cancellation was requested while this attempt ended: otherwise the next attempt would only give it up. */
   async #cancelAfterwards(task: ReadyTask, cancellation: Cancellation, settlement: Settlement): Promise<Settlement> {
     const { tasks, runtime } = this.#ports;
     try {
@@ -329,7 +329,7 @@ class TaskRun {
   }
 
   /**
-   * One verb of the claim: alone, believed in, and decided.
+   * Sends one operation of the claim: one at a time, while the session is trusted, until it is decided.
    * @throws LeaseLostError when the claim is settled already, or no longer ours
    */
   #verb(

@@ -45,7 +45,7 @@ export function judgeFailure(
 
 /** The pause of a task that its store keeps from ending: as long as it has been failing already, within these. */
 const OUTAGE_PAUSE_MS = { min: 1_000, max: 60_000 };
-/** An outage that lasts so long is one of the task's own: it counts like any other failure then. */
+/** After this long, the cause is probably the task itself: an outage then counts like any other failure. */
 const OUTAGE_LIMIT_MS = 86_400_000;
 
 /**
@@ -103,7 +103,7 @@ const PAST_SETTLEMENTS = {
 export const MAX_HAND_BACKS = 5;
 
 export type HandBack =
-  /** Absent: this one says nothing new. */
+  /** Absent: the count does not change. */
   | { readonly kind: 'release'; readonly handBacks: number | undefined }
   | { readonly kind: 'dead'; readonly error: TaskError };
 

@@ -29,7 +29,7 @@ export interface TaskOptions<Input, Output, Given = Input> {
   /** Any Standard Schema (zod, valibot, arktype, …): validates and transforms the input before `run` sees it. */
   readonly input?: StandardSchemaV1<Given, Input>;
   readonly retry?: RetryOptions;
-  /** One attempt's time; absent: as long as the worker lives. */
+  /** Timeout of one attempt. Default: the worker's lifetime. */
   readonly timeout?: Duration;
   /** How tasks that are enqueued in bulk are packed, and how their ends are recorded. */
   readonly bulk?: BulkPolicyOptions;

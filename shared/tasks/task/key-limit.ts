@@ -41,9 +41,9 @@ export interface KeyState {
 
 /** A key at capacity. */
 export interface Fullness {
-  /** When the next window of the rate begins, if that is what it waits for; undefined: as soon as one of its tasks ends. */
+  /** Start of the rate's next window, if the rate is the reason; undefined: capacity returns when one of its tasks ends. */
   readonly until: number | undefined;
-  /** When one of its tasks began last, as far as that is known: how long it has stood still. */
+  /** Start of its latest task, if known: shows how long the key has been idle. */
   readonly enteredAt: number | undefined;
 }
 

@@ -36,7 +36,7 @@ export interface Announcement {
   readonly before: number | undefined;
   /** Ids of the newest tasks, in order of arrival. */
   readonly ids: readonly string[];
-  /** Workers that were at work. */
+  /** Number of live workers at that time. */
   readonly workers: number;
 }
 
@@ -64,7 +64,7 @@ export interface QueueUse {
 export interface QueueStore {
   /** Strongly consistent. */
   get(queue: string): Promise<QueueRecord | undefined>;
-  /** Eventually consistent, at half the price: for callers that ask again and again. */
+  /** Eventually consistent, at half the price: for frequent callers. */
   glance(queue: string): Promise<QueueRecord | undefined>;
   /** Refused when it was written since it was observed. */
   change(

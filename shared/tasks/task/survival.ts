@@ -9,7 +9,7 @@ import { ConfigurationError } from '../../core/errors.ts';
 
 type Path = readonly (string | number)[];
 
-/** The first value that would not arrive, and where it is. */
+/** The first value that would not survive, and its path. */
 interface Loss {
   readonly path: Path;
   readonly what: string;

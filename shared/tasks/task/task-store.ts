@@ -78,7 +78,7 @@ export type BatchOutcome =
   | { readonly kind: 'applied' }
   | (Extract<Outcome<never, BatchRecord>, { kind: 'refused' }> & { readonly taken?: TaskRecord });
 
-/** The row that a verb left behind; undefined where that is known (`done`), or took a transaction, which returns none. */
+/** The row after the operation; undefined if it is known (`done`), or after a transaction, which returns no row. */
 export type Settled = SettledNow | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>;
 type SettledNow = Extract<Outcome<TaskRecord | undefined>, { kind: 'applied' }> & Followed;
 

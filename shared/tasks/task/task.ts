@@ -8,8 +8,8 @@
  *                  └───── fail, to retry ────────┘
  *                           running ──▶ running   take over: its session has expired, counter + 1
  *                           ready ──▶ cancelled   by an operator, or because it expired before it was started
- *                           running ──▶ cancelled by its holder, which learns of it at its next heartbeat; by an operator once its session
- *                           has expired
+ *                           running ──▶ cancelled by its holder, which learns of it at its next heartbeat;
+ *                                                 by an operator once its session has expired
  *                           done, dead, cancelled ──▶ ready   revived: attempts 0, generation + 1, the counter continues
  *
  * Guarantees
@@ -105,7 +105,7 @@ export interface PastAttempt {
   readonly claimedAt: number | undefined;
   readonly endedAt: number;
   readonly how: 'failed' | 'released' | 'snoozed' | 'died' | 'cancelled' | 'done';
-  /** The beginning of what a failed one threw. */
+  /** The beginning of the error of a failed attempt. */
   readonly error: string | undefined;
 }
 
@@ -194,7 +194,7 @@ export interface CancelledTask extends TaskFacts {
 export type TaskRecord = ReadyTask | RunningTask | DoneTask | DeadTask | CancelledTask;
 export type TaskState = TaskRecord['state'];
 
-/** A claim as proof: what every verb of its holder is conditional on. */
+/** A claim as proof: every operation of its holder is conditional on it. */
 export interface Claim extends TaskKey {
   readonly session: string;
   readonly leaseCounter: number;

@@ -31,9 +31,9 @@ export interface WalkQuery {
   readonly now: number;
   /** How many are wanted; some more may come. */
   readonly wanted: number;
-  /** How many of one tenant's are taken in one visit; absent: `QUANTUM`. */
+  /** Tasks of one tenant taken per visit. Default: `QUANTUM`. */
   readonly quantum?: number;
-  /** Absent: each is. */
+  /** Default: every entry. */
   readonly isWorthReading?: (hint: ReadyHint) => boolean;
   /** Called for each foreign entry. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
@@ -48,7 +48,7 @@ export class TenantWalk {
   /** Start of a round that takes more than one call, because it has found nothing yet. */
   #round: { readonly start: string; hasWrapped: boolean; seen: number } | undefined;
 
-  /** @param random says where it begins; absent: with the first, for callers that only count */
+  /** @param random chooses the start. Default: the first position, for callers that only count */
   constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random?: Random) {
     this.#partition = partition;
     this.#tasks = tasks;
@@ -119,7 +119,7 @@ function anyPlace(random: Random): string {
     .padStart(HASH_DIGITS, '0');
 }
 
-/** Places begin with so many digits of a hash of the tenant, so that neighbours on the way are strangers. */
+/** Positions begin with this many digits of a hash of the tenant, so that adjacent tenants are unrelated. */
 export const HASH_DIGITS = 8;
 const HASHES = 16 ** HASH_DIGITS;
 /** Sorts before all positions. DynamoDB allows no empty text in a condition on a key. */

@@ -45,17 +45,17 @@ export class QueueGate {
     return this.#asking;
   }
 
-  /** Lanes in the last answer; undefined: any. */
+  /** Lanes in the last response; undefined: any. */
   get lanes(): ReadonlySet<string> | undefined {
     return this.#record?.lanes;
   }
 
-  /** Shards in the last answer; undefined: the number was never written down. */
+  /** Number of shards in the last response; undefined: never recorded. */
   get shards(): number | undefined {
     return this.#record?.shards;
   }
 
-  /** The last answer. */
+  /** The last response. */
   get record(): QueueRecord | undefined {
     return this.#record;
   }

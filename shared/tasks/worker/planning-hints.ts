@@ -15,7 +15,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';
 import { namesToAnnounce } from './announced-names.ts';
 
-/** Weight of the mean that was known, in tasks. Longer times are believed sooner, because a worker too many costs less than a wait. */
+/** Weight of the previous mean, in tasks. Longer times count sooner, because an extra worker costs less than a wait. */
 const MEMORY = { longer: 10, shorter: 100 };
 const CHANGED = 0.2;
 /** A change below this is not worth a write, whatever its share of the mean. */
@@ -86,7 +86,7 @@ export class PlanningHintsWriter {
     this.#unknown.add(name);
   }
 
-  /** Writes what is left to say; the worker leaves. */
+  /** Writes the remaining hints when the worker leaves. */
   finish(): Promise<void> {
     this.#write();
     return this.#writing;

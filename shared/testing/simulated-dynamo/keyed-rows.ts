@@ -43,7 +43,7 @@ export class KeyedRows {
     return true;
   }
 
-  /** Whether a change of the item leaves it where it is, or outside. */
+  /** Whether a change of the item keeps its position, or keeps it out. */
   isUnmoved(before: StoredItem, after: StoredItem): boolean {
     for (const name of this.#keyNames) if (before[name] !== after[name]) return false;
     return true;

@@ -45,7 +45,7 @@ const PAGE = 100;
 const FOREIGN_PAGES = 40;
 /** Keys of one partition per repair; the next repair begins elsewhere. */
 const KEYS_LIMIT = 50;
-/** Places begin with so many digits of a hash. */
+/** Positions begin with this many digits of a hash. */
 const DIGITS = 8;
 /** Sort before and after all positions. */
 const [FIRST, LAST] = [' ', '~'];
@@ -277,7 +277,7 @@ class Room {
 /** Unparking writes no nonce. */
 const NO_NONCE = '';
 
-/** A row that cannot be understood stays where it is, and keeps nothing else from coming back. */
+/** A damaged row stays parked, and does not block others. */
 function readable(item: DynamoItem): TaskRecord[] {
   try {
     return [decodeTask(item)];

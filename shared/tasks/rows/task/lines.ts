@@ -1,5 +1,5 @@
 /**
- * The lines of keys as the transactions that tasks join and leave them by need them: see `tasks/task/line.ts` for what a line guarantees.
+ * Plans how tasks join and leave lines in transactions: `tasks/task/line.ts` lists the guarantees of a line.
  *
  * Joining or leaving reads the line first and makes the write conditional on what it read. If the line changed, the whole transaction is
  * refused and the caller reads again. A transaction names each row once, so all that it does to one line is planned together.

@@ -39,7 +39,7 @@ import {
   observedValues,
 } from './task-statements.ts';
 
-/** Guard of every verb of a pack's holder. */
+/** Guard of every operation of a pack's holder. */
 const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;
 /** One that has been cancelled may still be done: code that completes it anyway wins. */
 const IS_UNDECIDED = 'NOT contains(#done, :item) AND NOT contains(#moved, :item)';

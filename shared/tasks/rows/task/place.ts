@@ -4,9 +4,9 @@
  * | task | index | attributes |
  * | --- | --- | --- |
  * | of no tenant | ready | `readyKey`, `readyAt` |
- * | of a tenant | directory | `directoryKey`; `directoryName`, which says the tenant and the time that `readyAt` says |
+ * | of a tenant | directory | `directoryKey`; `directoryName`, which contains the tenant and the time that `readyAt` contains |
  * | held in a line | none | `heldKey`, which becomes the one or the other when it is called |
- * | parked for its key | directory | `directoryKey`, `directoryName`: the key's part of the queue's parked tasks; `parkedKey`, `parkedName` say where it goes back to |
+ * | parked for its key | directory | `directoryKey`, `directoryName`: the key's part of the queue's parked tasks; `parkedKey`, `parkedName` are its position to return to |
  */
 import type { Priority, TaskKey } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';

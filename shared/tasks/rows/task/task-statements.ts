@@ -30,7 +30,7 @@
  * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew |
  * | line, ticket | S; N | the key of its line, and its position there | enqueue, revive, renew |
  * | heldKey | S | its partition of the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
- * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew |
+ * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew, promote, and by revive if TTL has deleted their batch |
  * | generation | N | times that it was revived after its end, or continued with its follower; absent: none | promote; see `operator-statements.ts` |
  * | nonce | S | of the last write | all, except requests to cancel a running task |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
@@ -288,7 +288,7 @@ export function giveUpTask(table: string, claim: Claim, reason: string, stamp: S
 /**
  * Guard: mine.
  * Effect: ready again at once, the attempt refunded. `readyAt` is left alone: it is past, and moving it would cost two index writes.
- *   The claim may say how many hand-backs in a row this is; else what the row says of them stays.
+ *   If the claim has a count of hand-backs in a row, it is stored; otherwise the stored count stays.
  * Outcomes: refused = taken over.
  */
 export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp): Statement<'update'> {
