@@ -44,15 +44,15 @@ interface TaskInput extends TaskKey {
 }
 
 interface Operation<Input, Report> {
-  /** As the audit has it. */
+  /** The target, as recorded in the audit. */
   readonly target: (input: Input) => string;
   readonly execute: (input: Input, ports: OperationPorts, operator: Operator) => Promise<Report>;
-  /** How it went, in a word or two for the audit. */
+  /** The outcome in a word or two, for the audit. */
   readonly outcome: (report: Report) => string;
 }
 
 const OPERATIONS = {
-  /** A task that waits for its time is due now. */
+  /** Makes a delayed task due now. */
   'task.retry': operation({
     target: taskTarget,
     execute: ({ id, queue, leaseCounter }: TaskInput, { operator, runtime }) =>
@@ -123,7 +123,7 @@ const OPERATIONS = {
     execute: ({ name, limit }: LimitInput, { semaphores }) => semaphores.setLimit(name, limit),
     outcome: (found) => (found ? 'set' : 'gone'),
   }),
-  /** Defined again as it is, it stays as it is. */
+  /** Defining the same schedule again changes nothing. */
   'schedule.define': operation({
     target: scheduleTarget,
     execute: ({ queue, name, task, input, options }: ScheduleDefinitionInput, { schedules }) =>

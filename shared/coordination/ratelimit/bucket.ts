@@ -85,7 +85,7 @@ export function drawOf(what: string, { msPerToken, burst }: Bucket, tokens: numb
 /** Whole tokens in a bucket. */
 export function tokensIn({ msPerToken, burst }: Bucket, emptyAt: number | undefined, now: number): number {
   if (emptyAt === undefined) return Math.floor(burst);
-  // Two moments have no more digits than microseconds; that a quotient is a hair below a whole number is their noise.
+  // The difference of two timestamps is exact to microseconds: a quotient slightly below a whole number is rounding noise.
   const tokens = Math.round((now - emptyAt) * 1_000) / (msPerToken * 1_000) + 1e-9;
   return Math.max(0, Math.floor(Math.min(burst, tokens)));
 }

@@ -120,7 +120,7 @@ export class RateLimiter {
     return { kind: 'limited', waitMs: Math.max(0, until - runtime.clock.now()), until };
   }
 
-  /** Those who want as many tokens of the same bucket, at the same rate, want the same. */
+  /** Callers that want the same number of tokens of the same bucket, at the same rate, share a queue. */
   #placeOf(key: string, tokens: number): { readonly key: string; readonly kind: string } {
     const { msPerToken, burst } = this.#bucket;
     return {

@@ -53,7 +53,7 @@ export async function waitForMembers(
 
 interface Look {
   readonly outcome: WaitOutcome;
-  /** When the session of one of the pending may be found dead. */
+  /** Earliest expiry among the sessions of pending members. */
   readonly until: number | null;
 }
 

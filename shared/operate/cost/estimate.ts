@@ -175,7 +175,7 @@ function flowOf(workload: Workload): Flow {
   // Little's law.
   const inFlight = tasksPerSecond * attemptsPerTask * secondsPerTask;
   const workerSecondsPerDay = (tasksPerDay * attemptsPerTask * secondsPerTask) / (concurrency * utilisation);
-  // A task that comes while no worker is there starts one: no other came within the time of one, and of lingering.
+  // A task that arrives without a live worker starts one: no other task arrived within the run time and linger time.
   const aloneShare = Math.exp(-perSecond * (secondsPerTask * attemptsPerTask + lingerSeconds));
   return {
     tasksPerSecond,

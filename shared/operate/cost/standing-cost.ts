@@ -56,7 +56,7 @@ const READ_UNITS_PER_TICK = 3.5;
  */
 const READ_UNITS_PER_WAKE = { glance: 1, start: 2.5, sampled: 0.5 };
 const SAMPLED = 25;
-/** A worker that starts reads the permits, the queue's row, a task's, and its shards until it has found nothing more. */
+/** A starting worker reads the permits, the queue's row, a task's row, and its shards until it finds nothing more. */
 const READ_UNITS_PER_START = 5.5;
 const SMALL_FUNCTION_MB = 256;
 /** `perStart`: a worker's time besides its tasks. */
@@ -68,7 +68,7 @@ const GLANCES = { perSecond: 1_000 / 75, listenedSeconds: 20 };
 /** Seconds between polls of a lingering worker. */
 const SECONDS_PER_LOOK = 1.25;
 
-/** With `wakeOnEnqueue`, which is on unless it was switched off. */
+/** Assumes `wakeOnEnqueue`, which is on by default. */
 export function standingOf(
   workload: StandingWorkload,
   { createSession, acquirePermit, releasePermit, endSession, heartbeat }: VerbTable,

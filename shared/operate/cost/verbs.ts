@@ -32,7 +32,7 @@ export interface VerbTable {
   readonly refusedClaim: VerbUnits;
   /** For an input stored beside its row; 0 for others. */
   readonly removePayload: VerbUnits;
-  /** Read units for it, once an attempt. */
+  /** Its read units per attempt. */
   readonly payloadReadUnits: number;
   readonly createSession: VerbUnits;
   readonly heartbeat: VerbUnits;

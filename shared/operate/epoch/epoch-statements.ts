@@ -20,7 +20,7 @@ export type CountingRow = RowKey & { readonly raise: Raise; readonly counter: nu
 
 /** How to raise the counters of one kind of row. */
 export interface Raise {
-  /** The counter that says whether the row was raised. */
+  /** The counter that shows whether the row was raised. */
   readonly counter: string;
   readonly guard: string;
   readonly effect: string;

@@ -10,7 +10,7 @@ export type NewPack = NewTask & { readonly input: readonly Json[] };
 export interface PackEntry {
   /** Items that have ended since the last one. */
   readonly done: readonly number[];
-  /** All results so far, by index, where they are kept. */
+  /** All results so far, by index, if they are kept. */
   readonly results: Readonly<Record<string, Json>> | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface PackEntry {
  */
 export type NumberedStamp = Stamp & { readonly sequence: number; readonly previousSequence: number };
 
-/** An item on its way out of its pack: what its own row begins with. */
+/** An item that leaves its pack: the initial content of its own row. */
 export interface MovedItem {
   readonly index: number;
   /** Due at its `runAt`, unless it is dead. */
@@ -58,7 +58,7 @@ export interface PackStore {
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<Outcome<TaskRecord, TaskRecord>>;
-  /** One item is done in one transaction with its effects; items that have ended before go with it. */
+  /** Completes one item in one transaction with its effects, and records items that ended before. */
   commit(
     claim: Claim,
     index: number,

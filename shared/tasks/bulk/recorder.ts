@@ -25,7 +25,7 @@ import type { MovedItem, NumberedStamp, PackEntry, PackStore } from './pack-stor
 export interface RecorderPorts {
   readonly packs: PackStore;
   readonly runtime: Runtime;
-  /** Limits of writes that no item asks for. */
+  /** Limits of writes that are not for an item. */
   readonly limits: () => WriteLimits;
   /** This claim is no longer the current one. */
   readonly onLost: (error: LeaseLostError) => void;
@@ -33,7 +33,7 @@ export interface RecorderPorts {
 
 type Refusal = Extract<Settled, { kind: 'refused' }>;
 
-/** To the code of an item: another worker decides it. */
+/** The error for an item's code after another worker has taken the pack. */
 const REFUSED: Refusal = { kind: 'refused', current: undefined, earlierAttempt: 'none' };
 const APPLIED = { kind: 'applied', row: undefined } as const;
 
@@ -46,10 +46,10 @@ export class PackRecorder {
   readonly #ports: RecorderPorts;
   readonly #policy: Pick<BulkPolicy, 'flushIntervalMs' | 'keepsResults'>;
   #state: PackState;
-  /** Numbers of the last write that was sent, and of the last one that the row is known to have. */
+  /** Sequence numbers of the last write sent, and of the last write known to be in the row. */
   #sequence: number;
   #writtenSequence: number;
-  /** Items that have ended and are not in the row yet, with what they returned. */
+  /** Ended items that are not in the row yet, with their results. */
   readonly #ended = new Map<number, Json | undefined>();
   #waitingSinceMonotonicMs = 0;
   #underWay: Promise<unknown> = Promise.resolve();
@@ -89,7 +89,7 @@ export class PackRecorder {
     const { flushIntervalMs } = this.#policy;
     if (this.#ended.size === 0) this.#waitingSinceMonotonicMs = this.#ports.runtime.clock.monotonic();
     this.#ended.set(index, result);
-    // After the last one the pack's own end follows at once, and takes it along.
+    // After the last item, the pack's own end follows at once and records it too.
     if (!this.#hasOpenItem()) return APPLIED;
     if (this.#waitingMs() >= flushIntervalMs) return this.flush(limits);
     if (!this.#isTimed) this.#flushIn(flushIntervalMs);
@@ -257,7 +257,7 @@ export class PackRecorder {
       this.#sequence = Math.max(this.#sequence, current.bulk.sequence);
       this.#writtenSequence = current.bulk.sequence;
       for (const index of this.#ended.keys()) {
-        // A record that was given up for lost had arrived.
+        // A record without a response had been applied.
         if (this.#state.done.has(index)) this.#noteDone(index);
       }
       return;

@@ -34,12 +34,12 @@ import { PackRecorder } from './recorder.ts';
 import { isCareful, suspectOf } from './suspect.ts';
 import { tracedPacks } from './traced-packs.ts';
 
-/** As of any run, with a store that has packs. */
+/** Ports of any run, with a store that has packs. */
 export type RunPackPorts = RunPorts & { readonly tasks: TaskAndPackStore };
 
 export interface ClaimReport {
   readonly settlement: Settlement;
-  /** How the tasks that were claimed have ended: of a pack, each item. */
+  /** How the claimed tasks ended; the items of a pack count one by one. */
   readonly settled: Readonly<Partial<Record<Settlement, number>>>;
 }
 
@@ -111,7 +111,7 @@ class PackRun {
           throw new StoreUnavailableError('the end of an item could not be recorded', { applied: 'unknown' });
       }
     } catch (error) {
-      // It is no fault of the pack's: others may reach the store.
+      // The pack is not the cause: another worker may reach the store.
       if (error instanceof StoreUnavailableError) this.#stop.abort(new HandedBackError(error.message));
       throw error;
     }

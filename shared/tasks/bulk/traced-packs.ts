@@ -14,7 +14,7 @@ import type { PackStore } from './pack-store.ts';
 interface TracedPackPorts {
   readonly trace?: AttemptTrace | undefined;
   readonly runtime: Runtime;
-  /** That of the item that runs. */
+  /** Span of the running item. */
   readonly itemSpan: () => Span | undefined;
 }
 

@@ -14,16 +14,16 @@ export interface PartitionBacklog {
   readonly due: number;
   /** Entries that have been due for longer than half of `startWithinMs`, waiting or running. */
   readonly late: number;
-  /** The page was full: there are more, and nobody knows how many. */
+  /** The page was full: there are more entries, in unknown number. */
   readonly isCutShort?: boolean | undefined;
 }
 
 export interface Demand {
-  /** Entries that are due, running tasks among them. */
+  /** Due entries, including running tasks. */
   readonly due: number;
   /** Entries that have been due for longer than half of `startWithinMs`. */
   readonly late: number;
-  /** A page was full: there are more, and nobody knows how many. */
+  /** A page was full: there are more entries, in unknown number. */
   readonly isCutShort?: boolean | undefined;
   /** Mean time in a slot, each task counted up to `startWithinMs`: see `worker/planning-hints.ts`. Undefined: unknown. */
   readonly tookMs: number | undefined;

@@ -27,7 +27,7 @@ export interface BacklogQuery {
   readonly queue: string;
   /** Shards that are known to be in use. */
   readonly known: number;
-  /** Entries counted in each partition of these; beyond, one is enough to know. */
+  /** Maximum entries counted in each partition of these; beyond these shards, one entry is enough. */
   readonly limit: number;
 }
 
@@ -95,7 +95,7 @@ const MINUTE_MS = 60_000;
 /** A prime above `MAX_SHARDS`, so that ticks reach each shard whatever the number of minutes between them. */
 const ROUND = 257;
 
-/** The next one, and the one whose minute it is. */
+/** Returns the next shard, and the shard of the current minute. */
 function shardsBeyond(known: number, now: number): readonly number[] {
   const inTurn = Math.floor(now / MINUTE_MS) % ROUND;
   return [...new Set([known, inTurn])].filter((shard) => known <= shard && shard < MAX_SHARDS);

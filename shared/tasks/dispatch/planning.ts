@@ -83,7 +83,7 @@ async function rowsOf(
   return [...entries.flatMap(({ id }) => read.get(id) ?? []), ...others];
 }
 
-/** Live sessions that hold one of these tasks without a permit. A dead one holds nothing: its tasks wait to be taken over. */
+/** Live sessions that hold one of these tasks without a permit. Expired sessions do not count: their tasks wait to be taken over. */
 async function sessionsElsewhere(
   rows: readonly TaskRecord[],
   holders: ReadonlySet<string>,

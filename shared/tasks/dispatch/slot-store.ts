@@ -10,7 +10,7 @@ export interface Tick {
 
 export interface SlotRecord extends Tick {
   readonly dispatchedAt: number;
-  /** The invocation that took it; another attempt of the same has the same id. */
+  /** The invocation that took it; a retry of the invocation has the same id. */
   readonly by: string;
 }
 

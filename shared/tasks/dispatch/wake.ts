@@ -45,7 +45,7 @@ export interface WakerPorts {
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly workers: Pick<Workforce, 'startWorker' | 'declareLimit'>;
-  /** Rows that cannot be used: left as they are, and reported here. */
+  /** Receives errors of unusable rows, which are left as they are. */
   readonly onDamaged: (error: unknown) => void;
 }
 
@@ -66,13 +66,13 @@ export type NoStart =
 export interface WakeReport {
   readonly started: number;
   readonly failedStarts: number;
-  /** When no start was tried. */
+  /** Present if no start was tried. */
   readonly reason?: NoStart;
   /** Present if the backlog was read. */
   readonly planned?: Planned;
 }
 
-/** Inserted rows that are read at a time, until one is met that is due. */
+/** How many inserted rows to read at a time, until a due one is found. */
 const ROWS_AT_A_TIME = 25;
 /** The index shows inserted tasks within this time. */
 const INDEX_LAG_MS = 1_000;
@@ -173,7 +173,7 @@ export class Waker {
     if (queues === undefined || !isAnnounceable(ids)) return;
     try {
       for (let tried = 0; tried < ANNOUNCEMENTS_TRIED; tried++) {
-        // One that is paused, or not there, may be open by the next wake.
+        // A paused or missing queue may be open by the next wake.
         const seen = this.#seen ?? (await queues.glance(this.#settings.queue));
         this.#seen = undefined;
         if (seen === undefined || seen.isPaused) return;
@@ -239,7 +239,7 @@ export class Waker {
     return holders.filter(({ session }) => this.#aliveUntil.has(session));
   }
 
-  /** Rows of the first of them that are due; undefined when all are for later, parked or taken. */
+  /** Returns rows of the first due tasks; undefined if all are delayed, parked or claimed. */
   async #firstDue(ids: readonly string[], now: number): Promise<readonly TaskRecord[] | undefined> {
     const { queue } = this.#settings;
     const { tasks, onDamaged } = this.#ports;

@@ -1,4 +1,4 @@
-/** Cancelling one item of a pack. */
+/** Cancels one item of a pack. */
 import { stampOf } from '../../core/lease/stamp.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import type { TaskKey, TaskState } from '../task/task.ts';

@@ -23,7 +23,7 @@ export async function checkedAll(
   );
 }
 
-/** Whether it is what `validate` answers with: such a request has more than a name. */
+/** Whether it is a result of `validate`: such a request has more than a name. */
 function isChecked(task: unknown): task is NewTask {
   return typeof task === 'object' && task !== null && 'id' in task && 'queue' in task && 'runAt' in task;
 }

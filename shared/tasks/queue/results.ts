@@ -53,7 +53,7 @@ export type ResultOf<Output> = unknown extends Output
       ? undefined
       : Output;
 
-/** A definition, as far as its results go. */
+/** The part of a definition that types its results. */
 export interface DefinitionOf<Output> {
   readonly kind: 'leasehold.task';
   readonly name: string;
@@ -65,7 +65,7 @@ export interface ResultPorts {
   readonly runtime: Pick<Runtime, 'clock'>;
 }
 
-/** Looks at one task follow each other at these pauses at least. */
+/** Minimum pauses between reads of one task. */
 const PAUSE_MS = { first: 100, longest: 1_000 };
 /** Tasks that are due within this time share one read. */
 const TOGETHER_MS = 50;

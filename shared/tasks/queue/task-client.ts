@@ -50,7 +50,7 @@ export interface EnqueuedBatch {
   readonly created: boolean;
 }
 
-/** One client process is busy with about as many. */
+/** About as many as keep one client process busy. */
 const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
 /** Enqueues tasks, one or many, and reads them. Runs none. */

@@ -32,9 +32,9 @@ export type RedriveReport =
 
 export type RescheduleReport =
   | { readonly kind: 'rescheduled'; readonly task: TaskRecord }
-  /** Only what waits can be rescheduled. */
+  /** Only waiting tasks can be rescheduled. */
   | { readonly kind: 'unfit'; readonly state: TaskState }
-  /** It waits for children that have not all ended: the last of them makes it due, and no operator does before. */
+  /** It waits for its children: only the last of them makes it due, an operator cannot. */
   | { readonly kind: 'waits'; readonly children: BatchRecord }
   | { readonly kind: 'missing' };
 
@@ -84,7 +84,7 @@ export class TaskOperator {
 
   /**
    * Makes a dead or cancelled task ready now, with all its attempts; its history is kept and its counter continues.
-   * One that has waited for children finds in `task.children` how they ended, and creates none again;
+   * A task that has waited for children finds in `task.children` how they ended, and does not create them again;
    * if some have not ended, it waits for them again.
    * @throws MismatchError as `cancel`
    */

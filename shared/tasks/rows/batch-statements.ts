@@ -49,8 +49,8 @@ export function createBatch(
 
 /**
  * Guard: others are pending. Counted once, because it is in the transaction that ends the child, whose guard is true only once.
- * Effect: one less.
- * Outcomes: refused = this is the last one, or there is no such batch; the row says which.
+ * Effect: one fewer pending.
+ * Outcomes: refused = this is the last child, or there is no such batch; the row shows which.
  */
 export function countDown(table: string, { queue, id }: BatchKey, ending: ChildEnding): Statement<'update'> {
   return updateStatement('batch.countDown', {
@@ -63,7 +63,7 @@ export function countDown(table: string, { queue, id }: BatchKey, ending: ChildE
 }
 
 /**
- * Guard: none but this one is pending.
+ * Guard: only this child is pending.
  * Effect: all have ended.
  * Outcomes: refused = there is no such batch.
  */

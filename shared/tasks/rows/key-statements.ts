@@ -29,7 +29,7 @@ const ENTER = ', #enteredAt = :now ADD #running :me';
 /**
  * Guard: fewer run than the limit; and fewer were started in the current window than the rate allows, or a new window has begun.
  * Effect: this one runs too, and counts.
- * Outcomes: refused = others were faster.
+ * Outcomes: refused = another caller was faster.
  * @param observed the start of the window that the row was seen in
  */
 export function enterKey(

@@ -56,7 +56,7 @@ export interface RunContextPorts {
 
 const SETTLED: Committed = { kind: 'leasehold.settled' };
 
-/** A plain record, so that task code may take it apart: `({ signal, commit }) => …`. */
+/** A plain record, so that task code may destructure it: `({ signal, commit }) => …`. */
 export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
   const verbs = new ClaimVerbs(task, ports);
   const { id, queue, name, progress, attempts, leaseCounter, traceparent } = task;

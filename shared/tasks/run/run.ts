@@ -65,7 +65,7 @@ export interface RunPorts {
   readonly log: TaskLog;
   /** Aborts when the worker must hand its tasks back; code then has `graceMs` to stop. */
   readonly handBack: AbortSignal;
-  /** Monotonic moment by which the worker must be done. */
+  /** Monotonic time by which the worker must be done. */
   readonly deadlineMonotonicMs: number;
   readonly graceMs: number;
   /** How long the worker lives in all. */
@@ -92,7 +92,7 @@ class TaskRun {
   /** No timer of this run lives longer. */
   readonly #finished = new AbortController();
   readonly #aside: Aside;
-  /** Something was saved that the next attempt did not have before. */
+  /** The attempt has saved new progress. */
   #hasProgressed = false;
   /** The task continues with its follower. */
   #isFollowed = false;
@@ -139,7 +139,7 @@ class TaskRun {
     const ending = await Promise.race([running, stopped]);
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : undefined;
     if (reason instanceof LeaseLostError) return { kind: 'lost' };
-    // Code that still ended by itself, in time, has the last word; an error thrown after a stop request counts as having stopped.
+    // If code still returned in time, its result counts; an error thrown after a stop request counts as having stopped.
     if (ending.kind === 'returned' || reason === undefined) return ending;
     if (reason instanceof TaskCancelledError) return cancelled(reason.message);
     if (ending.kind === 'threw' && ending.error instanceof DoNotRetry) return ending;
@@ -210,7 +210,7 @@ class TaskRun {
     const { error } = failure;
     if (failure.kind === 'dead')
       return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, error, stamp, limits));
-    // Code may ask for any wait; beyond all dates it never ends.
+    // Code may ask for any wait; a wait beyond the last valid date never ends.
     const readyAt = Math.min(runtime.clock.now() + failure.delayMs, MAX_EPOCH_MS);
     const { isRefunded = false } = failure;
     return this.#finish(isRefunded ? 'released' : 'retried', (stamp, limits) =>
@@ -323,14 +323,14 @@ class TaskRun {
       return outcome.kind === 'applied' ? 'cancelled' : settlement;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      // The end itself is written, and the next claim gives the task up.
+      // The end is written, and the next claim will give the task up.
       return settlement;
     }
   }
 
   /**
    * Sends one operation of the claim: one at a time, while the session is trusted, until it is decided.
-   * @throws LeaseLostError when the claim is settled already, or no longer ours
+   * @throws LeaseLostError when the claim is already settled, or no longer ours
    */
   #verb(
     settlement: Settlement | undefined,
@@ -419,7 +419,7 @@ class TaskRun {
   }
 }
 
-/** Between requests that end a task, at most. Each of them has tried for a session's whole trust, unless the row was fought over. */
+/** Longest pause between requests that end a task. Each has tried for a session's whole trust window, unless the row was contended. */
 const RESEND_MS = 1_000;
 
 /** An explicit reason avoids building a DOMException, the expensive part of abort(). */

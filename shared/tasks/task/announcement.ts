@@ -16,7 +16,7 @@ import type { Announcement } from './queue-store.ts';
 
 /** Beyond this the index is the cheaper list. The row stays below a kilobyte, which one write unit pays for. */
 const LIMIT = { ids: 20, bytes: 600 };
-/** Workers have seen it by then: later announcements need not repeat it. */
+/** Workers have seen an announcement by then: later ones need not repeat it. */
 const REPEATED_MS = 1_000;
 /** Normal polls have found announced tasks by then. */
 const HEARD_MS = 2_000;
@@ -59,7 +59,7 @@ function newestOf(ids: readonly string[]): readonly string[] {
   return newest;
 }
 
-/** Ids that `next` announces and `last` did not; none when they are of no use any more. */
+/** Returns ids that `next` announces and `last` did not; none if they are too old to be useful. */
 export function newsIn(next: Announcement, last: Announcement | undefined, now: number): readonly string[] {
   if (ageMs(next, now) >= HEARD_MS || (last !== undefined && next.at <= last.at)) return [];
   return next.ids.filter((id) => last?.ids.includes(id) !== true);

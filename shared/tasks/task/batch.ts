@@ -58,7 +58,7 @@ export function waiterOf({ queue, id, tenant }: TaskKey & { readonly tenant?: st
   return { kind: 'task', task: tenant === undefined ? { queue, id } : { queue, id, tenant } };
 }
 
-/** In words, after the name of the task that waits. */
+/** Text that follows the name of the waiting task. */
 export function waitsFor({ total, pending }: BatchCounts): string {
   return `waits for ${total} children, of which ${pending} ${pending === 1 ? 'has' : 'have'} not ended`;
 }

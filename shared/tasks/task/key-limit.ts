@@ -62,7 +62,7 @@ export function hasRoom({ limit, rate }: KeyLimit, state: KeyState, now: number)
   return state.window < window || (state.window === window && state.started < rate.count);
 }
 
-/** Whether its rate allows for no more in this window. Pure. */
+/** Whether its rate is used up in this window. Pure. */
 export function isOutOfRate(limit: KeyLimit, state: KeyState, now: number): boolean {
   return !hasRoom(limit, { ...state, running: 0 }, now);
 }
@@ -75,7 +75,7 @@ export function fullnessOf(limit: KeyLimit, state: KeyState, now: number): Fulln
   return { until, enteredAt: state.enteredAt };
 }
 
-/** As it is once one more task of it runs. Pure. */
+/** Returns the state after one more task of the key has started. Pure. */
 export function entered({ rate }: KeyLimit, { running, window, started }: KeyState, now: number): KeyState {
   const current = rate === undefined ? window : windowOf(rate, now);
   return { running: running + 1, window: current, started: current === window ? started + 1 : 1, enteredAt: now };

@@ -29,7 +29,7 @@ export function lanesOf(lanes: readonly Lane[], priority: Priority): readonly La
   return lanes.filter((lane) => lane.priority === priority);
 }
 
-/** As the queue's row has it. */
+/** Decodes the queue's row. */
 export function laneName({ priority, isOfTenants }: Lane): string {
   return isOfTenants ? `${priority} tenants` : priority;
 }

@@ -56,7 +56,7 @@ export interface ParkingStore {
     key: string,
     limits?: WriteLimits,
   ): Promise<readonly ReadyTask[]>;
-  /** Due later, in sight. Refused silently: another worker has it. */
+  /** Makes the task due later, still visible. Refused silently if another worker has it. */
   defer(observed: ReadyTask, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<void>;
   /**
    * Unparks as many tasks of a key as it has capacity for, and returns them.

@@ -30,7 +30,7 @@ import { INPUT_LIMIT_BYTES, describeTask } from './task.ts';
 export interface PayloadStore {
   /** @returns the reference that `get` and `delete` take, and that is kept in the task's row */
   put(name: string, text: string): Promise<string>;
-  /** Undefined: there is none any more. */
+  /** Undefined: it no longer exists. */
   get(reference: string, options?: PayloadRequest): Promise<string | undefined>;
   /** Deleting a missing payload is not an error. */
   delete(reference: string, options?: PayloadRequest): Promise<void>;
@@ -95,7 +95,7 @@ function nameOf({ queue, id }: TaskKey): readonly string[] {
 }
 
 /**
- * Whether a payload was put under this task's name, by what `put` was given.
+ * Whether a payload was put under this task's name, according to its reference.
  * @throws ConfigurationError
  */
 export function isPayloadOf(name: string, task: TaskKey): boolean {
@@ -128,7 +128,7 @@ export interface PayloadPorts {
 }
 
 /**
- * The input of a claimed task, wherever it is.
+ * Returns the input of a claimed task, wherever it is stored.
  * @param signal aborts when it is no longer needed: the request must not outlive the claim
  * @throws DoNotRetry when it is gone, or another
  */
@@ -153,7 +153,7 @@ export async function inputOf(
   return JSON.parse(text) as Json;
 }
 
-/** Removes what will not be read again. */
+/** Removes payloads that will not be read again. */
 export async function dropPayload(
   task: TaskKey & { readonly payload: Payload | undefined },
   { tasks, payloads }: Pick<PayloadPorts, 'payloads'> & { readonly tasks: Pick<TaskStore, 'deletePayload'> },

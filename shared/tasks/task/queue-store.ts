@@ -60,7 +60,7 @@ export interface QueueUse {
   readonly shards: number;
 }
 
-/** Where queues' rows live. Every write is conditional; see `tasks/rows/queue-statements.ts` for the guards. */
+/** Stores queues' rows. Every write is conditional; see `tasks/rows/queue-statements.ts` for the guards. */
 export interface QueueStore {
   /** Strongly consistent. */
   get(queue: string): Promise<QueueRecord | undefined>;
@@ -80,8 +80,8 @@ export interface QueueStore {
    */
   noteUse(queue: string, observed: QueueRecord | undefined, use: QueueUse, write: Stamp): Promise<Outcome<QueueRecord>>;
   /**
-   * Tells the workers of tasks; what operators and dispatchers have written stays, and so does the nonce.
-   * Refused when another announcement was made since it was observed, or the row is gone.
+   * Announces tasks to the workers; attributes of operators and dispatchers stay, and so does the nonce.
+   * Refused if another announcement was made since, or the row is gone.
    */
   announce(
     observed: QueueRecord,

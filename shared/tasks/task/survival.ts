@@ -15,7 +15,7 @@ interface Loss {
   readonly what: string;
 }
 
-/** @throws ConfigurationError naming the value that JSON would drop or change, and the way to it */
+/** @throws ConfigurationError naming the value that JSON would drop or change, and its path */
 export function ensureSurvives(what: string, value: unknown): void {
   const loss = lossIn(what, value);
   if (loss === undefined) return;

@@ -63,7 +63,7 @@ interface PageQuery {
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
-/** A commit answers without the row: transactions return none. */
+/** A commit's response has no row, because transactions return none. */
 export type CommitOutcome =
   | ({ readonly kind: 'applied' } & Followed)
   | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
@@ -116,12 +116,12 @@ export interface TaskStore {
   /** The operations on tasks that wait for a slot of their key. */
   readonly parking: ParkingStore;
 
-  /** Put-if-absent: refused when the id is taken, with the task that has it. */
+  /** Put-if-absent: refused if the id is taken; the outcome has the existing task. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
 
   /** Another input, time and priority for a task that waits; refused when it was written since it was observed. */
   replace(observed: ReadyTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
-  /** Other work for a task that runs, once its attempt ends; refused when the attempt, or what follows it, is another than observed. */
+  /** Stores a follower for a running task, for when its attempt ends; refused if the attempt or its follower is not as observed. */
   follow(observed: RunningTask, task: NewTask, write: Stamp): Promise<Outcome<undefined, TaskRecord>>;
   /** A new piece of work under the id of an ended task: its counter continues. Refused if the row was written since it was observed. */
   renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
@@ -174,7 +174,7 @@ export interface TaskStore {
 
   /** Refused unless it is ready, due, and was not written since it was observed. */
   claim(observed: ReadyTask, session: string, write: Stamp, limits?: ClaimLimits): Promise<ClaimOutcome>;
-  /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
+  /** Refused unless it still runs under the observed session, which the caller has found expired, and counter. */
   takeOver(
     observed: RunningTask,
     session: string,
@@ -185,7 +185,7 @@ export interface TaskStore {
   bury(observed: RunningTask, error: TaskError, write: Stamp): Promise<Settled>;
 
   complete(claim: Claim, result: Json | undefined, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** `complete` in one transaction with its effects; `canceled` when one of those was refused. */
+  /** `complete` in one transaction with its effects; `canceled` if one of them was refused. */
   commit(
     claim: Claim,
     result: Json | undefined,
@@ -208,13 +208,13 @@ export interface TaskStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
-  /** Dead, with the error kept. */
+  /** Marks the task dead, and keeps the error. */
   discard(claim: Claim, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Cancels the task, because its holder was told to give it up. */
   giveUp(claim: Claim, reason: string, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /**
-   * Cancelled while it waits, or while it runs under a session that the caller has found dead.
-   * Refused once it was claimed, or no longer runs as it was observed.
+   * Cancels a waiting task, or a running one whose session the caller has found expired.
+   * Refused if it was claimed, or no longer runs as observed.
    */
   cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, write: Stamp): Promise<Settled>;
   /** Cancelled, because its time to be started has passed; refused once it was claimed. */

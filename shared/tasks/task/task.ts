@@ -136,7 +136,7 @@ interface TaskFacts extends TaskKey {
   /** The current attempt's session, or the last one's if that ended the task. */
   readonly session: string | undefined;
   readonly claimedAt: number | undefined;
-  /** The trace that it was enqueued in, as W3C Trace Context words it. */
+  /** The trace in which it was enqueued, in the form of W3C Trace Context. */
   readonly traceparent: string | undefined;
   /** Absent for most tasks, which have no dependents. */
   readonly links: TaskLinks | undefined;
@@ -150,7 +150,7 @@ interface TaskFacts extends TaskKey {
   readonly children: TaskKey | undefined;
   /** The attempts before that one, oldest first: the last few. */
   readonly past: readonly PastAttempt[];
-  /** The newest request for other work under its id, while it runs: that becomes its work when the attempt ends. */
+  /** The newest request for other work under its id, made while it runs: it becomes its work when the attempt ends. */
   readonly follower: Follower | undefined;
   /** The state of the items of a pack, whose input is a list. */
   readonly bulk: PackState | undefined;

@@ -29,7 +29,7 @@ const PAGES_LIMIT = 40;
 
 export interface WalkQuery {
   readonly now: number;
-  /** How many are wanted; some more may come. */
+  /** Number of entries wanted; slightly more may be returned. */
   readonly wanted: number;
   /** Tasks of one tenant taken per visit. Default: `QUANTUM`. */
   readonly quantum?: number;
@@ -39,7 +39,7 @@ export interface WalkQuery {
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
-/** One worker's way round the tenants of one partition. */
+/** One worker's round-robin walk through the tenants of one partition. */
 export class TenantWalk {
   readonly #partition: ReadyPartition;
   readonly #tasks: Pick<TaskStore, 'pageOfTenants'>;

@@ -1,5 +1,6 @@
 /**
- * `namesToAnnounce` chooses the task names that a worker writes into its queue's row, where commands look for the name that a person meant.
+ * `namesToAnnounce` chooses the task names that a worker writes into its queue's row, where commands
+ * and the console find the known names.
  *
  * Plans do not use them. A name stays in the row until newer names replace it. A worker with too many names announces the first ones.
  */

@@ -16,7 +16,7 @@ export function isLastChance({ kind, task }: Found, definition: AnyTask | undefi
   return task.attempts + 1 === maxAttempts || deaths + 1 === maxDeaths;
 }
 
-/** For a task whose holder has just been found dead. */
+/** For a task whose holder's session has just been found expired. */
 export function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
   return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
 }
@@ -26,7 +26,7 @@ export function isOverdue({ kind, task }: Found, now: number): boolean {
   return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
 }
 
-/** Without an attempt that did not end in an error. */
+/** Whether all its attempts since then have failed. */
 export function hasFailedLong({ failingSince = Infinity }: RunningTask, now: number): boolean {
   return now - failingSince >= FAILING_LONG_MS;
 }

@@ -64,7 +64,7 @@ export class PlanningHintsWriter {
   /** Times a task that has taken a slot. @returns a function to call when it has left the slot */
   begin({ name }: { readonly name: string }): () => void {
     const from = this.#clock.monotonic();
-    // A deployment has brought the name: plans should know soon.
+    // A deployment has added the name: plans should learn of it soon.
     if (this.#namesBefore().includes(name)) this.#schedule();
     let isCounted = false;
     const count = (): void => {
@@ -146,7 +146,7 @@ export class PlanningHintsWriter {
     return Math.abs(now - before) > Math.max(NEGLIGIBLE_MS, CHANGED * before) ? Math.round(now) : undefined;
   }
 
-  /** Names that are unknown now, if they are others than before. */
+  /** Unknown names, if they have changed. */
   #newNames(): readonly string[] | undefined {
     const before = this.#namesBefore();
     const now = [...new Set([...before, ...this.#unknown])].filter((name) => !this.#ports.defined.has(name));

@@ -76,7 +76,7 @@ export const sealGroup = (table: string, group: GroupKey, stamp: Stamp): Stateme
   });
 
 /**
- * Guard: sealed, in this generation; the caller has seen every member finished, and finished they stay.
+ * Guard: sealed, in this generation; the caller has seen every member finished, which is final.
  * Effect: complete, with the counts.
  * Outcomes: refused = another waiter was faster.
  */
@@ -163,8 +163,8 @@ function addMember(
 /**
  * Guard: pending, and without a lease, or not written since it was observed:
  * a delayed attempt of an earlier lease must not undo a later one.
- * Effect: leased to the session, and to no other that had it.
- * Outcomes: refused = done, lost, or no member; still pending = another session has it: build on that row.
+ * Effect: leased to this session, no longer to another.
+ * Outcomes: refused = done, lost, or not a member; still pending = another session has leased it: retry with that row.
  */
 export const leaseMember = (
   table: string,
@@ -188,7 +188,7 @@ export const leaseMember = (
 /**
  * Guard: pending.
  * Effect: done.
- * Outcomes: refused = done before, lost, or no member.
+ * Outcomes: refused = already done, lost, or not a member.
  */
 export const finishMember = (table: string, group: GroupKey, id: string, stamp: Stamp): Statement<'update'> =>
   updateStatement('waitgroup.done', {
@@ -200,7 +200,7 @@ export const finishMember = (table: string, group: GroupKey, id: string, stamp: 
   });
 
 /**
- * Guard: pending, and leased to the session that the caller has found dead.
+ * Guard: pending, and leased to the session that the caller has found expired.
  * Effect: lost.
  * Outcomes: refused = done in the last moment, or leased to another.
  */

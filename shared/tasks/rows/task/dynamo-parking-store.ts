@@ -21,7 +21,7 @@ import type { ParkedEntry } from './parking-statements.ts';
 import { deferTask, pageOfParked, parkTask, putBackTask } from './parking-statements.ts';
 import { isParkedItem } from './place.ts';
 
-/** A parked task, and its entry. The task is as it was read, which may be a moment ago. */
+/** A parked task, and its entry. The task may have changed since it was read. */
 interface Parked {
   readonly entry: ParkedEntry;
   readonly task: TaskRecord;
@@ -191,7 +191,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
       if (belongs) return await putBackOfKey(queue, key, { now, rows: ENTRIES, reserved: 0 });
       return await putBackOne(entry, item.parkedName !== undefined);
     } catch (error) {
-      // The row of one key, or of one task, keeps no other key waiting.
+      // A damaged row of one key or task must not block other keys.
       if (!(error instanceof CorruptItemError)) throw error;
       onDamaged(error);
       return [];

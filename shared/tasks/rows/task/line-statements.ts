@@ -90,7 +90,7 @@ export function leavePlace(table: string, queue: string, key: string, ticket: nu
 /**
  * Guard: it is the turn of `from`.
  * Effect: it is the turn of `to`.
- * Outcomes: refused = it is not.
+ * Outcomes: refused = it is not the turn of `from`.
  */
 export function advanceLine(table: string, from: TaskKey, key: string, to: string): Statement<'update'> {
   return updateStatement('line.advance', {
@@ -105,7 +105,7 @@ export function advanceLine(table: string, from: TaskKey, key: string, to: strin
 /**
  * Guard: it is the turn of `from`, and no task has joined since the line was observed.
  * Effect: it is the turn of `to`, and the tickets up to `last` are given: the task that leaves lets others join.
- * Outcomes: refused = it is not, or another task has joined.
+ * Outcomes: refused = it is not the turn of `from`, or another task has joined.
  */
 export function advanceAndJoinLine(
   table: string,

@@ -157,7 +157,7 @@ export class LinkedRows {
     return retryContended(`the end of batch ${batch.id}`, LINE_CONTENTION, async () => {
       const woken = await send([last, wake]);
       if (companionRefusal(woken, 1) === undefined) return woken;
-      // It does not wait any more, and the batch ends without it; redriven in the meantime, it waits again.
+      // The waiter no longer waits, so the batch ends without it; if it was redriven since, it waits again.
       const unwoken = await send([last, isNotWaiting(this.#table, waiter.task, batch)]);
       return companionRefusal(unwoken, 1) === undefined
         ? unwoken
@@ -188,7 +188,7 @@ export class LinkedRows {
         rowOf({ Update: { Key: taskKey(change.task.queue, change.task.id) } }),
         ...[...inLines, ...children].map(rowOf),
       ]);
-      // A child that is created under the id of the waiter is refused by the waiter's row, which no other action may name then.
+      // If a child has the id of the waiter, the waiter's row refuses it, and no other action may name that row.
       const apart = companions.filter((companion) => !others.has(rowOf(companion)));
       const all = [...apart, ...inLines];
       const sent = await this.#send(change, all, children, stamp, limits);

@@ -42,7 +42,7 @@ export function cancelWaitingTask(
 
 /**
  * Guard: it waits, not written since it was observed, and its time to be started has passed.
- * Effect: cancelled; it is too late for it.
+ * Effect: cancelled, because it has expired.
  * Outcomes: refused = claimed in the last moment, or ended.
  */
 export function expireTask(table: string, observed: ReadyTask, reason: string, stamp: Stamp): Statement<'update'> {
@@ -60,7 +60,7 @@ export function expireTask(table: string, observed: ReadyTask, reason: string, s
 }
 
 /**
- * Guard: still running under the session and counter that were observed; the caller has seen that the session has ended, which is final.
+ * Guard: still running under the observed session and counter; the caller has seen that the session has ended, which is final.
  * Effect: cancelled.
  * Outcomes: refused = taken over, or finished by its holder in the last moment; or it has a follower, see `follower-statements.ts`.
  */

@@ -66,7 +66,7 @@ export function putBackTask(
   { isOfTenant }: { readonly isOfTenant: boolean },
 ): Statement<'update'> {
   const dropped = 'REMOVE #parkedKey, #parkedName';
-  // A writer that knows nothing of parking may have put it into sight already: that place is the newer one.
+  // A writer that does not know parking may already have made it visible: then that position is the newer one.
   const effect = isOfTenant
     ? `SET #directoryKey = #parkedKey, #directoryName = #parkedName ${dropped}`
     : `SET #readyKey = if_not_exists(#readyKey, #parkedKey) ${dropped}, #directoryKey, #directoryName`;

@@ -56,8 +56,8 @@ export function moveTo(
 }
 
 /**
- * Whether a row says that its task is parked.
- * Writers that know nothing of parking put a task back by what they write, and leave `parkedKey`.
+ * Whether a row is that of a parked task.
+ * Writers that do not know parking make a task visible with their writes, and leave `parkedKey`.
  */
 export function isParkedItem(item: DynamoItem): boolean {
   return item.parkedKey !== undefined && item.readyKey === undefined && isParkedPartition(item.directoryKey);

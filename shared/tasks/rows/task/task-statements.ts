@@ -152,7 +152,7 @@ export function claimTask(
 }
 
 /**
- * Guard: still running under the session and counter that were observed; the caller has seen that the session has ended, which is final.
+ * Guard: still running under the observed session and counter; the caller has seen that the session has ended, which is final.
  * Effect: as a claim, and one more death.
  * Outcomes: refused = another worker took it over, or its holder finished it in the last moment.
  */
@@ -268,7 +268,7 @@ export function discardTask(table: string, claim: Claim, error: TaskError, stamp
 
 /**
  * Guard: mine.
- * Effect: cancelled, as its holder was asked to do.
+ * Effect: cancelled, as requested from its holder.
  * Outcomes: refused = taken over, or ended by an operator.
  */
 export function giveUpTask(table: string, claim: Claim, reason: string, stamp: Stamp): Statement<'update'> {
@@ -335,7 +335,7 @@ export function snoozeTask(table: string, claim: Claim, readyAt: number, { now, 
 }
 
 /**
- * Guard: mine, and later than what this claim has saved before: a request that was not answered may arrive after its successor.
+ * Guard: mine, and later than the last progress saved by this claim: a request without a response may arrive after its successor.
  * Effect: progress kept for the next attempt.
  * Outcomes: refused = taken over.
  */
