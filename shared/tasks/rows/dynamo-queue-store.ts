@@ -60,7 +60,7 @@ function decodeWorkerSettings({ concurrency, startWithin }: DynamoItem): WorkerH
   return concurrency > 0 && startWithin >= 0 ? { concurrency, startWithinMs: startWithin } : undefined;
 }
 
-/** A hint that is damaged is none, and closes no queue. */
+/** A damaged hint is ignored, and does not close the queue. */
 function decodeAnnouncement(attribute: unknown): Announcement | undefined {
   if (typeof attribute !== 'object' || attribute === null) return undefined;
   const { at, before, ids, workers } = attribute as Readonly<Record<string, unknown>>;

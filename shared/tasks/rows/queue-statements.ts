@@ -116,7 +116,7 @@ export function announceTasks(
 }
 
 /**
- * Guard: the row is there.
+ * Guard: the row exists.
  * Effect: plans use the hints. Nothing else changes, not even the nonce.
  * Outcomes: refused = no dispatcher has seen the queue yet.
  */

@@ -16,13 +16,13 @@ import type { Announcement } from './queue-store.ts';
 
 /** Beyond this the index is the cheaper list. The row stays below a kilobyte, which one write unit pays for. */
 const LIMIT = { ids: 20, bytes: 600 };
-/** Workers have seen it by then: later announcements need not repeat it. */
+/** Workers have seen an announcement by then: later ones need not repeat it. */
 const REPEATED_MS = 1_000;
 /** Normal polls have found announced tasks by then. */
 const HEARD_MS = 2_000;
 /** How long workers poll for announcements after one that followed another within the same time. */
 const LISTENED_MS = 20_000;
-/** Between glances of one worker; several share them, for else they would try for the same task. */
+/** Pause between announcement polls of one worker. Several workers share the rate, because otherwise they would try for the same task. */
 const GLANCE_MS = 75;
 const GLANCE_MOST_MS = 1_000;
 
@@ -59,15 +59,15 @@ function newestOf(ids: readonly string[]): readonly string[] {
   return newest;
 }
 
-/** Ids that `next` announces and `last` did not; none when they are of no use any more. */
+/** Returns ids that `next` announces and `last` did not; none if they are too old to be useful. */
 export function newsIn(next: Announcement, last: Announcement | undefined, now: number): readonly string[] {
   if (ageMs(next, now) >= HEARD_MS || (last !== undefined && next.at <= last.at)) return [];
   return next.ids.filter((id) => last?.ids.includes(id) !== true);
 }
 
 /**
- * How long a worker with a free place waits before it glances at the row again; undefined: it need not.
- * @param stays whether it is paid to wait for the next task: then it listens whether or not others were announced
+ * Returns how long a worker with free capacity waits before its next announcement poll; undefined: it need not poll.
+ * @param stays whether it is paid to wait for the next task: then it polls even without recent announcements
  */
 export function glanceEveryMs(last: Announcement | undefined, now: number, stays = false): number | undefined {
   if (!stays && !isFlowing(last, now)) return undefined;

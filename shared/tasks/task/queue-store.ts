@@ -9,9 +9,9 @@ export interface QueueRecord {
   readonly reason: string;
   readonly changedAt: number;
   readonly nonce: string;
-  /** Lanes that a dispatcher has seen tasks in, by name: see `lane.ts`. Undefined: no dispatcher has looked, any may be in use. */
+  /** Lanes that a dispatcher has seen tasks in, by name: see `lane.ts`. Undefined: no dispatcher has polled yet, any may be in use. */
   readonly lanes?: ReadonlySet<string> | undefined;
-  /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has looked that writes it down. */
+  /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has recorded it yet. */
   readonly shards?: number | undefined;
   /** The latest announcement of a waker. Undefined: there was none, or it cannot be read. */
   readonly announced?: Announcement | undefined;
@@ -58,7 +58,7 @@ export interface Announcement {
   readonly before: number | undefined;
   /** Ids of the newest tasks, in order of arrival. */
   readonly ids: readonly string[];
-  /** Workers that were at work. */
+  /** Number of live workers at that time. */
   readonly workers: number;
 }
 
@@ -82,11 +82,11 @@ export interface QueueUse {
   readonly shards: number;
 }
 
-/** Where queues' rows live. Every write is conditional; see `tasks/rows/queue-statements.ts` for the guards. */
+/** Stores queues' rows. Every write is conditional; see `tasks/rows/queue-statements.ts` for the guards. */
 export interface QueueStore {
   /** Strongly consistent. */
   get(queue: string): Promise<QueueRecord | undefined>;
-  /** Eventually consistent, at half the price: for callers that ask again and again. */
+  /** Eventually consistent, at half the price: for frequent callers. */
   glance(queue: string): Promise<QueueRecord | undefined>;
   /** Refused when it was written since it was observed. */
   change(
@@ -102,8 +102,8 @@ export interface QueueStore {
    */
   noteUse(queue: string, observed: QueueRecord | undefined, use: QueueUse, write: Stamp): Promise<Outcome<QueueRecord>>;
   /**
-   * Tells the workers of tasks; what operators and dispatchers have written stays, and so does the nonce.
-   * Refused when another announcement was made since it was observed, or the row is gone.
+   * Announces tasks to the workers; attributes of operators and dispatchers stay, and so does the nonce.
+   * Refused if another announcement was made since, or the row is gone.
    */
   announce(
     observed: QueueRecord,

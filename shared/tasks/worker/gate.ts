@@ -1,5 +1,5 @@
 /**
- * A worker's copy of its queue's row: whether the queue is open, which of its lanes and how many of its shards are in use,
+ * A worker's copy of its queue's row: whether the queue is open, its used lanes and number of shards,
  * and which tasks a waker has announced.
  * Read before every claim and answered from memory,
  * so that it costs a worker half a read unit every few seconds, and a change takes as long
@@ -18,7 +18,7 @@ interface GatePorts {
   readonly runtime: Runtime;
   /** How long an idle worker stays. A worker that stays forever is woken by its caller, or relies on its normal polls alone. */
   readonly lingerMs: number;
-  /** Told by a glance of tasks that were announced, by their ids. */
+  /** Receives the ids of newly announced tasks from a poll. */
   readonly onAnnounced: (ids: readonly string[]) => void;
 }
 
@@ -45,22 +45,22 @@ export class QueueGate {
     return this.#asking;
   }
 
-  /** Lanes in the last answer; undefined: any. */
+  /** Lanes in the last response; undefined: any. */
   get lanes(): ReadonlySet<string> | undefined {
     return this.#record?.lanes;
   }
 
-  /** Shards in the last answer; undefined: the number was never written down. */
+  /** Number of shards in the last response; undefined: never recorded. */
   get shards(): number | undefined {
     return this.#record?.shards;
   }
 
-  /** The last answer. */
+  /** The last response. */
   get record(): QueueRecord | undefined {
     return this.#record;
   }
 
-  /** Before the next glance of a worker with a free place, jittered; `Infinity`: it need not glance. */
+  /** Pause before the next announcement poll of a worker with free capacity, jittered; `Infinity`: it need not poll. */
   get glanceMs(): number {
     const { runtime, queues, lingerMs } = this.#ports;
     const { clock, random } = runtime;
