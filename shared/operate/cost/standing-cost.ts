@@ -61,7 +61,7 @@ const SAMPLED = 25;
 const READ_UNITS_PER_START = 5.5;
 const SMALL_FUNCTION_MB = 256;
 /** `perStart`: a worker's time besides its tasks. */
-const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
+export const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
 /** Lambda reads each shard of the stream this often, and delivers the gathered records together. */
 const WAKES_PER_SECOND = 4;
 /** Announcement polls of all workers with free capacity together, while announcements are this close (`tasks/task/announcement.ts`). */
