@@ -137,8 +137,8 @@ const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names',
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 
 /**
- * The nonce stays when an item is cancelled, its holder is told,
- * a parked task is put back, and a payload goes: nothing else may change then.
+ * The nonce stays when an item is cancelled, its holder is notified,
+ * a parked task is unparked, and a payload is removed: no other attribute may change then.
  */
 function isUnstamped({ row, before, after }: Applied): boolean {
   if (before === undefined || (after === undefined && row.startsWith('payload#'))) return before !== undefined;
