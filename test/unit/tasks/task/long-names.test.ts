@@ -1,4 +1,4 @@
-/** Names that are allowed, of which something longer is made. */
+/** Allowed names from which longer ones are built. */
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
