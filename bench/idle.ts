@@ -166,7 +166,7 @@ async function produce(idle: IdleWorld, load: Load, onEnqueued: (id: string) => 
   }
 }
 
-/** One task every five seconds during one that lasts as long as all of them: its worker has free slots. */
+/** One task every five seconds during a long one: its worker has free slots. */
 async function produceBeside(idle: IdleWorld, onEnqueued: (id: string) => void): Promise<void> {
   const enqueue = async (name: string, id: string): Promise<void> => {
     await idle.client.enqueue(name, {}, { id });

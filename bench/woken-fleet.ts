@@ -120,7 +120,7 @@ export class WokenFleet {
   /** True times at which the waker was invoked. */
   readonly wakes: number[] = [];
   mostWorkers = 0;
-  /** What Lambda bills: cold starts, and the run time of invocations that have ended. */
+  /** Billed time: cold starts, and the run time of ended invocations. */
   billedMs = 0;
   /** Invocations that have claimed nothing; counted when they end. */
   inVain = 0;

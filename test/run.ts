@@ -64,7 +64,7 @@ async function passes({ what, command }: Step): Promise<boolean> {
   return code === 0;
 }
 
-/** Line by line, so that no verdict lands in the middle of one. */
+/** Line by line, so a verdict never lands in the middle of one. */
 async function test(options: readonly string[]): Promise<boolean> {
   const child = start(['vitest', 'run', '--mode', 'first', ...options]);
   for (const [from, to] of [

@@ -1,5 +1,5 @@
 /**
- * A proxy to the engine that delays every response: what a network adds to a service as fast as DynamoDB.
+ * A proxy to the engine that delays every response, which adds a network's latency to a service as fast as DynamoDB.
  *
  * It is a separate process, so its CPU is not charged to a contestant. All contestants use it.
  */

@@ -1,4 +1,4 @@
-/** All work of a request has ended when the response is sent: nothing continues afterwards, or after a freeze. */
+/** All work of a request has ended when the response is sent: no work continues afterwards, or after a freeze. */
 import { describe, expect, test } from 'vitest';
 import { createConsulApp } from '../http/app.ts';
 import { DEFAULT_SETTINGS } from '../http/gateway.ts';

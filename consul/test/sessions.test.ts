@@ -203,7 +203,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
         };
         expect(await acquire(dead)).toBe(true);
 
-        // Nothing reads it until long after TTL and lock-delay.
+        // It is not read until long after TTL and lock-delay.
         // Then it stays closed for one more heartbeat, a third of its TTL, and the clock bound.
         await memory.world.clock.advance(90_000);
         expect(await acquire(next)).toBe(false);

@@ -13,7 +13,7 @@ interface Operation {
   readonly Key: string;
   readonly Value: string;
   readonly Flags: number;
-  /** The session's number: 0 and 1 live, 2 does not exist, 3 stands for no session given. */
+  /** The session's number: 0 and 1 live, 2 does not exist, 3 means that no session is given. */
   readonly who: number;
   /** The condition on the index: no condition, the entry's index before the transaction, or another index. */
   readonly index: 'none' | 'current' | 'other';

@@ -55,7 +55,7 @@ export interface Profile {
   readonly network: Readonly<Record<Fate, number>>;
   readonly delayMs: Range;
   readonly process: {
-    /** Mean time between two faults; the waits are those of a Poisson process. */
+    /** Mean time between two faults; the waits are exponentially distributed, as in a Poisson process. */
     readonly meanPauseMs: number;
     readonly weights: Readonly<Record<ProcessFault, number>>;
     readonly pauseMs: Range;

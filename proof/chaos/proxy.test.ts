@@ -11,7 +11,7 @@ import { FaultProxy } from './proxy.ts';
 /** The sender's view of one request, and the number of its arrivals at the service. */
 type Seen = { readonly answer: number | 'reset' | 'nothing'; readonly arrivals: number };
 
-/** How long a sender waits if it gets no response, counted from when the request has met its fate. */
+/** How long a sender without a response waits, counted from the moment when the request has met its fate. */
 const PATIENCE_MS = 150;
 
 describe('FaultProxy', () => {

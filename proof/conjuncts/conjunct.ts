@@ -55,8 +55,8 @@ function split(condition: string): readonly string[] {
 }
 
 /**
- * Returns the names of all conjuncts: `verb: conjunct`; for further actions of a transaction, whatever its verb, `row, first clause:
- * conjunct`.
+ * Returns the names of all conjuncts: `verb: conjunct`.
+ * For the further actions of a transaction, whatever its verb: `row, first clause: conjunct`.
  * The users' own rows have none.
  */
 export function conjunctsOf({ verb, input }: Statement): readonly string[] {
@@ -134,7 +134,7 @@ export function rewriteWrites(rewrite: <K extends DynamoKind>(statement: Stateme
   };
 }
 
-/** Returns the names of all conjuncts that the exercise of all verbs and the short flows send. */
+/** Returns the names of all conjuncts in the requests of the verb exercise and the short flows. */
 export async function allConjuncts(): Promise<readonly string[]> {
   const found = new Set<string>();
   const undo = rewriteWrites((statement) => {

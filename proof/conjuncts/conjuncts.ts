@@ -2,7 +2,7 @@
  * `npm run conjuncts -- [--only <part>] [--seeds 100]`
  *
  * Drops each conjunct of each guard in turn from the sent statements, and prints the invariant that notices.
- * A missing conjunct can make a difference only if it is the only one that refuses a write. So the program first watches all short flows,
+ * A missing conjunct matters only for a write that no other conjunct refuses. So the program first watches all short flows,
  * with every placement of one fault, and some histories; then it drops each conjunct in some of the histories that it decided.
  * The verdicts are in `conjunct-verdicts.ts`. Exit code 1: a conjunct has no verdict there, or decides a write although it is redundant.
  */

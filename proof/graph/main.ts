@@ -3,7 +3,7 @@
  *
  * Dumps the states of two small models with their steps, covers every step by paths,
  * and replays each path with the shipped statements on the
- * simulated store, and with `--local` also on DynamoDB Local. After each write the rows must be those of the model.
+ * simulated store, and with `--local` also on DynamoDB Local. After each write the rows must agree with the model.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command } from 'commander';

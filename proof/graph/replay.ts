@@ -2,7 +2,7 @@
  * Replays one path of the model's graph with the shipped statements.
  *
  * A request of a model's worker is built when the worker sends it, from the rows that it has read until then,
- * and reaches the store when the model says so. After each
+ * and reaches the store when it does in the model. After each
  * write the rows are compared with the model's state: the store's verdict, and each attribute that a guard reads.
  * A tick is a second. Each path has its own keys, so all paths share one table.
  */

@@ -1,4 +1,4 @@
-/** The waiting requests as their callers know them: the rows show queue entries and holders, but not whether a caller still waits. */
+/** Waiting requests from their callers' view: the rows show queue entries and holders, but not whether a caller still waits. */
 
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
 

@@ -54,7 +54,7 @@ const SHOWS_WITHIN_MS = 2_000;
 const STARTING_MS = 3_000;
 /** How long a waker counts what the index does not show, and how long such tasks took to come through the stream. */
 const HEARD_MS = 1_500;
-/** Up to this number of entries, the sample contains all of them. */
+/** Up to this number of entries, the sample is complete. */
 const SAMPLED = 25;
 const PERMITS = `permits#${QUEUE_NAME}`;
 
@@ -67,7 +67,7 @@ export class FanOut {
   /** The recent starts of wakers. */
   #starts: WakersStart[] = [];
   #waiting = new Map<string, number>();
-  /** Tasks that each session runs; when it last ran its maximum; since when it has held a permit. */
+  /** Per session: its running tasks, when it last ran its maximum, and the start of its permit. */
   readonly #running = new Map<string, number>();
   readonly #fullUntil = new Map<string, number>();
   #permitted = new Map<string, number>();
@@ -188,7 +188,7 @@ export class FanOut {
     return Number(this.#ports.rows().get(PERMITS)?.leaseCounter ?? 0);
   }
 
-  /** The starts of wakers until then, minus those that a permit may belong to. */
+  /** The starts of wakers until then, minus starts that may already have a permit. */
   #pendingAt(at: number): number {
     this.#starts = this.#starts.filter((start) => at - start.at < SHOWS_WITHIN_MS - STARTING_MARGIN_MS);
     const known = this.#starts.filter(({ madeAt }) => madeAt <= at);

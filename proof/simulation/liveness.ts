@@ -3,7 +3,7 @@
  *
  * L3 every task ends within a bound made of TTL, clock bound, waits and ticks.
  * L18 no task is dead because of an outage of the store, except one with a single attempt: its other effects must not repeat.
- * L7 cleanup: no invocation, timer, request, belief or session remains, except the sessions of the dead.
+ * L7 cleanup: no invocation, timer, request, belief or session remains, except sessions whose process has crashed.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Timeline } from '../../test/support/machines/timeline.ts';

@@ -51,7 +51,7 @@ export class Nemesis {
     this.#fates = ports.prng.fork('fates');
   }
 
-  /** Starts all spontaneous events; they stop when the profile says so. */
+  /** Starts all spontaneous events; they stop once the profile has no faults. */
   start(fleet: Fleet): void {
     const { prng, timeline, seen } = this.#ports;
     const victim = (): SimulatedProcess | undefined => (fleet.busy.length === 0 ? undefined : prng.pick(fleet.busy));

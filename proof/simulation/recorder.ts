@@ -257,7 +257,7 @@ export class Recorder {
     return [...this.#believers];
   }
 
-  /** Asks those whose belief depends on a row: on the row itself, or on its session. */
+  /** Rechecks the believers of a row: of the row itself, or of its session. */
   #askBelievers(row: string): void {
     for (const believer of this.#hanging.get(row) ?? []) this.#ask(believer);
   }

@@ -43,7 +43,7 @@ interface StandingPorts {
 interface Session {
   readonly name: string;
   readonly isAlive: boolean;
-  /** True time from which its keys and its capacity are open to all. */
+  /** True time from which other sessions may take its keys and its capacity. */
   readonly openAt: number;
 }
 
@@ -133,7 +133,7 @@ export class Standing {
       if (!isSession(row)) continue;
       const expiresAt = Number(item.expiresAt) - EPOCH_MS;
       const isAlive = item.status === 'live' && expiresAt > now;
-      // The lock-delay counts at the latest from when a contender finds it expired.
+      // The lock-delay counts from the moment when a contender finds it expired, at the latest.
       const endedAt =
         item.status === 'live' ? expiresAt + maxClockSkewMs + ttlMs : Number(item.invalidatedAt) - EPOCH_MS;
       found.set(String(item.id), {

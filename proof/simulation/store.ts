@@ -48,7 +48,7 @@ export class SimulatedStore implements AppliesRequests {
     this.#setStock(Number(stock) + 3);
   }
 
-  /** Ensures that no process waits for stock in vain. */
+  /** Provides enough stock for all waiting processes. */
   refill(): void {
     this.#setStock(ENOUGH);
   }

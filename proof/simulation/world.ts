@@ -322,7 +322,7 @@ class World {
         for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
       else if (times > 1) this.#fleet.invoke();
       if (prng.chance(0.3) && !profile().fansOut) this.#fleet.invoke();
-      // At a random moment, like the service; no row of ours needs it to be timely.
+      // At a random moment, like the service; none of our rows needs it to be timely.
       if (prng.chance(0.2)) this.#sweep();
       this.#timeline.after(profile().tickMs, tick);
     };
@@ -330,7 +330,8 @@ class World {
   }
 
   /**
-   * Runs one producer after the other, until all tasks are acknowledged: a killed one is replaced by one that enqueues the missing tasks.
+   * Runs one producer after the other, until all tasks are acknowledged: a killed one is replaced by another that enqueues the missing
+   * tasks.
    */
   #produce(ids: readonly string[]): void {
     for (const id of ids) this.#missing.add(id);

@@ -1,9 +1,10 @@
 /**
  * `npm run spec [-- --models NAME...] [--larger] [--switches [NAME...]] [--digest] [--json] [--jar FILE]`
  *
- * Exhausts the models, or with `--larger` those that take minutes each; with `--switches` it shows that each way of breaking the protocol
- * is found.
- * Without Java or the checker it says so and succeeds; with CI=true it fails, because a pipeline must not check less than it claims.
+ * Exhausts the models, or with `--larger` the larger ones, which take minutes each; with `--switches` it shows that each way of breaking
+ * the protocol is found.
+ * Without Java or the checker it prints the reason and succeeds; with CI=true it fails, because a pipeline must not check less than it
+ * claims.
  */
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';

@@ -1,6 +1,6 @@
 /**
  * The named models: a module, its constants, and its properties. Each is small enough to be exhausted within a minute or two on one
- * core; `larger.ts` has those that take longer.
+ * core; `larger.ts` has slower ones.
  *
  * A model with two workers and short times does not prove the protocol for all numbers. The evidence is that all its states were seen,
  * and every action was taken.

@@ -14,7 +14,7 @@ const GOLDEN = path.join(import.meta.dirname, '../../test/unit/dynamo/statements
 const DIGESTS = path.join(import.meta.dirname, 'statements.digest.json');
 const ROWS = ['Rows.tla', 'SharedRows.tla', 'QueueRows.tla'];
 
-/** Operators for each verb of the rows whose lives the traces have: guard, then effect, then those of other rows in its transaction. */
+/** Operators for each verb of the rows in the traces: guard, then effect, then the operators of other rows in its transaction. */
 export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'lock.acquire': ['CanAcquire', 'Acquired'],
   'lock.bar': ['CanBar', 'Barred'],
@@ -79,7 +79,7 @@ const MODELLED: Readonly<Record<string, readonly string[]>> = {
 
 const OPERATORS: Readonly<Record<string, readonly string[]>> = { ...TRACED, ...MODELLED };
 
-/** Rows whose statements the specification leaves out, and omitted verbs of its own rows; reads have no effect. */
+/** Rows whose statements the specification leaves out, and omitted verbs of its own rows. Reads have no effect. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   'audit.': 'a record for people',
   'check.': 'health checks end sessions by force, which session.invalidate is',

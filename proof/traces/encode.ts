@@ -220,7 +220,7 @@ function instantsOf(event: HistoryEvent): readonly unknown[] {
   ];
 }
 
-/** Counters start at the clock, so those of deleted and re-created rows are as far apart as instants. */
+/** Counters start at the clock, so counters of deleted and re-created rows are as far apart as instants. */
 function countersOf(event: HistoryEvent): readonly unknown[] {
   if (event.kind === 'believes' || event.kind === 'doubts') return [event.token];
   if (event.kind !== 'applied' && event.kind !== 'refused') return [];

@@ -2,7 +2,7 @@
  * `npm run spec:traces -- [--histories N] [--from SEED] [--profile NAME] [--sum FILE] [--mutants [IDS...]] [--json] [--jar FILE]`
  *
  * Runs histories of the shipped code, and checks the lives of their task, lock and session rows against the specification; with `--mutants`
- * those of code that was broken on purpose, which must be rejected.
+ * it runs deliberately broken code, whose lives must be rejected.
  */
 import { Command, Option } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';

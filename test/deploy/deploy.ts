@@ -142,7 +142,7 @@ async function permissions(
 /**
  * Kills all workers, with schedules off, before the new version arrives.
  * The emulator ends all old environments at once, which is harder than AWS but shows no two versions side by side.
- * So one environment of the old version, with its real bundle, continues in a process of ours.
+ * So one environment of the old version, with its real bundle, continues in a process of this test.
  */
 async function killAndUpgrade(deployed: Deployed, deployer: Deployer, all: TaskKey[]): Promise<string> {
   const keys = [...named('killed', 50, QUEUE), ...named('killed', 20, BESIDE)];
@@ -247,7 +247,7 @@ function named(prefix: string, count: number, queue: string): TaskKey[] {
 }
 
 /**
- * Kills the processes of all workers that have one of these tasks, until none of them is left. No schedule fires, so they are not replaced.
+ * Kills the processes of all workers that have one of these tasks, until none of them is left. Schedules are off, so they are not replaced.
  * @returns the ids of the tasks that were running
  */
 async function killWorkers(deployed: Deployed, keys: readonly TaskKey[]): Promise<readonly string[]> {
@@ -284,7 +284,7 @@ async function atGate(deployed: Deployed, keys: readonly TaskKey[], wanted: read
   await until(`tasks are run by ${JSON.stringify(wanted)}`, () => deployed.begun(keys), isThere, ALL_DONE_MS);
 }
 
-/** A revision's workers: in Lambda, or the one in a process of ours. */
+/** A revision's workers: in Lambda, or the one in a process of this test. */
 interface Runner {
   readonly revision: Revision;
   readonly isOurs: boolean;

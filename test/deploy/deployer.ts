@@ -65,7 +65,7 @@ export class Deployer {
   }
 
   /**
-   * Runs one invocation of a worker's bundle in a process of ours, as an environment that Lambda has not ended yet.
+   * Runs one invocation of a worker's bundle in a process of this test, as an environment that Lambda has not ended yet.
    * @throws Error if it does not end well
    */
   async work(revision: Revision): Promise<void> {

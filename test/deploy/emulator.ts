@@ -26,7 +26,7 @@ export interface Emulator {
   refusals(): string[];
   /** One call of an AWS API that speaks JSON, for services without a client here. */
   call(service: string, target: string, body: object): Promise<Record<string, unknown>>;
-  /** The same for one that speaks REST. @throws Error for a refusal */
+  /** The same for a REST API. @throws Error for a refusal */
   rest(service: string, method: 'GET' | 'PUT', pathAndQuery: string, body?: object): Promise<Record<string, unknown>>;
   /** The end of what it has logged. */
   story(): string;
@@ -110,7 +110,7 @@ function authorization(service: string): { readonly authorization: string } {
   return { authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none` };
 }
 
-/** Lambda's runtime provides the AWS SDK, from which our bundles take their Lambda client; the emulator's has none. */
+/** Copies the AWS SDK into the emulator's Lambda runtime, which lacks it: our bundles take their Lambda client from there. */
 function bringSdk(functionsFolder: string): void {
   const modules = path.join(functionsFolder, 'node_modules');
   mkdirSync(modules);

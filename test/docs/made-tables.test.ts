@@ -1,5 +1,5 @@
 /**
- * Tables and figures of the documents that are generated from the code, so that no number is typed twice.
+ * Tables and figures of the documents that are generated from the code: each number is typed once.
  * `npx vitest run test/docs/made-tables.test.ts -u` updates them; review the diff.
  */
 import { readFileSync } from 'node:fs';

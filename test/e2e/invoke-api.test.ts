@@ -132,7 +132,7 @@ describe('a refusal', () => {
     const earlier = new Set(events.of('invocationStarted'));
     const working = invoke({ FunctionName: 'single', Payload: '{"act":"wait","ms":1}' });
     const { environmentId } = await events.until('invocationStarted', (event) => !earlier.has(event));
-    // It must still run when the second call arrives, however late that is.
+    // It must still run when the second call arrives, even if that is late.
     lambda.freeze(environmentId);
 
     const error = await invoke({ FunctionName: 'single', Payload: '{}' }).catch((thrown: unknown) => thrown);

@@ -214,7 +214,7 @@ describe('the middlewares that hold a right around a handler', () => {
       semaphore({ leasehold, semaphore: 'vendor', limit: 1, wait: '1h', deadlineMargin: '1m' }),
     );
 
-    // The clock of this world stands still, so any wait would never end.
+    // The clock of this world never advances, so any wait would never end.
     await expect(handler({}, contextWith(60_000))).rejects.toThrow(SemaphoreFullError);
   });
 });

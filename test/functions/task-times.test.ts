@@ -1,4 +1,4 @@
-/** The duration metrics that a worker prints, as CloudWatch reads them. */
+/** The duration metrics that a worker prints, parsed like CloudWatch does. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TaskTimeMetrics } from '../../functions/task-times.ts';
 import { createTelemetry } from '../../functions/runtime.ts';

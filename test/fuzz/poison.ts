@@ -70,7 +70,7 @@ function damageTo(attributes: readonly string[]): fc.Arbitrary<Damage> {
   );
 }
 
-/** Work that follows an attempt, in the row of a task that runs, or, by mistake, of one that does not; complete or with an error in it. */
+/** Work that follows an attempt, in the row of a running task, or, by mistake, of another; complete or with an error in it. */
 const FOLLOWER = { name: 'fine', input: '{"id":"follower"}', priority: 'normal', runAt: 1, at: 1, nonce: 'follower' };
 const FOLLOWER_ATTRIBUTES = [
   ...['name', 'input', 'priority', 'runAt', 'at', 'nonce', 'expiresAt', 'key', 'payload', 'policy', 'traceparent'],

@@ -80,7 +80,7 @@ async function complaintAbout(found: Poison): Promise<string | undefined> {
   if (hurt !== undefined) return `a neighbour is ${hurt.state} after ${hurt.attempts} attempts`;
   if (JSON.stringify(after) === JSON.stringify(before)) return undefined;
   // A task of an unknown name has the default number of attempts, and waits between them.
-  // So does the follower of an attempt under such a name, which no worker has claimed yet.
+  // The follower of an attempt under such a name, which no worker has claimed yet, also waits.
   const isFollowed = after.generation !== before.generation;
   const waits = after.state === 'ready' && after.name !== fine.name && (after.lastError !== undefined || isFollowed);
   if (!waits && !['done', 'dead', 'cancelled'].includes(String(after.state)))

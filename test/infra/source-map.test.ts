@@ -68,7 +68,7 @@ describe('trimSourceMap', () => {
 
     expect(whole.names).toEqual([]);
     expect(whole.mappings.length).toBeLessThan(0.5 * map.mappings.length);
-    // A second pass that trims all sources changes no more.
+    // A second pass that keeps all sources finds nothing more to trim.
     expect(trimSourceMap(whole, () => true).mappings.replace(/;+$/, '')).toBe(whole.mappings.replace(/;+$/, ''));
   });
 });

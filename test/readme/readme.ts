@@ -182,7 +182,7 @@ async function readBlock(block: CodeBlock, { node, app, terminal, stays }: App):
     }));
     return isUp;
   }
-  // This Node cannot read TypeScript, so it only has to print the sentence that says so.
+  // This Node cannot read TypeScript: it only has to print the message about the required version.
   const remedy = /Node 22\.\d+ or later/;
   await take(`${nameOf(block)} (refused, with the remedy)`, node, async () => {
     const { said } = await running.ended;

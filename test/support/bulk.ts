@@ -13,7 +13,7 @@ export interface BulkUnderTest {
   pack(id: string): Promise<PackOf<TaskRecord>>;
   /** Claims a pack that waits. */
   claimed(id: string, session: string): Promise<RunningTask>;
-  /** Adds one to one of the user's own rows. */
+  /** Adds one to a row of the user's table. */
   increment(name: string): UserWrite;
   /** How often that was done. */
   effectOf(name: string): Promise<number | undefined>;

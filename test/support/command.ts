@@ -81,7 +81,7 @@ export async function endCommand(settings: CommandSettings, ...argv: readonly st
 
 /**
  * Runs the command in this process: `test/smoke/commands.test.ts` covers the additional steps of a separate process.
- * For a command that is interrupted or killed, use `startCommand`; for one that hands its own streams on, `endCommand`.
+ * For a command that is interrupted or killed, use `startCommand`; for one that passes on its own streams, `endCommand`.
  */
 export async function runCommand(
   { endpoint, table }: CommandSettings,
@@ -90,7 +90,7 @@ export async function runCommand(
   return runHere(['--endpoint', endpoint, '--table', table, ...argv]);
 }
 
-/** The same, for a command line that needs no table or names its own. */
+/** The same, for command lines that need no table or name their own. */
 export async function runHere(argv: readonly string[], stdin = ''): Promise<CommandEnd> {
   const [out, err] = [new Page(), new Page()];
   const line = openCommandLine({

@@ -1,4 +1,4 @@
-/** Two of our own lint rules (`oxlint.config.ts`), in the form of an ESLint plugin. */
+/** Our two lint rules (`oxlint.config.ts`), in the form of an ESLint plugin. */
 
 interface Node {
   readonly type: string;

@@ -1,5 +1,5 @@
 /**
- * `leasehold/edge` as isolates run it: bundled for no platform, in contexts that have the web's globals and none of Node's.
+ * `leasehold/edge` as isolates run it: bundled for no platform, in contexts that have the web's globals and lack Node's.
  * A killed isolate sends nothing more, and receives no response.
  */
 import vm from 'node:vm';

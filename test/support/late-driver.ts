@@ -1,4 +1,4 @@
-/** A driver that delivers one write late: its sender gets no response, however often it tries, and gives up; then the write arrives. */
+/** A driver that delivers one write late: its sender gets no response to any attempt, and gives up; then the write arrives. */
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 

@@ -17,7 +17,7 @@ function run(program: string, args: readonly string[], options: object = {}): Pr
 }
 
 export interface Postgres {
-  /** Runs statements, and returns the rows of those that have some: columns as text. */
+  /** Runs statements, and returns the rows of each result set: columns as text. */
   query(sql: string): Promise<readonly (readonly string[])[]>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Process state from the operating system, for tests that must not rely on our own reports. */
+/** Process state from the operating system, for tests that must not rely on Leasehold's own reports. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';

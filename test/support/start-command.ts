@@ -10,7 +10,7 @@ interface StartRun {
   readonly exitCode: number | null;
   /** The last line, if it is JSON. */
   readonly verdict: Verdict | undefined;
-  /** All output for people. */
+  /** All human-readable output. */
   readonly said: string;
 }
 

@@ -42,7 +42,7 @@ export class Traffic implements DynamoDriver {
   }
 }
 
-/** Lets time pass, in small steps, until `work` has settled. Time stands still while requests are in flight: they take no time. */
+/** Lets time pass, in small steps, until `work` has settled. No time passes while requests are in flight. */
 export async function passTimeUntil<T>(
   work: Promise<T>,
   { clock, traffic, stepMs }: { readonly clock: ManualClock; readonly traffic: Traffic; readonly stepMs: number },

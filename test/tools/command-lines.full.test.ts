@@ -10,7 +10,7 @@ const COMMANDS = [
 ];
 
 function run(file: string, ...argv: readonly string[]) {
-  // Limit for a command that does its work instead: none takes this long to read its command line.
+  // Limit for a command that does its work instead of refusing: reading a command line is much faster.
   const options = { cwd: ROOT, encoding: 'utf8', timeout: 300_000 } as const;
   return spawnSync(process.execPath, [path.join(ROOT, file), ...argv], options);
 }

@@ -35,7 +35,7 @@ export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) =
   'pack.move': (claim, rows) => moved(claim, rows, { index: 1, after: 0 }),
 };
 
-/** Statements about a task whose session has expired, or whose holder is to be notified. */
+/** Statements of other processes about a running task: its session has expired, or its holder must be notified. */
 export const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) => Statement>> = {
   'task.takeOver': (seen, rows) => tasks.takeOverTask(TABLE, seen, 'other', rows.stamp()),
   'task.bury': (seen, rows) => tasks.buryTask(TABLE, seen, ERROR, rows.stamp()),

@@ -1,6 +1,6 @@
 /**
  * I1 belief exclusion (while clocks hold): no two incarnations believe in the
- * same right at once, and none is granted a right that another still believes in.
+ * same right at once, and a right that another still believes in is not granted.
  *   An operator's force-release, or eviction, takes away a right while its holder is active:
  *   the evicted holder is not counted until its session's heartbeat has reported it.
  * I1b no unbelieved send: every attempt of a guarded request leaves while its sender believes.

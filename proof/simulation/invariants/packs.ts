@@ -106,7 +106,7 @@ export const packs: Family = (assumptions, report) => {
       report('PACK', row, 'was created as an item that moves out, and its pack does not say so');
       return;
     }
-    // An item that failed, or killed its worker, has spent this attempt; one that snoozes, or is handed back, is not charged for it.
+    // An item that failed, or killed its worker, has spent this attempt; a snoozing or handed-back item is not charged for it.
     const attempts = Number(pack.attempts);
     const left = Object.entries(after ?? {}).find(([name]) => name.startsWith('past'))?.[1] as
       | Partial<PastAttempt>

@@ -1,7 +1,7 @@
 /**
  * LOAD bounds the requests of a process and their charge: in any ten seconds at most the requests for polls
  * and heartbeats, plus some for each intended write; so no process requests in a loop,
- * however long it waits, and retries stay few.
+ * even during long waits, and retries stay few.
  *
  * Reads are charged like AWS does: half a unit for a query that finds nothing.
  */

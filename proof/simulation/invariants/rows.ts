@@ -1,5 +1,5 @@
 /**
- * I24 well-formed state: every row of ours satisfies its schema after every write.
+ * I24 well-formed state: each of our rows satisfies its schema after every write.
  * Written from the row pictures, not with the code's own decoder, so that a mistake there cannot hide itself.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';

@@ -10,7 +10,7 @@ export interface Assumptions {
   readonly readsAreFresh: boolean;
   /** Whether tasks of one key that can hardly run stand in the index, where workers before parking read them again and again. */
   readonly floodStays?: boolean;
-  /** What becomes of slots of the schedule while one of its tasks has not ended. */
+  /** How the schedule treats a due run while one of its tasks has not ended. */
   readonly overlap: OverlapPolicy;
   readonly ttlMs: number;
   readonly lockDelayMs: number;

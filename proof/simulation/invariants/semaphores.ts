@@ -2,7 +2,7 @@
  * Semaphores.
  * I11 capacity: count and holders agree, no contender is admitted beyond the limit,
  * each permit has its own token, and releasing or pruning
- *   affects only the named permits, or those of expired sessions. While clocks hold,
+ *   affects only the named permits, or the permits of expired sessions. While clocks hold,
  *   no holder believes in a permit that is gone, unless an operator evicted it.
  * I12 limit change: another limit takes no permit away, and admits no contender before there is capacity.
  * I7 lock-delay (while clocks hold), for the capacity of expired and evicted holders.

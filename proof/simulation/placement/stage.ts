@@ -254,7 +254,7 @@ interface Placed {
 
 /**
  * Every placement of one fault, or of two in different requests.
- * Requests after those of the undisturbed flow belong to its repairs, and also get faults.
+ * Requests beyond the undisturbed flow belong to its repairs, and also get faults.
  */
 export async function playAll(flow: Flow, { pairs }: { readonly pairs: boolean }): Promise<Placed> {
   const digests = new Set<string>();

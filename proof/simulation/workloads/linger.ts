@@ -28,7 +28,7 @@ import { LOCK_KEYS } from './locks.ts';
 import type { WorkerPlace } from './worker-place.ts';
 import { sessionEventsAt, storesAt } from './worker-place.ts';
 
-/** This name distinguishes their sessions from those of workers. */
+/** This name distinguishes users' sessions from workers' sessions. */
 export const USERS_SESSION = 'user';
 
 const SEMAPHORES = [
@@ -225,7 +225,7 @@ async function force({ locks, prng, place }: User): Promise<void> {
   place.seen(`user: lock forced: ${kind}`);
 }
 
-/** Waits, recorded. Some callers give up early. Undefined: nothing was available. */
+/** Waits, recorded. Some callers give up early. Undefined: the wait ended without a result. */
 async function waitFor<T>(
   user: User,
   what: { readonly kind: 'lock' | 'permit'; readonly row: string; readonly permits: number; readonly fair: boolean },

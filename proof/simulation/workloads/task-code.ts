@@ -33,7 +33,7 @@ interface Place {
   readonly lostAt?: () => number | undefined;
 }
 
-/** A simulated task's input; `half` separates the receipts of two lives of one id, and `version` those of two pieces of work. */
+/** A simulated task's input; `half` separates the receipts of two lives of one id, and `version` the receipts of two pieces of work. */
 export interface TaskInput {
   readonly kind: string;
   readonly half: number;

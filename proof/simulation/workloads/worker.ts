@@ -99,7 +99,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
   }
 }
 
-/** A long-lived worker is told to exit when time is called. */
+/** Tells a long-lived worker to exit when time is called. */
 async function sendHome(
   { process, isTimeCalled }: WorkerPlace,
   handBack: AbortController,

@@ -52,7 +52,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
       ...Array.from({ length: 100 }, () => 'big'),
       ...Array.from({ length: 20 }, (_, n) => [`small-${n}`, `small-${n}`]).flat(),
     ];
-    // The order is always the same: ids determine a task's shard, and time stands still while requests are in flight,
+    // The order is always the same: ids determine a task's shard, and no time passes while requests are in flight,
     // because rows read too long ago are read again, which gives the big tenant an extra turn.
     const [clock, traffic] = [new ManualClock(STARTS_AT), new Traffic(open().driver)];
     const timed = openQueue({ ...open(), driver: traffic }, { ...systemRuntime, clock, random: { next: () => 0.5 } });

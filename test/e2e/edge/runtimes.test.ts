@@ -125,7 +125,7 @@ describe.skipIf(endpoint === null || workerd.kind === 'missing')('in workerd', (
     queue.start(new URL('../../../examples/edge/tasks.ts', import.meta.url));
 
     const answers = [await ask(), await ask(), await ask(), await ask()];
-    // The first may have been too early for its worker, and its response says so.
+    // The first may have been too early for its worker; its response then reports that.
     const { id } = (await answers[0]!.json()) as { readonly id: string };
     const outcome = await queue.leasehold.tasks.result(id);
 

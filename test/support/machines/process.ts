@@ -4,7 +4,7 @@
  * Code under test runs in it as ordinary async functions. The process meets the world only through its ports,
  * so every fault of a process happens there:
  *
- *   - **Killed**: none of its sleeps and requests is ever answered again, so no continuation runs and all it held is garbage.
+ *   - **Killed**: its sleeps and requests are never answered, so no continuation runs and all it held is garbage.
  *     Code that is on the stack at that moment runs to its next await and has no further effect.
  *   - **Stalled**: frozen from outside at any moment, or from inside at a port call (reading a clock, drawing a number, sending).
  *     In the second case its own time runs ahead of the timeline: its next step happens at the end of the stall.

@@ -59,7 +59,7 @@ export class Timeline {
   }
 
   /**
-   * Runs events until `isOver` returns true, checked between turns, or until none is left.
+   * Runs events until `isOver` returns true, checked between turns, or until no event is left.
    * @throws any error of an event
    */
   run(isOver: () => boolean): Promise<void> {

@@ -1,4 +1,4 @@
-/** Trust at the edge, whose clocks stand still while a program computes, and advance with each response. */
+/** Trust at the edge, whose clocks do not advance while a program computes, only with each response. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';

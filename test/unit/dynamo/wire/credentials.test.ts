@@ -126,7 +126,7 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
     expect(server.received.length).toBe(from);
   });
 
-  /** Refuses like the service: if the date is not within five minutes of its own. */
+  /** Refuses like the service: if the date is five minutes or more off. */
   function keepTime(now: () => number): void {
     server.behave((socket, request) => {
       const signedAt = Date.parse(

@@ -1,4 +1,4 @@
-/** Compares the estimated units with those that the simulated store charges for the same tasks. */
+/** Compares the estimated units with the units that the simulated store charges for the same tasks. */
 import { hash } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';

@@ -43,7 +43,7 @@ describe('a pack whose worker dies', () => {
     expect(await life.outcome()).toEqual(FULFILLED);
     expect(await life.isDrained()).toBe(true);
     expect(repeated).toEqual([]);
-    // One death repeats each item at most once, except those that are tried twice in any case.
+    // One death repeats each item at most once, in addition to planned second attempts.
     const runs = DEEDS.map((_, n) => life.begun.filter((begun) => begun === n).length);
     expect(Math.max(...runs)).toBeLessThanOrEqual(3);
   });

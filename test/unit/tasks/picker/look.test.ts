@@ -1,5 +1,5 @@
 /**
- * The workers' cost of finding their tasks, and proof that they find all of them:
+ * The workers' cost of finding their tasks, and proof that they find every task:
  * in simulated time, so the figures are the same on any machine.
  */
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Allowed names from which longer ones are built. */
+/** Allowed names that become parts of longer names. */
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';

@@ -46,7 +46,7 @@ const CALLBACK: NewTask = {
   children: BATCH,
 };
 
-/** Times stand still and ids are counted, so the writes of two runs can be compared exactly. */
+/** Times do not advance and ids are counted, so the writes of two runs can be compared exactly. */
 class World {
   readonly runtime: Runtime;
   /** Another one after `restore`. */
@@ -101,7 +101,7 @@ class World {
     return (await this.tasks.get(running)) as EndedTask;
   }
 
-  /** Creates a batch of which all children but one have ended; returns that one. */
+  /** Creates a batch with one unfinished child, and returns that child. */
   async lastChild(callback: NewTask): Promise<RunningTask> {
     await createBatch(this, 1, callback);
     return this.running({ links: { batch: 'b' } });

@@ -8,7 +8,7 @@ import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
 
 class Undeletable extends MemoryPayloads {
-  /** References that were to be removed. */
+  /** References passed to `delete`. */
   readonly asked: string[] = [];
 
   override delete(reference: string): Promise<void> {

@@ -7,7 +7,7 @@ import { openMemoryQueue } from '../../../support/memory-queue.ts';
 const ran: string[] = [];
 const task = defineTask({ name: 'task', run: (_, { id }) => void ran.push(id) });
 
-/** Its queries find nothing, like those of an index that lags far behind. */
+/** Its queries find nothing, as if the index lagged far behind. */
 function behind(driver: DynamoDriver): DynamoDriver {
   return {
     ...driver,
