@@ -1,4 +1,4 @@
-/** Options that benches share; what they refuse is said by commander, with the option's name. */
+/** Options shared by the benches. commander reports invalid values with the option's name. */
 import { InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../local/arguments.ts';
 import { messageOf } from '../shared/core/errors.ts';

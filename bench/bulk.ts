@@ -1,9 +1,9 @@
 /**
- * Many small tasks in packs, beside the same tasks one by one, in one run on one engine.
+ * Compares many small tasks in packs with the same tasks one by one, in one run on one engine.
  *
- * The two take turns in one process, so that they meet the same machine; the ratio is the figure, the rates are not.
- * Tasks do nothing; `--record-each` records the end of each by itself,
- * which is the most that a task in a pack can cost without writes of its own.
+ * The two alternate in one process, so both run on the same machine; compare the ratio and ignore the absolute rates.
+ * Tasks do nothing; `--record-each` records the end of each task separately,
+ * which is the highest cost of a task in a pack that makes no writes itself.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';

@@ -1,9 +1,9 @@
 /**
- * What the deployed bundles cost before their first line of work: zipped size, and the time to load them as a module.
+ * Cost of the deployed bundles before their first line of work: zipped size, and the time to load them as a module.
  *
- * The bundles are those of `npm run synth`, loaded in fresh processes with the variables and Node options of their functions.
- * Beside them a handler that does nothing, and one that only imports the two DynamoDB packages of the AWS SDK, bundled alike.
- * All take turns, and the ratio is taken within each round, so that a busy machine slows both sides of it.
+ * The bundles come from `npm run synth` and are loaded in fresh processes with the variables and Node options of their functions.
+ * For comparison it loads an empty handler and one that only imports the two DynamoDB packages of the AWS SDK, bundled the same way.
+ * All alternate, and the ratio is taken within each round, so a busy machine slows both sides of it.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { buildSync } from 'esbuild';
 import { wholeNumber } from './arguments.ts';
 import { median } from './statistics.ts';
 
-/** Of each function, zipped, and its load time beside that of the AWS SDK alone. */
+/** Per function: zipped size, and load time relative to the AWS SDK alone. */
 const LIMITS: Readonly<Record<string, { readonly kb: number; readonly ratio: number }>> = {
   worker: { kb: 130, ratio: 1 },
   dispatcher: { kb: 80, ratio: 0.6 },
@@ -85,7 +85,7 @@ function synthesize(outdir: string): Candidate[] {
       environment: Object.fromEntries(
         Object.entries(Properties.Environment.Variables).map(([name, value]) => [
           name,
-          // What CloudFormation puts together is a list of queues, or a name.
+          // CloudFormation composes either a list of queues or a name.
           typeof value === 'string'
             ? value
             : name === 'LEASEHOLD_WAKE_QUEUES'
@@ -162,7 +162,7 @@ function zippedBytes(folder: string): number {
     .reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** What an isolate loads: bundled for no platform, as a build for the edge does. */
+/** Bundle size for an isolate: bundled for no platform, like a build for the edge. */
 function edgeKb(names: string): number {
   const { outputFiles } = buildSync({
     stdin: { contents: `export { ${names} } from './api/edge.ts';`, resolveDir: root },

@@ -6,7 +6,7 @@ const TICK_MS = 10;
 /** Places of the times in user and in kernel mode among the fields that follow the command's name in /proc/<pid>/stat. */
 const [USER, KERNEL] = [11, 12];
 
-/** In milliseconds, since their starts; undefined where there is no /proc. */
+/** CPU time in milliseconds since the processes started; undefined without /proc. */
 export function cpuMsOf(pids: readonly number[]): number | undefined {
   try {
     return pids.reduce((sum, pid) => sum + ticksOf(pid) * TICK_MS, 0);

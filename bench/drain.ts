@@ -1,4 +1,4 @@
-/** One queue, filled, dealt out by a tick of the dispatcher, and emptied by workers: what it took. */
+/** Fills one queue, plans it with one dispatcher tick, drains it with workers, and reports the cost. */
 import { dispatch } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';

@@ -1,4 +1,4 @@
-/** Sends the verbs of the queue with all that may hang on a task: what each feature adds to the plain price. */
+/** Sends the queue's operations with every optional feature of a task, to measure what each adds to the plain price. */
 import type { Stores } from '../shared/client/stores.ts';
 import { assert } from '../shared/core/errors.ts';
 import { stampOf } from '../shared/core/lease/stamp.ts';

@@ -29,7 +29,7 @@ const STACK =
     ' ',
   );
 
-/** @param about is told which feature the verbs that follow are used with; empty: none */
+/** @param about receives the feature that the next operations use; empty: no feature */
 export async function exerciseVerbs(sender: Sender, table: string, about: (feature: string) => void): Promise<void> {
   const foundation = { sender, runtime: systemRuntime, gauge: noSkewGauge };
   const leasehold = new Leasehold(foundation, { table });
@@ -53,14 +53,14 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
     () => Promise.resolve(),
     () => 'done',
   );
-  // The rows are not there: each statement is sent once, and a refusal costs as much.
+  // The rows do not exist: each statement is sent once, and a refusal costs the same.
   for (const [sk, raises] of Object.entries(RAISES))
     for (const raise of raises) await new EpochStore(foundation, table).raise({ pk: 'none', sk, raise, counter: 1 }, 2);
   // One renewal learns what was taken away, the next removes it from the row, and one more finds nothing to remove.
   for (const before = renewals; renewals < before + 3 && !session.signal.aborted;) await systemRuntime.clock.sleep(50);
 }
 
-/** What a session does about a key after an answer was lost. */
+/** The steps of a session for a key after a response was lost. */
 async function settleDoubts({ locks }: Stores, session: Session): Promise<void> {
   const { now } = stamp();
   const request = { key: 'doubtful', session: session.id, content: undefined, openBefore: now };
@@ -73,7 +73,7 @@ async function settleDoubts({ locks }: Stores, session: Session): Promise<void> 
   await locks.disown(held.row, { notBeforeAsked: now }, stamp());
 }
 
-/** What contenders do about a session that has expired, and about a key that it held. */
+/** The steps of contenders for an expired session, and for a key that it held. */
 async function settleExpired({ sessions, locks }: Stores): Promise<void> {
   const { now } = stamp();
   const identity = { id: 'expired', name: 'expired', node: 'bench', behaviour: 'release' } as const;

@@ -1,8 +1,8 @@
 /**
- * How many workers a queue gets, and what that costs: scenes in simulated time, each beside a bound that knows everything.
+ * How many workers a queue gets, and their cost: scenes in simulated time, each compared with an omniscient bound.
  *
- * Latencies are modelled and not measured: see `MODELLED` in `bench/woken-fleet.ts`. Exits with 1 when a figure is worse than is wanted:
- * of the medians of all seeds, and of the worst seed at one and a half times that.
+ * Latencies are modelled, not measured: see `MODELLED` in `bench/woken-fleet.ts`. Exits with 1 if a figure misses its target:
+ * the median of all seeds, or the worst seed at 1.5 times the target.
  */
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
@@ -67,7 +67,7 @@ export async function run(args: readonly string[]): Promise<number> {
   return isGood ? 0 : 1;
 }
 
-/** Which figures are worse than is wanted. */
+/** Returns the figures that miss their targets. */
 function missedBy(
   { wanted }: Scene,
   runs: readonly Measured[],

@@ -35,7 +35,7 @@ export interface IdleWorld {
   placeOf(name: string, observer?: SendObserver): MeteredPlace;
   /** As a dispatcher's tick would that has seen tasks in these lanes. */
   noteLanes(...lanes: string[]): Promise<void>;
-  /** Stays until it is told to go. */
+  /** Runs until `handBack` aborts. */
   stand(definitions: Readonly<Record<string, unknown>>, handBack: AbortSignal): Promise<WorkerReport>;
 }
 
@@ -46,7 +46,7 @@ interface MeteredPlace {
 
 export const silent: TaskLog = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** @param clientShards of those who enqueue; more than the worker's are found once the queue's row counts them */
+/** @param clientShards shards of the enqueuing clients; if more than the worker's, they are found once the queue's row counts them */
 export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
   const world = simulatedWorld();
   const meter = createMeter();
@@ -98,5 +98,5 @@ export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
 }
 
 function ignore(): void {
-  // Nothing reads it.
+  // The result is not used.
 }

@@ -1,11 +1,11 @@
 /**
- * What a queue costs that has little to do: empty, with a task a minute,
- * with one long task, and with a task each five seconds beside one; for `leasehold work`, and for a deployed queue
+ * Cost of a queue with little work: empty, with one task a minute,
+ * with one long task, and with a task every five seconds alongside a long one; for `leasehold work`, and for a deployed queue
  * with its ticks and wakes.
  *
- * Ten minutes of simulated time each, over the exact DynamoDB in memory,
- * which charges for empty queries as AWS does. The first minute of `work`
- * is apart: it looks more often then. Compute is reckoned by the time that workers live, and a fifth of a second for a tick or a wake.
+ * Each runs for ten minutes of simulated time over the exact DynamoDB in memory,
+ * which charges for empty queries like AWS. The first minute of `work`
+ * is reported separately, because it polls more often then. Compute is the lifetime of the workers, plus 0.2 seconds per tick or wake.
  */
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
 import Table from 'cli-table3';
@@ -55,7 +55,7 @@ const WORKER_MB = 512;
 const FUNCTION = { seconds: 0.2, mb: 256 };
 const SECONDS_PER_MONTH = 30 * 86_400;
 /**
- * At 426bdd9, by a program of the same kind: `work` idle, and the queries of a worker beside one task of 20 s in a queue of one noted lane.
+ * At 426bdd9, by a similar program: `work` idle, and the queries of a worker during one task of 20 s in a queue with one recorded lane.
  */
 const BEFORE = {
   work: { requestsPerSecond: 54, readUnitsPerSecond: 27, writeUnitsPerSecond: 3 },
@@ -119,7 +119,7 @@ async function measureWork(load: Load): Promise<Worked> {
   });
 }
 
-/** A tick each minute, and a wake for each task: workers come, and go home when nothing is left. */
+/** One tick a minute, and one wake per task: workers start, and exit when no work is left. */
 export async function measureDeployed(load: Load): Promise<Measured> {
   const idle = openIdleWorld();
   return idle.world.run(async () => {
@@ -166,7 +166,7 @@ async function produce(idle: IdleWorld, load: Load, onEnqueued: (id: string) => 
   }
 }
 
-/** A task every five seconds, beside one that lasts as long as all of them: its worker has free places. */
+/** One task every five seconds during a long one: its worker has free slots. */
 async function produceBeside(idle: IdleWorld, onEnqueued: (id: string) => void): Promise<void> {
   const enqueue = async (name: string, id: string): Promise<void> => {
     await idle.client.enqueue(name, {}, { id });

@@ -1,7 +1,7 @@
 /**
- * What a task costs whose key has a limit: one key has the whole backlog, so that nearly all of its tasks wait for a place.
+ * Cost of a task whose key has a limit: one key has the whole backlog, so nearly all of its tasks wait for a slot of the key.
  *
- * Time is simulated, and every worker is a session of its own, as in `scale.ts`. The enqueuing is counted.
+ * Time is simulated, and every worker is a session, as in `scale.ts`. Enqueuing is counted.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';

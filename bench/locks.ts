@@ -1,15 +1,15 @@
 /**
- * `npm run bench -- locks`: ours beside the lock clients of npm, on one warmed engine, taking turns in one process.
+ * `npm run bench -- locks`: compares ours with the lock clients of npm, on one warmed engine, alternating in one process.
  *
  * Three questions:
  *   1. How many uncontended acquire-and-release cycles a second, on fresh and on old keys, alone and 16 in flight,
- *      what is a cycle charged, and how much of our own CPU does it take?
- *   2. How long after its death is a holder's key taken over, by a contender that comes early, late, or after the lease is over?
+ *      at what charge per cycle, and with how much of our own CPU?
+ *   2. How long after its death is a holder's key taken over, by a contender that comes early, late, or after the lease has expired?
  *   3. How many requests a second do 200 contenders make for one key?
- * Each contestant has the table that its own documentation makes:
- * theirs a key and nothing else, ours with the two indexes of `leasehold up`, but without its stream (`silent-table.ts`).
- * Rates depend on the machine and on who else uses it; their ratios, each of one round, and the counts are the figures.
- * `--latency 5ms` delays every answer, and is the closest to a service across a network.
+ * Each contestant has the table from its own documentation:
+ * the peers' tables have a key only, ours the two indexes of `leasehold up`, but not its stream (`silent-table.ts`).
+ * Rates depend on the machine and its other load; compare the ratios, each within one round, and the counts.
+ * `--latency 5ms` delays every response, and is the closest to a service across a network.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -62,7 +62,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 interface Figures {
   readonly entrants: readonly Entrant[];
-  /** Ours to the best of those that take over from the dead, and to the best of all. */
+  /** Ours relative to the best peer that takes over from a dead holder, and to the best of all. */
   readonly ratios: Readonly<Record<SceneName, Spread>>;
   readonly ratiosToAll: Readonly<Record<SceneName, Spread>>;
   readonly rescues?: Awaited<ReturnType<typeof takeovers>>;
@@ -72,7 +72,7 @@ interface Figures {
 interface Entrant {
   readonly contestant: Contestant;
   readonly turns: Turns;
-  /** What one cycle on a key that exists costs. */
+  /** Cost of one cycle on an existing key. */
   readonly bill: Bill;
   readonly cpuMsPerCycle: Spread;
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- permits`: write units of a semaphore when each invocation has a session of its own, in simulated time.
+ * `npm run bench -- permits`: write units of a semaphore when each invocation has its own session, in simulated time.
  *
- * Each release leaves a mark in the row, so that no late copy of a request takes a permit. This measures the price:
+ * Each release leaves a mark in the row, so a late copy of a request cannot take a permit. This measures the price:
  * write units to acquire and release, with and without waiting; the largest row; and the units of one "full".
  */
 import Table from 'cli-table3';
@@ -41,9 +41,9 @@ interface Figures {
   readonly what: string;
   readonly acquired: number;
   readonly full: number;
-  /** Of each that acquired and released. */
+  /** Units per session that acquired and released. */
   readonly unitsEach: number;
-  /** Of each that was told "full". */
+  /** Units per session that received "full". */
   readonly unitsEachFull: number;
   readonly requestsEach: number;
   readonly largestRowBytes: number;

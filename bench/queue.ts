@@ -1,12 +1,12 @@
 /**
- * How fast 2,000 no-op tasks pass through the queue over each driver, beside two ceilings of the same engine.
+ * How fast 2,000 no-op tasks pass through the queue with each driver, compared with two ceilings of the same engine.
  *
- * A ceiling sends what a task cannot do without, three conditional writes to rows of the same table, and nothing else:
+ * A ceiling sends only the minimum of a task, three conditional writes to rows of the same table:
  * no session, no polling, no decoding of rows; the same number of requests in flight.
- * One sends them as signed HTTP by the wire driver alone, one by the SDK's document client.
- * All take turns in one process, in another order each round,
- * so that they meet the same machine; the ratios are the figures, the rates are not.
- * CPU is that of this process: engines are others.
+ * One sends them as signed HTTP with the wire driver alone, one with the SDK's document client.
+ * All alternate in one process, in a different order each round,
+ * so they run on the same machine; compare the ratios and ignore the absolute rates.
+ * CPU is this process's own: engines are separate processes.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
@@ -63,7 +63,7 @@ interface Took {
 
 type Round = Readonly<Record<'wire' | 'sdk', Took & Drained> & Record<'signedHttp' | 'documentClient', Took>>;
 
-/** Who begins changes from round to round. */
+/** The starting contestant changes from round to round. */
 async function roundOf(table: EngineTable, settings: Settings, round: number): Promise<Round> {
   const figures: Partial<Record<Contestant, Took | (Took & Drained)>> = {};
   for (let turn = 0; turn < CONTESTANTS.length; turn++) {

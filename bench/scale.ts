@@ -1,11 +1,11 @@
 /**
  * Whether a task costs the same in a long backlog as in a short one, and among many workers as with one.
  *
- * What is compared is what is paid: units a task, and claims that were refused. Every worker is a session of its own.
+ * It compares cost: units per task, and refused claims. Every worker is a session.
  * Time is simulated by default, because sixteen workers in one process
- * on one engine are no sixteen workers: what each of them pays for being
- * there, its heartbeats and a look round now and then, would be paid for the time that a task waits for the machine.
- * `--engine embedded` measures just that. The enqueuing is counted, the dispatcher's tick is shown by itself.
+ * on one engine do not behave like sixteen workers: each would pay for its
+ * heartbeats and occasional polls during the time that a task waits for the machine.
+ * `--engine embedded` measures exactly that. Enqueuing is counted; the dispatcher's tick is shown separately.
  */
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
@@ -37,7 +37,7 @@ interface Measured extends Drained {
 const FULL = { tasks: [10_000, 100_000], workers: [1, 2, 4, 8, 16] };
 const QUICK = { tasks: [1_000, 3_000], workers: [1, 4, 16] };
 const ENQUEUES_IN_FLIGHT = 64;
-/** What counts as flat: the dearest row beside the cheapest, and refused claims among all. */
+/** The limit for "flat": the spread between the dearest and the cheapest row, and the share of refused claims. */
 const FLAT = 0.05;
 
 export async function run(argv: readonly string[]): Promise<number> {
@@ -117,7 +117,7 @@ function figuresOf(row: Measured) {
   };
 }
 
-/** What is not flat, in words. */
+/** Describes the figures that are not flat. */
 function judge(rows: readonly Measured[]): string[] {
   const missing = rows.filter(({ done, tasks }) => done !== tasks);
   const contended = rows.filter((row) => refusedShare(row) > FLAT);

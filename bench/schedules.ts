@@ -1,9 +1,9 @@
 /**
- * What a tick costs whose queue has schedules: read units by how many there are and how many are due, and the CPU time of a tick
- * that makes a task of each of a thousand.
+ * Cost of a tick for a queue with schedules: read units by the number of schedules and of due ones, and the CPU time of a tick
+ * that creates a task for each of a thousand schedules.
  *
- * The units are counted on the table in memory. The CPU time is that of this process over HTTP to an engine, the first tick included:
- * of a Lambda with 256 MB it is what 256/1,769 of a core take.
+ * Units are counted on the table in memory. CPU time is this process's over HTTP to an engine, including the first tick;
+ * for a Lambda with 256 MB it is scaled to 256/1,769 of a core.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -38,9 +38,9 @@ interface TickCost {
   readonly readUnits: number;
   readonly writeUnits: number;
   readonly requests: number;
-  /** Of this process, where an engine was asked. */
+  /** This process's CPU time, if a real engine was used. */
   readonly cpuMs?: number;
-  /** What that CPU time takes a function of 256 MB. */
+  /** The same CPU time for a function of 256 MB. */
   readonly at256MbMs?: number;
 }
 
@@ -70,7 +70,7 @@ async function inMemory(schedules: number, due: number): Promise<TickCost> {
   return cost;
 }
 
-/** Defines the schedules half an hour before those that are due, and lets one tick come. */
+/** Defines the schedules half an hour earlier than their due slots, and runs one tick. */
 async function tickOf(
   driver: DynamoDriver,
   queue: string,

@@ -1,9 +1,9 @@
 /**
- * From enqueue to the first line of task code: with no environment warm,
- * with one, beside a live worker, and beside an idle `leasehold work`. Exits with 1 when a time is longer than is wanted.
+ * Time from enqueue to the first line of task code: with no warm environment,
+ * with one, alongside a live worker, and alongside an idle `leasehold work`. Exits with 1 if a time exceeds its target.
  *
  * The shipped client, waker, worker and stores run in simulated time, so the figures are the same on any machine.
- * The latencies around them are modelled and not measured: see `MODELLED` in `bench/woken-fleet.ts`.
+ * The latencies around them are modelled, not measured: see `MODELLED` in `bench/woken-fleet.ts`.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -121,7 +121,7 @@ function isOfWork(scene: Scene): boolean {
   return scene === 'work' || scene === 'looks';
 }
 
-/** As `leasehold work` composes it: on an engine of its machine it hears of tasks by the table's stream, elsewhere it looks. */
+/** Composed like `leasehold work`: on a local engine the table's stream announces tasks to it, elsewhere it polls. */
 async function workForEver(
   fleet: WokenFleet,
   registry: TaskRegistry,

@@ -18,13 +18,13 @@ import { createSilentTable } from './silent-table.ts';
 
 export const TABLE = 'bench';
 
-/** What a program of a bench runs on. */
+/** The runtime and stores of one bench program. */
 export interface Place {
   readonly driver: DynamoDriver;
   readonly runtime: Runtime;
 }
 
-/** Where the programs of a bench meet. */
+/** The world shared by the programs of a bench. */
 export interface World {
   /** A place of its own for each name, where time is simulated; else all are in this process. */
   placeOf(name: string): Place;
@@ -33,7 +33,7 @@ export interface World {
 }
 
 export interface SimulatedWorld extends World {
-  /** Stops the process of a place at once: none of its timers fires any more, and none of its requests is answered. */
+  /** Stops the process of a place at once: its timers no longer fire, and its requests get no response. */
   kill(name: string): void;
 }
 

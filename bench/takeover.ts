@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- takeover`: how long the tasks of a killed worker wait behind a backlog of newer ones.
  *
- * A worker holds the ten oldest tasks of a queue and is killed while 3,000 newer tasks wait and three others work.
- * Time is simulated. The worker is killed at several moments of its heartbeat; the figures are those of the slowest takeover.
+ * A worker holds the ten oldest tasks of a queue and is killed while 3,000 newer tasks wait and three other workers run.
+ * Time is simulated. The worker is killed at several moments of its heartbeat; the slowest takeover is reported.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';

@@ -1,4 +1,4 @@
-/** No-op tasks for a bench, and what they have beside their input. */
+/** No-op tasks for a bench, and their options in addition to the input. */
 import type { EnqueueOptions, TaskClient } from '../shared/tasks/queue/task-client.ts';
 import type { TaskContext } from '../shared/tasks/task/context.ts';
 import { RetryAfter } from '../shared/tasks/task/control.ts';
@@ -8,11 +8,11 @@ import { PRIORITIES } from '../shared/tasks/task/task.ts';
 
 export interface TaskMix {
   readonly hasPriorities: boolean;
-  /** Keys that the tasks are spread over, each with a limit of 2; 0: none has a key. */
+  /** Number of keys of the tasks, each with a limit of 2; 0: no keys. */
   readonly keys: number;
   /** As keys, in strict order. */
   readonly lines: number;
-  /** Tenants that the tasks are spread over; 0: none has a tenant. */
+  /** Number of tenants of the tasks; 0: no tenants. */
   readonly tenants: number;
   /** The share of tasks whose first attempt fails, in percent. */
   readonly retries: number;
@@ -31,7 +31,7 @@ export const noop = defineTask({
 /** Validated at a time: the whole of a large backlog need not be in memory twice. */
 const ENQUEUED_AT_A_TIME = 5_000;
 
-/** Enqueues so many of them, one by one. */
+/** Enqueues `tasks` tasks, one by one. */
 export async function enqueueMix(client: TaskClient, tasks: number, mix: TaskMix, inFlight: number): Promise<void> {
   for (let from = 0; from < tasks; from += ENQUEUED_AT_A_TIME) {
     const some = Array.from({ length: Math.min(ENQUEUED_AT_A_TIME, tasks - from) }, (_, at) => from + at);

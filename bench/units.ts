@@ -1,8 +1,8 @@
 /**
- * What each verb costs: measured on an engine, beside what our own capacity model says of the very rows that were written.
+ * Cost of each operation: measured on an engine, compared with our own capacity model for the same rows.
  *
- * Every write is preceded and followed by a read of the rows that it touches; the model is given both. Where the two columns differ,
- * the model is what AWS charges and the engine is an emulator that does not
+ * Every write is preceded and followed by a read of the rows that it touches, for the model. If the two columns differ,
+ * either the model matches AWS and the engine is an inexact emulator
  * (see test/support/dynamo-programs/allowed-divergences.ts), or one of them is wrong.
  */
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';

@@ -2,10 +2,10 @@
  * A deployed queue in simulated time: producers, the table's stream, its waker, workers that start cold or warm, and ticks.
  *
  * The shipped waker, dispatcher, worker and stores run over the exact DynamoDB in memory.
- * What stands around them is modelled by its latencies:
- * of the stream, of an asynchronous invocation, of a cold start, of DynamoDB,
- * and of its indexes. Lambda reads each shard of the stream with one
- * invocation at a time and hands over what has gathered meanwhile; wakes may be dropped or doubled.
+ * Their environment is modelled by its latencies:
+ * the stream, an asynchronous invocation, a cold start, DynamoDB,
+ * and its indexes. Lambda reads each shard of the stream with one
+ * invocation at a time, which gets the records gathered since the last one; wakes may be dropped or doubled.
  */
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import { dispatch, workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
@@ -45,7 +45,7 @@ interface Spread {
 export interface Latencies {
   /** From a write to the waker's invocation. */
   readonly streamMs: Spread;
-  /** From the call of an asynchronous invocation to the function's first line, where it is warm. */
+  /** From the call of an asynchronous invocation to the first line of a warm function. */
   readonly invokeMs: Spread;
   readonly coldStartMs: number;
   /** One request to DynamoDB, there and back. */
@@ -54,7 +54,7 @@ export interface Latencies {
   readonly indexLagMs: number;
 }
 
-/** Third-party measurements of 2022 (stream, invocation), and round figures for the rest. */
+/** Third-party measurements of 2022 (stream, invocation), and round figures for the others. */
 export const MODELLED: Latencies = {
   streamMs: { p50: 213, p99: 552 },
   invokeMs: { p50: 75, p99: 225 },
@@ -68,7 +68,7 @@ export interface FleetSettings {
   readonly registry: TaskRegistry;
   readonly maxWorkers: number;
   readonly startWithinMs: number;
-  /** Tasks of one worker at once, as plans have it: fewer than it runs start more workers. Default: 10, as it runs. */
+  /** Concurrent tasks of one worker as planned: fewer than its real concurrency start more workers. Default: 10, its real concurrency. */
   readonly planConcurrency?: number;
   readonly latencies?: Latencies;
   /** Shards of the table's stream. */
@@ -81,7 +81,7 @@ export interface FleetSettings {
   readonly workerLifeMs?: number;
   /** Whether a worker that nears its end hands back what runs and starts its successor, as deployed ones do. */
   readonly continues?: boolean;
-  /** False: nothing of the deployment is there until `deploy` is called. */
+  /** False: the deployment does not exist until `deploy` is called. */
   readonly isDeployed?: boolean;
 }
 
@@ -92,10 +92,10 @@ export const CONCURRENCY = 10;
 const MAX_CLOCK_SKEW_MS = 1_000;
 /** Lambda's limit, less the time for handing back. */
 const WORKER_LIFE_MS = 890_000;
-/** Of the worker's last seconds, in which it hands back. */
+/** The worker's last seconds, in which it hands back its tasks. */
 const MARGIN_MS = 10_000;
 const EPOCH_MS = Date.UTC(2026, 10, 22);
-/** Where the 99th percentile is, in standard deviations. */
+/** The 99th percentile in standard deviations. */
 const Z99 = 2.326;
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -104,7 +104,7 @@ interface Place {
   readonly stores: TaskStores;
 }
 
-/** One shard of the stream: what has gathered, and its one invocation. */
+/** One shard of the stream: the gathered records, and its one invocation. */
 interface StreamShard {
   readonly waker: Waker;
   readonly waiting: string[];
@@ -120,7 +120,7 @@ export class WokenFleet {
   /** True times at which the waker was invoked. */
   readonly wakes: number[] = [];
   mostWorkers = 0;
-  /** What Lambda bills: cold starts, and invocations from their first line to their last, of those that have ended. */
+  /** Billed time: cold starts, and the run time of ended invocations. */
   billedMs = 0;
   /** Invocations that have claimed nothing; counted when they end. */
   inVain = 0;
@@ -130,7 +130,7 @@ export class WokenFleet {
   readonly workersMeter = createMeter();
   /** Counted when a worker has ended. */
   claimsRefused = 0;
-  /** Told of each insert, as late as the waker would be; not by what becomes of wakes. */
+  /** Notified of each insert with the waker's latency; dropped or doubled wakes do not affect it. */
   readonly followers = new Set<(id: string) => void>();
   atWork = 0;
   running = 0;
@@ -179,7 +179,7 @@ export class WokenFleet {
     if (settings.tickEveryMs !== undefined) void this.#tickEvery(settings.tickEveryMs);
   }
 
-  /** A process of its own, on a machine of its own. */
+  /** A separate process on a separate machine. */
   place(name: string): Place {
     const wall = new WallClock({ epochMs: EPOCH_MS, offsetMs: 0, drift: 0 });
     const random = this.#prng.fork(name);
@@ -287,7 +287,7 @@ export class WokenFleet {
     });
   }
 
-  /** What `functions/work.ts` does with one invocation, without Lambda around it. */
+  /** One invocation of `functions/work.ts`, without Lambda around it. */
   async work({ homeShards, tasks: named }: WorkEvent): Promise<void> {
     const { maxWorkers, registry, workerLifeMs } = this.#settings;
     const { runtime, stores } = this.place(`worker-${++this.#made}`);
@@ -341,7 +341,7 @@ export class WokenFleet {
     this.#isDeployed = true;
   }
 
-  /** A worker outside Lambda, which holds no permit: until nothing is due any more. */
+  /** A worker outside Lambda, without a permit: runs until no task is due. */
   async workElsewhere(concurrency: number): Promise<void> {
     const { runtime, stores } = this.place('elsewhere');
     const gauge = noSkewGauge;

@@ -1,10 +1,10 @@
 /**
- * `npm run build`: makes the package in `dist/`: compiled modules, their types, and a package.json of its own.
+ * `npm run build`: makes the package in `dist/`: compiled modules, their types, and a separate package.json.
  *
- * The repository runs its TypeScript as it is; what is published is compiled, because Node strips no types inside of node_modules.
+ * The repository runs its TypeScript directly; the package is compiled, because Node does not strip types inside node_modules.
  * Most modules are joined into a few chunks, because Node takes 0.5 ms to find and read each file. All entries share the chunks:
- * each class is there once, so `instanceof` holds whichever entry a class comes from.
- * The published package depends on the libraries of the repository's own `dependencies`, so that scanners and `npm audit` see all of them.
+ * each class exists once, so `instanceof` holds for a class from any entry.
+ * The published package depends on the repository's own `dependencies`, so scanners and `npm audit` see all of them.
  */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,9 +20,9 @@ const DIST = path.join(ROOT, 'dist');
 /** An application that uses `leasehold/cdk` or `leasehold/s3` has them already. The CDK calls esbuild as a program. */
 const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
   '@aws-sdk/client-s3': '^3.1162.0',
-  // Never imported: what a process registers with it is found where all its copies look.
+  // Never imported: its API object is global, so every copy finds what a process registers.
   '@opentelemetry/api': '^1.3.0',
-  // The types of middy ask for those of Lambda.
+  // The types of middy need the types of Lambda.
   '@types/aws-lambda': '^8.10.0',
   'aws-cdk-lib': `^${OLDEST_CDK}`,
   constructs: '^10.0.5',
@@ -179,7 +179,7 @@ function assertNamed(chunks: readonly OutputChunk[]): void {
   if (renamed.length > 0) throw new Error(`classes lose their names: ${renamed.join(', ')}`);
 }
 
-/** What modules read beside themselves. */
+/** Copies the files that modules read at run time. */
 function copyAssets(): void {
   cpSync(path.join(ROOT, 'console/page'), path.join(DIST, 'console/page'), { recursive: true });
   rmSync(path.join(DIST, 'console/page/tsconfig.json'), { force: true });
@@ -198,7 +198,7 @@ function publishedManifest(ours: Manifest) {
     bugs,
     type: 'module',
     sideEffects: ours.sideEffects,
-    // As `OLDEST_NODE` in shared/core/environment.ts, which says so to those who overlook it.
+    // The same as `OLDEST_NODE` in shared/core/environment.ts, which reports it to users who overlook it.
     engines: { node: '>=22.12' },
     bin: { leasehold: './api/command.js' },
     exports: {

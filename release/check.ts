@@ -130,7 +130,7 @@ async function stepAsync(what: string, work: () => Promise<string>): Promise<voi
   console.log(`${what} (${((performance.now() - begun) / 1000).toFixed(1)} s): ${said}`);
 }
 
-/** @returns what it printed */
+/** @returns its output */
 function run(command: string, args: readonly string[], cwd: string): string {
   const program = command === 'node' ? process.execPath : command;
   const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8', maxBuffer: 2 ** 26 });
@@ -186,7 +186,7 @@ function installed(folder: string): string {
   return `${others.length} packages, and ${ofAws.size} of AWS's client, ${(bytes / 2 ** 20).toFixed(0)} MB`;
 }
 
-/** Where these dependencies of ours and all that they depend on are installed. */
+/** The install paths of these dependencies and their transitive dependencies. */
 function broughtBy(packages: Installed['packages'], isRoot: (name: string) => boolean): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (from: string, names: readonly string[]): void => {

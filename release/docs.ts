@@ -16,12 +16,12 @@ const { exports } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'ut
 };
 const ENTRIES = Object.values(exports);
 
-/** What Leasehold stands on inside: seen where tests and gateways put it together, and no part of what is promised to users. */
+/** Internal foundations of Leasehold: visible where tests and gateways compose it, and not part of the public API. */
 const FOUNDATION = [
   ...['LeaseholdFoundation', 'LeaseholdSettings', 'DynamoConnection', 'Runtime', 'Sender', 'SkewGauge'],
   ...['Announcement', 'SessionLocks', 'Settle', 'WorkerSettings'],
 ];
-/** What a Lambda is given, as far as we read it: the types of AWS fit. */
+/** The part of a Lambda context that we read: the types of AWS fit. */
 const PLATFORM = ['Context'];
 /** Parts of types that are described where they are used. */
 const PARTS = ['StandardIssue', 'UnitAnyCase'];

@@ -1,4 +1,4 @@
-/** Other versions of Node, as the npm registry has them: packages that hold the program and nothing else. */
+/** Other versions of Node from the npm registry: packages that contain only the program. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';

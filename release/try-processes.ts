@@ -1,10 +1,10 @@
-/** Programs of the installed package that stay, as their users start them: `leasehold dev`, and a worker of one's own. */
+/** Long-running programs of the installed package, started like users start them: `leasehold dev`, and a custom worker. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Generous: the machine may be busy, and only a program that is stuck says nothing for so long. */
+/** Generous, because the machine may be busy; only a stuck program stays silent longer. */
 const PATIENCE_MS = 120_000;
 
 interface Program extends AsyncDisposable {

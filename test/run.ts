@@ -1,8 +1,8 @@
 /**
- * `npm test`: types, style and format beside the first tier of the tests, each with a verdict of its own.
+ * `npm test`: types, style and format alongside the first tier of the tests, each with a separate verdict.
  *
- * The checks run one after the other, so that they take one core and leave the rest to the tests.
- * What stands behind `npm test --` goes to vitest: a place, or `-t NAME`.
+ * The checks run in sequence, so they take one core and leave the others to the tests.
+ * Arguments after `npm test --` go to vitest: a path, or `-t NAME`.
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ const require = createRequire(import.meta.url);
 
 interface Step {
   readonly what: string;
-  /** As it is typed by hand; the programs are those of this repository. */
+  /** The command as typed by hand; the programs come from this repository. */
   readonly command: string;
 }
 
@@ -64,7 +64,7 @@ async function passes({ what, command }: Step): Promise<boolean> {
   return code === 0;
 }
 
-/** Line by line, so that no verdict lands in the middle of one. */
+/** Line by line, so a verdict never lands in the middle of one. */
 async function test(options: readonly string[]): Promise<boolean> {
   const child = start(['vitest', 'run', '--mode', 'first', ...options]);
   for (const [from, to] of [

@@ -1,8 +1,8 @@
 /**
- * The bound of a scene: no rule can be better, because it knows everything.
+ * The bound of a scene: no rule can do better, because the bound knows everything.
  *
- * Of the delays: all slots that there may be, first come first served, warm for the whole of a busy time, which begins with the median
- * latencies of stream, invocation and cold start. Of the bill: the work divided by the slots of a worker, and one start for each busy
+ * Delays: all permitted slots, first come first served, warm for the whole of a busy time, which begins with the median
+ * latencies of stream, invocation and cold start. Bill: the work divided by the slots of a worker, plus one start per busy
  * time. No rule can reach both at once.
  */
 import { CONCURRENCY, MODELLED } from '../woken-fleet.ts';
@@ -59,7 +59,7 @@ export function boundOf(
   return { delays, billedMs };
 }
 
-/** Where a moment belongs among ascending ones. */
+/** Returns the index of the first moment that is not before `moment`; `moments` ascend. */
 function placeOf(moments: readonly number[], moment: number): number {
   let [least, most] = [0, moments.length];
   while (least < most) {

@@ -1,4 +1,4 @@
-/** One scene, one seed: the shipped waker, dispatcher and workers in simulated time, beside the bound. */
+/** Runs one scene with one seed: the shipped waker, dispatcher and workers in simulated time, compared with the bound. */
 import type { EnqueueOptions } from '../../shared/tasks/queue/task-client.ts';
 import { defineTask, registerTasks } from '../../shared/tasks/task/definition.ts';
 import type { FleetSettings } from '../woken-fleet.ts';
@@ -13,7 +13,7 @@ export interface Conditions {
   readonly streamShards: number;
 }
 
-/** Seconds, but for counts. */
+/** In seconds, except counts. */
 export interface Measured {
   readonly lastS: number;
   readonly p99S: number;

@@ -30,7 +30,7 @@ export interface Scene {
   readonly name: string;
   readonly maxWorkers?: number;
   readonly arrivals: (random: () => number) => readonly Arrival[];
-  /** Figures count from here on; what was before is history. */
+  /** Figures count from here on; earlier ones are history. */
   readonly from?: number;
   /** Slots that the tasks can use at most, if that is less than the fleet has. */
   readonly limit?: number;
@@ -152,7 +152,7 @@ export const SCENES: readonly Scene[] = [
     isHeldElsewhere: true,
     wanted: { starts: 0 },
   },
-  // Without wanted figures: what the rule costs where it cannot help.
+  // Without targets: the cost of the rule in a scene where it cannot help.
   {
     name: 'trickle 4 a second × 2 s',
     arrivals: (random) =>

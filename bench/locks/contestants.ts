@@ -1,4 +1,4 @@
-/** Who takes part in the comparison of cycles: ours first. */
+/** The contestants of the cycle comparison: ours first. */
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
@@ -15,7 +15,7 @@ export interface Contestant {
   readonly takesOver: boolean;
   /** Acquires an uncontended key, and gives it back. */
   cycle(key: string): Promise<void>;
-  /** What a cycle on a key that exists is charged. */
+  /** The charge for one cycle on an existing key. */
   costOfCycle(key: string): Promise<Bill>;
   close(): Promise<void>;
 }

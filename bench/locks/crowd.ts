@@ -1,4 +1,4 @@
-/** Many contenders for one key that is held all the time, each with a client of its own, as many Lambda functions would have. */
+/** Many contenders for one key that is always held, each with its own client, as in many Lambda functions. */
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
@@ -15,7 +15,7 @@ export async function requestsOfCrowd(
     Array.from({ length: contenders }, async () => {
       const meter = createMeter();
       const leasehold = createLeasehold({ table: TABLE, endpoint, observer: meter });
-      // No heartbeat comes within the measurement: what is counted is the contention.
+      // No heartbeat falls into the measurement, so it counts only the contention.
       return { meter, leasehold, session: await leasehold.session({ ttl: null, heartbeat: '1h' }) };
     }),
   );

@@ -1,7 +1,7 @@
 /**
- * A way to the engine on which every answer takes longer: what a network does to a service that is as fast as DynamoDB.
+ * A proxy to the engine that delays every response, which adds a network's latency to a service as fast as DynamoDB.
  *
- * It is a process of its own, so that its CPU is not counted as a contestant's. All contestants go through it.
+ * It is a separate process, so its CPU is not charged to a contestant. All contestants use it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,4 @@
-/**
- * The peers' modules. They are no dependencies of ours: `peers/` is a package of its own, installed when the comparison first runs.
- */
+/** The peers' modules. They are not our dependencies: `peers/` is a separate package, installed when the comparison first runs. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const PACKAGE = fileURLToPath(new URL('peers/', import.meta.url));
 const require = createRequire(`${PACKAGE}package.json`);
 
-/** @returns why they cannot be had; undefined when they are there */
+/** @returns why they are unavailable; undefined once they are installed */
 export function installPeers(): string | undefined {
   // Written by npm as its last step.
   if (existsSync(`${PACKAGE}node_modules/.package-lock.json`)) return undefined;

@@ -24,7 +24,7 @@ export interface Peer {
   close(): Promise<void> | void;
 }
 
-/** What the service says it charged. */
+/** The charge that the service reports. */
 export interface Bill {
   requests: number;
   writeUnits: number;
@@ -34,7 +34,7 @@ export interface Bill {
 interface PeerOptions {
   readonly endpoint: string;
   readonly leaseMs: number;
-  /** Compare the stored time with one's own clock, instead of watching for a whole lease. */
+  /** Compares the stored time with the local clock, instead of observing for a whole lease. */
   readonly trustsClock: boolean;
 }
 
@@ -165,8 +165,8 @@ interface MutexModule {
 }
 
 /**
- * `redis-semaphore`'s mutex on a Redis of its own:
- * what a lock service costs that forgets when it is restarted. Undefined where there is no Redis.
+ * `redis-semaphore`'s mutex on its own Redis:
+ * the cost of a lock service that forgets everything in a restart. Undefined without a Redis.
  */
 export async function redisMutex(): Promise<Peer | undefined> {
   const folder = mkdtempSync(path.join(tmpdir(), 'locks-'));

@@ -1,4 +1,4 @@
-/** How long after its death a holder's key is taken over: it acquires, and is never heard of again. */
+/** How long after its death a holder's key is taken over: the holder acquires and then goes silent. */
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createStores } from '../../shared/client/stores.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';

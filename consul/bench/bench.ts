@@ -1,12 +1,12 @@
 /**
- * `npm run bench -- consul`: the Consul gateway beside a real Consul, on one machine, taking turns.
+ * `npm run bench -- consul`: compares the Consul gateway with a real Consul, alternating on one machine.
  *
  * Two questions:
  *   1. How many cycles of acquire and release a second, on one connection and on several, and how long does one take?
- *   2. How long after a change does a blocking query answer that waits for it on the same server?
- * Rates depend on the machine and on who else uses it; their ratios and the CPU time of a cycle are the figures.
- * The gateway's engine is the embedded one, so its requests cost what they cost here, and not what they cost in a region.
- * `--beside` measures the gateway of another checkout in the same run: what a change was worth.
+ *   2. How long after a change does a blocking query on the same server answer?
+ * Rates depend on the machine and its other load; compare the ratios and the CPU time of a cycle.
+ * The gateway uses the embedded engine, so its requests have the costs of this machine, not of a region.
+ * `--beside` also measures the gateway of another checkout in the same run, to price a change.
  * Without a Consul (`node consul/test/compare/compare.ts` builds one, `CONSUL_PROGRAM` names one) the gateway is measured alone.
  */
 import { spawn } from 'node:child_process';
@@ -39,7 +39,7 @@ interface Contestant {
   readonly url: string;
   /** The server's own process. */
   readonly pid: number;
-  /** The process of the store that it asks, where that is another one. */
+  /** The process of its store, if that is a separate one. */
   readonly enginePid?: number | undefined;
   stop(): Promise<void>;
 }
@@ -47,7 +47,7 @@ interface Contestant {
 interface Turn {
   /** How long each cycle took. */
   readonly timesMs: readonly number[];
-  /** What the server and its store used; NaN where the kernel does not tell. */
+  /** CPU time of the server and its store; NaN if the kernel does not report it. */
   readonly serverCpuMs: number;
   readonly engineCpuMs: number;
 }

@@ -1,4 +1,4 @@
-/** A real Consul, built from its Go module where there is Go; or why there is none here. */
+/** A real Consul, built from its Go module if Go is installed; otherwise the reason why it is unavailable. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { systemClock } from '../../shared/core/runtime/clock.ts';
 
 export const CONSUL_VERSION = '1.20.6';
-/** A Consul that is there already, instead of one that is built. */
+/** Names an existing Consul program to use instead of a build. */
 const PROGRAM_VARIABLE = 'CONSUL_PROGRAM';
 const CACHE = path.resolve(import.meta.dirname, '../../.leasehold', `consul-${CONSUL_VERSION}`);
 /** Consul is large: half an hour on a small machine. */
@@ -27,7 +27,7 @@ interface RunningConsul {
   stop(): Promise<void>;
 }
 
-/** @param options.builds whether it is built where it is not there yet, which takes minutes */
+/** @param options.builds whether to build a missing program, which takes minutes */
 export async function findConsul({ builds }: { readonly builds: boolean }): Promise<ConsulProgram> {
   const given = process.env[PROGRAM_VARIABLE];
   const program = given ?? path.join(CACHE, 'consul');
@@ -45,7 +45,7 @@ export async function findConsul({ builds }: { readonly builds: boolean }): Prom
   }
 }
 
-/** Its agent, and none of its other commands, which take most of the time to build. */
+/** Only its agent, because its other commands take most of the build time. */
 const MAIN = `package main
 
 import (
@@ -63,7 +63,7 @@ func main() {
 }
 `;
 
-/** In a module of ours that requires Consul's, with the checksums that Consul's own module has of everything. */
+/** Builds in our own module that requires Consul's, with all checksums from Consul's own module. */
 async function build(program: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
   const options = { cwd: CACHE, timeout: BUILD_TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 };

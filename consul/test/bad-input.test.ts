@@ -21,7 +21,7 @@ describe.skipIf(endpoint === null)('bad input', () => {
   });
   afterAll(async () => {
     await table.close();
-    // What callers do wrong is theirs to read, and not for the gateway's log.
+    // Callers read their own errors; the gateway does not log them.
     expect(gateway.failures).toEqual([]);
   });
 
@@ -242,7 +242,7 @@ describe.skipIf(endpoint === null)('bad input', () => {
         json: { Results: null, Errors: [{ OpIndex: 1, What: 'Permission denied' }] },
       });
       expect(await pairAt(gateway, 'billing/t')).toBeUndefined();
-      // Nothing that it could ask for is its to ask: the body, which is none, is not even read.
+      // This token permits nothing, so the gateway does not even read the invalid body.
       expect(await as('none', 'PUT', 'txn', '[{')).toMatchObject({ status: 403, text: 'Permission denied' });
     });
 

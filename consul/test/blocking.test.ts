@@ -6,7 +6,7 @@ import { GatewayTable, ask, newSession } from './support.ts';
 
 const endpoint = inject('embeddedEndpoint');
 
-// Waits are as long as they need to be when the machine is busy; what ends them is a change.
+// Waits are long enough for a busy machine; a change ends them.
 describe.skipIf(endpoint === null)('blocking queries', () => {
   let table: GatewayTable;
   let gateway: TestGateway;

@@ -1,4 +1,4 @@
-/** The gateway beside a real Consul, as `node consul/test/compare/compare.ts` runs it; skipped where there is neither a Consul nor Go. */
+/** Compares the gateway with a real Consul, using `node consul/test/compare/compare.ts`; skipped without a Consul and without Go. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';

@@ -92,7 +92,7 @@ describe.skipIf(endpoint === null)('what clients see of gateways', () => {
       await kill(one);
 
       expect((await write(two, `acquire=${next}`)).text).toBe('false');
-      // A holder that does not know whether it has the lock asks for it again: that is no second tenure.
+      // A holder that is unsure whether it has the lock acquires it again: that does not start a second tenure.
       expect((await write(two, `acquire=${session}`)).text).toBe('true');
       expect(await pairAt(two, key)).toMatchObject({ Session: session, LockIndex: 1 });
       expect((await write(two, `release=${session}`)).text).toBe('true');
@@ -194,7 +194,7 @@ describe.skipIf(endpoint === null)('what clients see of gateways', () => {
             set('a', String(Number(a.value) + 1), a.index),
             set('b', String(Number(b.value) + 1), b.index),
           ]);
-          // Either it was refused for what was written meanwhile, or it found too many others at work: nothing was written.
+          // Refused because of a concurrent write or too much contention: in both cases it wrote nothing.
           added = (await ask(gateway, 'PUT', 'txn', body)).status === 200;
         }
       };

@@ -103,7 +103,7 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, () => {
     expect(dead).toMatchObject({ status: 'invalid', reason: 'expired', lockDelayMs: 1_000 });
     const expiredAt = dead?.expiresAt ?? Infinity;
     expect(dead?.status === 'invalid' && dead.invalidatedAt).toBeGreaterThanOrEqual(expiredAt);
-    // The delay counts from the end of the TTL, however late that was seen.
+    // The delay counts from the end of the TTL, even if that was detected late.
     expect(lock?.holder?.since).toBeGreaterThanOrEqual(expiredAt + 1_000);
     second.kill('SIGINT');
     await second.ended;

@@ -1,7 +1,7 @@
 /**
- * HashiCorp's own tests of their Go client, as their module has them, against gateways: sessions, keys, locks, semaphores, transactions.
+ * Runs HashiCorp's own tests of their Go client, unchanged, against gateways: sessions, keys, locks, semaphores, transactions.
  *
- * Their helper starts a program `consul` for each test; here it finds one that asks for a gateway on a table of its own (`hashicorp/`).
+ * Their helper starts a program `consul` for each test; here that program requests a gateway on its own table (`hashicorp/`).
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, () => {
 
   const run = (names: readonly string[]): Promise<ReadonlyMap<string, string>> => {
     const argv = ['-test.v', '-test.timeout', TIMEOUT, '-test.parallel', '4', '-test.run', `^(${names.join('|')})$`];
-    // Some of them read files beside their own.
+    // Some of them read files from their own folder.
     const options = { cwd: sources, env: { ...process.env, ...agents.env }, maxBuffer: 64 * 1024 * 1024 };
     return new Promise((resolve) => {
       execFile(program, argv, options, (_error, stdout, stderr) => {

@@ -1,4 +1,4 @@
-/** Lists of keys and their indexes tell a caller nothing of keys that it may not read, and cost nothing if it may read none of them. */
+/** Lists of keys and their indexes reveal nothing about keys that a caller may not read, and cost nothing if it may read none. */
 import { describe, expect, test } from 'vitest';
 import { openMemoryGateway } from './memory-gateway.ts';
 

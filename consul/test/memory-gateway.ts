@@ -1,4 +1,4 @@
-/** A gateway in this process on the simulated store, whose clock the test moves: for many small runs, each on a table of its own. */
+/** A gateway in this process on the simulated store, whose clock the test moves: for many small runs, each on its own table. */
 import { createConsulApp } from '../http/app.ts';
 import { DEFAULT_SETTINGS } from '../http/gateway.ts';
 import type { TokenRules } from '../http/tokens.ts';
@@ -16,7 +16,7 @@ export interface MemoryGateway {
   ) => Promise<{ readonly status: number; readonly text: string; readonly headers: Headers }>;
   /** Requests to the store so far. */
   requests(): number;
-  /** What an operator was told of. */
+  /** The failures reported to an operator. */
   readonly failures: readonly unknown[];
   /** Sessions of this node, without a TTL unless the entry says otherwise. */
   newSession(entry?: object, headers?: Readonly<Record<string, string>>): Promise<string>;

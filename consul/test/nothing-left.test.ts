@@ -1,4 +1,4 @@
-/** What a request has begun is over when it is answered: nothing of it goes on behind the answer, or after a freeze. */
+/** All work of a request has ended when the response is sent: no work continues afterwards, or after a freeze. */
 import { describe, expect, test } from 'vitest';
 import { createConsulApp } from '../http/app.ts';
 import { DEFAULT_SETTINGS } from '../http/gateway.ts';
@@ -9,7 +9,7 @@ import type { Remote } from '../remote/remote.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 
-/** What a promise has come to by the time that all else has been done. */
+/** The state of a promise after all other work has run. */
 async function stateOf<T>(promise: Promise<T>): Promise<T | 'pending'> {
   await new ManualClock('2026-11-21T00:00:00Z').advance(0);
   return Promise.race([promise, Promise.resolve('pending' as const)]);

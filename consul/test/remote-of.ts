@@ -1,7 +1,7 @@
 import type { Process } from '../../test/support/coordination.ts';
 import { Remote } from '../remote/remote.ts';
 
-/** What a gateway in this process would have. */
+/** As in a gateway of this process. */
 export function remoteOf({ ports, maxClockSkewMs }: Process): Remote {
   return new Remote(ports, maxClockSkewMs);
 }

@@ -42,7 +42,7 @@ const settings: fc.Arbitrary<Setting> = fc.record({
   }),
 });
 
-/** What the rules say, told again in the simplest words. */
+/** The rules again, in their simplest form. */
 function levelOf(rules: Setting['rules'], key: string): Level {
   const fitting = Object.keys(rules).filter((prefix) => key.startsWith(prefix));
   const longest = fitting.reduce<string | undefined>(
@@ -52,7 +52,7 @@ function levelOf(rules: Setting['rules'], key: string): Level {
   return longest === undefined ? 'deny' : (rules[longest] ?? 'deny');
 }
 
-/** A gateway of its own, with these keys, and one session that holds none of them. */
+/** Opens a separate gateway with these keys, and one session that holds no key. */
 async function open({ rules, keys }: Pick<Setting, 'rules' | 'keys'>) {
   const nothing = { keys: {}, sessions: 'deny', nodes: 'deny' } as const;
   const gateway = openMemoryGateway([
@@ -100,7 +100,7 @@ function plainly({ ask, session }: Place, { Verb, Key, Index = 0 }: Operation) {
   return ask(LIMITED, method, path, method === 'PUT' ? 'new' : undefined);
 }
 
-/** What the caller is told, without the indexes, which are clocks. */
+/** The caller's response, without the indexes, which are clocks. */
 function told({ status, Results, Errors }: Outcome & { readonly status: number }, { session }: Place): string {
   const results = Results?.map(({ KV }) => [KV.Key, KV.Value]);
   const errors = Errors?.map(({ OpIndex, What }) => [OpIndex, What.replace(session, 'S').replace(/\d{6,}/, 'N')]);

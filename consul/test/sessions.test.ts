@@ -203,8 +203,8 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
         };
         expect(await acquire(dead)).toBe(true);
 
-        // Nothing looks at it for long after TTL and lock-delay.
-        // Then it is closed for a heartbeat more, a third of its TTL, and the clock bound.
+        // It is not read until long after TTL and lock-delay.
+        // Then it stays closed for one more heartbeat, a third of its TTL, and the clock bound.
         await memory.world.clock.advance(90_000);
         expect(await acquire(next)).toBe(false);
         await memory.world.clock.advance(4_400);

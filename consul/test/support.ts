@@ -20,14 +20,14 @@ import { closeCommandTable, openCommandTable } from '../../test/support/command-
 export interface TestGateway extends RunningGateway {
   readonly meter: Meter;
   readonly leasehold: Leasehold;
-  /** What an operator was told of. */
+  /** The failures reported to an operator. */
   readonly failures: readonly unknown[];
 }
 
 export interface Reply {
   readonly status: number;
   readonly text: string;
-  /** Parsed, where it is JSON; numbers beyond those of JavaScript lose digits. */
+  /** Parsed JSON, if it is JSON; numbers beyond JavaScript's precision lose digits. */
   readonly json: unknown;
   readonly index: number;
   readonly headers: Headers;

@@ -1,8 +1,8 @@
 /**
- * Random transactions against a small model of Consul's: the same results, the same errors, the same keys afterwards.
+ * Compares random transactions with a small model of Consul's: the same results, the same errors, the same keys afterwards.
  *
- * The model has one map and no store. It is Consul's state store in the simplest words; `consul:compare` holds both to a real Consul.
- * Indexes are clocks here and are left out, but for what a condition on them comes to.
+ * The model has one map and no store. It is Consul's state store in its simplest form; `consul:compare` holds both to a real Consul.
+ * Indexes are clocks here and are left out, except for the outcome of a condition on them.
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -13,9 +13,9 @@ interface Operation {
   readonly Key: string;
   readonly Value: string;
   readonly Flags: number;
-  /** Which of the sessions: 0 and 1 live, 2 is no session, 3 is none given. */
+  /** The session's number: 0 and 1 live, 2 does not exist, 3 means that no session is given. */
   readonly who: number;
-  /** The condition on the index: none, that of the entry before the transaction, or another. */
+  /** The condition on the index: no condition, the entry's index before the transaction, or another index. */
   readonly index: 'none' | 'current' | 'other';
 }
 
@@ -48,7 +48,7 @@ const operations: fc.Arbitrary<Operation> = fc.record({
 });
 const histories = fc.array(fc.array(operations, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 5 });
 
-/** What Consul would make of a transaction. */
+/** Consul's own outcome of a transaction. */
 class Model {
   keys: Keys = new Map();
   readonly #sessions: readonly string[];
@@ -87,7 +87,7 @@ class Model {
       draft.set(Key, { value: Value, flags: Flags, session: holder, isOld: isSame && entry.isOld });
       return [shown(Key, false)];
     };
-    // What this transaction has written has an index that no caller can know.
+    // Keys written by this transaction have an index that no caller can know.
     const isAsExpected =
       index === 'none' ? entry === undefined : index === 'current' && entry?.isOld === true && this.keys.has(Key);
     switch (Verb) {

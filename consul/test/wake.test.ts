@@ -1,6 +1,4 @@
-/**
- * Those who wait for a change that is made through their own gateway are told at once: no time passes in these tests but what a read takes.
- */
+/** Waiters for a change through their own gateway are woken at once: in these tests only reads take time. */
 import { describe, expect, test } from 'vitest';
 import { openMemoryGateway } from './memory-gateway.ts';
 

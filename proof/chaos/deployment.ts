@@ -58,7 +58,7 @@ export interface Deployment {
   readonly registers: WorkerSettings['registers'];
   /** Past the proxy. */
   readonly client: DynamoDBClient;
-  /** Through the proxy, under a name of its own. */
+  /** Connects through the proxy under a separate name. */
   clientNamed(name: string): DynamoDBClient;
   stop(): Promise<void>;
 }

@@ -21,7 +21,7 @@ export interface Evidence {
   readonly acknowledged: readonly AcknowledgedTask[];
   readonly rows: ReadonlyMap<string, TaskRecord>;
   readonly ledger: ReadonlyMap<string, LedgerEntry>;
-  /** What each register holds at the end. */
+  /** The final content of each register. */
   readonly registers: ReadonlyMap<string, readonly string[]>;
   readonly journal: readonly JournalLine[];
   readonly network: ProxyTally;

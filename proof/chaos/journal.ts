@@ -1,11 +1,11 @@
 /**
- * What the workers say that they did: one line for each event, appended to one file by all processes.
+ * The workers' record of their actions: one line per event, appended to one file by all processes.
  *
  * A line is one `write` to a file opened for appending,
- * so lines of different processes do not mix, and a line that was written survives its writer.
- * It is not fenced and not atomic with anything: it shows that execution is at least once,
- * where the ledger in the table shows that effects are once.
- * Times are those of the machine's monotonic clock, which all processes share, whatever their wall clocks say.
+ * so lines of different processes do not mix, and a written line survives its writer.
+ * The file is neither fenced nor atomic with anything else: it shows that execution is at least once,
+ * while the ledger in the table shows that effects happen once.
+ * Times come from the machine's monotonic clock, which all processes share whatever their wall clocks say.
  */
 import { appendFileSync, readFileSync } from 'node:fs';
 
@@ -35,7 +35,7 @@ export type JournalEntry =
   | { readonly kind: 'believed'; readonly arm: Arm; readonly key: string; readonly token: number }
   /** A write of this element was acknowledged. */
   | { readonly kind: 'acknowledged'; readonly arm: Arm; readonly key: string; readonly element: string }
-  /** An error; what the library throws is of the fenced arm, whichever code called it. */
+  /** An error. Errors of the library count for the fenced arm, whichever code called it. */
   | { readonly kind: 'trouble'; readonly arm: Arm; readonly error: string; readonly message: string };
 
 export type JournalLine = JournalEntry & { readonly at: number; readonly who: string };

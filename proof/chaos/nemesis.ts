@@ -1,4 +1,4 @@
-/** Who torments the processes: a Poisson stream of faults, and another of partitions, until it is told to stop. */
+/** Torments the processes with a Poisson stream of faults, and another of partitions, until stopped. */
 import type { LocalLambda } from '../../local/lambda/local-lambda.ts';
 import { systemClock } from '../../shared/core/runtime/clock.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';

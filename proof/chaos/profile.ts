@@ -1,8 +1,8 @@
-/** What a run does to its workers, as data: how often, how long, and how much useful work it must have done to count. */
+/** The faults of a run as data: how often, how long, and how much useful work the run must have done to count. */
 
-/** What may happen to one request on its way to the store and back. */
+/** The possible fates of one request on its way to the store and back. */
 export const FATES = [
-  /** It never arrives, and no error says so. */
+  /** It never arrives, without an error. */
   'dropRequest',
   /** It is applied, and its answer is lost. */
   'dropResponse',
@@ -19,15 +19,15 @@ export const FATES = [
   'resetBefore',
   /** The connection is reset after the work. */
   'resetAfter',
-  /** The connection stays open and nothing comes of it any more, of this request and of all that follow on it. */
+  /** The connection stays open, but this request and all later ones on it get no response. */
   'halfOpen',
 ] as const;
 export type Fate = (typeof FATES)[number];
 
-/** What may happen to a worker's process. */
+/** The possible faults of a worker's process. */
 export const PROCESS_FAULTS = [
   'kill',
-  /** At the moment when a write of its own arrives at the proxy; the write goes on without it. */
+  /** Killed when one of its writes arrives at the proxy; the write continues without it. */
   'killInMidWrite',
   /** Between a write's application and its answer. */
   'killAfterWrite',
@@ -55,7 +55,7 @@ export interface Profile {
   readonly network: Readonly<Record<Fate, number>>;
   readonly delayMs: Range;
   readonly process: {
-    /** Between two faults, on average; the waits are those of a Poisson process. */
+    /** Mean time between two faults; the waits are exponentially distributed, as in a Poisson process. */
     readonly meanPauseMs: number;
     readonly weights: Readonly<Record<ProcessFault, number>>;
     readonly pauseMs: Range;
@@ -71,7 +71,7 @@ export interface Profile {
     readonly maxOffsetMs: number;
     /** How often it steps to another offset within the bound. */
     readonly stepEveryMs: number;
-    /** Whether all clocks stay within what the protocol was told: otherwise what depends on clocks is not judged. */
+    /** Whether all clocks stay within the protocol's clock bound: otherwise rules that depend on clocks are not judged. */
     readonly withinBound: boolean;
   };
   readonly protocol: {
@@ -139,7 +139,7 @@ export const WITHIN_BOUND: Profile = {
   holdMs: { low: 5, high: 120 },
 };
 
-/** The same with clocks that are seconds apart: only what must hold whatever the clocks say is judged. */
+/** The same with clocks that are seconds apart: judges only the rules that hold with any clocks. */
 export const BROKEN_CLOCKS: Profile = {
   ...WITHIN_BOUND,
   name: 'broken-clocks',

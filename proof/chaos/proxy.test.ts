@@ -8,10 +8,10 @@ import type { Fate } from './profile.ts';
 import { FATES } from './profile.ts';
 import { FaultProxy } from './proxy.ts';
 
-/** What a sender saw of one request, and how often the service did. */
+/** The sender's view of one request, and the number of its arrivals at the service. */
 type Seen = { readonly answer: number | 'reset' | 'nothing'; readonly arrivals: number };
 
-/** After which a sender gives up who is to get no answer: begun when the request has met its fate, however long that takes. */
+/** How long a sender without a response waits, counted from the moment when the request has met its fate. */
 const PATIENCE_MS = 150;
 
 describe('FaultProxy', () => {

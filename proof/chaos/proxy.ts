@@ -29,7 +29,7 @@ export interface ProxyTally {
   readonly fates: Record<Fate, number>;
   /** Requests swallowed because their sender was cut off. */
   partitioned: number;
-  /** Writes whose sender did not hear from the service, by what had become of them. */
+  /** Writes whose sender got no response, by their real outcome. */
   readonly ambiguous: { applied: number; lost: number };
   /** Refusals that showed the writer its own nonce: an earlier, unanswered attempt had been applied. */
   refusedByOwnNonce: number;

@@ -112,7 +112,7 @@ async function sendFenced(fence: DynamoFence, input: UpdateCommandInput, lock: L
   }
 }
 
-/** What a guarded store says to a holder that was superseded: the fence at work. */
+/** A guarded store's refusal of a superseded holder: the fence at work. */
 class FenceRefusedError extends Error {
   override readonly name = 'FenceRefusedError';
 }

@@ -40,7 +40,7 @@ interface ChaosOptions {
   readonly profile: Profile;
   /** Told a few times a second. */
   readonly onProgress?: (progress: Progress) => void;
-  /** Ends the torment early; what was done is judged. */
+  /** Ends the torment early; the work so far is judged. */
   readonly stop?: AbortSignal;
 }
 
@@ -55,7 +55,7 @@ export interface Progress {
 }
 
 export interface ChaosResult extends Judgement {
-  /** How long it took after the faults until nothing was left to do; null when it never came to that. */
+  /** Time from the last fault until no work was left; null if the work never ended. */
   readonly healedSeconds: number | null;
 }
 
@@ -217,7 +217,7 @@ function isIdle({ lambda }: Deployment): boolean {
     .every(({ functionName, state }) => state === 'idle' || functionName === FUNCTIONS.dispatch);
 }
 
-/** Sessions end by themselves, or by their TTL once they are no longer renewed: what is still believed in after that was leaked. */
+/** Sessions end by themselves, or by their TTL once they are no longer renewed: any that are still live after that were leaked. */
 async function findLeaks({ client, tables }: Deployment, { protocol }: Profile): Promise<Evidence['leaks']> {
   await systemClock.sleep(protocol.sessionTtlMs + 2 * protocol.maxClockSkewMs);
   const sender = new Sender({ driver: createSdkDriver(client), runtime: systemRuntime, policy: PATIENT });
@@ -231,7 +231,7 @@ async function findLeaks({ client, tables }: Deployment, { protocol }: Profile):
   return { permits, sessions: live };
 }
 
-/** False when nothing has ended for so long; how much there is to do, and how fast the machine does it, does not matter. */
+/** False if no task has ended for too long; the amount of work and the speed of the machine do not matter. */
 async function waitUntilOver(
   look: () => Promise<{ readonly open: number; readonly isOver: boolean }>,
 ): Promise<boolean> {

@@ -2,8 +2,8 @@
  * The tasks of the chaos run, in two arms that meet the same faults.
  *
  * `fenced` has its effect through `task.commit`. `naive` is the positive control:
- * the same effect by a plain write of its own, as people write it;
- * it even looks at its signal first. Both write to the journal, which nothing fences.
+ * the same effect by a plain write, as commonly written;
+ * it even checks its signal first. Both write to the journal, which is not fenced.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
@@ -17,7 +17,7 @@ import { openJournal, workerSettings } from './worker-settings.ts';
 
 const { ledgerTable, taskMs } = workerSettings();
 const journal = openJournal();
-// With the SDK's own retries, as naive code has them.
+// With the SDK's own retries, like naive code.
 const documents = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint: process.env[ENV.endpoint] ?? '' }));
 /** Far more than faults can use up: a task that dies here was lost. */
 const retry = { maxAttempts: 1_000, backoff: '100ms', backoffCap: '1s' } as const;
@@ -48,7 +48,7 @@ export const naive = defineTask({
   },
 });
 
-/** Takes its time; every other task does not listen to its signal meanwhile, like much code in the world. */
+/** Takes its time; every other task ignores its signal during that, like much real code. */
 async function work(arm: Arm, task: TaskContext): Promise<void> {
   journal.write({ kind: 'began', arm, task: task.id, attempt: task.attempt, token: task.fencingToken });
   const ms = taskMs.low + Math.random() * (taskMs.high - taskMs.low);

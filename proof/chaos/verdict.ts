@@ -30,7 +30,7 @@ interface Figures {
 export interface Judgement {
   readonly kept: boolean;
   readonly figures: Figures;
-  /** What must be zero: invariant by name, with the cases that broke it. */
+  /** Violations by invariant, with the cases that broke it: must all be empty. */
   readonly violations: Readonly<Record<Violation, readonly string[]>>;
   /** Losses and doubles of the naive arm: a run in which it has none does not count. */
   readonly control: {
@@ -38,7 +38,7 @@ export interface Judgement {
     readonly acknowledgedUpdates: number;
     readonly lostUpdates: number;
   };
-  /** What the run did too little of. */
+  /** The requirements on useful work that the run missed. */
   readonly shortfalls: readonly string[];
   readonly faults: Readonly<Record<string, number>>;
   readonly errors: Readonly<Record<string, number>>;
@@ -58,7 +58,7 @@ export const VIOLATIONS = {
 } as const;
 export type Violation = keyof typeof VIOLATIONS;
 
-/** What faults like these may do to an invocation, or to a holder; any other error is a mistake of ours. */
+/** Errors that these faults may cause in an invocation or a holder; any other error is our mistake. */
 const EXPECTED_ERRORS: ReadonlySet<string> = new Set([
   'StoreUnavailableError',
   'LeaseLostError',
@@ -71,7 +71,7 @@ const EXPECTED_ERRORS: ReadonlySet<string> = new Set([
   'Sandbox.Killed',
 ]);
 
-/** Naive code ends besides by whatever its SDK throws. */
+/** Naive code may also end with any error of its SDK. */
 const EXPECTED_OF_NAIVE_CODE: ReadonlySet<string> = new Set([
   ...['TimeoutError', 'AbortError', 'InternalServerError', 'ProvisionedThroughputExceededException'],
   ...['ECONNRESET', 'Error'],
@@ -101,7 +101,7 @@ const START_UP_MINUTES = 0.15;
 /** From this length on, every kind of fault must have been seen. */
 const REACHABILITY_MINUTES = 1.5;
 
-/** The kinds of faults of which none took effect, though a run of that length should have met each. */
+/** Returns the kinds of faults that never took effect, although a run of that length should have met each. */
 export function missedFaults(minutes: number, torment: Torment): readonly string[] {
   if (minutes < REACHABILITY_MINUTES) return [];
   return Object.entries(faultsOf(torment)).flatMap(([fault, count]) => (count === 0 ? [fault] : []));

@@ -1,4 +1,4 @@
-/** What the harness tells the processes that it starts, as one variable of their environment. */
+/** The harness's settings for the processes that it starts, as one environment variable. */
 import { Journal } from './journal.ts';
 import type { Profile, Range } from './profile.ts';
 

@@ -1,7 +1,7 @@
 /**
- * What is known of each conjunct of each guard: a late write that it alone refuses (`proof/conjuncts/guards`), or why it is redundant.
+ * The verdict on each conjunct of each guard: a late write that it alone refuses (`proof/conjuncts/guards`), or why it is redundant.
  *
- * Redundant ones stay. They cost nothing, say what the statement means, and refuse a row that breaks what makes them redundant.
+ * Redundant ones stay. They cost nothing, document the statement, and refuse a row that breaks the reason for their redundancy.
  */
 import { CASES } from './guards/cases.ts';
 

@@ -55,7 +55,8 @@ function split(condition: string): readonly string[] {
 }
 
 /**
- * Their names: `verb: conjunct`; and for what a transaction does beside its first action, whatever its verb, `row, first clause: conjunct`.
+ * Returns the names of all conjuncts: `verb: conjunct`.
+ * For the further actions of a transaction, whatever its verb: `row, first clause: conjunct`.
  * The users' own rows have none.
  */
 export function conjunctsOf({ verb, input }: Statement): readonly string[] {
@@ -73,7 +74,7 @@ function nameOf(verb: string, at: number, write: Write, conjunct: string): strin
   return `${pk.split('#')[0]}, ${clause}: ${conjunct}`;
 }
 
-/** The writes of a request, and the checks beside them. */
+/** The writes and condition checks of a request. */
 function writesOf(input: object): readonly Write[] {
   const { TransactItems, ...request } = input as Input;
   return TransactItems === undefined ? [request as Write] : TransactItems.flatMap((item) => Object.values(item));
@@ -107,7 +108,7 @@ export function withoutConjunct<K extends DynamoKind>(statement: Statement<K>, n
   };
 }
 
-/** In parentheses, once: the service refuses those that are redundant. */
+/** Adds parentheses unless present: the service refuses redundant ones. */
 function enclosed(part: string): string {
   let depth = 0;
   for (let at = 0; at < part.length; at++) {
@@ -133,7 +134,7 @@ export function rewriteWrites(rewrite: <K extends DynamoKind>(statement: Stateme
   };
 }
 
-/** The names of all conjuncts, as the exercise of all verbs and the short flows send them. */
+/** Returns the names of all conjuncts in the requests of the verb exercise and the short flows. */
 export async function allConjuncts(): Promise<readonly string[]> {
   const found = new Set<string>();
   const undo = rewriteWrites((statement) => {
@@ -151,8 +152,8 @@ export async function allConjuncts(): Promise<readonly string[]> {
 }
 
 /**
- * Tells of every write to a simulated store that one conjunct alone refuses, by the name of that conjunct; returns how to stop.
- * A guard without it would have let that write through. Where it never decides, nothing can notice that it is missing.
+ * Reports every write to a simulated store that one conjunct alone refuses, by the name of that conjunct; returns a function that stops it.
+ * A guard without it would have let that write through. If a conjunct never decides, no test can notice that it is missing.
  */
 export function watchDecisions(onDecision: (name: string) => void): () => void {
   const verbs = new WeakMap<object, string>();

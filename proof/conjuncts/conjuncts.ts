@@ -1,10 +1,10 @@
 /**
  * `npm run conjuncts -- [--only <part>] [--seeds 100]`
  *
- * Drops each conjunct of each guard in turn, as the statements themselves send them, and prints what notices.
- * Dropping one can make a difference only where it is the only one that refuses a write. So all short flows, with every placement of one
- * fault, and some histories are watched first; each conjunct is then dropped in some of those that it decided.
- * What is known of each stands in `conjunct-verdicts.ts`. Exit code 1: one has no verdict there, or decides a write although it is redundant.
+ * Drops each conjunct of each guard in turn from the sent statements, and prints the invariant that notices.
+ * A missing conjunct matters only for a write that no other conjunct refuses. So the program first watches all short flows,
+ * with every placement of one fault, and some histories; then it drops each conjunct in some of the histories that it decided.
+ * The verdicts are in `conjunct-verdicts.ts`. Exit code 1: a conjunct has no verdict there, or decides a write although it is redundant.
  */
 import { Command } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';
@@ -90,7 +90,7 @@ async function placesOfDecisions(seeds: number): Promise<ReadonlyMap<string, rea
   return found;
 }
 
-/** What notices that a conjunct is missing, in one of these histories. */
+/** Returns the invariant that notices the missing conjunct in one of these histories. */
 async function killerOf(name: string, places: readonly Place[]): Promise<string | undefined> {
   const undo = rewriteWrites((statement) => withoutConjunct(statement, name));
   try {

@@ -1,4 +1,4 @@
-/** Mutants that cannot be killed, with the reason; and those that are not made here, with where they are. */
+/** Mutants that cannot be killed, with the reason; and mutants that are covered elsewhere, with the place. */
 import type { Equivalent } from '../mutants/mutation.ts';
 
 /**

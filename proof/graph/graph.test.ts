@@ -1,4 +1,4 @@
-/** What TLC dumps is read, and its steps are covered; the replay itself needs Java (`graph.full.test.ts`). */
+/** Parses a dump of TLC and covers its steps; the replay itself needs Java (`graph.full.test.ts`). */
 import { describe, expect, test } from 'vitest';
 import type { Edge } from './graph.ts';
 import { coveringPaths, graphOf } from './graph.ts';

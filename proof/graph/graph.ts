@@ -46,7 +46,7 @@ export function graphOf(lines: readonly string[]): Graph {
   return { states, initial, edges: [...edges.values()] };
 }
 
-/** States looked at for a step that is left, before a path ends and another begins. */
+/** Maximum number of states searched for an uncovered step before a path ends and another begins. */
 const LOOKED_AT = 60;
 
 /**

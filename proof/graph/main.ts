@@ -2,8 +2,8 @@
  * `npm run spec:graph -- [--local] [--every N] [--json] [--jar FILE]`
  *
  * Dumps the states of two small models with their steps, covers every step by paths,
- * and takes each path with the shipped statements: on the
- * simulated store, and with `--local` on DynamoDB Local too. The rows must be those of the model, after each write.
+ * and replays each path with the shipped statements on the
+ * simulated store, and with `--local` also on DynamoDB Local. After each write the rows must agree with the model.
  */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command } from 'commander';
@@ -45,7 +45,7 @@ interface Replayed {
 
 const TABLE = 'graph';
 const SHOWN = 5;
-/** Paths on their way at once, where the store is a process of its own. */
+/** Concurrent paths, if the store is a separate process. */
 const SIDE_BY_SIDE = 16;
 
 const command = new Command('npm run spec:graph --')

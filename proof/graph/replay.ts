@@ -1,10 +1,10 @@
 /**
- * One path of the model's graph, taken by the shipped statements.
+ * Replays one path of the model's graph with the shipped statements.
  *
- * What a model's worker sends is built when it is sent, of what it has read until then,
- * and reaches the store when the model says so. After each
- * write the rows are compared with the state that the model is in: what was accepted or refused, and each attribute that a guard reads.
- * A tick is a second. Each path has keys of its own, so that all go into one table.
+ * A request of a model's worker is built when the worker sends it, from the rows that it has read until then,
+ * and reaches the store when it does in the model. After each
+ * write the rows are compared with the model's state: the store's verdict, and each attribute that a guard reads.
+ * A tick is a second. Each path has its own keys, so all paths share one table.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { DynamoDriver, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
@@ -62,7 +62,7 @@ export async function replay(
 class Replay {
   readonly #options: Parameters<typeof replay>[2];
   readonly #rows = new Map<string, DynamoItem>();
-  /** The text that stands for each of the model's nonces now. */
+  /** The current text of each of the model's nonces. */
   readonly #nonces = new Map<string, string>();
   /** By their nonces. */
   readonly #underWay = new Map<string, Statement>();
@@ -252,7 +252,7 @@ class Replay {
     return `${this.#options.name}-${textOf(session).replace(',', '-')}`;
   }
 
-  /** What a worker's wall clock shows, milliseconds. */
+  /** A worker's wall clock in milliseconds. */
   #clockOf(state: RecordValue, worker: string): number {
     return EPOCH_MS + (this.#ticks + Number(recordOf(state.off)[worker])) * TICK_MS;
   }

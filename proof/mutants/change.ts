@@ -1,4 +1,4 @@
-/** What a seeded bug does at its place. */
+/** The changes that a seeded bug makes at its place. */
 import type { Place } from './place.ts';
 import { clause } from './place.ts';
 
@@ -16,7 +16,9 @@ export interface Found {
   readonly args: readonly string[];
 }
 
-/** Drops a statement, an entry of an object, an element of a list, a part of a template, a clause; or says what stands there instead. */
+/**
+ * Drops a statement, an entry of an object, an element of a list, a part of a template, or a clause; a function returns its replacement.
+ */
 export type Change = 'drop' | ((found: Found) => string);
 
 /** One change, at a place that is named by the structure of the source: reformatting, moving and renaming locals leave it valid. */
@@ -54,7 +56,7 @@ export function disarmed(file: string, within: string, ...clauses: readonly stri
   }));
 }
 
-/** Of a guard of a task's holder, what is left when it compares neither counter nor session. */
+/** The guard of a task's holder without its comparison of counter and session. */
 export const ANYBODYS =
   "'#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'";
 

@@ -10,7 +10,7 @@ const RECUR = 'shared/tasks/dispatch/recur.ts';
 const GIVE_SLOT = 'shared/tasks/schedule/give-slot.ts';
 const KEY = 'shared/tasks/rows/key-statements.ts';
 
-/** What hangs on tasks, the dispatcher, and what operators do. */
+/** Seeded bugs of rows that belong to tasks, of the dispatcher, and of operator actions. */
 export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'M53',

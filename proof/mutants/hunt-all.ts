@@ -1,4 +1,4 @@
-/** Hunts seeded bugs, each in a process of its own, so that what one changes is there for no other. */
+/** Hunts seeded bugs, each in a separate process, so that one bug's changes cannot affect another. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Hunt } from './hunt.ts';

@@ -1,4 +1,4 @@
-/** In a process of its own: runs seeds against one mutant until the invariant named for it is violated. Prints one line of JSON. */
+/** In a separate process: runs seeds against one mutant until its named invariant is violated. Prints one line of JSON. */
 import { MUTANTS } from './all.ts';
 import { mutate } from './load-mutated.ts';
 

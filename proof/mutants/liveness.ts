@@ -14,7 +14,7 @@ const WORKER = 'shared/tasks/worker/worker.ts';
 const CROWD = { users: 6, thinkMs: 1_000 } as const;
 /** The same, in a tenth of the time. */
 const SHORT_CROWD = { ...CROWD, faultyMs: 60_000, settleMs: 60_000 } as const;
-/** One worker that stays: it remembers what it has passed by, and no other looks again. */
+/** One long-lived worker: it remembers skipped tasks, and no other worker polls. */
 const ALONE = { stays: true, environments: 1, users: 0, faultyMs: 60_000, settleMs: 200_000 } as const;
 
 export const LIVENESS_MUTANTS: readonly Mutant[] = [

@@ -8,7 +8,7 @@ const CONTENDER = 'shared/coordination/lock/lock-contender.ts';
 const READER = 'shared/coordination/lock/lock-reader.ts';
 const FENCE = 'shared/dynamo/dynamo-fence.ts';
 
-/** What was compared is only asked for. */
+/** Checks only the presence of the compared values. */
 const isThere: Change = ({ left, right }) => `${left} !== undefined && ${right} !== undefined`;
 
 export const LOCK_MUTANTS: readonly Mutant[] = [

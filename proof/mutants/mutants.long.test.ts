@@ -6,7 +6,7 @@ import { huntAll, seedsTaken } from './hunt-all.ts';
 
 const SEEDS = 2_000;
 const MEDIAN_LIMIT = 50;
-/** Four are enough on two cores with nothing else to do (437 s of core time, 2026-11-21); the time is no claim. */
+/** On two otherwise idle cores four minutes are enough (437 s of core time, 2026-11-21); the limit makes no claim about speed. */
 const LONGEST_MINUTES = 90;
 
 test('every seeded bug is killed by the invariant named for it', { timeout: LONGEST_MINUTES * 60_000 }, async () => {

@@ -1,4 +1,4 @@
-/** What the seeded bugs rest on: names, and the places that each changes; `npm run mutants` hunts them all. */
+/** Checks the names and places of the seeded bugs; `npm run mutants` hunts them all. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';

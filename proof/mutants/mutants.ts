@@ -1,7 +1,7 @@
 /**
  * `npm run mutants -- [--only M1,M7] [--seeds 2000] [--workers 2]`
  *
- * Hunts every seeded bug, each in a process of its own, and prints what killed it. Exit code 1: one survived.
+ * Hunts every seeded bug, each in a separate process, and prints the invariant that killed it. Exit code 1: one survived.
  */
 import { availableParallelism } from 'node:os';
 import Table from 'cli-table3';

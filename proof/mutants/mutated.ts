@@ -11,7 +11,7 @@ interface Splice {
   readonly text: string;
 }
 
-/** @throws when a place is not there exactly once */
+/** @throws if a place does not occur exactly once */
 export function mutated(id: string, source: string, edits: readonly Edit[]): string {
   const tree = ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true);
   const splices = edits.map((edit) => splice(id, tree, edit));

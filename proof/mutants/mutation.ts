@@ -1,12 +1,12 @@
 /**
  * A seeded bug: shipped source, changed at one place while it is loaded.
- * The shipped code has no switch for it; a place that is not found any more fails loudly, so that no mutant dies of old age.
+ * The shipped code has no switch for it. A place that no longer exists fails loudly, so no mutant dies of old age.
  */
 import type { Profile, ProfileName } from '../simulation/profile.ts';
 import type { Edit } from './change.ts';
 
 export interface Mutant {
-  /** `M` for those that the protocol was designed against, `X` for those that came up later. */
+  /** `M`: bugs that the protocol was designed against; `X`: later ones. */
   readonly id: string;
   readonly what: string;
   readonly edits: readonly Edit[];

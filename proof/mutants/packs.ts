@@ -47,7 +47,7 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     edits: [{ file: STATEMENTS, in: 'claimTask.isSilent', change: becomes('true') }],
     killedBy: ['PACK'],
     profile: 'network',
-    // Half of what is cancelled are items, and the claim of a pack is long under way.
+    // Half of the cancellations hit items, and the claim of a pack is long in flight.
     changes: { ...changes, operator: true, tasks: 4, hogTasks: 0, latencyMs: 150 },
   },
   {

@@ -1,4 +1,4 @@
-/** Places survive what a refactoring does, and say so when they are gone. */
+/** Places survive refactorings, and fail loudly when they are gone. */
 import { describe, expect, test } from 'vitest';
 import { becomes, disarmed, leftOnly } from './change.ts';
 import { mutated } from './mutated.ts';

@@ -1,8 +1,8 @@
 /**
  * Places in source, named by its structure.
  *
- * A place names what it looks for by what it mentions: names of methods, properties and constants, and texts in quotes.
- * Where one match holds another, the inner one is meant.
+ * A place names its target by what the target mentions: names of methods, properties and constants, and quoted texts.
+ * If one match contains another, the inner one counts.
  */
 import ts from 'typescript';
 
@@ -35,18 +35,18 @@ export const loop = (...mentions: readonly string[]): Place =>
 export const statement = (...mentions: readonly string[]): Place =>
   place('statement', mentions, (node) => (ts.isStatement(node) && !ts.isBlock(node) ? node : undefined));
 
-/** What is returned, also by an arrow function without a block. */
+/** The returned expression, also of an arrow function without a block. */
 export const returned = (...mentions: readonly string[]): Place =>
   place('returned', mentions, (node) => {
     if (ts.isReturnStatement(node)) return node.expression;
     return ts.isArrowFunction(node) && !ts.isBlock(node.body) ? node.body : undefined;
   });
 
-/** What the `finally` of a `try` does. */
+/** The `finally` block of a `try`. */
 export const cleanup = (): Place =>
   place('cleanup', [], (node) => (ts.isTryStatement(node) ? node.finallyBlock : undefined));
 
-/** A call, or a `new`, of what has this as its last name. */
+/** A call, or a `new`, whose callee has this as its last name. */
 export const call = (name: string, ...mentions: readonly string[]): Place =>
   place(`call of ${name}`, mentions, (node) => (isCallOf(node, name) ? node : undefined));
 
@@ -64,7 +64,7 @@ export const operation = (operator: string, ...mentions: readonly string[]): Pla
 export const choice = (...mentions: readonly string[]): Place =>
   place('choice', mentions, (node) => (ts.isConditionalExpression(node) ? node : undefined));
 
-/** What is assigned to what has this as its last name. */
+/** The value assigned to a target with this as its last name. */
 export const assigned = (name: string): Place =>
   place(`assigned to ${name}`, [], (node) =>
     ts.isBinaryExpression(node) &&
@@ -74,7 +74,7 @@ export const assigned = (name: string): Place =>
       : undefined,
   );
 
-/** The name itself, where it is used; of a property, with its object. */
+/** A use of the name; of a property, with its object. */
 export const use = (name: string): Place =>
   place(`use of ${name}`, [], (node) =>
     lastNameOf(node) === name && !(ts.isPropertyAccessExpression(node.parent) && node.parent.name === node)
@@ -117,7 +117,7 @@ export const clause = (text: string): Place => ({
   },
 });
 
-/** `${NAME}` in a template, with the comma, AND or OR before it; after it, where it is the first. */
+/** `${NAME}` in a template, with the comma, AND or OR before it, or after it if it is the first. */
 export const part = (name: string): Place => ({
   called: `part ${name}`,
   find: (scope) =>
@@ -133,7 +133,7 @@ export const part = (name: string): Place => ({
       }),
 });
 
-/** The declarations of that name that are nearest: inside of others only where there is none outside. */
+/** Returns the nearest declarations of that name: nested ones only without an outer one. */
 export function declarations(scope: ts.Node, name: string): readonly ts.Node[] {
   const inner: ts.Node[] = [];
   const visit = (node: ts.Node): void => {
@@ -145,7 +145,7 @@ export function declarations(scope: ts.Node, name: string): readonly ts.Node[] {
   return found.length > 0 || inner.length === 0 ? found : inner.flatMap((node) => declarations(node, name));
 }
 
-/** What a declaration has as its value: of a function, its body. */
+/** Returns the value of a declaration: for a function, its body. */
 export function valueOf(declaration: ts.Node): ts.Node {
   if (ts.isFunctionLike(declaration)) return ('body' in declaration ? declaration.body : undefined) ?? declaration;
   if (ts.isShorthandPropertyAssignment(declaration)) return declaration;

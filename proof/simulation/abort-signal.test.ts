@@ -34,8 +34,8 @@ describe('a simulated AbortSignal', () => {
 });
 
 /**
- * Controllers, signals that follow several, listeners that remove others or abort in their turn:
- * what was heard, in which order, and what signals say.
+ * Controllers, signals that follow several, listeners that remove others or themselves abort:
+ * the trace records the events in order, and the state of the signals.
  */
 function traceOf(seed: bigint): readonly string[] {
   const prng = new Prng(seed);
@@ -68,7 +68,7 @@ function traceOf(seed: bigint): readonly string[] {
     },
     () => {
       const any = AbortSignal.any([prng.pick(signals), prng.pick(signals)]);
-      // Node's notice what they follow from the first listener on; that of the standard does from the beginning.
+      // Node's signal notices its sources only with the first listener, the standard's signal from the beginning.
       any.addEventListener('abort', () => undefined);
       signals.push(any);
     },

@@ -1,4 +1,4 @@
-/** Who waits for what, as the callers themselves know it: the rows show places and holders, but not whether anyone still stands there. */
+/** Waiting requests from their callers' view: the rows show queue entries and holders, but not whether a caller still waits. */
 
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
 
@@ -24,7 +24,7 @@ export class Asks {
     this.#now = now;
   }
 
-  /** A caller begins to wait. Returns what ends it; a caller whose process is gone waits no more. */
+  /** A caller begins to wait. Returns a function that ends the wait; a caller whose process is gone no longer waits. */
   begin(ask: Omit<Ask, 'since'>): () => void {
     const begun = { ...ask, since: this.#now() };
     this.#open.add(begun);

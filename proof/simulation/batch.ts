@@ -1,4 +1,4 @@
-/** One core's share of a run: histories, one after the other; results go to the parent now and then. */
+/** One core's share of a run: histories in sequence; results go to the parent at intervals. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ProfileName } from './profile.ts';
 import { runSeed } from './run-seed.ts';
@@ -9,7 +9,7 @@ export interface Share {
   readonly from: bigint;
   readonly step: number;
   readonly histories: number;
-  /** So many are run however long they take. */
+  /** Minimum number of histories, whatever time they take. */
   readonly least: number;
   /** Milliseconds from now. */
   readonly endsAt: number;

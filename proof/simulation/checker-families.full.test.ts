@@ -1,4 +1,4 @@
-/** The checker again: damage to what is shared by many, and to what hangs on tasks, is noticed. */
+/** The checker again: it notices damage to shared rows, and to rows that belong to tasks. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Prng } from '../../test/support/machines/prng.ts';
 import { judge } from './checker.ts';

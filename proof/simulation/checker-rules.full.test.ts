@@ -1,6 +1,6 @@
 /**
- * Each invariant has some damage that it notices by its own name, so that no other can stand in for it.
- * Not every line that reports has: the seeded bugs reach more of them.
+ * Each invariant notices some damage under its own name, so no other can stand in for it.
+ * Some reporting lines have no such damage: the seeded bugs reach more of them.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';

@@ -71,7 +71,7 @@ export class Checker {
     for (const family of this.#families) family.end?.();
   }
 
-  /** Also for what is seen outside of the stream: liveness, leaks. */
+  /** Also for observations outside the stream: liveness, leaks. */
   report(invariant: string, row: string, message: string): void {
     const violation = { invariant, row, message, at: this.#now };
     const isNew = !this.#violations.some((known) => known.invariant === invariant && known.row === row);

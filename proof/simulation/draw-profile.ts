@@ -118,7 +118,7 @@ function drawFeatures(prng: Prng): Partial<Profile> {
     orders: prng.chance(0.25) ? 6 : 0,
     hogTasks: tenants && prng.chance(0.4) ? 64 : 0,
     overlap: prng.fork('overlap').pick(OVERLAP_POLICIES),
-    // With more than one, a single task may wait for hours until a tick comes by.
+    // With more than one, a single task may wait for hours until a tick starts a worker in its shard.
     strayShards: prng.chance(0.2) ? 1 : 0,
   };
 }

@@ -42,7 +42,7 @@ function open(rows: Rows) {
     now: () => time.now,
     report: (rule) => void found.push(rule),
   });
-  // What stands there was written before.
+  // These rows were written earlier.
   for (const [row, after] of Object.entries(rows)) fanOut.on({ row, at: -1, after } as Applied);
   fanOut.judges(true);
   /** @param during what is written while the plan is made */

@@ -1,13 +1,14 @@
 /**
- * As many workers as the work needs: judged in worlds where only ticks and wakes start workers, once they have healed.
+ * Checks that there are as many workers as the work needs: judged in worlds where only ticks and wakes start workers, once they have
+ * healed.
  *
  * W1 a tick starts at least as many workers as the rule wants for the true entries.
- * W2 a due task with room does not wait for longer than a tick and `startWithin`, unless all workers that there may be are busy throughout;
- * nor for longer than two heartbeats while one and the same worker has a free slot.
+ * W2 a due task with capacity does not wait for longer than a tick and `startWithin`, unless all permitted workers are busy throughout;
+ * nor for longer than two heartbeats while the same worker has a free slot.
  * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less those that wakers have just started.
  *
- * The rule itself (`wantedWorkers`) is that of the shipped code; the entries, and what can run of them, are counted here.
- * Rows and permits that change while a plan is made are counted for the plan and against it, so that either reading is right.
+ * The rule itself (`wantedWorkers`) is the shipped code; this file counts the entries, and how many of them can run.
+ * Rows and permits that change while a plan is made are counted both for and against the plan, so either reading is right.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { wantedWorkers } from '../../shared/tasks/dispatch/plan.ts';
@@ -29,7 +30,7 @@ interface WakersStart {
   readonly token: number;
 }
 
-/** Of a plan that is being made. */
+/** The state of a plan in progress. */
 interface PlanUnderWay {
   readonly made: (plan: { readonly planned?: Planned; readonly started: number }) => void;
 }
@@ -47,13 +48,13 @@ interface Settings {
   readonly startWithinMs: number;
 }
 
-/** A start shows within this time, or another is made: as the waker has it. */
+/** If a start is not visible within this time, the waker makes another one. */
 const SHOWS_WITHIN_MS = 2_000;
 /** Two starts, one after the other, and the requests of a plan. */
 const STARTING_MS = 3_000;
 /** How long a waker counts what the index does not show, and how long such tasks took to come through the stream. */
 const HEARD_MS = 1_500;
-/** A sample of as many entries is all of them. */
+/** Up to this number of entries, the sample is complete. */
 const SAMPLED = 25;
 const PERMITS = `permits#${QUEUE_NAME}`;
 
@@ -63,10 +64,10 @@ export class FanOut {
   readonly #settings: Settings;
   /** When each task row, and the row of permits, was written last. */
   readonly #writtenAt = new Map<string, number>();
-  /** What wakers have started lately. */
+  /** The recent starts of wakers. */
   #starts: WakersStart[] = [];
   #waiting = new Map<string, number>();
-  /** Tasks that each session runs; when one last ran as many as it may; since when it is seen with a permit. */
+  /** Per session: its running tasks, when it last ran its maximum, and the start of its permit. */
   readonly #running = new Map<string, number>();
   readonly #fullUntil = new Map<string, number>();
   #permitted = new Map<string, number>();
@@ -154,7 +155,7 @@ export class FanOut {
     const isChanged = (row: string): boolean => (this.#writtenAt.get(row) ?? -Infinity) >= beganAt;
     const changed = [...this.#writtenAt].filter(([row]) => isTask(row) && isChanged(row)).length;
     const still = entries.filter(([row]) => !isChanged(row)).map(([, item]) => item);
-    // Where only some are limited, a sample is an estimate.
+    // If only some entries are limited, a sample is an estimate.
     if (still.length + changed > SAMPLED && new Set(still.map(isLimited)).size > 1) return;
     const skewMs = 2 * this.#profile.clockErrorMs;
     const least = demandOf(still, beganAt - skewMs, this.#settings);
@@ -167,7 +168,8 @@ export class FanOut {
         '',
         `${by} started ${started} workers beside ${live} for ${least.due} tasks, ${least.late} of them late; wanted are ${wanted(least)}`,
       );
-    // A waker counts what it heard of within a second and the index does not show: of many, a sample says how many have ended.
+    // A waker counts announced tasks of the last second that the index does not show; if there are many, it estimates from a sample how
+    // many have ended.
     const inIndex = new Set(entries.map(([row]) => row));
     const hasEnded = ([row, at]: readonly [string, number]): boolean =>
       isTask(row) && !inIndex.has(row) && beganAt - HEARD_MS <= at && at < beganAt;
@@ -186,7 +188,7 @@ export class FanOut {
     return Number(this.#ports.rows().get(PERMITS)?.leaseCounter ?? 0);
   }
 
-  /** Of what wakers had started by then, as many as no permit can be of. */
+  /** The starts of wakers until then, minus starts that may already have a permit. */
   #pendingAt(at: number): number {
     this.#starts = this.#starts.filter((start) => at - start.at < SHOWS_WITHIN_MS - STARTING_MARGIN_MS);
     const known = this.#starts.filter(({ madeAt }) => madeAt <= at);
@@ -197,7 +199,7 @@ export class FanOut {
 
 const isWaker = (by: string): boolean => by.startsWith('waker');
 
-/** A waker notes its starts when it begins them, by a clock of its own. */
+/** A waker notes its starts when it begins them, by its own clock. */
 const STARTING_MARGIN_MS = 1_000;
 
 function isInIndex({ state, readyKey }: DynamoItem): boolean {

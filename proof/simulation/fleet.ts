@@ -8,14 +8,14 @@ import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
 
-/** What an invocation runs; what it returns names how it ended. */
+/** The code of an invocation; its result names how it ended. */
 type Handler = (process: SimulatedProcess, event: Invocation) => Promise<string>;
 
-/** What an invocation is told. */
+/** The event of an invocation. */
 export interface Invocation {
   /** The session of the worker that it continues, if it does. */
   readonly after?: string;
-  /** Where a dispatcher wants it to begin. */
+  /** The shards in which the dispatcher wants it to begin. */
   readonly homeShards?: readonly number[];
   /** Tasks to begin with. */
   readonly tasks?: readonly string[];
@@ -36,7 +36,7 @@ interface FleetPorts {
   readonly profile: () => Profile;
   /** Counts what was seen. */
   readonly seen: (what: string) => void;
-  /** A handler failed with what no fault of the world explains. */
+  /** A handler failed with an error that no fault of the world explains. */
   readonly failed: (process: SimulatedProcess, error: unknown) => void;
 }
 
@@ -190,7 +190,7 @@ function countedIds(incarnation: string): Ids {
   };
 }
 
-/** What a handler may fail with because of the world. */
+/** Whether the world's faults explain a handler's error. */
 function isExpected(error: unknown): boolean {
   return error instanceof Error && ['StoreUnavailableError', 'LeaseLostError', 'ClockSkewError'].includes(error.name);
 }

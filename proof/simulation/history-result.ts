@@ -1,4 +1,4 @@
-/** What a history is asked for, what it may assume, and what comes of it. */
+/** The request, assumptions and results of a history. */
 import type { HistoryEvent } from './history.ts';
 import type { Assumptions, Violation } from './invariants/rule.ts';
 import type { Profile } from './profile.ts';
@@ -14,9 +14,9 @@ export interface HistoryResult {
   readonly virtualMs: number;
   readonly requests: number;
   readonly accepted: number;
-  /** What happened how often: faults, outcomes, settlements. */
+  /** Counts by event: faults, outcomes, settlements. */
   readonly seen: ReadonlyMap<string, number>;
-  /** Every event, where it was asked for. */
+  /** Every event, if requested. */
   readonly history: readonly HistoryEvent[];
 }
 

@@ -34,11 +34,11 @@ export interface Called extends At {
   readonly claim?: RightName | undefined;
   /** True time of the reading of the clock that the write states as now; `at` where it states none. */
   readonly anchoredAt: number;
-  /** The session on whose behalf it is sent, for guarded verbs; the session that it would give the row to, for acquiring ones. */
+  /** The sending session, for guarded verbs; the session that would get the row, for acquiring verbs. */
   readonly session?: string | undefined;
 }
 
-/** What the caller was told. `none` and `unknown` are the two ways of not being applied: surely, and maybe. */
+/** The caller's response. `none` and `unknown` both mean "not applied": `none` certainly, `unknown` possibly. */
 export interface Returned extends At {
   readonly kind: 'returned';
   readonly operation: number;
@@ -66,7 +66,7 @@ export interface Read extends At {
   readonly asked?: string | undefined;
 }
 
-/** The store changed a row. `before` or `after` is undefined where there is no row. */
+/** The store changed a row. `before` or `after` is undefined if the row does not exist. */
 export interface Applied extends At {
   readonly kind: 'applied';
   readonly request: number;
@@ -76,11 +76,11 @@ export interface Applied extends At {
   readonly row: string;
   readonly before: DynamoItem | undefined;
   readonly after: DynamoItem | undefined;
-  /** What the statement compared and wrote; of a put, the item. */
+  /** The values that the statement compared and wrote; of a put, the item. */
   readonly values?: DynamoItem | undefined;
 }
 
-/** The store refused a write by the condition on its first row. `found` is undefined where there is no row. */
+/** The store refused a write by the condition on its first row. `found` is undefined if the row does not exist. */
 interface Refused extends At {
   readonly kind: 'refused';
   readonly request: number;
@@ -88,7 +88,7 @@ interface Refused extends At {
   readonly copy: boolean;
   readonly row: string;
   readonly found: DynamoItem | undefined;
-  /** What the statement compared and would have written. */
+  /** The values that the statement compared and would have written. */
   readonly values: DynamoItem;
 }
 
@@ -114,7 +114,7 @@ export interface Ran extends At, RightName {
   readonly kind: 'began' | 'ended';
 }
 
-/** An application was told that its request is done: what it may rely on from here on. */
+/** An application learned that its request is done, and may rely on it from here on. */
 export interface Acknowledged extends At {
   readonly kind: 'acknowledged';
   readonly what:
@@ -122,11 +122,11 @@ export interface Acknowledged extends At {
     /** The name of an object in the user's own bucket. */
     | ('stored' | 'removed');
   readonly row: string;
-  /** What was acknowledged, as JSON. */
+  /** The acknowledged value, as JSON. */
   readonly value?: string | undefined;
 }
 
-/** What the world did to a process, and what became of it. For reading; no rule depends on it. */
+/** A fault of a process, and its consequence. For readers; no rule depends on it. */
 export interface Happened extends At {
   readonly kind: 'happened';
   readonly what: string;
@@ -147,7 +147,7 @@ export type HistoryEvent =
   | Happened;
 
 /**
- * One number for a whole history, taken event by event: runs with different digests differ. What rows hold goes in by their nonces alone.
+ * One number for a whole history, updated event by event: runs with different digests differ. Row contents enter only through their nonces.
  */
 export class Digest {
   #high = 0x9e3779b9;

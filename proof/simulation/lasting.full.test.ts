@@ -1,4 +1,4 @@
-/** The worlds of their own, a few histories of each: no other tier draws them. `npm run simulate -- --profile NAME` has more. */
+/** Runs a few histories of each special world: no other tier draws them. `npm run simulate -- --profile NAME` runs more. */
 import { expect, test } from 'vitest';
 import { LASTING } from './profile.ts';
 import { runMany } from './run-many.ts';

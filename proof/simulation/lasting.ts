@@ -1,8 +1,8 @@
-/** Worlds that last: what an hour, a row in trouble, a backlog or a flood is made of. */
+/** Long-running worlds: the profiles of an hour, a row in trouble, a backlog or a flood. */
 import type { Prng } from '../../test/support/machines/prng.ts';
 import type { LastingName, Profile, Switch } from './profile.ts';
 
-/** One row alone is in trouble, most of the time; the faults of the swarm are rarer, for they have an hour. */
+/** Only one row is in trouble, most of the time; the swarm's faults are rarer, because they have an hour. */
 export function drawLasting(prng: Prng, name: LastingName, calm: Profile, faults: readonly Switch[]): Profile {
   const sizes = drawLastingSizes(prng, name);
   const slower = name === 'hour' ? 20 : 4;
@@ -11,7 +11,7 @@ export function drawLasting(prng: Prng, name: LastingName, calm: Profile, faults
     profile = { ...profile, focusEveryMs: profile.faultyMs / prng.logarithmic(3, 40) };
   for (const draw of faults) {
     const drawn: Partial<Profile> = prng.chance(0.08) ? draw(prng, profile) : {};
-    // No row outlives forty days here, and nothing is promised to clocks that are hours apart.
+    // No row outlives forty days here, and clocks that are hours apart get no guarantees.
     if (drawn.leap === true || drawn.clocksHold === false || drawn.staleMs !== undefined) continue;
     profile = { ...profile, ...drawn };
   }
@@ -73,7 +73,7 @@ function drawLastingSizes(prng: Prng, name: LastingName): Partial<Profile> {
     return {
       ...common,
       fansOut: true,
-      // One that kills its workers is at last run alone, beside places that stay free on purpose.
+      // A task that kills its workers finally runs alone, in a worker that keeps its other slots free on purpose.
       tasks: 0,
       chains: true,
       environments: prng.integer(4, 8),

@@ -1,4 +1,4 @@
-/** What must happen in the end, and did not, is noticed. */
+/** Liveness rules notice if an expected event did not happen in the end. */
 import { expect, test } from 'vitest';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { Timeline } from '../../test/support/machines/timeline.ts';
@@ -14,7 +14,7 @@ interface World {
   readonly rows?: Readonly<Record<string, DynamoItem>>;
   readonly ids?: readonly string[];
   readonly believers?: readonly { readonly row: string }[];
-  /** Requests under way in the one process that there is. */
+  /** Requests in flight in the only process. */
   readonly requesting?: number;
 }
 

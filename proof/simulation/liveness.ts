@@ -1,9 +1,9 @@
 /**
- * What must happen once nothing goes wrong any more.
+ * Events that must happen once all faults have ended.
  *
- * L3 every task comes to its end within a bound made of TTL, clock bound, waits and ticks.
- * L18 no task is dead of an outage of the store, but one that may be attempted once only: its other effects must not repeat.
- * L7 nothing is left: no invocation, no timer, no request, no belief, no session but those of the dead.
+ * L3 every task ends within a bound made of TTL, clock bound, waits and ticks.
+ * L18 no task is dead because of an outage of the store, except one with a single attempt: its other effects must not repeat.
+ * L7 cleanup: no invocation, timer, request, belief or session remains, except sessions whose process has crashed.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Timeline } from '../../test/support/machines/timeline.ts';
@@ -40,7 +40,7 @@ export class Liveness {
 
   judge(recorder: Recorder, ids: readonly string[]): void {
     const { checker, fleet } = this.#ports;
-    // With clocks hours apart a task is due when its producer's clock says so: nothing is promised then.
+    // With clocks hours apart a task is due by its producer's clock, so there are no guarantees.
     if (!this.#ports.clocksHold) return;
     const tasks = [...recorder.rows].filter(([row]) => isTask(row));
     for (const [row, item] of tasks) {
@@ -51,7 +51,7 @@ export class Liveness {
           row,
           `is still ${String(state)} after ${String(attempts)} attempts, long after the last fault`,
         );
-      // What its code never caused must not bury it.
+      // A cause outside the task's code must not mark it dead.
       const { name, message } = (item.lastError ?? {}) as { readonly name?: string; readonly message?: string };
       if (state === 'dead' && name === 'StoreUnavailableError' && maxAttemptsOf(String(item.name)) > 1)
         checker.report('L18', row, `is dead of an outage of the store: ${String(message)}`);
@@ -74,8 +74,8 @@ export class Liveness {
 }
 
 /**
- * How long everything may take once healed: stalls that are still on, then attempt after attempt, each at worst with a holder
- * who dies without a word and is waited for.
+ * Returns how long all tasks may take once healed: current stalls, then attempt after attempt, each at worst with a holder
+ * that crashes silently and must expire.
  */
 export function healedBoundMs(profile: Profile): number {
   const { ttlMs, maxClockSkewMs, tickMs, invocationMs, items, hogTasks, floodTasks, clocksHold } = profile;

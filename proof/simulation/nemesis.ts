@@ -1,4 +1,4 @@
-/** What makes trouble: crashes, freezes, partitions, steps of clocks, and the fate of every request. */
+/** Causes the faults: crashes, freezes, partitions, clock steps, and the fate of every request. */
 import type { DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import type { Ending, Fate, Request } from '../../test/support/machines/network.ts';
 import { ENDINGS } from '../../test/support/machines/network.ts';
@@ -38,12 +38,12 @@ const WRITES: readonly DynamoKind[] = ['put', 'update', 'delete', 'transactWrite
 export class Nemesis {
   readonly #ports: NemesisPorts;
   readonly #fates: Prng;
-  /** By process: until when nothing gets through. */
+  /** By process: the end of its partition. */
   readonly #partitionedUntil = new Map<string, number>();
   #outUntil = 0;
   /** The row that is in trouble, and how. */
   #focus: Focus | undefined;
-  /** Kinds of rows that are written: one of them is picked, so that those seldom written have their turn. */
+  /** Kinds of rows that are written: one of them is picked, so rarely written kinds also get faults. */
   readonly #kinds = new Set<string>();
 
   constructor(ports: NemesisPorts) {
@@ -51,7 +51,7 @@ export class Nemesis {
     this.#fates = ports.prng.fork('fates');
   }
 
-  /** Starts everything that happens by itself; it stops when the profile says so. */
+  /** Starts all spontaneous events; they stop once the profile has no faults. */
   start(fleet: Fleet): void {
     const { prng, timeline, seen } = this.#ports;
     const victim = (): SimulatedProcess | undefined => (fleet.busy.length === 0 ? undefined : prng.pick(fleet.busy));
@@ -131,7 +131,7 @@ export class Nemesis {
     if (staleAfterThawMs > 0) process.wall.goStale({ untilTrueMs: process.now + staleAfterThawMs, behindMs: forMs });
   }
 
-  /** Everything is whole again; who is frozen thaws in time. */
+  /** Ends all faults; frozen processes thaw in time. */
   heal(): void {
     this.#partitionedUntil.clear();
     this.#outUntil = 0;
@@ -177,7 +177,7 @@ export class Nemesis {
     }
   }
 
-  /** What becomes of a request that writes the row in trouble. Rows of sessions are spared: that is a partition. */
+  /** Returns the fate of a request that writes the row in trouble. Session rows are spared: their faults are partitions. */
   #focusedFate({ kind, input }: Request, ways: Pick<Fate, 'requestMs' | 'replyMs'>): Fate | undefined {
     if (!WRITES.includes(kind)) return undefined;
     const names = rowsWrittenBy(kind, input).map(({ name }) => name);

@@ -69,7 +69,7 @@ export function observeGroups(store: WaitGroupStore, process: SimulatedProcess, 
     complete: (key, counts, stamp) =>
       write(group('complete', key.name, stamp), () => store.complete(key, counts, stamp)),
     begin: (key, stamp) => write(group('begin', key.name, stamp), () => store.begin(key, stamp)),
-    // Its rows are the members', several at a time, and those that are there stay: judged by what becomes of them.
+    // It writes several member rows at once, and existing members stay: judged by their later states.
     addMembers: (key, members, stamp) =>
       write(group('add', key.name, stamp), () => store.addMembers(key, members, stamp)),
     leaseMember: (key, holder, stamp, limits) =>

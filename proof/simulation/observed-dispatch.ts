@@ -29,10 +29,10 @@ export function observeSchedules(store: ScheduleStore, process: SimulatedProcess
       });
       return made.outcome;
     },
-    // What each of its writes came to is told to nobody: the next dispatcher looks for itself.
+    // The outcome of each write is not reported: the next dispatcher checks the rows.
     stopEarlier: async (schedule, at, reason, runtime) => {
       const over = Promise.withResolvers<never>();
-      over.promise.catch(() => {}); // there may be no write that waits for it
+      over.promise.catch(() => {}); // perhaps no write waits for it
       const calls: Promise<unknown>[] = [];
       const unique = (): string => {
         const nonce = runtime.ids.unique();

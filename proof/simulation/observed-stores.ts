@@ -1,4 +1,4 @@
-/** The store ports, with every write on record: what was asked, on whose behalf, and what the caller was told. */
+/** The store ports, with every write recorded: the request, its session, and the caller's response. */
 import { ConfigurationError, StoreUnavailableError } from '../../shared/core/errors.ts';
 import { batchKey, failureKey, lockKey, payloadKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import type { LockClaim } from '../../shared/coordination/lock/lock-record.ts';
@@ -73,7 +73,7 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
     renew: (observed, task, stamp) =>
       write(byOthers('task.renew', observed, stamp), () => store.renew(observed, task, stamp)),
     deletePayload: async (key, payload, limits) => {
-      // Its nonce is that of the payload's own writing: the call has a name of its own.
+      // The payload's nonce comes from its own write, so this call has a separate name.
       const call = { verb: 'payload.delete', row: payloadRow(key), nonce: `drop ${payload.nonce} ${process.now}` };
       await write(call, async () => {
         await store.deletePayload(key, payload, limits);
@@ -111,7 +111,7 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
     expire: (observed, stamp) => write(byOthers('task.expire', observed, stamp), () => store.expire(observed, stamp)),
     parking: {
       ...store.parking,
-      // What became of each is not told; what is put back is not stamped.
+      // The outcome of each is not reported; unparking does not stamp.
       park: async (observed, key, limits) => {
         const parking = store.parking.park(observed, key, limits);
         const told = observed.map(({ task, write: stamp }) =>
@@ -232,7 +232,7 @@ export function writerOf(process: SimulatedProcess, recorder: Recorder) {
 
 function outcomeOf(answer: Answer): Returned['outcome'] {
   if (answer.kind !== 'refused') return answer.kind;
-  // A claim that a look at the key has told to be in vain is not sent.
+  // A claim is not sent if the check of its key has shown that it would fail.
   if (answer.full !== undefined) return 'unavailable';
   return answer.earlierAttempt === 'none' ? 'refused' : 'refusedUnsure';
 }

@@ -1,7 +1,7 @@
 /**
- * Where the time of histories goes, by part of the system.
+ * Run time of histories, by part of the system.
  *
- * What the code under test takes by itself bounds the speed of any simulation of it: `bound` is what would be had if all else cost nothing.
+ * The run time of the code under test bounds the speed of any simulation of it: `bound` is the speed if everything else cost nothing.
  */
 import { Session } from 'node:inspector/promises';
 import type { Profiler } from 'node:inspector';

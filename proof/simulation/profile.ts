@@ -1,13 +1,13 @@
 /**
- * What a history is made of: plain data, drawn from the seed.
+ * The parameters of a history: plain data, drawn from the seed.
  *
- * A swarm: most profiles switch most faults off, so that rare combinations of the others get room.
+ * A swarm: most profiles switch most faults off, which gives rare combinations of the others a chance.
  * A profile can be written out and read back, which is how a shrunk failure is replayed.
  */
 import type { Prng } from '../../test/support/machines/prng.ts';
 import type { OverlapPolicy } from '../../shared/tasks/schedule/schedule.ts';
 
-/** What most of a flood's tasks have in common. */
+/** The common property of most of a flood's tasks. */
 const FLOODS = ['nothing', 'key', 'rate', 'tenant'] as const;
 export type FloodOf = (typeof FLOODS)[number];
 
@@ -19,15 +19,15 @@ export interface Profile {
   readonly tasks: number;
   /** Share of the invocations that use locks instead of working on tasks. */
   readonly lockShare: number;
-  /** Share of those that use semaphores, wait groups and rate limits. */
+  /** Share of the users of semaphores, wait groups and rate limits. */
   readonly coordinationShare: number;
   /** Whether an operator cancels, brings back, reschedules and pauses. */
   readonly operator: boolean;
   /** Small tasks that share rows. */
   readonly items: number;
-  /** Share of the tasks whose inputs are in a row of their own. */
+  /** Share of the tasks with inputs in separate rows. */
   readonly payloadShare: number;
-  /** Whether one input is in a store of the user's own. */
+  /** Whether one input is in the user's own store. */
   readonly bucket: boolean;
   /** Share of the ids that are asked for again, for other work. */
   readonly dedupShare: number;
@@ -35,13 +35,13 @@ export interface Profile {
   readonly tenants: boolean;
   /** Whether workers take a permit first, of as many as there are environments but one, and start a successor when their time is over. */
   readonly chains: boolean;
-  /** Tasks that are created in a transaction of the user's own. */
+  /** Tasks that are created in a user's transaction. */
   readonly orders: number;
   /** Tasks that one tenant enqueues at once, while others enqueue some. */
   readonly hogTasks: number;
-  /** What becomes of slots of the schedule while one of its tasks has not ended. */
+  /** How the schedule treats a due run while one of its tasks has not ended. */
   readonly overlap: OverlapPolicy;
-  /** Shards that clients have beyond those of the workers. */
+  /** Shards of clients in addition to the workers' shards. */
   readonly strayShards: number;
   /** Users of one process who stay for as long as it does; 0: no process has any. */
   readonly users: number;
@@ -52,21 +52,21 @@ export interface Profile {
   /** Tasks that come at once, and what they have in common. */
   readonly floodTasks: number;
   readonly floodOf: FloodOf;
-  /** Whether only ticks and wakes start workers, by what is due, for tasks that come in bursts. */
+  /** Whether only ticks and wakes start workers, according to due tasks, for tasks that come in bursts. */
   readonly fansOut: boolean;
-  /** Shards of the table's stream, each with a waker of its own, if it fans out. */
+  /** Shards of the table's stream, each with its own waker, if it fans out. */
   readonly streamShards: number;
-  /** How long faults go on. */
+  /** Duration of the faulty phase. */
   readonly faultyMs: number;
-  /** How long life goes on as before once the faults are over, looked at for what stands still. */
+  /** How long the workload continues after the faults, watched for stalls. */
   readonly settleMs: number;
   /** How often the schedule starts workers. */
   readonly tickMs: number;
   /** A function's timeout. */
   readonly invocationMs: number;
   /**
-   * Whether workers stay when nothing is due, as a process of the user's own does; or go home, as a function does.
-   * Never drawn: `--changes '{"stays":true}'` of a lasting world asks for it.
+   * Whether workers are long-lived, like a user's own process, or exit when no task is due, like a function.
+   * Never drawn: `--changes '{"stays":true}'` of a lasting world sets it.
    */
   readonly stays: boolean;
 
@@ -74,7 +74,7 @@ export interface Profile {
   readonly maxClockSkewMs: number;
   readonly lockDelayMs: number;
 
-  /** Whether every pair of clocks stays within `maxClockSkewMs`: what the conditional invariants assume. */
+  /** Whether every pair of clocks stays within `maxClockSkewMs`, as the conditional invariants assume. */
   readonly clocksHold: boolean;
   /** Largest error of a wall clock, to either side. */
   readonly clockErrorMs: number;
@@ -196,7 +196,7 @@ export const CALM: Profile = {
 export type Switch = (prng: Prng, profile: Profile) => Partial<Profile>;
 
 /**
- * Worlds of their own: workers and sessions that live for an hour,
+ * Special worlds: workers and sessions that live for an hour,
  * ten minutes with one row after the other in trouble, many tasks, many that cannot run, and bursts for which workers are started.
  */
 export const LASTING = ['hour', 'row', 'backlog', 'flood', 'fanout'] as const;
@@ -213,7 +213,7 @@ export const PROFILE_NAMES: readonly ProfileName[] = [
   ...LASTING,
 ];
 
-/** The same profile without its faults: what the healed phase runs on. Processes that have used locks help with the tasks. */
+/** Returns the same profile without its faults, for the healed phase. Processes that have used locks help with the tasks. */
 export function calmed(profile: Profile): Profile {
   return { ...profile, ...NO_FAULTS, operator: false, lockShare: 0, coordinationShare: 0 };
 }

@@ -1,4 +1,4 @@
-/** What a history has reached, read from its events: every outcome of every write verb, and turns that no caller is told of. */
+/** Reads a history's coverage from its events: every outcome of every write verb, and internal turns that no caller sees. */
 import type { Applied, HistoryEvent } from './history.ts';
 import { TASK_KEYS } from './invariants/families.ts';
 import { isPack, marked } from './invariants/packs.ts';

@@ -30,7 +30,7 @@ export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> 
 
 interface RecorderPorts {
   readonly timeline: Timeline;
-  /** The row as the store has it now: another object whenever it was written. */
+  /** The store's current row: a different object after each write. */
   readRow(row: Row): DynamoItem | undefined;
   /** Sees every event at once. */
   onEvent(event: HistoryEvent): void;
@@ -42,12 +42,12 @@ export class Recorder {
   readonly #operationByNonce = new Map<string, { readonly number: number; readonly session: string | undefined }>();
   readonly #holders = new Map<string, { readonly process: SimulatedProcess; readonly holder: SessionHolder }>();
   readonly #believers = new Set<Believer>();
-  /** Believers by the rows that their belief hangs on: the row itself, and that of their session. */
+  /** Believers by the rows that their belief depends on: the row itself, and their session's row. */
   readonly #hanging = new Map<string, Set<Believer>>();
   readonly #doubters = new Map<SimulatedProcess, Set<Believer>>();
-  /** The store's rows as the history has them. */
+  /** The store's rows in the history's form. */
   readonly #rows = new Map<string, DynamoItem>();
-  /** Operations that end a session, of which an attempt was sent. */
+  /** Operations that end a session and have sent an attempt. */
   readonly #ending = new Set<number>();
   /** Rows and tokens of the permits that the second delivery of a request took. */
   readonly takenByCopies = new Set<string>();
@@ -187,7 +187,7 @@ export class Recorder {
   #refused(request: Request, { kind, reasons }: DynamoFault, operation: number | undefined, copy: boolean): void {
     const isByCondition = kind === 'conditionFailed' || reasons[0]?.code === 'ConditionalCheckFailed';
     const [row] = rowsWrittenBy(request.kind, request.input);
-    // A check of another row comes first in some transactions: what was refused then is no write.
+    // In some transactions a check of another row comes first: its refusal is not a write.
     if (!isByCondition || row?.values === undefined || checksFirst(request)) return;
     const { name: process } = request.process;
     const found = this.#rows.get(row.name);
@@ -232,7 +232,7 @@ export class Recorder {
     return () => this.#forget(believer);
   }
 
-  /** Code gives a right back, and relies on it no more. */
+  /** Code gives a right back, and no longer relies on it. */
   gaveBack(process: SimulatedProcess, { row, token }: RightName): void {
     for (const believer of this.#believers)
       if (believer.process === process && believer.row === row && believer.token === token) this.#forget(believer);
@@ -242,7 +242,7 @@ export class Recorder {
     if (process.isAlive) this.emit({ kind: 'acted', at: process.now, process: process.name, row, token, session });
   }
 
-  /** What still believes although its process is gone, or its code has ended, is over. */
+  /** Ends beliefs whose process is gone, or whose code has ended. */
   died(process: SimulatedProcess): void {
     for (const believer of this.#believers) if (believer.process === process) this.#doubts(believer);
     this.#doubters.delete(process);
@@ -257,12 +257,12 @@ export class Recorder {
     return [...this.#believers];
   }
 
-  /** Those whose belief hangs on a row: on the row itself, or on the session in it. */
+  /** Rechecks the believers of a row: of the row itself, or of its session. */
   #askBelievers(row: string): void {
     for (const believer of this.#hanging.get(row) ?? []) this.#ask(believer);
   }
 
-  /** Belief that has ended must not come back: those who doubted are asked again whenever their process does something. */
+  /** Belief that has ended must not come back: doubters are asked again whenever their process acts. */
   #askDoubters(process: SimulatedProcess): void {
     for (const doubter of this.#doubters.get(process) ?? []) {
       if (!process.isAlive || !process.quietly(doubter.isBelieved)) continue;
@@ -298,8 +298,8 @@ export class Recorder {
   }
 
   /**
-   * For the first attempt to end a session it is the reading that it states;
-   * of a later one its sending, for it is to be stamped again. A process
+   * For the first attempt to end a session this is its stated reading;
+   * for a later one its sending time, because it must be stamped again. A process
    * that was stalled in between could not do so.
    */
   #anchorOf({ process, input, sentAt }: Request, operation: number | undefined): number | undefined {
@@ -328,7 +328,7 @@ function isWrite(kind: DynamoKind): boolean {
   return kind === 'put' || kind === 'update' || kind === 'delete' || kind === 'transactWrite';
 }
 
-/** The nonce that a request stamps, wherever its kind carries it; that of a transaction which stamps none is its token. */
+/** Returns the nonce that a request stamps, wherever its kind carries it; for a transaction without one, its token. */
 function nonceOf(request: Request): string | undefined {
   const input = request.input as Write & {
     readonly TransactItems?: readonly { readonly Update?: Write; readonly Put?: Write }[];

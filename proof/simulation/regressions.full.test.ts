@@ -5,8 +5,8 @@ import { KILLED_ELSEWHERE } from '../conjuncts/equivalent.ts';
 import { runSeed } from './run-seed.ts';
 
 /**
- * What was found once is looked at for ever. A change of the profiles makes a seed another history, so what must not come back
- * is a seeded bug as well, named here; the two without a name stand for no one line that could be changed.
+ * Past findings are checked forever. A change of the profiles turns a seed into another history, so each finding
+ * is also a seeded bug, named here; the two without a name have no single line that could be changed.
  */
 const REGRESSIONS: readonly (readonly [what: string, seed: bigint, mutant: string | undefined])[] = [
   ['a stale read without a session row was taken for a dead session', 20_081n, 'M37'],
@@ -32,7 +32,7 @@ const REGRESSIONS: readonly (readonly [what: string, seed: bigint, mutant: strin
   ['a pack was redriven, and an item of it suspected of a death before that', 2_053_583n, 'X82'],
 ];
 
-/** What the simulation itself had got wrong: alarms without a violation. */
+/** Past mistakes of the simulation itself: alarms without a violation. */
 const FALSE_ALARMS: readonly (readonly [what: string, seed: bigint])[] = [
   ['an item of a pack was taken for another task of its id, under the same token', 21_356n],
   ['a contender that settled for the dead had not seen that there was a value by then', 36_312n],

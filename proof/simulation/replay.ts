@@ -1,4 +1,4 @@
-/** One seed again, in full: what it violates, the timeline of the key concerned, and a smaller way to see it. */
+/** Replays one seed in full: its violations, the timeline of the affected key, and a smaller reproduction. */
 import { execFileSync } from 'node:child_process';
 import type { HistoryEvent } from './history.ts';
 import type { Violation } from './invariants/rule.ts';

@@ -12,7 +12,7 @@ export interface Row {
 
 /** The name of the simulated table. */
 export const TABLE_NAME = 'leasehold';
-/** A table of the user's own, written in commits. Its key is `id`. */
+/** The user's own table, written in commits. Its key is `id`. */
 export const USER_TABLE = 'inventory';
 /** The queue that producers and workers share. */
 export const QUEUE_NAME = 'jobs';

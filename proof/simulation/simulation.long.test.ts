@@ -4,7 +4,7 @@ import { runMany } from './run-many.ts';
 
 const HISTORIES = 20_000;
 const MINUTES = 15;
-/** What counts as enough: two slow cores have as many in that time, and a machine with other work takes longer for them. */
+/** The minimum to count as enough: two slow cores run this many in that time, and a busy machine takes longer. */
 const LEAST_HISTORIES = 6_000;
 const LONGEST_MINUTES = 90;
 

@@ -1,4 +1,4 @@
-/** What stands still is noticed, and what only takes its time is not. */
+/** Stalls are noticed, and slow progress is not. */
 import { expect, test } from 'vitest';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { Prng } from '../../test/support/machines/prng.ts';

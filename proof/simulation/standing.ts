@@ -1,13 +1,13 @@
 /**
- * What stands still although nothing is wrong any more. Looked at every few seconds once the world has healed; each rule has a bound.
+ * Finds stalls after the world has healed. Checked every few seconds; each rule has a bound.
  *
- * L10 a due task with room is claimed, and one whose worker is dead is taken over, while a worker has a free place.
+ * L10 a due task with capacity is claimed, and one whose worker is dead is taken over, while a worker has a free slot.
  * L11 a task that a live session runs has code that runs, or an end that is being settled.
  * L12 a lock or permit that a live session holds has a holder who knows.
- * L13 a caller who waits for a lock or a permit that is free gets it.
- * L14 every place in a queue has a caller who waits; that of a dead session goes with the next caller.
+ * L13 a caller who waits for a free lock or permit gets it.
+ * L14 every entry in a queue has a caller who waits; the entry of an expired session is removed with the next caller.
  * L15 no row of a session, lock, semaphore, key or queue grows with its age.
- * L16 claims that are refused stay few beside those that are granted; while the world is still ill, in worlds whose index does not lag.
+ * L16 refused claims stay few compared with granted ones; before healing, only in worlds whose index does not lag.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
@@ -29,7 +29,7 @@ const LARGEST_ROW_BYTES = 4_096;
 /** In a minute, of one process. */
 const REFUSED_CLAIMS = 60;
 const REFUSED_WINDOW_MS = 60_000;
-/** A worker that finds nothing looks once a minute at least, and a tick comes by. */
+/** A worker that finds nothing polls at least once a minute, and ticks start workers. */
 const STARVING_MS = 120_000;
 
 interface StandingPorts {
@@ -43,16 +43,16 @@ interface StandingPorts {
 interface Session {
   readonly name: string;
   readonly isAlive: boolean;
-  /** True time from which its keys and its room are open to all. */
+  /** True time from which other sessions may take its keys and its capacity. */
   readonly openAt: number;
 }
 
 export class Standing {
   readonly #ports: StandingPorts;
   readonly #profile: Profile;
-  /** Rows whose size was looked at. */
+  /** Rows whose size was checked. */
   readonly #sized = new WeakSet<DynamoItem>();
-  /** By rule and what it is about: since when it stands. */
+  /** By rule and subject: the start of the stall. */
   #since = new Map<string, number>();
   #standing = new Map<string, number>();
   #claims: DynamoItem[] = [];
@@ -87,12 +87,12 @@ export class Standing {
     this.#claims = [];
   }
 
-  /** The half after a leap has faults of its own. */
+  /** The half after a leap has its own faults. */
   suffers(): void {
     this.#isHealed = false;
   }
 
-  /** What stood before the world healed is looked at from then on. */
+  /** Stalls from before the healing count from this moment. */
   healed(): void {
     this.#isHealed = true;
     this.#since = new Map();
@@ -133,7 +133,7 @@ export class Standing {
       if (!isSession(row)) continue;
       const expiresAt = Number(item.expiresAt) - EPOCH_MS;
       const isAlive = item.status === 'live' && expiresAt > now;
-      // The lock-delay counts from when a contender finds it dead, at the latest.
+      // The lock-delay counts from the moment when a contender finds it expired, at the latest.
       const endedAt =
         item.status === 'live' ? expiresAt + maxClockSkewMs + ttlMs : Number(item.invalidatedAt) - EPOCH_MS;
       found.set(String(item.id), {
@@ -171,7 +171,7 @@ export class Standing {
     }
     if (rows.get('queue#jobs')?.paused === true) return;
     const workers = [...sessions].filter(([, { name, isAlive }]) => name === 'worker' && isAlive);
-    // Where workers need a permit, one that died keeps its own until its session has ended, and those that come meanwhile go home.
+    // If workers need a permit, a crashed worker keeps its permit until its session has ended, and workers that start in the interim exit.
     const working = chains ? workers.filter(([id]) => believed.has(`${sessionRow(id)} 0`)) : workers;
     const hasPlace = workers.length === 0 || working.some(([id]) => (running.get(id) ?? 0) < concurrency);
     for (const [row, item] of due)
@@ -200,7 +200,9 @@ export class Standing {
     this.#ports.report('L10', row, `${what}, and for ${STARVING_MS / 1000} s a worker with a free place left it there`);
   }
 
-  /** Where workers go home, a claimed task waits anew, for the next tick; where they stay, it should not have to wait for any. */
+  /**
+   * If workers exit when empty, a claimed task starts a new wait for the next tick; long-lived workers should not make it wait for one.
+   */
   #starving(row: string, { leaseCounter }: DynamoItem): string {
     return this.#profile.stays ? `L10 ${row}` : `L10 ${row} ${String(leaseCounter)}`;
   }

@@ -9,11 +9,11 @@ import type { Row } from './rows.ts';
 import { TABLE_NAME, USER_TABLE, rowName } from './rows.ts';
 
 const ENOUGH = 1_000_000;
-/** Small, so that commits are refused by a condition of their own now and then. */
+/** Small, so that a commit's own condition sometimes refuses it. */
 const FIRST_STOCK = 5;
 
 export class SimulatedStore implements AppliesRequests {
-  /** Changes what arrives, for those who look what a changed guard would do; the tests of the protocol leave it alone. */
+  /** Changes arriving requests, to try changed guards; the tests of the protocol do not use it. */
   static rewrite: (<Input>(input: Input) => Input) | undefined;
   readonly #dynamo: SimulatedDynamo;
 
@@ -41,14 +41,14 @@ export class SimulatedStore implements AppliesRequests {
     return this.#dynamo.peek(table, key);
   }
 
-  /** A little arrives with every tick: what was refused now may be granted soon. */
+  /** A little stock arrives with every tick: a refused request may soon be granted. */
   restock(): void {
     const { stock = 0 } =
       this.#dynamo.apply('get', { TableName: USER_TABLE, Key: { id: 'stock' }, ConsistentRead: true }).Item ?? {};
     this.#setStock(Number(stock) + 3);
   }
 
-  /** So that no process waits for stock in vain. */
+  /** Provides enough stock for all waiting processes. */
   refill(): void {
     this.#setStock(ENOUGH);
   }

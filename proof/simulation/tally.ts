@@ -7,7 +7,7 @@ interface Failure {
   readonly violation: Violation;
 }
 
-/** What one core reports. */
+/** One core's report. */
 export interface BatchMessage {
   readonly histories: number;
   readonly steps: number;
@@ -73,7 +73,7 @@ function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
 const each = (prefix: string, ...names: readonly string[]): string[] => names.map((name) => `${prefix}${name}`);
 
 /**
- * By feature: what proves that a run has reached it, and all that it can come to.
+ * By feature: the proof that a run has reached it, and all its possible outcomes.
  * Verbs are counted by their outcomes; see `reached.ts` for the rest.
  */
 const REACHED: Readonly<Record<string, readonly string[]>> = {
@@ -174,12 +174,12 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** What a run of a thousand histories or more must have seen, each at least once: every fault, every feature, and every way to end. */
+/** Events that a run of a thousand or more histories must contain at least once: every fault, every feature, and every way to end. */
 export const MUST_BE_SEEN: readonly string[] = Object.values(REACHED).flat();
 
 /** A history that accepts less is not looking at the protocol. */
 const LEAST_ACCEPTED_PER_HISTORY = 250;
-/** From here on everything must have been seen: what is rarest comes four times in a thousand. */
+/** From this number on every event must have occurred: the rarest occurs four times in a thousand. */
 const ENOUGH_HISTORIES = 5_000;
 
 export class Tally {

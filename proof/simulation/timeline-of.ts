@@ -1,4 +1,4 @@
-/** The story of one key, as a person reads it. */
+/** The story of one key in readable form. */
 import type { HistoryEvent } from './history.ts';
 import type { Violation } from './invariants/rule.ts';
 import { sessionRow } from './recorder.ts';

@@ -1,6 +1,6 @@
 /**
- * Wakes that never come, and wakes that come twice: the schedule is the safety net, and permits say who may work.
- * What they announce to workers that are there is a hint: lost, late or doubled, it changes when tasks run, not which.
+ * Lost and duplicate wakes: the schedule is the safety net, and permits say who may work.
+ * Announcements to live workers are advisory: lost, late or doubled, they change when tasks run, not which.
  */
 import { describe, expect, test } from 'vitest';
 import { defineTask, registerTasks } from '../../shared/tasks/task/definition.ts';
@@ -96,7 +96,7 @@ describe('beside workers that are there, which hear of tasks by what wakes annou
   const LATE = { ...MODELLED, streamMs: { p50: 8_000, p99: 30_000 } };
   const median = (waits: readonly number[]): number => waits.toSorted((one, other) => one - other)[waits.length >> 1]!;
 
-  /** 60 tasks, one each second or so, beside long ones that keep so many workers there. */
+  /** 60 tasks, about one a second, alongside long ones that keep `workers` workers busy. */
   async function besideLongTasks(settings: Partial<FleetSettings> & { readonly seed: bigint }, workers: number) {
     const waits: number[] = [];
     const state: { fleet?: WokenFleet } = {};

@@ -86,13 +86,13 @@ class World {
   readonly #missing = new Set<string>();
   /** Producers of other things that are not through. */
   readonly #producing = new Set<string>();
-  /** What is in the user's bucket. */
+  /** The contents of the user's bucket. */
   readonly #objects = new Map<string, string>();
   #versions = 0;
   #startedAt = 0;
-  /** The half that the history is in: what was put off in another is not done any more. */
+  /** The current half of the history: work postponed in an earlier half is not done any more. */
   #half = 1;
-  /** Those who stay, and what comes steadily, come to an end. */
+  /** Long-lived processes and steady workloads end. */
   #isTimeCalled = false;
   /** Producers and dispatchers; environments are idle between two halves, and are frozen. */
   readonly #visitors = new Set<SimulatedProcess>();
@@ -166,7 +166,7 @@ class World {
     });
   }
 
-  /** Half of the environments belong to those who stay, where there are any. */
+  /** Half of the environments belong to long-lived users, if there are any. */
   #isForUsers({ name }: SimulatedProcess): boolean {
     const { users, environments } = this.#profile;
     return users > 0 && !this.#isTimeCalled && Number(/^w(\d+)/.exec(name)?.[1]) > environments / 2;
@@ -265,7 +265,7 @@ class World {
     this.#store.refill();
   }
 
-  /** Looks again and again for what stands still, until the half is over. */
+  /** Checks repeatedly for stalls, until the half is over. */
   #watch(): void {
     this.#later(SAMPLE_EVERY_MS, () => {
       this.#standing.sample();
@@ -322,14 +322,17 @@ class World {
         for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
       else if (times > 1) this.#fleet.invoke();
       if (prng.chance(0.3) && !profile().fansOut) this.#fleet.invoke();
-      // At some moment, as the service does; nothing of ours may be due.
+      // At a random moment, like the service; none of our rows needs it to be timely.
       if (prng.chance(0.2)) this.#sweep();
       this.#timeline.after(profile().tickMs, tick);
     };
     this.#timeline.after(prng.between(0, profile().tickMs), tick);
   }
 
-  /** One producer after the other, until all tasks are acknowledged: one that was killed is replaced by one that enqueues what is missing. */
+  /**
+   * Runs one producer after the other, until all tasks are acknowledged: a killed one is replaced by another that enqueues the missing
+   * tasks.
+   */
   #produce(ids: readonly string[]): void {
     for (const id of ids) this.#missing.add(id);
     const process = this.#visit('producer', () => {
@@ -381,7 +384,7 @@ class World {
     };
   }
 
-  /** One delivery of a tick to a dispatcher of its own; a second one comes a little later. */
+  /** Delivers a tick to a new dispatcher; sometimes a second delivery comes a little later. */
   #dispatch(slot: string, { time, recurs }: { readonly time: number; readonly recurs: boolean }, prng: Prng): void {
     this.#later(time * prng.exponential(200), () => {
       const process = this.#visit('dispatcher');
@@ -394,7 +397,7 @@ class World {
     });
   }
 
-  /** One waker after the other hears of what is inserted in its shard of the stream. */
+  /** Runs one waker after the other, each receiving the inserts in its shard of the stream. */
   #startWaker(shard: number): void {
     const process = this.#visit('waker', () => this.#later(100, () => this.#startWaker(shard)));
     const startWorker = ({ homeShards, tasks = [] }: WorkEvent): void => this.#fleet.invoke({ homeShards, tasks });
@@ -417,7 +420,7 @@ class World {
       this.#timeline.after(prng.exponential(100), () => this.#fleet.invoke({ after }));
   }
 
-  /** One operator after the other: one that is killed is replaced, so that a pause does not last for ever. */
+  /** Runs one operator after the other: a killed one is replaced, so a pause does not last forever. */
   #operate(groups: readonly (readonly string[])[]): void {
     const process = this.#fleet.start('operator', () => {
       this.#timeline.after(100, () => this.#operate(groups));
@@ -445,7 +448,7 @@ class World {
     };
   }
 
-  /** With clocks hours apart, honest rows look damaged; those that meet them are right to say so. */
+  /** With clocks hours apart, valid rows look damaged; processes that meet them are right to report it. */
   #failed({ name }: SimulatedProcess, error: unknown): void {
     if (error instanceof CorruptItemError && !this.#options.profile.clocksHold) return;
     this.#checker.report(MISTAKE, name, `an invocation failed: ${String(error)}`);

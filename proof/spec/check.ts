@@ -1,4 +1,4 @@
-/** One model, searched to its end, and what is said of that. */
+/** One model, searched to its end, and the report on it. */
 import type { Model } from './models.ts';
 import { configOf } from './models.ts';
 import type { Tlc } from './tlc.ts';
@@ -15,7 +15,7 @@ export interface ModelReport {
   readonly violated?: string | undefined;
 }
 
-/** Searches a model to its end, or to the first violation; what the checker printed is shown where it did not get to the end. */
+/** Searches a model to its end, or to the first violation; if the checker did not get to the end, its output is shown. */
 export async function checkModel(tlc: Tlc, model: Model): Promise<ModelReport> {
   const isLiveness = model.liveness !== undefined;
   const result = await runTlc(tlc, { module: model.module, config: configOf(model), coverage: true, isLiveness });

@@ -1,9 +1,10 @@
 /**
  * `npm run spec [-- --models NAME...] [--larger] [--switches [NAME...]] [--digest] [--json] [--jar FILE]`
  *
- * Exhausts the models, or with `--larger` those that take minutes each; with `--switches` it shows that each way of breaking the protocol
- * is found.
- * Without Java or the checker it says so and ends well; with CI=true it fails, for a pipeline must not check less than it claims.
+ * Exhausts the models, or with `--larger` the larger ones, which take minutes each; with `--switches` it shows that each way of breaking
+ * the protocol is found.
+ * Without Java or the checker it prints the reason and succeeds; with CI=true it fails, because a pipeline must not check less than it
+ * claims.
  */
 import Table from 'cli-table3';
 import { Command, Option } from 'commander';
@@ -91,7 +92,7 @@ async function checkModels(tlc: Tlc, models: readonly Model[]): Promise<readonly
   return reports;
 }
 
-/** The checker does not name properties of steps, of which there is one, nor of whole behaviours. */
+/** The checker names neither step properties, of which one exists, nor properties of whole behaviours. */
 const NAMED: Readonly<Record<string, (model: Model) => string | undefined>> = {
   'Action property': () => 'I1b_Sent',
   'Temporal properties': ({ liveness }) => liveness,

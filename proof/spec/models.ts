@@ -1,9 +1,9 @@
 /**
- * The named models: a module, its constants, and what must hold. Each is small enough to be exhausted within a minute or two on one
- * core; `larger.ts` has those that take longer.
+ * The named models: a module, its constants, and its properties. Each is small enough to be exhausted within a minute or two on one
+ * core; `larger.ts` has slower ones.
  *
- * A model with two workers and short times is no proof for all numbers. What speaks for it: all its states were seen, and every action was
- * taken.
+ * A model with two workers and short times does not prove the protocol for all numbers. The evidence is that all its states were seen,
+ * and every action was taken.
  */
 export interface Model {
   readonly name: string;
@@ -41,11 +41,11 @@ const OF_TASKS = { ...SHARED, MaxAttempts: '2', MaxClaims: '0', MaxProgress: '0'
 
 const OF_LOCKS = { ...SHARED, Delay: '1', Faults: '1', MaxClaims: '2' };
 
-/** Processes, requests and faults of the models that stand on `Requests.tla`; those of liveness have one request under way. */
+/** Processes, requests and faults of the models that build on `Requests.tla`; liveness models have one request in flight. */
 const OF_REQUESTS = { Workers: '{a, b}', Faults: '1', MaxNet: '2', Broken: '{}' };
 const OF_QUEUES = { ...OF_REQUESTS, Tasks: '2', MaxClaims: '1' };
 
-/** What those models say of the rows (`rows`) and of the processes (`who`). */
+/** The operators of those models for the rows (`rows`) and the processes (`who`). */
 function onRequests(rows: string, who = rows, gaveUp = 'TaskGaveUp'): readonly string[] {
   return [
     ...[`StoreInit <- ${rows}Init`, `Accepts <- ${rows}Accepts`, `After <- ${rows}After`, `Wrong <- ${rows}Wrong`],
@@ -53,7 +53,7 @@ function onRequests(rows: string, who = rows, gaveUp = 'TaskGaveUp'): readonly s
   ];
 }
 
-/** Where the constants that are operators come from. */
+/** The operators that each module provides as constants. */
 const OPERATORS: Readonly<Record<Model['module'], readonly string[]>> = {
   Task: [
     ...['TimedVerbs <- TaskTimed', 'RowInit <- TaskInit', 'RowGuard <- TaskGuard', 'RowAfter <- TaskAfter'],
@@ -105,9 +105,9 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
 const OF_STEPS: Readonly<Partial<Record<Model['module'], string>>> = { Task: 'I1b_Sent', Lock: 'I1b_Sent' };
 
 const HAND_BACKS = ['Retry', 'Release', 'Progress'];
-/** What a model with one worker lacks. */
+/** Actions that a model with one worker lacks. */
 const OF_OTHERS = ['Expire', 'TakeOver', 'Bury'];
-/** What a model whose requests are never late lacks. */
+/** Actions that a model without late requests lacks. */
 const OF_NETWORK = ['Arrive', 'ArriveMute', 'GetLost', 'Resend', 'GiveUp'];
 
 export const MODELS: readonly Model[] = [

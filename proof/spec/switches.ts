@@ -4,7 +4,7 @@
  * `mutants` are the seeded bugs of the code that do the same.
  */
 export interface Switch {
-  /** What is put into `Broken`: more than one where each alone is made up for by the other. */
+  /** Contents of `Broken`: more than one if each compensates for the other. */
   readonly broken: readonly string[];
   readonly model: string;
   readonly what: string;

@@ -1,8 +1,8 @@
 /**
- * TLC, the model checker: found or fetched, checked by its sum, and run on one configuration.
+ * TLC, the model checker: found or fetched, verified by its checksum, and run on one configuration.
  *
- * It needs Java 11 or later. The jar is a build of TLC in a public Maven repository, so Maven fetches it by its coordinates; a jar that is
- * there already can be named instead. Without Java or jar there is a reason in words, and the caller decides what that means.
+ * It needs Java 11 or later. The jar is a build of TLC in a public Maven repository, so Maven fetches it by its coordinates; an existing
+ * jar can be named instead. Without Java or jar the result contains a reason in words, and the caller decides what that means.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -25,7 +25,7 @@ interface TlcRun {
   readonly module: string;
   /** The text of the configuration. */
   readonly config: string;
-  /** Where the modules are, beside those of this folder. */
+  /** Location of the modules outside this folder. */
   readonly library?: string | undefined;
   /** Counts how often each action was taken. */
   readonly coverage?: boolean | undefined;
@@ -38,7 +38,7 @@ interface TlcRun {
 }
 
 interface TlcResult {
-  /** `exhausted`: every state was seen, and nothing is violated. */
+  /** `exhausted`: every state was seen, without a violation. */
   readonly end: 'exhausted' | 'violated' | 'failed';
   readonly generated: number;
   readonly distinct: number;
@@ -84,7 +84,7 @@ export async function runTlc({ jar }: Tlc, run: TlcRun): Promise<TlcResult> {
     const config = path.join(scratch, 'model.cfg');
     writeFileSync(config, run.config);
     const output = await outputOf('java', [
-      // The first compiler alone: runs are short, and the second would work beside the checker for most of one.
+      // The first compiler alone: runs are short, and the second would compete with the checker for most of one.
       ...['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', HEAP],
       // It unpacks its own modules there: two runs side by side must not meet.
       `-Djava.io.tmpdir=${scratch}`,
@@ -121,7 +121,7 @@ const STATE = /^State (\d+):/gm;
 const ACTION = /^<(\w+) line [^>]*>: (\d+):(\d+)$/gm;
 const SUCCESS = 'No error has been found';
 
-/** What TLC printed, read. */
+/** Parses TLC's output. */
 export function readOutput(output: string): Omit<TlcResult, 'seconds'> {
   const counts = [
     ...output

@@ -1,10 +1,10 @@
 /**
- * Which statement is which operator of `Rows.tla`, `SharedRows.tla` or `QueueRows.tla`,
- * and the digest of the statement that the operator was written from.
+ * Maps statements to the operators of `Rows.tla`, `SharedRows.tla` and `QueueRows.tla`,
+ * with the digest of the statement that each operator was written from.
  *
  * `statements.digest.json` holds the digests; `proof/spec/specification.test.ts` compares them with the golden statements. When it fails,
  * read the statement and its operator side by side, change the operator if the meaning has changed, and then write the digests with
- * `npm run spec -- --digest`. The page beside this (`README.md`) has the steps.
+ * `npm run spec -- --digest`. The page in this folder (`README.md`) has the steps.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const GOLDEN = path.join(import.meta.dirname, '../../test/unit/dynamo/statements
 const DIGESTS = path.join(import.meta.dirname, 'statements.digest.json');
 const ROWS = ['Rows.tla', 'SharedRows.tla', 'QueueRows.tla'];
 
-/** Operators for each verb of the rows whose lives the traces have: guard, then effect, then those of other rows in its transaction. */
+/** Operators for each verb of the rows in the traces: guard, then effect, then the operators of other rows in its transaction. */
 export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'lock.acquire': ['CanAcquire', 'Acquired'],
   'lock.bar': ['CanBar', 'Barred'],
@@ -79,7 +79,7 @@ const MODELLED: Readonly<Record<string, readonly string[]>> = {
 
 const OPERATORS: Readonly<Record<string, readonly string[]>> = { ...TRACED, ...MODELLED };
 
-/** Rows whose statements the specification leaves out, and verbs of its own rows that it does; reads have no effect. */
+/** Rows whose statements the specification leaves out, and omitted verbs of its own rows. Reads have no effect. */
 const OUTSIDE: Readonly<Record<string, string>> = {
   'audit.': 'a record for people',
   'check.': 'health checks end sessions by force, which session.invalidate is',
@@ -118,7 +118,7 @@ function digestsOfGolden(): ReadonlyMap<string, string> {
   );
 }
 
-/** What of the specification and the statements does not agree, in words; empty: they do. */
+/** Describes the disagreements between specification and statements; empty: they agree. */
 export function disagreements(): readonly string[] {
   const golden = digestsOfGolden();
   const written = JSON.parse(readFileSync(DIGESTS, 'utf8')) as Readonly<Record<string, string>>;

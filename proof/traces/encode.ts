@@ -1,4 +1,6 @@
-/** Events of a history as tuples of TLA+: `proof/spec/TraceSession.tla`, `TraceTask.tla` and `TraceLock.tla` say what stands where. */
+/**
+ * Encodes events of a history as tuples of TLA+: `proof/spec/TraceSession.tla`, `TraceTask.tla` and `TraceLock.tla` define the positions.
+ */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Applied, Belief, HistoryEvent, Swept } from '../simulation/history.ts';
 import { EPOCH_MS } from '../simulation/invariants/sessions.ts';
@@ -9,12 +11,12 @@ export type Traced = Change | Swept | Belief;
 export type Kind = 'task' | 'lock' | 'session';
 
 interface Encoded {
-  /** The verb, or what else happened; a refusal says so. */
+  /** The verb or other event; a refusal is marked as such. */
   readonly name: string;
   readonly text: string;
 }
 
-/** A change by a verb of another row's, such as that of a family's transaction. */
+/** A change by another row's verb, such as a family's transaction. */
 const FAMILY = 'family';
 const NEVER = 0;
 const NONE = -1;
@@ -48,7 +50,7 @@ function isJudged(verb: string, { row, values }: Change, found: DynamoItem | und
   }
 }
 
-/** The attempt ended, and what was to follow it has taken its place. */
+/** The attempt ended, and its follower took its row. */
 function isPromotion({ row, before, after }: Applied): boolean {
   return kindOf(row) === 'task' && before?.follower !== undefined && after?.state === 'ready';
 }
@@ -218,7 +220,7 @@ function instantsOf(event: HistoryEvent): readonly unknown[] {
   ];
 }
 
-/** Counters start at the clock, so those of rows that were swept and came back are as far apart as instants. */
+/** Counters start at the clock, so counters of deleted and re-created rows are as far apart as instants. */
 function countersOf(event: HistoryEvent): readonly unknown[] {
   if (event.kind === 'believes' || event.kind === 'doubts') return [event.token];
   if (event.kind !== 'applied' && event.kind !== 'refused') return [];

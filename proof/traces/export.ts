@@ -1,8 +1,8 @@
 /**
  * The lives of the task, lock and session rows of a history, for the trace specification (`proof/spec/TraceRows.tla`).
  *
- * A life has the events of its own row. That of a task or a lock also has the ends of the sessions that held it;
- * whether a session may end so is judged in its own life, so that no event is judged twice.
+ * A life has the events of its own row. A task's or a lock's life also has the ends of its holders' sessions;
+ * whether a session may end so is judged in its own life, so no event is judged twice.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { HistoryEvent } from '../simulation/history.ts';

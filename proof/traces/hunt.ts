@@ -1,4 +1,4 @@
-/** In a process of its own: histories of one mutant, held to the specification until a trace is rejected. Prints one line of JSON. */
+/** In a separate process: checks histories of one mutant against the specification until a trace is rejected. Prints one line of JSON. */
 import { findTlc } from '../spec/tlc.ts';
 import { MUTANTS } from '../mutants/all.ts';
 import { mutate } from '../mutants/load-mutated.ts';

@@ -1,8 +1,8 @@
 /**
  * `npm run spec:traces -- [--histories N] [--from SEED] [--profile NAME] [--sum FILE] [--mutants [IDS...]] [--json] [--jar FILE]`
  *
- * Runs histories of the shipped code, and holds the lives of the task, lock and session rows in them to the specification; with `--mutants`
- * those of code that was broken on purpose, which must be rejected.
+ * Runs histories of the shipped code, and checks the lives of their task, lock and session rows against the specification; with `--mutants`
+ * it runs deliberately broken code, whose lives must be rejected.
  */
 import { Command, Option } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';
@@ -29,7 +29,7 @@ interface Flags {
   readonly jar?: string;
 }
 
-/** What one run of the checker reads: its start takes as long as three histories. */
+/** Histories per run of the checker: its start takes as long as three histories. */
 const HISTORIES_A_FILE = 25;
 /** Lasting histories have ten times the events. */
 const LASTING_A_FILE = 2;
@@ -57,7 +57,7 @@ async function main({ histories, from, profile, json, sum: file, mutants, jar }:
   const atOnce = isLasting(profile) ? LASTING_A_FILE : HISTORIES_A_FILE;
   for (let left = histories; left > 0; left -= atOnce) {
     sum = await sumWith(tlc, sum, profile, Math.min(left, atOnce));
-    // After each, so that a sitting may be cut short.
+    // After each, so that a run can be interrupted.
     if (file !== undefined) writeSum(file, sum);
   }
   print(sum, json);

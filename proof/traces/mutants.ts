@@ -1,9 +1,9 @@
 /**
  * Seeded bugs of the code, with the trace specification as their only judge: `spec:traces -- --mutants`.
  *
- * The simulation's own invariants are not asked.
- * A mutant is noticed when the life of a row leaves the specification; the event at which it does
- * is part of the report, for a rejection at some other place would mean little.
+ * The simulation's own invariants do not run.
+ * A mutant is noticed when the life of a row leaves the specification; the report contains the event
+ * at which it does, because a rejection at another event would mean little.
  */
 import { execFile } from 'node:child_process';
 import path from 'node:path';

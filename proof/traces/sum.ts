@@ -1,4 +1,4 @@
-/** What sittings of the trace check add up to. */
+/** Totals over all runs of the trace check. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { TRACED } from '../spec/verbs.ts';
 import type { Exported } from './export.ts';
@@ -6,7 +6,7 @@ import type { Exported } from './export.ts';
 type Counts = Readonly<Record<string, number>>;
 
 export interface Sum {
-  /** The first seed; each sitting goes on with the seed after the last. */
+  /** The first seed; each run continues with the seed after the last. */
   readonly from: number;
   readonly histories: number;
   /** Lives that were held to the specification, by the kind of their row. */
@@ -47,7 +47,7 @@ export function withHistory(sum: Sum, { traces, verbs, leftOut }: Exported): Sum
   };
 }
 
-/** @returns what earlier sittings have added up to, if there were any */
+/** @returns the totals of earlier runs, if any */
 export function readSum(file: string): Sum | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Sum) : undefined;
 }
@@ -56,7 +56,7 @@ export function writeSum(file: string, sum: Sum): void {
   writeFileSync(file, `${JSON.stringify(sum, undefined, 2)}\n`);
 }
 
-/** What the trace specification has an operator for, and no history has had. */
+/** Returns the operators of the trace specification that no history has used. */
 export function unseenIn({ verbs }: Sum): readonly string[] {
   return Object.keys(TRACED).filter((verb) => !(verb in verbs));
 }

@@ -7,7 +7,7 @@ import type { Exported } from './export.ts';
 import { exportTraces } from './export.ts';
 
 const tlc = findTlc(undefined);
-/** Where the store's verdict stands in an event, and the counter of a row of a task or a lock. */
+/** Positions of the store's verdict in an event, and of the counter in a task or lock row. */
 const [VERDICT, TASK_COUNTER, LOCK_COUNTER] = [2, 15, 14];
 
 describe.skipIf(typeof tlc === 'string' && process.env.CI !== 'true')('histories of the shipped code', () => {

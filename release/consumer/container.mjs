@@ -1,4 +1,4 @@
-/** What a container would run: a worker of its own queue, until it is told to stop. */
+/** A worker of its own queue, as in a container: runs until it receives a stop signal. */
 import { defineTask } from 'leasehold/tasks';
 import { createWorker } from 'leasehold/worker';
 

@@ -1,4 +1,4 @@
-/** What every command has: options of the whole, its environment, and its streams. */
+/** Common parts of all commands: global options, the environment, and streams. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';

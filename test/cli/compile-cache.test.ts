@@ -1,4 +1,4 @@
-/** Where the command keeps the code that it has compiled: whoever may write there runs code as its user. */
+/** The command's compile cache: a user who can write there runs code as the command's user. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Names that would steer a terminal: they come out of no command raw, as text or as JSON, beside the answer or in an error. */
+/** Names that would control a terminal: no command prints them raw, as text or as JSON, in its output or in an error. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';

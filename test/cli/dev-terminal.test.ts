@@ -1,6 +1,6 @@
 /**
  * `leasehold dev` in a pseudo-terminal: crashes, loops, broken code, both ways of saving, and Ctrl+C during each.
- * Real processes; it waits for what they say, however long that takes.
+ * Real processes; the test waits for their output however long that takes.
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { TerminalCommand, missingTerminal } from '../support/terminal.ts';
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const missing = missingTerminal();
 
-/** @param body of a task named `act`; beside it is `rest` with one attempt, which runs until it is told to stop, or ends if there is a file `rested` */
+/** @param body body of a task named `act`; a second task `rest` with one attempt runs until stopped, or ends if a file `rested` exists */
 function moduleOf(body: string, version = 0): string {
   return `
 import { defineTask } from 'leasehold/tasks';

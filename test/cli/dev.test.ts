@@ -1,4 +1,4 @@
-/** `leasehold dev` as a user starts it: real processes, a real change of code. It waits for what they say, however long that takes. */
+/** `leasehold dev` as a user starts it: real processes, a real change of code. The test waits for their output however long that takes. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -130,7 +130,7 @@ export const write = defineTask({
 
       expect(end).toMatchObject({ exitCode: 0, out: '"written"\n' });
       await stopped(dev);
-      // It was there before, and stays.
+      // It existed before, and stays.
       expect(await probe(engine.endpoint, 5_000)).toMatchObject({ kind: 'ready' });
     } finally {
       await stopped(dev);
@@ -144,7 +144,7 @@ export const write = defineTask({
     const endpoint = /LEASEHOLD_ENDPOINT=(\S+)/.exec(dev.out())?.[1] ?? '';
     const tail = spawnCommand({}, ['--endpoint', endpoint, 'tasks', 'tail', '--name', 'greet']);
     try {
-      // What ended before it listened is not told: so until it is.
+      // Tasks that ended before it listened are not reported, so this repeats until one is.
       for (let at = 0; !tail.out().includes('greet'); at++)
         await runHere(['--endpoint', endpoint, 'enqueue', 'greet', '{"name":"x"}', '--id', `t${at}`, '--wait', '5m']);
 

@@ -24,7 +24,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
 
   const run = (...argv: string[]) => runCommand(table, 'enqueue', ...argv);
 
-  /** What a worker does with it. */
+  /** Completes the task like a worker. */
   async function finish(id: string, result: Json): Promise<void> {
     const { tasks, claim } = await begin(id);
     if (claim.kind === 'applied') await tasks.complete(claim.row, result, stampOf(systemRuntime));

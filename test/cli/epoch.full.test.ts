@@ -1,4 +1,4 @@
-/** The drill of a restore on two tables: what is given out after it was never given out before. */
+/** The drill of a restore on two tables: every number issued after it is new. */
 import { PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
@@ -51,7 +51,7 @@ describe.skipIf(endpoint === null)('leasehold epoch raise', () => {
 
     expect(await raise()).toMatchObject({ exitCode: 5, out: '' });
     expect((await raise()).err).toMatch(/session .* lives in table .*nothing was done/);
-    // As from a restored table without this command: what is next was given out by the old one.
+    // As from a restored table without this command: the old table has already issued the next number.
     const next = (await restored.leasehold.locks.get('reports'))!.leaseCounter + 1;
     expect(given.get('lock')).toContain(next);
 

@@ -1,4 +1,4 @@
-/** What the command says of an error. */
+/** The command's output for an error. */
 import { expect, test } from 'vitest';
 import { failureOf } from '../../cli/exit.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';

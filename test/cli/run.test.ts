@@ -9,7 +9,7 @@ import { closeCommandTable, openCommandTable } from '../support/command-table.ts
 import { expectGone, isRunning } from '../support/processes.ts';
 
 const endpoint = inject('embeddedEndpoint');
-/** Says its pid, and goes on until it is told otherwise. */
+/** Prints its pid, and runs until stopped. */
 const SLEEPER = ['sh', '-c', 'echo pid $$; while :; do sleep 0.1; done'];
 
 describe.skipIf(endpoint === null)('leasehold run', () => {
@@ -145,7 +145,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
       '--',
       'sh',
       '-c',
-      // It is told its pid once both of its processes are deaf, and goes on until the test lets it end.
+      // It prints its pid once both of its processes ignore the signal, and runs until the test lets it end.
       `trap "echo ouch" TERM; (trap "" TERM; echo pid $$; while [ ! -e ${mayEnd} ]; do sleep 0.1; done) & wait; wait; exit 3`,
     );
     await pidOf(command);
@@ -180,7 +180,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
 
     await command.ended;
     await expectGone([pid]);
-    // In this process, for one of its own might come up after the TTL.
+    // In this process, because a separate one might start only after the TTL.
     const refused = await runCommand(table, 'run', '--lock', 'orphan', '--', 'true');
     expect(refused).toMatchObject({ exitCode: 75 });
     expect(refused.err).toContain('(sh on ');

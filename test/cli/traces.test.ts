@@ -40,7 +40,7 @@ describe.skipIf(endpoint === null)('a trace over processes', () => {
   const work = () => traced('work', '--entry', ENTRY, '--queue', 'traced', '--session-ttl', '6s');
 
   test('is connected although a worker was killed in the middle of it', async () => {
-    // Three seconds of work, so that a look finds it running; a worker that is only slow must not lose its session meanwhile.
+    // Three seconds of work, so that a poll finds it running; a merely slow worker must not lose its session in that time.
     await traced('enqueue', 'long', '30', '--id', 'kept', '--queue', 'traced').ended;
     const killed = work();
     await vi.waitFor(async () => {

@@ -102,7 +102,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     await vi.waitFor(() => {
       expect(working.err()).toContain('done first');
     }, PATIENCE);
-    // A minute of work, of which a look on a busy machine cannot miss all.
+    // A minute of work, so that a poll on a busy machine cannot miss it.
     await run('enqueue', 'long', '600', '--id', 'second', ...queue);
     const show = async () => JSON.parse((await run('tasks', 'show', 'second', '--json', ...queue)).out) as object;
     await vi.waitFor(async () => {

@@ -1,7 +1,7 @@
 /**
- * The long comparison, by hand or at night: `node test/conformance/compare.ts --operations 100000 [--seed 1]`.
+ * The long comparison, run by hand or at night: `node test/conformance/compare.ts --operations 100000 [--seed 1]`.
  *
- * Prints what was compared, which entries of the allow-list were needed, and what is left unexplained, which must be 0.
+ * Prints the compared operations, the used entries of the allow-list, and the number of unexplained differences, which must be 0.
  */
 import { Command, Option } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';
@@ -9,7 +9,7 @@ import { startTestEngines } from '../support/engines.ts';
 import type { ComparedDriver } from '../support/dynamo-programs/compare-stores.ts';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
 
-/** What the generator of the programs takes. */
+/** The limit of the program generator. */
 const MAX_SEED = 2 ** 31 - 1;
 
 const { operations, seed, driver, json } = new Command('node test/conformance/compare.ts')

@@ -100,7 +100,7 @@ describeInEveryWorld('a fence on a DynamoDB item', (open) => {
     const next = dynamoFence(right(8));
 
     const { Attributes } = await send('update', next.advance(target()));
-    await refusedItem(send('update', stillUnderWay)); // it was not acknowledged, so nothing is lost
+    await refusedItem(send('update', stillUnderWay)); // it was not acknowledged, so no acknowledged write is lost
     await send('update', next.update(setBalance(Number(Attributes?.balance) - 30)));
 
     expect(await world.row(key)).toMatchObject({ balance: 70 });

@@ -19,7 +19,7 @@ describeCrowd('the concurrency limiter', (start) => {
     const limiterOf = async (process: Member): Promise<ConcurrencyLimiter> =>
       new ConcurrencyLimiter(name, { limit: 15, pause: 100 }, await process.session(timing), process.ports);
 
-    // Ten are killed at work: the clocks of their processes stand still from then on.
+    // Ten are killed at work: the clocks of their processes stop.
     for (let killed = 0; killed < 10; killed++) await (await limiterOf(start(onRow))).add();
     const work = async (): Promise<void> => {
       const limiter = await limiterOf(here);

@@ -68,7 +68,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
 
   describe('a lost response, before others have written,', () => {
     const isUnknown = { name: 'StoreUnavailableError', applied: 'unknown' };
-    /** What others write before the sender asks again, which no answer of ours may hide or undo. */
+    /** Other writers' changes before the sender retries: our response must neither hide nor undo them. */
     const afterwards = async (write: () => Promise<unknown>): Promise<void> => {
       loseNextAnswer(one.driver, async () => {
         expect(await other.leasehold.locks.put(key, 'theirs')).toMatchObject({ kind: 'written' });

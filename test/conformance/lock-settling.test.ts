@@ -1,4 +1,4 @@
-/** The two writes that settle a key of which a session does not know whether it holds it. */
+/** The two writes that settle a key if a session does not know whether it holds it. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createLockStore } from '../../shared/coordination/lock/row/dynamo-lock-store.ts';

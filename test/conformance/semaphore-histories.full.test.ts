@@ -87,7 +87,7 @@ class History {
     this.#open();
   }
 
-  /** No running process may believe in a permit beyond the limit; one that is frozen does nothing, and finds itself expired. */
+  /** No running process may believe in a permit beyond the limit; a frozen one is inactive, and finds itself expired. */
   #checkBelief(): void {
     const believed = this.#places.flatMap((place) => (place.isRunning ? place.believed() : []));
     const sum = believed.reduce((total, { permits }) => total + permits, 0);
@@ -95,7 +95,7 @@ class History {
   }
 }
 
-/** The store, and what is true of it. */
+/** The store, and its true state. */
 class Truth implements DynamoDriver {
   readonly table: string;
   readonly #driver: DynamoDriver;

@@ -1,9 +1,10 @@
 /**
- * The long comparison of the simulated store with real engines, by each of our drivers. `node test/conformance/compare.ts` is the same by hand.
+ * The long comparison of the simulated store with real engines, with each of our drivers. `node test/conformance/compare.ts` is the manual
+ * form.
  *
- * All drivers send the same programs, and each answer is compared with that of the simulated store.
- * What engines do otherwise is in `allowed-divergences.ts`, with its reason;
- * the drivers need each entry equally often, so none is a driver's own.
+ * All drivers send the same programs, and each response is compared with the simulated store's.
+ * Permitted divergences of engines are in `allowed-divergences.ts`, with the reason;
+ * the drivers need each entry equally often, so no divergence comes from a driver.
  */
 import { expect, inject, test } from 'vitest';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';

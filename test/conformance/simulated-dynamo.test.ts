@@ -1,10 +1,10 @@
 /**
- * The simulated store is DynamoDB, as far as emulators can tell.
+ * The simulated store behaves like DynamoDB, as far as emulators can tell.
  *
- * Random programs run on it and on real engines, and everything is compared: answers, errors, the items that blocked,
- * reasons of cancellation, consumed capacity, the rows written, and at the end all tables and indexes.
- * What engines do otherwise is in `allowed-divergences.ts`, with who is right and why.
- * `node test/conformance/compare.ts --operations 100000` is the same at length.
+ * Random programs run on it and on real engines, and everything is compared: responses, errors, blocking items,
+ * cancellation reasons, consumed capacity, the rows written, and at the end all tables and indexes.
+ * Permitted divergences of engines are in `allowed-divergences.ts`, with the correct side and the reason.
+ * `node test/conformance/compare.ts --operations 100000` runs more of them.
  */
 import { describe, expect, inject, test } from 'vitest';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';

@@ -19,7 +19,7 @@ describeCrowd('the wait group', (start) => {
   const openIn = (process: Member, generation?: number): Promise<WaitGroup> =>
     WaitGroup.open(name, process.ports, { maxClockSkewMs: SKEW_MS, generation });
 
-  /** What a wait finds at its first look. */
+  /** The result of a wait's first poll. */
   const found = (group: WaitGroup) => group.wait({ wait: 0 });
 
   describe('wait', () => {

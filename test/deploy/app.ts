@@ -1,4 +1,4 @@
-/** The stacks that the deployment test deploys: ours with a second queue, in two versions, and one that imports a restored table. */
+/** The stacks of the deployment test: ours with a second queue, in two versions, and one that imports a restored table. */
 import { App, Duration, Stack } from 'aws-cdk-lib';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant } from 'aws-cdk-lib/aws-iam';
@@ -22,7 +22,7 @@ import {
   WORKER_TIMEOUT_MS,
 } from './settings.ts';
 
-// All in one assembly, so that what the revisions share is bundled once.
+// All in one assembly, so that files shared by the revisions are bundled once.
 const app = new App({ context: featureFlags, outdir: process.argv[2] ?? '' });
 for (const revision of REVISIONS) addStack(revision);
 app.synth();
@@ -38,7 +38,7 @@ function addStack(revision: Revision): void {
     maxClockSkew: Duration.millis(500),
     workerTimeout: Duration.millis(WORKER_TIMEOUT_MS),
     deadlineMargin: Duration.millis(DEADLINE_MARGIN_MS),
-    // A changed setting and changed code, as an upgrade has them.
+    // A changed setting and changed code, as in an upgrade.
     shards: SHARDS,
     lockDelay: Duration.seconds(revision === '2' ? 2 : 1),
     bundling: { define: { REVISION: JSON.stringify(revision) } },

@@ -1,12 +1,12 @@
 /**
- * `npm run test:deploy`: the stack, really deployed, by the CDK's own commands, to an AWS that acts on it.
+ * `npm run test:deploy`: deploys the stack, with the CDK's own commands, to an AWS emulator that acts on it.
  *
- * Nothing is started by hand: tasks are put into two queues with the public client, and then the deployed waker and schedules must
+ * The test starts no worker by hand: it puts tasks into two queues with the public client, and then the deployed waker and schedules must
  * invoke workers, and the deployed bundles must do every task, under the deployed policies.
- * Workers are killed, the stack is upgraded, rolled back and destroyed, and its table restored, always with tasks at work: in the end each of
- * them must have taken effect once.
+ * Workers are killed, the stack is upgraded, rolled back and destroyed, and its table restored, always with running tasks: in the end each
+ * task must have taken effect once.
  *
- * Times decide nothing. Where tasks must be at work while something happens to their workers, they wait at a gate that is opened afterwards.
+ * Results do not depend on times. If tasks must run during an event, they wait at a gate that is opened afterwards.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -39,7 +39,7 @@ const PAUSE_MS = 3_000;
 /** In the queue whose workers are all Lambda's. */
 const CRASH: TaskKey = { queue: BESIDE, id: 'crash' };
 
-/** Nothing was tested, because this machine has no emulator and could get none. */
+/** Not tested, because this machine has no emulator and could not get one. */
 const EX_TEMPFAIL = 75;
 
 async function main(): Promise<void> {
@@ -140,9 +140,9 @@ async function permissions(
 }
 
 /**
- * No worker is left, and no schedule fires, when the new version arrives.
+ * Kills all workers, with schedules off, before the new version arrives.
  * The emulator ends all old environments at once, which is harder than AWS but shows no two versions side by side.
- * So one environment of the old version, its very bundle, goes on working in a process of ours.
+ * So one environment of the old version, with its real bundle, continues in a process of this test.
  */
 async function killAndUpgrade(deployed: Deployed, deployer: Deployer, all: TaskKey[]): Promise<string> {
   const keys = [...named('killed', 50, QUEUE), ...named('killed', 20, BESIDE)];
@@ -198,7 +198,7 @@ async function rollBack(deployed: Deployed, deployer: Deployer, all: TaskKey[]):
   return share(await deployed.effects(), keys);
 }
 
-/** The stack goes, with its workers; the table stays, and what was not done is still in it. */
+/** Destroys the stack with its workers; the table stays, with the unfinished tasks. */
 async function destroy(deployed: Deployed, deployer: Deployer, emulator: Emulator): Promise<readonly TaskKey[]> {
   const keys = [...named('left', 45, QUEUE), ...named('left', 25, BESIDE)];
   await deployed.enqueue(keys, 'restored');
@@ -247,8 +247,8 @@ function named(prefix: string, count: number, queue: string): TaskKey[] {
 }
 
 /**
- * Kills the processes of all workers that have one of these tasks, until none of them is left. Nothing replaces them: no schedule fires.
- * @returns the ids of the tasks that were at work
+ * Kills the processes of all workers that have one of these tasks, until none of them is left. Schedules are off, so they are not replaced.
+ * @returns the ids of the tasks that were running
  */
 async function killWorkers(deployed: Deployed, keys: readonly TaskKey[]): Promise<readonly string[]> {
   const killed = new Set<number>();
@@ -284,7 +284,7 @@ async function atGate(deployed: Deployed, keys: readonly TaskKey[], wanted: read
   await until(`tasks are run by ${JSON.stringify(wanted)}`, () => deployed.begun(keys), isThere, ALL_DONE_MS);
 }
 
-/** Workers of a revision: those of Lambda, or the one in a process of ours. */
+/** A revision's workers: in Lambda, or the one in a process of this test. */
 interface Runner {
   readonly revision: Revision;
   readonly isOurs: boolean;
@@ -339,8 +339,8 @@ async function allDone(deployed: Deployed, keys: readonly TaskKey[], nudge?: () 
 }
 
 /**
- * A task may be enqueued just when the last worker leaves, which the waker takes to be at work: then the next tick finds the task.
- * Where no schedule fires, the next task that is enqueued does as well: every so many looks there is one more, which does nothing.
+ * A task may be enqueued just when the last worker exits, while the waker still counts that worker: then the next tick finds the task.
+ * Without a schedule, the next enqueued task also helps: every `LOOKS_TO_NUDGE` polls this enqueues an empty one.
  */
 function nudging(deployed: Deployed): () => Promise<void> {
   let looks = 0;

@@ -1,4 +1,4 @@
-/** The deployed system as its users see it: the public client, the effects that tasks leave, the logs; and the schedules' switch. */
+/** The deployed system from the users' side: the public client, the effects of tasks, the logs, and the schedules' switch. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
@@ -69,7 +69,7 @@ export class Deployed implements Disposable {
     return new Map(effects.map((effect) => [effect.id, effect]));
   }
 
-  /** Who runs the tasks that are running. */
+  /** Returns the workers of running tasks. */
   async begun(keys: readonly TaskKey[]): Promise<ReadonlyMap<string, Begun>> {
     const running = (await this.tasks(keys)).filter(({ state }) => state === 'running');
     const trail = new Map((await this.#trail()).map((row) => [row.id, row]));
@@ -96,7 +96,7 @@ export class Deployed implements Disposable {
     await this.#documents.send(new PutCommand({ TableName: this.#table, Item: item }));
   }
 
-  /** What an operator does with `aws scheduler update-schedule --state ENABLED`. */
+  /** Like an operator's `aws scheduler update-schedule --state ENABLED`. */
   async enableSchedules(): Promise<void> {
     const { Schedules } = (await this.#emulator.rest('scheduler', 'GET', '/schedules')) as {
       Schedules: { Name: string; GroupName: string }[];

@@ -65,8 +65,8 @@ export class Deployer {
   }
 
   /**
-   * Runs one invocation of a worker's bundle in a process of ours, as an environment that Lambda has not ended yet.
-   * @throws Error when it does not end well
+   * Runs one invocation of a worker's bundle in a process of this test, as an environment that Lambda has not ended yet.
+   * @throws Error if it does not end well
    */
   async work(revision: Revision): Promise<void> {
     const { file, variables } = workerBundle(revision);
@@ -86,7 +86,7 @@ export class Deployer {
   }
 }
 
-/** The bundle of the worker of `QUEUE`, and the variables that its function gets, as far as the template says them. */
+/** The worker bundle of `QUEUE`, and the variables of its function, as far as the template contains them. */
 function workerBundle(revision: Revision): { readonly file: string; readonly variables: Record<string, string> } {
   const template = JSON.parse(readFileSync(path.join(assembly, `${stackId(revision)}.template.json`), 'utf8')) as {
     Resources: Record<string, { Type: string; Properties: FunctionProperties }>;

@@ -1,4 +1,4 @@
-/** The AWS that the deployment test deploys to: MiniStack, from PyPI into a folder of its own, on the loopback interface. */
+/** The AWS of the deployment test: MiniStack, installed from PyPI into a separate folder, on the loopback interface. */
 import { execFileSync, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -24,9 +24,9 @@ export interface Emulator {
   readonly environment: Readonly<Record<string, string>>;
   /** The requests that the deployed roles were refused. */
   refusals(): string[];
-  /** One call of an AWS API that speaks JSON, for the services that we have no client for. */
+  /** One call of an AWS API that speaks JSON, for services without a client here. */
   call(service: string, target: string, body: object): Promise<Record<string, unknown>>;
-  /** The same for one that speaks REST. @throws Error for a refusal */
+  /** The same for a REST API. @throws Error for a refusal */
   rest(service: string, method: 'GET' | 'PUT', pathAndQuery: string, body?: object): Promise<Record<string, unknown>>;
   /** The end of what it has logged. */
   story(): string;
@@ -50,7 +50,7 @@ export async function startEmulator(): Promise<Emulator> {
     detached: true,
     stdio: ['ignore', log, log],
     env: {
-      // The functions run with the first node on the path: the one that runs this test.
+      // The functions run with the first node on the path, which also runs this test.
       PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH ?? ''}`,
       TMPDIR: scratch,
       PYTHONUNBUFFERED: '1',
@@ -110,14 +110,14 @@ function authorization(service: string): { readonly authorization: string } {
   return { authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none` };
 }
 
-/** Lambda's runtime brings the AWS SDK, from which our bundles take their Lambda client; the emulator's has none. */
+/** Copies the AWS SDK into the emulator's Lambda runtime, which lacks it: our bundles take their Lambda client from there. */
 function bringSdk(functionsFolder: string): void {
   const modules = path.join(functionsFolder, 'node_modules');
   mkdirSync(modules);
   symlinkSync(path.join(root, 'node_modules', '@aws-sdk'), path.join(modules, '@aws-sdk'));
 }
 
-/** It could not be had: what the machine lacks, and how to get it. */
+/** The emulator is unavailable: names the missing program, and how to get it. */
 export class EmulatorUnavailable extends Error {}
 
 /** The interpreter of a virtual environment that has exactly the pinned packages; made once for each set of pins. */

@@ -1,6 +1,6 @@
 /**
- * What the deployment test did not show, because the emulator differs from AWS:
- * asked where asking is possible, and never passed over in silence.
+ * Properties that the deployment test did not show, because the emulator differs from AWS:
+ * probed if a probe exists, and always reported.
  */
 import { METRIC, METRICS_NAMESPACE } from '../../functions/metric-names.ts';
 import type { Deployed } from './deployed.ts';

@@ -1,4 +1,4 @@
-/** A restore as `docs/operating.md` words it: a table of a moment in the past, what it lacks, and its counters. */
+/** A restore by the steps of `docs/operating.md`: a table of a moment in the past, its gaps, and its counters. */
 import assert from 'node:assert/strict';
 import { until } from './deployed.ts';
 import type { Deployer } from './deployer.ts';

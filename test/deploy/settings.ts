@@ -1,6 +1,6 @@
-/** What the deployed stacks and the test that watches them agree on. */
+/** Names shared by the deployed stacks and the test that observes them. */
 export const STACK = 'LeaseholdUnderTest';
-/** Two queues of one table, each with workers and a schedule of its own. */
+/** Two queues of one table, each with its own workers and schedule. */
 export const QUEUE = 'deployed';
 export const BESIDE = 'beside';
 export const QUEUES: readonly string[] = [QUEUE, BESIDE];
@@ -16,7 +16,7 @@ export const EFFECTS_TABLE = 'effects-under-test';
 export const begunKey = (task: string): string => `begun/${task}`;
 /** Its row opens the gate. */
 export const gateKey = (gate: string): string => `gate/${gate}`;
-/** What point-in-time recovery makes of the table. */
+/** The table that point-in-time recovery creates. */
 export const RESTORED_TABLE = 'leasehold-restored';
 
 /**

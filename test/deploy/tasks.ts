@@ -1,4 +1,4 @@
-/** The tasks of the deployment test: each leaves a trace in a table of its own, in one transaction with its completion. */
+/** The tasks of the deployment test: each writes to a separate table, in one transaction with its completion. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
@@ -65,7 +65,7 @@ export const crash = defineTask({
   },
 });
 
-/** What a worker must not be able to do, tried from inside of one. */
+/** Forbidden actions, tried from inside a worker. */
 export const probe = defineTask({
   name: 'probe',
   input: z.object({ table: z.string(), dispatcher: z.string() }),

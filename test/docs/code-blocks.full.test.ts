@@ -1,14 +1,14 @@
 /**
- * TypeScript in documents: each block is compiled against what the package exports,
+ * TypeScript in documents: each block is compiled against the package's exports,
  * and those marked `ts run` are run, on the embedded engine.
  *
- * A reader is to imagine something around most blocks, a function of his own for instance. That stands in a comment right before the block:
+ * Most blocks need some context, for example the reader's own function. A comment right before the block contains it:
  *
  *     <!-- given
  *     declare function render(text: string): Promise<Uint8Array>;
  *     -->
  *
- * with a line `…` where the block belongs, if that is not the end. A block ```text right behind one that is run is what it prints.
+ * with a line `…` at the block's position, unless that is the end. A block ```text right after a run block is its output.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -48,7 +48,9 @@ function compile(programs: ReadonlyMap<string, string>): string[] {
   });
 }
 
-/** `docs/timing.md:12` becomes a module beside that document; one whose first line names its file is that file, which others import. */
+/**
+ * `docs/timing.md:12` becomes a module next to that document; a block whose first line names a file becomes that file, which others import.
+ */
 function moduleOf({ place, document, code }: CodeBlock): string {
   const [, named] = /^\/\/ ([\w-]+\.mts)\n/.exec(code) ?? [];
   return path.join(

@@ -14,7 +14,7 @@ const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'ut
 const program = await createProgram((command) => command, SATELLITES);
 const SHELLS = ['sh', 'bash', 'shell', 'console'];
 
-/** Each command of a line: what stands between pipes and the like, without comments, prompts and variables set before. */
+/** Returns each command of a line: the parts between pipes and similar operators, without comments, prompts and leading variables. */
 function commandsOf(line: string): string[][] {
   return line
     .replace(/(^|\s)#.*$/, '')

@@ -1,4 +1,4 @@
-/** The table of faults in `docs/operating.md`: each line names a test that is there, and tells of signs that the code gives. */
+/** The table of faults in `docs/operating.md`: each line names an existing test, and signs that the code really gives. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';

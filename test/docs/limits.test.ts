@@ -1,4 +1,4 @@
-/** The numbers of the guide to limits are those of the code. */
+/** The numbers of the guide to limits agree with the code. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ interface Limit {
   readonly file: string;
 }
 
-/** `16 KB as JSON` is 16,384; a word that is no unit counts ones. */
+/** `16 KB as JSON` is 16,384; a word that is not a unit counts ones. */
 function numberIn(text: string): number {
   const [, digits = '', unit = ''] = /^([\d,]+)\s*(\w*)/.exec(text) ?? [];
   return Number(digits.replaceAll(',', '')) * (UNITS[unit] ?? 1);
@@ -34,7 +34,7 @@ function limitsOf(text: string): Limit[] {
   });
 }
 
-/** A constant of the code, exported or not: a product of numbers, and of constants beside it. */
+/** Returns the value of a constant, exported or not: a product of numbers, and of constants in the same file. */
 function valueOf(constant: string, file: string): number {
   const text = readFileSync(path.join(ROOT, file), 'utf8');
   const [, expression] = new RegExp(`const ${constant} = ([^;]+);`).exec(text) ?? [];

@@ -28,7 +28,7 @@ function anchorsOf(document: Document): Set<string> {
   return anchors;
 }
 
-/** Whatever a link may lead to; a folder has no headings. */
+/** Returns any possible target of a link; a folder has no headings. */
 function onDisk(target: string): Document | undefined {
   const file = path.join(ROOT, target);
   if (!existsSync(file)) return undefined;

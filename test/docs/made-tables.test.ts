@@ -1,6 +1,6 @@
 /**
- * Tables and figures of the documents that are made from the code, so that no number is typed twice.
- * `npx vitest run test/docs/made-tables.test.ts -u` writes them again; review the diff.
+ * Tables and figures of the documents that are generated from the code: each number is typed once.
+ * `npx vitest run test/docs/made-tables.test.ts -u` updates them; review the diff.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -26,7 +26,7 @@ const files = globSync(SOURCES, { cwd: ROOT, exclude: ['**/node_modules/**'] }).
 );
 const texts = new Map(files.map((file) => [file, readFileSync(path.join(ROOT, file), 'utf8')]));
 const bareNames = new Set([...files, ...globSync('*.*', { cwd: ROOT })].map((file) => path.posix.basename(file)));
-/** Tests may speak of what is not there. */
+/** Tests may mention names that do not exist. */
 const words = new Set(
   [...texts]
     .filter(([file]) => !file.endsWith('.md') && !/^(?:test|proof)\/|^\w+\/test\//.test(file))

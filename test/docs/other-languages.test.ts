@@ -1,4 +1,4 @@
-/** The page for other languages: its row is the one that the client writes, and its keys are those of the code. */
+/** The page for other languages: its row matches the client's, and its keys match the code's. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** The reference is made of what the package exports: a type that an exported thing mentions is there too. */
+/** The reference is generated from the package's exports: every type that an export mentions is included. */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { expect, test } from 'vitest';

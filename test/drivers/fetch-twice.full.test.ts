@@ -1,6 +1,7 @@
 /**
- * The same when every request arrives twice: each write of ours bears it.
- * The second arrives right behind the first, or a rate limit would rightly count some takes twice; `test/e2e/edge` has the other cases.
+ * The same when every request arrives twice: each of our writes tolerates it.
+ * The second arrives right after the first, otherwise a rate limit would rightly count some takes twice; `test/e2e/edge` has the other
+ * cases.
  */
 import { afterAll, expect, test } from 'vitest';
 import { openFetchDriver } from '../support/drivers.ts';

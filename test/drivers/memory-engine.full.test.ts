@@ -1,7 +1,7 @@
 /**
- * The engine in memory is the simulated store, whole: what goes through its HTTP and back is what the store itself says.
+ * The engine in memory is the complete simulated store: its HTTP interface returns the store's own responses.
  *
- * Random programs run on both and every answer is compared, with no divergence allowed;
+ * Random programs run on both and every response is compared, with no divergence allowed;
  * then suites of the protocol run against its endpoint.
  */
 import { request } from 'node:http';
@@ -28,7 +28,7 @@ const { endpoint } = engine;
 afterAll(() => engine.stop());
 
 describe('the engine in memory', () => {
-  // Seeds of their own: the engine remembers the tokens of transactions, as it should.
+  // Separate seeds, because the engine remembers the tokens of transactions, as it should.
   test.each([
     ['wire', 3],
     ['client', 1003],

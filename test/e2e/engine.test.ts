@@ -86,7 +86,7 @@ const LISTING = {
     'AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',
 };
 
-/** A `java` of our own making, and no other, on the PATH. */
+/** Puts our own fake `java` on the PATH, and no other. */
 function fakeJava(script: string | undefined): void {
   const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-java-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -220,7 +220,7 @@ describe('an endpoint of the user', () => {
   });
 
   test('is refused by name when no server listens', async () => {
-    // Of the ports that are never given out.
+    // A port that is never assigned.
     const endpoint = 'http://127.0.0.1:2';
 
     expect(await refusal({ kind: 'endpoint', endpoint })).toBe(

@@ -1,4 +1,4 @@
-/** What examples do with their options; that each does what it claims is tested one by one. */
+/** The options of examples; separate tests check each example's claim. */
 import { describe, expect, test } from 'vitest';
 import { startExample } from '../support/example-process.ts';
 

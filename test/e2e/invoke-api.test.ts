@@ -132,7 +132,7 @@ describe('a refusal', () => {
     const earlier = new Set(events.of('invocationStarted'));
     const working = invoke({ FunctionName: 'single', Payload: '{"act":"wait","ms":1}' });
     const { environmentId } = await events.until('invocationStarted', (event) => !earlier.has(event));
-    // It must not be over before the second call arrives, however late that is.
+    // It must still run when the second call arrives, even if that is late.
     lambda.freeze(environmentId);
 
     const error = await invoke({ FunctionName: 'single', Payload: '{}' }).catch((thrown: unknown) => thrown);
@@ -181,7 +181,7 @@ describe('a refusal', () => {
     ['/2015-03-31/functions/%/invocations', '"%" cannot be read: URI malformed'],
     ['//', '"//" cannot be read: Invalid URL'],
   ])('of a path that cannot be read is a 400: %s', async (target, message) => {
-    // What the platform's own URL would repair is sent as it is.
+    // Sends targets unchanged that the platform's own URL would repair.
     const { hostname, port } = new URL(lambda.endpoint);
     const sent = request({ hostname, port, path: target, method: 'POST' }).end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];

@@ -1,6 +1,4 @@
-/**
- * The local Lambda as its user sees it: what its environments do, what they print, how they end.
- */
+/** The local Lambda from its user's side: the work, output and end of its environments. */
 import { describe, expect, test } from 'vitest';
 import { functionFrom, started } from '../support/local-lambda.ts';
 import { isRunning, isStopped } from '../support/processes.ts';

@@ -1,6 +1,4 @@
-/**
- * The local Lambda with real processes: what a handler and its caller can observe, compared with what AWS documents.
- */
+/** The local Lambda with real processes: everything that a handler and its caller can observe, compared with AWS's documentation. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -140,7 +140,7 @@ describe('a file of tasks', () => {
   });
 
   test('hands tasks back before the deadline, with progress kept and no attempt counted', async () => {
-    // Nine seconds of work in invocations of eight, the last two of which are the margin: as much as a busy machine may need to hand back.
+    // Nine seconds of work in invocations of eight, whose last two seconds are the margin: enough for a busy machine to hand back.
     const times = ['--timeout', '8s', '--session-ttl', '6s'];
     const run = await runFile([{ name: 'long', id: 'long', input: 90 }], ...times);
 

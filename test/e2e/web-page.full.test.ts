@@ -16,7 +16,7 @@ const kinds = [
   ...(inject('dynamodbLocalEndpoint') === null ? [] : (['dynamodb-local'] as const)),
 ];
 
-/** What the page's script says of each request that it tried. */
+/** The page script's report on each request that it tried. */
 type Tried = Readonly<Record<string, string>>;
 
 /** As an attacker would write it: any signature, the names that are everyone's defaults, and each way to ask that a page has. */

@@ -47,7 +47,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a worker that is stopped b
     const { id, queue } = await platform.tasks.enqueue('diary', { file }, { id: 'patient' });
     platform.startSchedule();
     await until(async () => (await diary(file)).length >= 3);
-    // By its process: the first ticks may start a second worker, which finds nothing and goes home.
+    // Identified by its process: the first ticks may start a second worker, which finds no task and exits.
     const [{ pid: writer } = { pid: 0 }] = await diary(file);
     const victim = platform.lambda.environments().find(({ pid, state }) => pid === writer && state === 'busy');
     const before = await platform.tasks.get(id, queue);
@@ -67,7 +67,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a worker that is stopped b
     // Its invocation has ended, and Lambda froze what was left of it:
     // unless it was quick, the code goes on inside the next invocation of the same process.
     const zombie = async () => (await diary(file)).filter(({ attempt, at }) => attempt === 1 && at >= thawedAt);
-    // Which of the processes that are warm is given the next invocation is Lambda's choice: work comes until it was that one.
+    // Lambda chooses the warm process for the next invocation: work is enqueued until it was that one.
     let others = 0;
     await until(async () => {
       for (let n = 0; n < 3; n++)

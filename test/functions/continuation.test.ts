@@ -147,7 +147,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     });
   });
 
-  /** What a function prints while it handles an event: lines of its log, and metrics. */
+  /** A function's output while it handles an event: log lines and metrics. */
   const watchPrinted = () => {
     vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'INFO');
     vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false');

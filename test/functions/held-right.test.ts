@@ -158,7 +158,7 @@ describe('the middlewares that hold a right around a handler', () => {
       const closed: string[] = [];
       const handler = middy(() => 'called')
         .use({
-          // As Powertools' middlewares do: their clean-up stands in `internal`, for those who answer early.
+          // Like Powertools' middlewares: they store their clean-up in `internal`, for middlewares that return early.
           before: (request) => {
             Object.assign(request.internal, { 'powertools-for-aws.tracer': () => closed.push('segment') });
           },
@@ -214,7 +214,7 @@ describe('the middlewares that hold a right around a handler', () => {
       semaphore({ leasehold, semaphore: 'vendor', limit: 1, wait: '1h', deadlineMargin: '1m' }),
     );
 
-    // The clock of this world stands still: any wait at all would never end.
+    // The clock of this world never advances, so any wait would never end.
     await expect(handler({}, contextWith(60_000))).rejects.toThrow(SemaphoreFullError);
   });
 });

@@ -1,4 +1,4 @@
-/** What a worker has reported when it dies. */
+/** The metrics that a worker has reported when it dies. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { ENV } from '../../functions/env.ts';

@@ -28,7 +28,7 @@ describe('the starter', () => {
 
   const accepted = answer({ status: 202, body: '' });
 
-  /** In an environment as Lambda has it, which the module looks at once. */
+  /** In an environment like Lambda's, which the module reads at import. */
   async function createStarter(settings: Partial<typeof SETTINGS> = {}): Promise<Starter> {
     vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'dispatcher');
     vi.resetModules();

@@ -1,4 +1,4 @@
-/** A worker that was started in vain leaves before it has written anything. */
+/** A redundant worker exits before it has written anything. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { IdleWorld } from '../../bench/idle-world.ts';
 import { IDLE_QUEUE, openIdleWorld } from '../../bench/idle-world.ts';
@@ -19,7 +19,7 @@ beforeEach(() => {
   idle = openIdleWorld();
 });
 
-/** A worker with a permit; a function by which it dies without a word. */
+/** Starts a worker with a permit; returns a function that makes it crash silently. */
 async function startWorker(): Promise<() => void> {
   const { stores, runtime } = idle;
   const session = await SessionHolder.create(

@@ -1,4 +1,4 @@
-/** What a worker prints of times, as CloudWatch reads it. */
+/** The duration metrics that a worker prints, parsed like CloudWatch does. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TaskTimeMetrics } from '../../functions/task-times.ts';
 import { createTelemetry } from '../../functions/runtime.ts';

@@ -1,4 +1,4 @@
-/** Every place where a text from outside enters: what a user, an operator, a stack, a schedule or a file may give us. */
+/** Every entry point for external text: from a user, an operator, a stack, a schedule or a file. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -171,7 +171,7 @@ const DEPLOYMENT: readonly EntryPoint[] = [
 
 export const ENTRY_POINTS: readonly EntryPoint[] = [...TASKS, ...OPERATIONS, ...COORDINATION, ...DEPLOYMENT];
 
-/** What a file of tasks says of lines that hold such texts: as they are, and as each field of a proper line. */
+/** Reads a file of tasks whose lines contain such texts: as they are, and as each field of a proper line. */
 export async function readHostileFile(texts: readonly string[], { leasehold }: World) {
   const folder = await mkdtemp(path.join(tmpdir(), 'leasehold-fuzz-'));
   try {
@@ -207,7 +207,7 @@ async function freshLock(session: Session): Promise<Lock> {
   return acquisition.lock;
 }
 
-/** Listings of everything grow with the run; the beginning shows what is to be shown. */
+/** Complete listings grow with the run; their beginning is enough. */
 async function drained(list: AsyncGenerator): Promise<void> {
   let seen = 0;
   for await (const _ of list) if (++seen >= 5) break;

@@ -15,10 +15,10 @@ const NOT_PRODUCT = /\/(?:test|bench)\//;
 const LENGTH = 100_000;
 /** Linear patterns take milliseconds of a core, quadratic ones tens of seconds. */
 const MOST_CPU_MS = 250;
-/** Of the wall clock, for what would not end: a busy machine gives a fraction of a core. */
+/** Wall-clock limit for an endless run: a busy machine gives a fraction of a core. */
 const STOPPED_AFTER_MS = 10_000;
 
-/** What texts that are hard to match are made of. */
+/** Building blocks of texts that are hard to match. */
 const PIECES = [
   ...[
     '1',

@@ -8,7 +8,7 @@ interface Damage {
   readonly value?: unknown;
 }
 
-/** How the row stood before it was damaged. */
+/** The row's state before it was damaged. */
 type Standing = 'ready' | 'abandoned' | 'held by a damaged session';
 
 export interface Poison {
@@ -26,7 +26,7 @@ const SESSION_ATTRIBUTES = [
   ...['reason', 'invalidatedAt', 'checks', 'revoked', 'nonce', 'ttl', 'unheardOf'],
 ];
 
-/** Nearly all that DynamoDB can hold. What is text is tried both as it is and where JSON is expected. */
+/** Nearly everything that DynamoDB can hold. Text is tried both as it is and in place of JSON. */
 const value = fc.oneof(
   fc.constantFrom<unknown>(
     ...['', ' ', 'x', 'done', 'ready', 'running', 'live', 'constructor', '__proto__', '#', '%', 'a\u0000b', '1'],
@@ -39,7 +39,7 @@ const value = fc.oneof(
     ],
     ...[new Set(['a', 'b']), new Set([1, 2]), new Uint8Array([1, 2, 3])],
     'x'.repeat(300_000),
-    // With the rest of the row, within a few bytes of what DynamoDB takes: nothing can be added to it any more.
+    // With the rest of the row, within a few bytes of DynamoDB's limit: the row cannot grow any more.
     ...[409_000, 409_100, 409_200, 409_250, 409_300].map((length) => 'x'.repeat(length)),
     `${'['.repeat(20_000)}${']'.repeat(20_000)}`,
     '{"a":'.repeat(20_000),
@@ -70,7 +70,7 @@ function damageTo(attributes: readonly string[]): fc.Arbitrary<Damage> {
   );
 }
 
-/** Work that follows an attempt, in the row of a task that runs, or, by mistake, of one that does not; whole or with a slip in it. */
+/** Work that follows an attempt, in the row of a running task, or, by mistake, of another; complete or with an error in it. */
 const FOLLOWER = { name: 'fine', input: '{"id":"follower"}', priority: 'normal', runAt: 1, at: 1, nonce: 'follower' };
 const FOLLOWER_ATTRIBUTES = [
   ...['name', 'input', 'priority', 'runAt', 'at', 'nonce', 'expiresAt', 'key', 'payload', 'policy', 'traceparent'],

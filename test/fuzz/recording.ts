@@ -4,7 +4,7 @@ import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/
 export interface Recording {
   /** Distinct texts, whatever request they came with. */
   readonly expressions: Set<string>;
-  /** What placeholders stand for. */
+  /** The names behind placeholders. */
   readonly names: Set<string>;
 }
 

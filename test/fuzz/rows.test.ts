@@ -13,7 +13,7 @@ import { openWorld } from './world.ts';
 
 const MAX_ATTEMPTS = 3;
 const NEIGHBOURS = ['a', 'b', 'c'];
-/** More than a task may be tried, and each by a worker of its own. */
+/** More than a task's maximum number of attempts, each by a separate worker. */
 const ROUNDS = MAX_ATTEMPTS + 2;
 const GHOST = 'ghost';
 const CASES = 300;
@@ -48,7 +48,7 @@ describe('a row that was damaged by hand', () => {
     for (const length of lengths) {
       const found: Poison = { standing: 'ready', damages: [{ attribute: 'unheardOf', value: 'x'.repeat(length) }] };
       const complaint = await complaintAbout(found);
-      // There may be room for a claim and none for how it ends: then it stays with a session that is over, for a person to repair.
+      // A row may have enough space for a claim but not for its end: then it stays with an expired session until an operator repairs it.
       const isTolerable = complaint === undefined || complaint === 'it is left running';
       if (!isTolerable) wrong.push(`${length} characters: ${complaint}`);
     }
@@ -64,7 +64,7 @@ describe('a row that was damaged by hand', () => {
   });
 });
 
-/** What is wrong with how it ended, if anything is. */
+/** Describes a problem of its end; undefined if there is none. */
 async function complaintAbout(found: Poison): Promise<string | undefined> {
   const outcome = await Promise.race([
     workBeside(found).catch((error: unknown) => `threw ${String(error).slice(0, 200)}`),
@@ -80,7 +80,7 @@ async function complaintAbout(found: Poison): Promise<string | undefined> {
   if (hurt !== undefined) return `a neighbour is ${hurt.state} after ${hurt.attempts} attempts`;
   if (JSON.stringify(after) === JSON.stringify(before)) return undefined;
   // A task of an unknown name has the default number of attempts, and waits between them.
-  // So does what followed an attempt under such a name, which no worker has claimed yet.
+  // The follower of an attempt under such a name, which no worker has claimed yet, also waits.
   const isFollowed = after.generation !== before.generation;
   const waits = after.state === 'ready' && after.name !== fine.name && (after.lastError !== undefined || isFollowed);
   if (!waits && !['done', 'dead', 'cancelled'].includes(String(after.state)))

@@ -5,7 +5,7 @@ import type { Recording } from './recording.ts';
 import { openWorld } from './world.ts';
 
 const STRINGS = hostileStrings(1_000, 20_261_121);
-/** What a caller can act upon; any other error means that we stumbled. */
+/** Errors that a caller can act upon; any other error is our mistake. */
 const CLEAR_ERRORS = new Set(['ConfigurationError', 'MismatchError', 'LockUnavailableError', 'SemaphoreFullError']);
 const LONGEST_MESSAGE = 2_000;
 
@@ -47,7 +47,7 @@ describe('a hostile text', () => {
   });
 });
 
-/** What is wrong with an error, if anything is. */
+/** Describes our mistake in an error; undefined if there is none. */
 function stumbleOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return `threw ${typeof error}`;
   const { name, message } = error;
@@ -56,7 +56,7 @@ function stumbleOf(error: unknown): string | undefined {
   return message.length > LONGEST_MESSAGE ? `${name} of more than ${LONGEST_MESSAGE} characters` : undefined;
 }
 
-/** What a heartbeat sends, should one come by: whether it does is the machine's speed. */
+/** Requests of a heartbeat, if one falls into the test: that depends on the machine's speed. */
 const OF_HEARTBEATS =
   /^(?:ConditionExpression #status = :live AND #nonce = :lastNonce|UpdateExpression SET #(?:expiresAt|renewals) = )/;
 

@@ -1,4 +1,4 @@
-/** What an application brings along: a table, functions that enqueue, settings of its own. */
+/** Resources of an adopting application: a table, functions that enqueue, its own settings. */
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

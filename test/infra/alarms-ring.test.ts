@@ -1,6 +1,6 @@
 /**
- * Each synthesized alarm, judged by what the shipped handlers printed: driven into the state that it is about it rings, and otherwise not.
- * What AWS counts itself, the errors of a function and the messages in a queue, is counted here as AWS documents it.
+ * Each synthesized alarm, evaluated on the output of the shipped handlers: it rings in its intended state, and not otherwise.
+ * AWS's own counts, the errors of a function and the messages in a queue, are computed here as AWS documents them.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { DeleteTableCommand, DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
@@ -48,7 +48,7 @@ const alarms = Object.values(Template.fromStack(stack).findResources('AWS::Cloud
 const logicalIdOf = (resource: { node: { defaultChild?: unknown } }): string =>
   stack.getLogicalId(resource.node.defaultChild as Parameters<typeof stack.getLogicalId>[0]);
 
-/** What the worker's tasks do in this file. */
+/** The worker's tasks in this file. */
 const tasks = {
   fine: defineTask({ name: 'fine', run: () => undefined }),
   poison: defineTask({
@@ -118,7 +118,7 @@ describe.skipIf(upstream === null)('an alarm', () => {
     for (let n = 0; n < 3; n++) await enqueue('fine', `t${n}`);
     const healthy = [...(await tick()), ...(await work())];
 
-    // Nor more metrics than the estimate of costs counts; the only one missing is sent while a worker lives.
+    // Also exactly the metrics that the cost estimate counts; the only missing one is sent while a worker lives.
     const names = new Set([...healthy.map(({ name }) => name), METRIC.workersLive]);
     expect(names.size).toBe(METRICS_SENT.always + METRICS_SENT.withTasks);
     expect(ringing(everyPeriod(healthy))).toEqual([]);
@@ -367,7 +367,7 @@ function contextOf(remainingMs: number): Context {
 const waker = { node: { defaultChild: workers.waker?.function.node.defaultChild } };
 const NOT_INVOKED: DataPoint[] = [];
 
-/** The runbooks of the alarms that ring within twenty minutes from now, beside a waker that is invoked, unless said otherwise. */
+/** The runbooks of the alarms that ring within twenty minutes from now, with an invoked waker by default. */
 function ringing(reported: readonly DataPoint[], invocations = everyPeriod(ofFunction(waker, 'Invocations', 1))) {
   const points = [...reported, ...invocations];
   const minutes = Array.from({ length: 20 }, (_, n) => Date.now() + n * MINUTE_MS);
@@ -384,7 +384,7 @@ function everyPeriod(points: readonly DataPoint[]): DataPoint[] {
   );
 }
 
-/** A healthy tick each period, for alarms that are judged beside it. */
+/** A healthy tick each period, for alarms that also need ticks. */
 function ticking(): DataPoint[] {
   const dimensions = { service: 'leasehold', table, queue: QUEUE };
   return everyPeriod([{ namespace: 'Leasehold', name: 'OldestReadyTaskAgeMs', dimensions, value: 0, at: Date.now() }]);

@@ -76,7 +76,9 @@ describe('the bundles', () => {
   });
 });
 
-/** What the container of the worker's bundle is told to do, by a program in Docker's place that writes it where the bundle should be. */
+/**
+ * Returns the commands for the container of the worker's bundle, recorded by a fake Docker that writes them where the bundle should be.
+ */
 function bundleInContainer(bundling: NonNullable<TaskWorkersProps['bundling']>): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-docker-'));
   const [docker, log] = [path.join(folder, 'docker'), path.join(folder, 'log')];

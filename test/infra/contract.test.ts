@@ -1,4 +1,4 @@
-/** What the stack and the handlers must agree on, beyond sharing constants. */
+/** Agreements between the stack and the handlers, in addition to shared constants. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -31,7 +31,7 @@ const watched = alarms
   .flatMap((alarm): Metric[] => [alarm, ...(alarm.Metrics ?? []).flatMap(({ MetricStat }) => MetricStat?.Metric ?? [])])
   .filter(({ Namespace }) => Namespace === 'Leasehold');
 
-/** What the worker is told that its table is called: a reference to it. */
+/** The table name in the worker's environment: a reference to the table. */
 const tableOfHandlers = Object.values(template.findResources('AWS::Lambda::Function'))
   .map(
     ({ Properties }) => (Properties as { Environment: { Variables: Record<string, unknown> } }).Environment.Variables,

@@ -355,7 +355,7 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     await Array.fromAsync(eyes.audit.list());
   }
 
-  /** As if its worker had died weeks ago: its session is no more. */
+  /** As if its worker had crashed weeks ago: its session no longer exists. */
   async function claimAsGhost(id: string): Promise<void> {
     const root = asRoot();
     const task = await root.leasehold.tasks.get(id);
@@ -391,7 +391,7 @@ function newRole(id: string, grant: (role: Role) => Grant): Role {
   return role;
 }
 
-/** Longer than any of them needs: none is to hand its work back because the machine is busy. */
+/** Longer than any task needs, so that a busy machine does not make one hand back its work. */
 function lambdaContext(): Context {
   const deadline = performance.now() + 600_000;
   return {

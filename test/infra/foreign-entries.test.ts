@@ -224,7 +224,7 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
   }
 });
 
-/** By an update; where that is refused by a put. False: the principal may do neither. */
+/** Writes by an update, or if that is refused by a put. False: the principal may do neither. */
 async function write(client: DynamoDBClient, key: RowKey, attributes: ReturnType<Attributes>): Promise<boolean> {
   const Key = { pk: { S: key.pk }, sk: { S: key.sk } };
   const names = Object.keys(attributes);

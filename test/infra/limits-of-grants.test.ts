@@ -1,4 +1,7 @@
-/** What a role could do to the table past the library: each line of the table in docs/security.md, tried under its synthesized policies. */
+/**
+ * A role's possible actions on the table outside the library: each line of the table in docs/security.md, tried under its synthesized
+ * policies.
+ */
 import { readFileSync } from 'node:fs';
 import {
   BatchWriteItemCommand,
@@ -183,7 +186,7 @@ function read(key: RowKey): Attempt {
   return (client) => client.send(new GetItemCommand({ TableName: table, Key: keyOf(key) }));
 }
 
-/** Changes nothing: the row that is there refuses the put, and comes back with the refusal. */
+/** Changes no row: the existing row refuses the put, and comes back with the refusal. */
 async function readByRefusal(client: DynamoDBClient): Promise<void> {
   const put = new PutItemCommand({
     TableName: table,

@@ -25,7 +25,7 @@ function withOwn(
   return { stack, own, workers: new TaskWorkers(stack, 'Media', { workerFunction: own, queue: 'media', ...props }) };
 }
 
-/** What a role may do with tables and functions, without the names of things. */
+/** A role's rights to tables and functions, without resource names. */
 function rightsOf(template: Template, role: IRole | undefined): readonly string[] {
   const id = Stack.of(role!).getLogicalId(role!.node.defaultChild as CfnRole);
   return statementsOf(template, id)

@@ -1,6 +1,6 @@
 /**
- * The permission matrix: who may do what to which rows, allowed and denied, evaluated against the synthesized policies.
- * `ALLOWED` is the whole of what is wanted; every other combination must be refused.
+ * The permission matrix: principals, actions and rows, allowed and denied, evaluated against the synthesized policies.
+ * `ALLOWED` is the complete list; every other combination must be refused.
  */
 import { Template } from 'aws-cdk-lib/assertions';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -107,7 +107,7 @@ const NEVER = [
   ...['PutResourcePolicy', 'CreateBackup', 'ExportTableToPointInTime', 'GetRecords', 'TagResource'],
 ];
 
-/** What reads the stream, whose records have keys and whose requests have none. */
+/** Actions that read the stream, whose records have keys and whose requests have none. */
 const STREAM_ACTIONS = ['DescribeStream', 'GetRecords', 'GetShardIterator', 'ListStreams'].map(
   (action) => `dynamodb:${action}`,
 );

@@ -1,6 +1,6 @@
 /**
- * A DynamoDB endpoint that lets through what a principal's policies allow, and answers everything else as IAM would.
- * What is asked is judged by the synthesized template; what is allowed goes on to a real engine.
+ * A DynamoDB endpoint that lets through requests that a principal's policies allow, and refuses all others like IAM.
+ * It evaluates requests by the synthesized template, and forwards allowed ones to a real engine.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -12,7 +12,7 @@ import { isAllowed } from './policy.ts';
 
 export interface PolicyGate extends AsyncDisposable {
   readonly endpoint: string;
-  /** What was refused, in words; each once. */
+  /** Describes the refusals, each once. */
   refusals(): string[];
   /** Names of the functions that were invoked. */
   readonly invoked: readonly string[];
@@ -111,7 +111,7 @@ export async function openPolicyGate(options: GateOptions): Promise<PolicyGate> 
   };
 }
 
-/** What IAM would be asked; nothing for requests to other tables than ours. */
+/** Returns IAM's view of a request; an empty list for requests to foreign tables. */
 function requestsOf(target: string, body: Body, options: GateOptions): Request[] {
   const operation = target.split('.')[1] ?? '';
   if (body.TransactItems !== undefined)
@@ -129,7 +129,7 @@ function requestsOf(target: string, body: Body, options: GateOptions): Request[]
           ]
         : [],
     );
-  // Its action has the statement's first word (`PartiQLSelect`). Which keys that names is not judged here: no policy of ours allows any.
+  // Its action has the statement's first word (`PartiQLSelect`). The keys are not evaluated here: our policies never allow PartiQL.
   if (body.Statement !== undefined) return [requestTo(`PartiQL:${body.Statement.slice(0, 6)}`, '', options)];
   return requestOf(operation, body, options);
 }
@@ -152,7 +152,7 @@ function requestTo(operation: string, path: string, { logicalId }: GateOptions):
   return { action: `dynamodb:${operation}`, resource: `${logicalId}${path}` };
 }
 
-/** All top-level names that the request mentions; expressions of ours name each by a placeholder, keys within maps behind a dot. */
+/** Returns all top-level names that the request mentions; our expressions name each by a placeholder, and keys within maps after a dot. */
 function attributesOf(body: Body): string[] {
   const { Key = {}, Item = {}, ExpressionAttributeNames: names = {} } = body;
   const expressions = [body.ConditionExpression, body.UpdateExpression, body.KeyConditionExpression].join(' ');

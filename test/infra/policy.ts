@@ -1,18 +1,18 @@
 /**
- * What a synthesized template allows: the part of IAM's evaluation that our policies use.
- * Whatever it does not know (another operator, another condition key, a wildcard) is an error and not a guess.
+ * Evaluates the permissions of a synthesized template: the part of IAM's evaluation that our policies use.
+ * Anything unknown (another operator, another condition key, a wildcard) is an error, not a guess.
  */
 import type { Template } from 'aws-cdk-lib/assertions';
 
 export interface Request {
   readonly action: string;
-  /** Logical id of the resource, and what follows its ARN: `/index/ready`. */
+  /** Logical id of the resource, and the suffix of its ARN: `/index/ready`. */
   readonly resource: string;
-  /** Partition keys that the request names; absent for one that names none (a Scan). */
+  /** Partition keys that the request names; absent if it names none (a Scan). */
   readonly leadingKeys?: readonly string[];
   /** Attributes that the request mentions, in its row, condition and effect. */
   readonly attributes?: readonly string[];
-  /** What it asks to get back of the row that it writes. */
+  /** The returned part of the written row. */
   readonly returnValues?: string | undefined;
 }
 

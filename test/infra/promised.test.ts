@@ -1,4 +1,4 @@
-/** What `npm run synth` refuses. */
+/** The refusals of `npm run synth`. */
 import { Duration, Stack } from 'aws-cdk-lib';
 import { Alarm, Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Tracing } from 'aws-cdk-lib/aws-lambda';

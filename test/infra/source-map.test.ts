@@ -5,7 +5,7 @@ import { build } from 'esbuild';
 import path from 'node:path';
 import { trimSourceMap } from '../../infra/source-map.ts';
 
-/** Tasks of ours, and a library behind them. */
+/** Our own tasks, and a library that they import. */
 const stdin = {
   contents: `export * from './tasks.ts'; export { Cron } from 'croner';`,
   resolveDir: path.join(import.meta.dirname, 'fixtures'),
@@ -68,7 +68,7 @@ describe('trimSourceMap', () => {
 
     expect(whole.names).toEqual([]);
     expect(whole.mappings.length).toBeLessThan(0.5 * map.mappings.length);
-    // Nothing is left to leave out.
+    // A second pass that keeps all sources finds nothing more to trim.
     expect(trimSourceMap(whole, () => true).mappings.replace(/;+$/, '')).toBe(whole.mappings.replace(/;+$/, ''));
   });
 });

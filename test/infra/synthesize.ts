@@ -1,4 +1,4 @@
-/** Templates for tests, without bundling: a template does not depend on what is in the bundles. */
+/** Templates for tests, without bundling: a template does not depend on the bundles' contents. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -28,7 +28,7 @@ interface Synthesized {
   template(): Template;
 }
 
-/** One queue in a stack of a user's own. */
+/** One queue in a user's own stack. */
 export function synthesize(props: Partial<TaskWorkersProps> = {}): Synthesized {
   const stack = new Stack(newApp(), 'Theirs');
   const workers = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media', ...props });

@@ -15,7 +15,7 @@ import { workerEnvironment } from '../../infra/worker.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { ENTRY, newApp } from './synthesize.ts';
 
-/** One broken setting, or pair, and the sentence that says so. */
+/** One broken setting, or pair, and its error message. */
 const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
   [{ entry: 'no/such/tasks.ts' }, 'entry = "no/such/tasks.ts" is not a file: give the module that exports your tasks'],
   [

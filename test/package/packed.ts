@@ -1,4 +1,4 @@
-/** The package as its users get it: built, packed, and installed into a folder of its own. */
+/** The package as users get it: built, packed, and installed into a separate folder. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ interface Where {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** @returns what it printed. @throws when it fails, with all that it said */
+/** @returns its output. @throws if it fails, with all of its output */
 export function run(program: string, args: readonly string[], { cwd, bin, env = {} }: Where): string {
   const { status, said, out } = attempt(program, args, { cwd, env, ...(bin === undefined ? {} : { bin }) });
   if (status !== 0) throw new Error(`${[program, ...args].join(' ')} ended with ${status ?? 'a signal'}:\n${said}`);
@@ -42,7 +42,7 @@ export function run(program: string, args: readonly string[], { cwd, bin, env = 
 }
 
 export function attempt(program: string, args: readonly string[], { cwd, bin, env = {} }: Where) {
-  // As in a terminal of the user: nothing of the npm and the vitest that run this.
+  // Like a user's terminal: without the variables of the npm and vitest that run this.
   const own = Object.entries(process.env).filter(([name]) => !/^(?:npm_|VITEST|NODE_(?!EXTRA_CA_CERTS))/i.test(name));
   const PATH = [...(bin === undefined ? [] : [bin]), process.env.PATH ?? ''].join(path.delimiter);
   const options = {

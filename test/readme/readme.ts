@@ -1,12 +1,12 @@
 /**
- * `npm run test:readme`: each block of the README, as it stands, by a user who has Node and npm and nothing else.
+ * `npm run test:readme`: runs each block of the README, unchanged, as a user with only Node and npm.
  *
- * The home directory and npm's cache are empty, the clone is clean (what is committed), and the project is as `npm init -y` leaves it.
- * The second word of a block says where it is typed: `clone`, or `app`, a project beside the clone. Further words: `aws`, which needs an
- * account and gets the emulator of `npm run test:deploy`; `stays`, a program in a terminal of its own, whose output a later block
+ * The home directory and npm's cache are empty, the clone is clean (committed files only), and the project is a fresh `npm init -y`.
+ * The second word of a block is its folder: `clone`, or `app`, a project next to the clone. Further words: `aws`, which needs an
+ * account and gets the emulator of `npm run test:deploy`; `stays`, a program in a separate terminal, whose output a later block
  * `text output` shows. A block of TypeScript becomes the file that its first line names.
  *
- * Prints each block with its time and outcome, and goes on after a failure in the other folder.
+ * Prints each block with its time and outcome, and continues after a failure in the other folder.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
@@ -182,7 +182,7 @@ async function readBlock(block: CodeBlock, { node, app, terminal, stays }: App):
     }));
     return isUp;
   }
-  // This Node cannot read TypeScript: all that it owes is the sentence that says so.
+  // This Node cannot read TypeScript: it only has to print the message about the required version.
   const remedy = /Node 22\.\d+ or later/;
   await take(`${nameOf(block)} (refused, with the remedy)`, node, async () => {
     const { said } = await running.ended;
@@ -222,7 +222,7 @@ function nameOf({ place, code }: CodeBlock): string {
   return `${place} ${first}`;
 }
 
-/** What a new user's programs find; the emulator, once it runs, is their AWS. */
+/** The environment of a new user's programs; the emulator, once it runs, is their AWS. */
 function environment(node?: FoundNode): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !NOT_OF_A_NEW_USER.test(name));
   const places = (process.env.PATH ?? '').split(path.delimiter);
@@ -233,7 +233,7 @@ function environment(node?: FoundNode): NodeJS.ProcessEnv {
     npm_config_cache: path.join(home, '.npm'),
     ...(process.env.npm_config_registry === undefined ? {} : { npm_config_registry: process.env.npm_config_registry }),
     PATH: [...(node === undefined || node.folder === '' ? [] : [node.folder]), ...outside].join(path.delimiter),
-    // What is answered with y at a terminal.
+    // Questions that a user answers with y at a terminal.
     ...(emulator === undefined ? {} : { ...emulator.environment, CDK_REQUIRE_APPROVAL: 'never', CDK_FORCE: 'true' }),
   };
 }

@@ -6,7 +6,7 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { leash, signalGroup } from '../../local/leash.ts';
 
-/** A program that says nothing for so long is stuck, however busy the machine is. */
+/** A program that is silent for this long is stuck, however busy the machine is. */
 const SILENT_FOR_MS = 20 * 60_000;
 const END_WITHIN_MS = 120_000;
 

@@ -13,7 +13,7 @@ const endpoint = inject('embeddedEndpoint');
 const ENTRY = fileURLToPath(new URL('../support/tasks-modules/hostile.ts', import.meta.url));
 const JUST = ['--reason', 'a drill', '--by', 'ann'];
 
-/** For those that end by themselves: what is typed, and what is said. In this order, each on what those before it have left. */
+/** Commands that end by themselves: arguments and expected output. In this order, each building on the state left by the earlier ones. */
 const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
   [['up'], /^table \S+ is there/],
   [['doctor'], /✓ keys/],
@@ -36,7 +36,7 @@ const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
   [['completion', 'bash'], /_leasehold/],
 ];
 
-/** For those that go on until they are interrupted. */
+/** Commands that run until interrupted. */
 const SERVING: readonly (readonly [argv: readonly string[], firstWords: RegExp])[] = [
   [['watch', '--every', '100ms', '--json'], /"queue":"default"/],
 ];

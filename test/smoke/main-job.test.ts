@@ -1,4 +1,4 @@
-/** The main job, end to end, as `npm start` does it with every installed package: here with a few tasks of a file. */
+/** The main job, end to end, like `npm start` with every installed package: here with a few tasks of a file. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -7,7 +7,7 @@ export function seed(text: string): bigint {
   return BigInt(text);
 }
 
-/** How long something goes on. */
+/** Parses a duration. */
 export function minutes(text: string): number {
   const value = Number(text);
   if (!(Number.isFinite(value) && value > 0)) throw new InvalidArgumentError('give a number above zero');

@@ -1,4 +1,4 @@
-/** What tests of tasks in bulk look at: packs, items, and effects in rows of the user's own. */
+/** Helpers for tests of bulk tasks: packs, items, and effects in the user's own rows. */
 import type { BulkItem } from '../../shared/tasks/bulk/put-bulk.ts';
 import type { PackOf } from '../../shared/tasks/task/pack.ts';
 import { isPack } from '../../shared/tasks/task/pack.ts';
@@ -13,7 +13,7 @@ export interface BulkUnderTest {
   pack(id: string): Promise<PackOf<TaskRecord>>;
   /** Claims a pack that waits. */
   claimed(id: string, session: string): Promise<RunningTask>;
-  /** Adds one to a row of the user's own. */
+  /** Adds one to a row of the user's table. */
   increment(name: string): UserWrite;
   /** How often that was done. */
   effectOf(name: string): Promise<number | undefined>;

@@ -1,4 +1,4 @@
-/** Certificates for servers of tests, valid for a hundred years; their keys are no secret. */
+/** Certificates for test servers, valid for a hundred years; their keys are not secret. */
 import type { Certificate } from './fault-server.ts';
 
 /** For 127.0.0.1 and localhost. */

@@ -1,8 +1,8 @@
 /**
- * What CloudWatch does with lines of the embedded metric format and with an alarm,
+ * CloudWatch's handling of embedded-metric lines and alarms,
  * as far as our alarms need it: group by namespace, name and
- * exact set of dimensions; bucket by period; take the statistic; compare; count M of N; treat what is missing.
- * What it does not know, it refuses.
+ * exact set of dimensions; bucket by period; take the statistic; compare; count M of N; treat missing data.
+ * It refuses unknown features.
  */
 export interface DataPoint {
   readonly namespace: string;
@@ -15,7 +15,7 @@ export interface DataPoint {
 
 type AlarmState = 'OK' | 'ALARM';
 
-/** Properties of a synthesized `AWS::CloudWatch::Alarm`; references stand for themselves, as `{ Ref: 'LogicalId' }`. */
+/** Properties of a synthesized `AWS::CloudWatch::Alarm`; references stay as they are, as `{ Ref: 'LogicalId' }`. */
 export interface AlarmProperties {
   readonly AlarmDescription: string;
   readonly ComparisonOperator: string;
@@ -62,7 +62,7 @@ interface EmbeddedLine {
   };
 }
 
-/** The values that a process has printed; lines that are no metrics are passed over, as CloudWatch does. */
+/** Returns the values that a process has printed; skips lines that are not metrics, like CloudWatch. */
 export function dataPointsOf(output: string): DataPoint[] {
   return output.split('\n').flatMap((line) => {
     const record = parsed(line);

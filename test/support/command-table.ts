@@ -1,4 +1,4 @@
-/** A table of a test file's own on the embedded engine, with the library beside the command. */
+/** A test file's own table on the embedded engine, with the library and the command. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
@@ -12,7 +12,7 @@ import { TEST_CLIENT_SETTINGS } from './stores.ts';
 
 export interface CommandTable extends CommandSettings {
   readonly client: DynamoDBClient;
-  /** What a program beside the command would use. */
+  /** The library for programs that run in addition to the command. */
   readonly leasehold: Leasehold;
 }
 

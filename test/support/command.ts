@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { SATELLITES } from '../../api/satellites.ts';
 import { openCommandLine } from '../../cli/command-line.ts';
 
-// Nor in this process do wishes of the terminal that started it decide what is said.
+// In this process, too, the terminal's settings must not decide the output.
 Reflect.deleteProperty(process.env, 'FORCE_COLOR');
 
 const PROGRAM = fileURLToPath(new URL('../../api/command.ts', import.meta.url));
@@ -22,7 +22,7 @@ export interface CommandEnd {
 export interface RunningCommand {
   readonly process: ChildProcess;
   readonly ended: Promise<CommandEnd>;
-  /** What standard output has said so far. */
+  /** The standard output so far. */
   out(): string;
   err(): string;
   /** Resolves when either stream has said something that fits. @throws when the process ends without having said it */
@@ -39,7 +39,7 @@ export function startCommand({ endpoint, table }: CommandSettings, ...argv: read
 }
 
 export function spawnCommand(environment: Readonly<Record<string, string>>, argv: readonly string[]): RunningCommand {
-  // Nothing of the machine's own: neither credentials nor a region nor a wish for colours may decide a test.
+  // Excludes the machine's settings: credentials, a region or colour preferences must not decide a test.
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const env = { PATH, NODE_COMPILE_CACHE, HOME: '/nonexistent', AWS_EC2_METADATA_DISABLED: 'true', ...environment };
   const child = spawn(process.execPath, [PROGRAM, ...argv], { env, stdio: ['pipe', 'pipe', 'pipe'] });
@@ -80,8 +80,8 @@ export async function endCommand(settings: CommandSettings, ...argv: readonly st
 }
 
 /**
- * Runs the command in this process: all that its own would add is proved by `test/smoke/commands.test.ts`.
- * For one that is interrupted or killed, take `startCommand`; for one that hands its own streams on, `endCommand`.
+ * Runs the command in this process: `test/smoke/commands.test.ts` covers the additional steps of a separate process.
+ * For a command that is interrupted or killed, use `startCommand`; for one that passes on its own streams, `endCommand`.
  */
 export async function runCommand(
   { endpoint, table }: CommandSettings,
@@ -90,7 +90,7 @@ export async function runCommand(
   return runHere(['--endpoint', endpoint, '--table', table, ...argv]);
 }
 
-/** The same, for a command line that needs no table or names its own. */
+/** The same, for command lines that need no table or name their own. */
 export async function runHere(argv: readonly string[], stdin = ''): Promise<CommandEnd> {
   const [out, err] = [new Page(), new Page()];
   const line = openCommandLine({
@@ -104,7 +104,7 @@ export async function runHere(argv: readonly string[], stdin = ''): Promise<Comm
   return { exitCode, signal: null, out: out.text, err: err.text };
 }
 
-/** A stream that is no terminal, and keeps what is written. */
+/** A non-terminal stream that keeps its output. */
 class Page extends Writable {
   text = '';
 

@@ -1,6 +1,6 @@
 /**
- * A small world for tests about sessions, locks and elections: one table, one clock that the test moves, and as many processes as it wants.
- * A process is a Leasehold of its own: own connection, own meter, own accidents, own idea of the time.
+ * A small world for tests about sessions, locks and elections: one table, one clock that the test moves, and any number of processes.
+ * A process is a separate Leasehold: own connection, own meter, own accidents, own wall clock.
  */
 import { setImmediate as drained } from 'node:timers/promises';
 import { describe } from 'vitest';
@@ -31,16 +31,16 @@ const SEED = 20_260_301n;
 
 export interface Process {
   readonly leasehold: Leasehold;
-  /** What else may be built on it. */
+  /** Ports for building more on it. */
   readonly ports: Stores & Pick<ConstructorParameters<typeof Leasehold>[0], 'runtime' | 'gauge'>;
   readonly maxClockSkewMs: number;
   readonly runtime: Runtime;
   readonly driver: FailingDriver;
-  /** Milliseconds by which this process's wall clock is ahead; change it at will. */
+  /** Milliseconds by which this process's wall clock is ahead; may be changed at any time. */
   readonly clockError: { ms: number };
-  /** What its gauge proves about its own clock. */
+  /** The skew of its own clock that its gauge proves. */
   readonly provenSkew: { ms: number };
-  /** What was sent while `work` ran, in requests and units. */
+  /** Returns the cost of `work` in requests and units. */
   cost(work: () => Promise<unknown>): Promise<Cost>;
 }
 
@@ -67,9 +67,9 @@ class FailingDriver extends FaultyDriver {
 export interface World {
   readonly clock: ManualClock;
   readonly table: string;
-  /** Whether units are those of our own capacity model; emulators calculate them differently. */
+  /** Whether units follow our own capacity model; emulators calculate them differently. */
   readonly hasExactUnits: boolean;
-  /** @param chance by default each process has draws of its own, the same in every run: what passes once always does */
+  /** @param chance by default each process has its own draws, the same in every run, so tests are repeatable */
   start(options?: Partial<LeaseholdSettings>, chance?: Pick<Runtime, 'ids' | 'random'>): Process;
   /** A row as it is stored. */
   row(key: { readonly pk: string; readonly sk: string }): Promise<DynamoItem | undefined>;
@@ -81,7 +81,7 @@ export interface World {
   idle(): Promise<void>;
 }
 
-/** Runs a suite on AWS's emulator, on the embedded engine, and on the simulated store, each test with a clock of its own. */
+/** Runs a suite on AWS's emulator, on the embedded engine, and on the simulated store, each test with its own clock. */
 export function describeInEveryWorld(name: string, suite: (open: () => World) => void): void {
   describeOnEveryStore(name, (open) => {
     suite(() => worldOn(open().driver, open().table, false));

@@ -1,6 +1,6 @@
 /**
- * A crowd of processes over one table, each with a clock of its own.
- * One whose clock is not moved any more has crashed, as far as others can tell: it renews nothing, and nothing of it ever wakes.
+ * A crowd of processes over one table, each with its own clock.
+ * A process whose clock stops has crashed, as far as others can tell: it renews nothing, and its timers never fire.
  */
 import { beforeEach, describe } from 'vitest';
 import type { DynamoDriver, DynamoItem } from '../../shared/dynamo/engine/driver.ts';
@@ -43,7 +43,7 @@ export interface Member {
   readonly ports: SemaphorePorts & WaitPorts & RateLimitPorts;
   readonly semaphores: SemaphoreClient;
   readonly driver: FaultyDriver;
-  /** Whether units of transactions are those of our own capacity model; emulators calculate them differently. */
+  /** Whether units of transactions follow our own capacity model; emulators calculate them differently. */
   readonly hasExactUnits: boolean;
   session(timing?: Partial<SessionTiming>): Promise<SessionHolder>;
   costOf(work: () => Promise<unknown>): Promise<Omit<Cost, 'verbs'>>;
@@ -67,7 +67,7 @@ export function describeCrowd(name: string, suite: (start: Start) => void): void
   });
 }
 
-/** Each process of a test has draws of its own, the same in every run, also when the test runs alone: what passes once always does. */
+/** Each process of a test has its own draws, the same in every run, also when the test runs alone, so tests are repeatable. */
 function drawsOfEachTest(): () => Random {
   let started = 0;
   beforeEach(() => {

@@ -11,7 +11,7 @@ export interface Document {
 }
 
 export interface CodeBlock {
-  /** Where it stands, for messages: `docs/timing.md:12`. */
+  /** Its location, for messages: `docs/timing.md:12`. */
   readonly place: string;
   readonly document: string;
   /** First word behind the fence: `ts`, `sh`, `text`. */
@@ -19,7 +19,7 @@ export interface CodeBlock {
   /** The other words. */
   readonly marks: readonly string[];
   readonly code: string;
-  /** What the reader is to imagine around it: the comment `<!-- given … -->` right before it. */
+  /** The assumed context: the comment `<!-- given … -->` right before it. */
   readonly given: string;
 }
 
@@ -50,7 +50,7 @@ export function codeBlocks({ path: document, text }: Document): CodeBlock[] {
   });
 }
 
-/** The text without its code: what is left has links and headings. */
+/** The text without its code, which leaves links and headings. */
 export function prose({ text }: Document): string {
   return text.replace(FENCE, '');
 }
@@ -66,7 +66,7 @@ export function programOf({ given, code }: CodeBlock): string {
   return `${program}\nexport {};\n`;
 }
 
-/** What the document says that a block prints: the block `text output` behind it, or nothing. */
+/** Returns a block's documented output: the `text output` block after it, or an empty string. */
 export function outputBehind(block: CodeBlock, blocks: readonly CodeBlock[]): string {
   const next = blocks[blocks.indexOf(block) + 1];
   const isOutput = next?.document === block.document && next.language === 'text' && next.marks.includes('output');

@@ -18,7 +18,7 @@ interface DriverSettings {
 }
 
 export interface TestDriver extends DynamoDriver, Disposable {
-  /** Service times that were told, epoch milliseconds. */
+  /** Reported service times, epoch milliseconds. */
   readonly dates: readonly number[];
 }
 

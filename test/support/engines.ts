@@ -1,6 +1,4 @@
-/**
- * The DynamoDB engines of a test run: started once, shared by every file, each file in tables of its own.
- */
+/** The DynamoDB engines of a test run: started once, shared by every file; each file has its own tables. */
 import type { Engine } from '../../local/engine.ts';
 import { startEngine } from '../../local/engine.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
@@ -17,7 +15,7 @@ declare module 'vitest' {
 
 interface MissingEngine {
   readonly kind: 'dynamodb-local' | 'embedded';
-  /** What is not there, and how to get it. */
+  /** The missing program, and how to get it. */
   readonly needs: string;
 }
 

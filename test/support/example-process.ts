@@ -1,4 +1,4 @@
-/** An example as a reader runs it: a process of its own, whose output can be waited for. */
+/** Runs an example like a reader does: a separate process, whose output can be awaited. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { leash, signalGroup } from '../../local/leash.ts';

@@ -1,5 +1,6 @@
 /**
- * A server that answers as it is told, byte for byte, and counts what it read: what a network, a proxy or a service may do to one request.
+ * A server with scripted responses, byte for byte, that counts its requests: it plays a network's, a proxy's or a service's fault for one
+ * request.
  */
 import { once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -20,9 +21,9 @@ export interface FaultServer extends AsyncDisposable {
   /** Read in full, in order. */
   readonly received: readonly ReceivedRequest[];
   readonly connections: number;
-  /** What the next requests meet, one after the other; the last one stays. */
+  /** Sets the behaviours for the next requests, in sequence; the last one stays. */
   behave(...behaviours: Behaviour[]): void;
-  /** What each new connection meets before its first byte is read. */
+  /** Called with each new connection before its first byte is read. */
   onConnection(meet: (socket: Socket) => void): void;
 }
 

@@ -33,7 +33,7 @@ export class FaultyDriver implements DynamoDriver {
       throw new DynamoFault('throttled', { code: 'ThrottlingException', message: 'slow down' });
     if (accident === 'conflict')
       throw new DynamoFault('conflict', { code: 'TransactionConflictException', message: 'busy' });
-    // What the service would have answered is lost, a refusal included.
+    // The service's response is lost, including a refusal.
     if (accident === 'dropResponse') await this.#driver.attempt(kind, input, signal).catch(() => undefined);
     throw new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
   }

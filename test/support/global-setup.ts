@@ -7,7 +7,7 @@ import { startTestEngines } from './engines.ts';
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (project.vite.config.mode !== 'built') assertNode(process.versions.node);
   const engines = await startTestEngines({
-    // A pipeline that quietly tests less than it claims is worse than one that fails.
+    // A pipeline must fail rather than silently test less than it claims.
     required: process.env.CI === 'true',
   });
   project.provide('dynamodbLocalEndpoint', engines.dynamodbLocal?.endpoint ?? null);

@@ -1,4 +1,4 @@
-/** Two habits of our own for the linter (`oxlint.config.ts`), in the shape of an ESLint plugin. */
+/** Our two lint rules (`oxlint.config.ts`), in the form of an ESLint plugin. */
 
 interface Node {
   readonly type: string;

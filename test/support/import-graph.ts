@@ -1,4 +1,4 @@
-/** Who imports whom: files, and the rooms that they make. */
+/** The import graph: files, and their modules. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
@@ -54,8 +54,8 @@ function parsedImports(source: Source): Import[] {
 export const isRelative = (specifier: string): boolean => specifier.startsWith('.');
 
 /**
- * Rooms, and which rooms each imports, types included.
- * A folder is one room; a file beside subfolders is a room of its own, for it may be the face of what is below it.
+ * Returns the modules, and the modules that each imports, types included.
+ * A folder is one module; a file next to subfolders is a separate module, because it may be the face of the subfolders.
  */
 export function roomsOf(sources: readonly Source[]): Map<string, Set<string>> {
   const known = new Set(sources.map((source) => source.path));
@@ -93,8 +93,8 @@ export function filesOf(sources: readonly Source[]): Map<string, Set<string>> {
 }
 
 /**
- * What is left once all that imports nothing, or is imported by nothing,
- * has been taken away again and again: circles, and what lies between them.
+ * Returns the rest after repeatedly removing all modules
+ * without imports or without importers: circles, and modules between them.
  */
 export function circular(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const left = new Map([...graph].map(([name, imports]) => [name, new Set(imports)]));

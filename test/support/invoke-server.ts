@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 export interface InvokeServer extends AsyncDisposable {
   readonly endpoint: string;
   readonly invoked: readonly { readonly functionName: string; readonly event: unknown }[];
-  /** Answers the next calls with an error; or only some of them: how many, from now on, are still taken. */
+  /** Answers the next calls with an error. `taken`: how many calls still succeed before that. */
   fail(taken?: number): void;
   /** Answers each call for this function with an error. */
   refuse(functionName: string): void;

@@ -1,6 +1,6 @@
 /**
- * `leasehold/edge` as isolates run it: bundled for no platform, in contexts that have the web's globals and nothing of Node's.
- * An isolate that is killed sends nothing more, and hears of no answer.
+ * `leasehold/edge` as isolates run it: bundled for no platform, in contexts that have the web's globals and lack Node's.
+ * A killed isolate sends nothing more, and receives no response.
  */
 import vm from 'node:vm';
 import { build } from 'esbuild';
@@ -14,7 +14,7 @@ export interface Isolate {
 
 export interface EdgeBundle {
   readonly text: string;
-  /** Modules that are in it, and those that it asks its host for. */
+  /** Bundled modules, and modules that it imports from its host. */
   readonly inputs: readonly string[];
   readonly external: readonly string[];
 }
@@ -41,7 +41,7 @@ export async function bundleEdge(contents = `export * from './api/edge.ts';`): P
   };
 }
 
-/** What WinterTC's minimum has of all that Node has. */
+/** The part of Node's globals that WinterTC's minimum contains. */
 const WEB = {
   AbortController,
   AbortSignal,

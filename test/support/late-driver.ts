@@ -1,4 +1,4 @@
-/** A driver that delivers one write late: its sender hears nothing of it, however often it tries, and gives it up; and then it arrives. */
+/** A driver that delivers one write late: its sender gets no response to any attempt, and gives up; then the write arrives. */
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 
@@ -25,7 +25,7 @@ export class LateDriver implements DynamoDriver {
     this.#late = late;
   }
 
-  /** Writes so far, each counted once however often it was tried. */
+  /** Writes so far, each counted once regardless of its attempts. */
   get writes(): number {
     return this.#seen.size;
   }
@@ -48,7 +48,7 @@ export class LateDriver implements DynamoDriver {
     return this.#driver.attempt(kind, input, signal);
   }
 
-  /** Whatever is still on its way arrives now. Its answers are not heard. */
+  /** All requests in flight arrive now. Their responses are lost. */
   async deliver(): Promise<void> {
     const held = this.#held;
     this.#held = undefined;
@@ -56,7 +56,7 @@ export class LateDriver implements DynamoDriver {
   }
 }
 
-/** What all attempts of one write have in common; undefined of reads, and of writes of other rows than tasks'. */
+/** Returns the common identity of all attempts of one write; undefined for reads, and for writes of rows other than tasks. */
 function writeOf(kind: DynamoKind, input: Write): unknown {
   if (kind === 'get' || kind === 'batchGet' || kind === 'query') return undefined;
   const [first] = input.TransactItems ?? [];

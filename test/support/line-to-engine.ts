@@ -1,4 +1,4 @@
-/** A way to the engine that can be cut and joined again, under one address; the engine goes on meanwhile. */
+/** A connection to the engine that can be cut and restored, under one address; the engine keeps running. */
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';

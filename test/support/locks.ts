@@ -1,4 +1,4 @@
-/** What tests about locks begin with: two processes with a session each, and an unused key. */
+/** The setup of tests about locks: two processes with a session each, and an unused key. */
 import type { Lock, LockOptions } from '../../shared/coordination/lock/lock.ts';
 import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from './coordination.ts';
@@ -32,7 +32,7 @@ export async function acquireNow(session: Session, key: string, options: LockOpt
   return acquisition.lock;
 }
 
-/** A holder is gone without a word; the clock runs to where its session may be ended by others. */
+/** A holder has crashed silently; the clock advances to where others may end its session. */
 export function outlive(world: World): void {
   world.clock.step(TTL_MS + SKEW_MS);
 }

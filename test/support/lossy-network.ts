@@ -2,7 +2,7 @@ import type { DynamoCalls, DynamoKind } from '../../shared/dynamo/engine/driver.
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import type { Process } from './coordination.ts';
 
-/** What becomes of some of a process's requests; `late`: its writes are on their way until they are delivered; `lateOnce`: the next one is. */
+/** Loses some of a process's requests; `late`: its writes stay in flight until they are delivered; `lateOnce`: only the next one does. */
 export class LossyNetwork {
   fate: 'none' | 'loseAnswer' | 'late' | 'lateOnce' = 'none';
   readonly #late: (() => Promise<unknown>)[] = [];
@@ -25,7 +25,7 @@ export class LossyNetwork {
     };
   }
 
-  /** What was under way arrives. @returns how many of the requests were applied */
+  /** Delivers the requests in flight. @returns how many of the requests were applied */
   async deliver(): Promise<number> {
     const outcomes = await Promise.allSettled(this.#late.splice(0).map((send) => send()));
     return outcomes.filter(({ status }) => status === 'fulfilled').length;

@@ -1,4 +1,4 @@
-/** A way to the engine on which each request can be met first: by a rival that writes before it arrives, or by an answer of its own. */
+/** A proxy to the engine that can intercept each request: with a rival that writes before it arrives, or with its own response. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +14,7 @@ interface Met {
 
 export interface Meddler extends AsyncDisposable {
   readonly endpoint: string;
-  /** What every request meets from now on. Resolves to the type of the error that answers it, or to nothing: then it goes on. */
+  /** Intercepts every request from now on. Resolves to the type of the error response, or to undefined: then the request continues. */
   meddle(how: (met: Met) => Promise<string | undefined> | undefined): void;
 }
 

@@ -53,7 +53,7 @@ interface MemoryWorkOptions {
   /** Ids of tasks to try first. */
   readonly named?: readonly string[];
   readonly handBack?: AbortSignal;
-  /** How long it stays with nothing to do, and how it hears of tasks meanwhile. */
+  /** Idle time before exit, and the source of announcements during that time. */
   readonly lingerMs?: number;
   readonly onEnqueued?: WorkerPorts['onEnqueued'];
   readonly log?: TaskLog;
@@ -63,7 +63,7 @@ interface Stores extends Pick<MemoryQueue, 'tasks' | 'operations'> {
   readonly sessions: SessionStore;
 }
 
-/** @param wrap makes the driver of everybody who is not given one of his own */
+/** @param wrap makes the driver of every participant without its own */
 export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (driver) => driver): MemoryQueue {
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
   const runtime: Runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };

@@ -1,6 +1,6 @@
 /**
  * A process that dies at a chosen step: a request that it sends, or a point that its task code passes.
- * What is dead hears no answer, sends no request, and goes no further.
+ * A dead process gets no response, sends no request, and goes no further.
  */
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 

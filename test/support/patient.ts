@@ -7,5 +7,5 @@ export const PATIENT: SendPolicy = {
   backoff: { baseMs: 25, capMs: 1_000 },
 };
 
-/** For a session that is to hear soon that it was ended, and is not to end because the machine is busy. */
+/** For a session that must learn soon of its end, and must not expire because the machine is busy. */
 export const SOON_TOLD = { ttl: '60s', heartbeat: '500ms' } as const;

@@ -1,4 +1,4 @@
-/** A PostgreSQL of a test's own, on a socket in a temporary folder, where one is installed. */
+/** A test's own PostgreSQL, on a socket in a temporary folder, if one is installed. */
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdtempSync, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ function run(program: string, args: readonly string[], options: object = {}): Pr
 }
 
 export interface Postgres {
-  /** Runs statements, and gives the rows of those that return some: columns as text. */
+  /** Runs statements, and returns the rows of each result set: columns as text. */
   query(sql: string): Promise<readonly (readonly string[])[]>;
   stop(): Promise<void>;
 }

@@ -1,6 +1,4 @@
-/**
- * What the operating system says about a process, for tests that must not take our own word for it.
- */
+/** Process state from the operating system, for tests that must not rely on Leasehold's own reports. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'vitest';
@@ -16,7 +14,7 @@ export function isStopped(pid: number): boolean {
   return stateOf(pid) === 'T';
 }
 
-/** The end of a process is told to its parent alone, so this one has to look again and again. */
+/** Only the parent is notified of a process's end, so this function polls. */
 export async function expectGone(pids: readonly number[]): Promise<void> {
   await expect.poll(() => pids.filter(isRunning), { interval: 20 }).toEqual([]);
 }

@@ -44,7 +44,7 @@ interface WorkOptions {
 }
 
 const SHARDS = 2;
-/** What is written beside a task has as long: a stack that is kept, a payload that is removed. Longer than any pause of the machine. */
+/** Also the time limit for additional writes of a task: a kept stack, a removed payload. Longer than any pause of the machine. */
 const GRACE_MS = 300_000;
 const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 

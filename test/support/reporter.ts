@@ -1,4 +1,6 @@
-/** What a run says at its end beside vitest's own report: the command that repeats each failure, and what could not be shown here. */
+/**
+ * The final report of a run, in addition to vitest's own: the command that repeats each failure, and the checks that could not run here.
+ */
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node';
 
 export class RunReporter implements Reporter {

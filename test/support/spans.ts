@@ -40,7 +40,7 @@ interface Tree {
   readonly under: readonly Tree[];
 }
 
-/** The trees of what was exported. A span whose parent was not exported, and is not `outside`, is an error: its trace has a hole. */
+/** Builds the trees of exported spans. A span whose parent was not exported, and is not `outside`, is an error: its trace has a hole. */
 export function treesOf(spans: readonly ReadableSpan[], outside: readonly string[] = []): readonly Tree[] {
   const ids = new Set(spans.map((span) => span.spanContext().spanId));
   const parentOf = (span: ReadableSpan): string | undefined => {

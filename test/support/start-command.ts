@@ -8,9 +8,9 @@ const PROGRAM = fileURLToPath(new URL('../../examples/demonstration/start.ts', i
 
 interface StartRun {
   readonly exitCode: number | null;
-  /** The last line, where it was JSON. */
+  /** The last line, if it is JSON. */
   readonly verdict: Verdict | undefined;
-  /** Everything that was said to people. */
+  /** All human-readable output. */
   readonly said: string;
 }
 

@@ -1,4 +1,4 @@
-/** Runs a suite against every DynamoDB that is an engine of its own: AWS's emulator, and the embedded one. */
+/** Runs a suite against every DynamoDB that is a separate engine: AWS's emulator, and the embedded one. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, inject } from 'vitest';
 import type { DynamoDriver } from '../../shared/dynamo/engine/driver.ts';
@@ -16,7 +16,7 @@ export interface TestStore {
   readonly engine: 'dynamodb-local' | 'embedded' | 'memory';
   readonly driver: DynamoDriver;
   readonly client: DynamoDBClient;
-  /** A table of this file's own, as the stack deploys it, but for its stream. */
+  /** This file's own table, as the stack deploys it, but without its stream. */
   readonly table: string;
   /** A sender over the driver, or another one, with its own meter. */
   openSender(runtime?: Runtime, through?: DynamoDriver): { readonly sender: Sender; readonly meter: Meter };
@@ -79,8 +79,8 @@ export function describeOnEveryStore(name: string, suite: (open: () => TestStore
 async function openStore(engine: TestStore['engine'], endpoint: string): Promise<TestStore> {
   const client = new DynamoDBClient({ endpoint, ...TEST_CLIENT_SETTINGS });
   const table = `test-${systemRuntime.ids.unique()}`;
-  // For each request to a table with a stream, DynamoDB Local reads all that it knows of the stream: half of its CPU time.
-  // What streams tell is in test/unit/dynamo/table-stream.test.ts.
+  // For each request to a table with a stream, DynamoDB Local reads the whole stream: half of its CPU time.
+  // Streams are tested in test/unit/dynamo/table-stream.test.ts.
   await createDefinedTable(client, { ...tableDefinition(table), StreamSpecification: { StreamEnabled: false } });
   const driver = await openDriver(endpoint);
   return {

@@ -16,7 +16,7 @@ const PLACES = '{test,proof,console,consul}';
 export const ALL = `${PLACES}/**/*.test.ts`;
 export const LONG = `${PLACES}/**/*.long.test.ts`;
 const FULL = `${PLACES}/**/*.full.test.ts`;
-/** What needs no process of its own, and one path through each that does. */
+/** Tests without separate processes, and one path through each kind that needs them. */
 const FIRST = [
   ...['conformance', 'docs', 'functions', 'smoke', 'tools', 'unit'].map((folder) => `test/${folder}`),
   ...['conjuncts', 'graph', 'mutants', 'simulation', 'spec', 'traces'].map((folder) => `proof/${folder}`),

@@ -30,7 +30,7 @@ export class Traffic implements DynamoDriver {
     }
   }
 
-  /** Until nothing is under way, nor follows from what has come back. */
+  /** Resolves when no request is in flight and the code has processed all responses. */
   async rests(): Promise<void> {
     for (let still = 0; still < 2; still++) {
       await drained();
@@ -42,7 +42,7 @@ export class Traffic implements DynamoDriver {
   }
 }
 
-/** Lets time pass, in small steps, until `work` has settled. Time stands still while requests are under way: they take none. */
+/** Lets time pass, in small steps, until `work` has settled. No time passes while requests are in flight. */
 export async function passTimeUntil<T>(
   work: Promise<T>,
   { clock, traffic, stepMs }: { readonly clock: ManualClock; readonly traffic: Traffic; readonly stepMs: number },

@@ -13,7 +13,7 @@ export interface TwiceProxy extends AsyncDisposable {
 }
 
 interface TwiceOptions {
-  /** Which of the two answers its sender sees. */
+  /** The response that its sender sees. */
   readonly answer: 'first' | 'second';
   /** Whether nothing of others arrives between the two. */
   readonly inARow: boolean;

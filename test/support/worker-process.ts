@@ -1,4 +1,4 @@
-/** One invocation of the worker function, in a process of its own that may die of its tasks. */
+/** One invocation of the worker function, in a separate process that its tasks may kill. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';

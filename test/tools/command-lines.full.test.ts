@@ -1,4 +1,4 @@
-/** The project's own commands: what they do not know they refuse at once, in a sentence, and do nothing. */
+/** The project's own commands: they refuse unknown arguments at once, in a sentence, without doing anything. */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const COMMANDS = [
 ];
 
 function run(file: string, ...argv: readonly string[]) {
-  // For one that does its work instead: none takes so long to read its command line.
+  // Limit for a command that does its work instead of refusing: reading a command line is much faster.
   const options = { cwd: ROOT, encoding: 'utf8', timeout: 300_000 } as const;
   return spawnSync(process.execPath, [path.join(ROOT, file), ...argv], options);
 }

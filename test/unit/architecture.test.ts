@@ -11,11 +11,11 @@ interface Layer {
   readonly name: string;
   /** Path prefixes; of several that fit, the longest wins. */
   readonly holds: readonly string[];
-  /** Layers, or single files, that it may import beside its own. */
+  /** Layers or single files that it may import in addition to its own. */
   readonly imports: readonly string[];
 }
 
-/** Where DynamoDB is spoken to from a room of the library: beside the concept, which does not know it. */
+/** The library's folders that speak to DynamoDB: next to the concept, which does not know DynamoDB. */
 const ROW = /^shared\/(?:session|coordination|tasks)\/(?:\w+\/)?(?:row|rows)\//;
 
 const NAMES_FOR_INFRA = [
@@ -34,19 +34,19 @@ const NAMES_FOR_INFRA = [
 ];
 const LIBRARY = ['core', 'dynamo', 'session', 'coordination', 'tasks', 'client', 'operate', 'testing'];
 
-/** In order: a layer imports its own files and layers that stand above it in this table, types included. */
+/** In order: a layer imports its own files and layers above it in this table, types included. */
 const LAYERS: readonly Layer[] = [
   // Clock, chance, errors, checked input, leases, waiting.
   { name: 'core', holds: ['shared/core/'], imports: [] },
   // One table and how it is spoken to; it knows no row but by its key.
   { name: 'dynamo', holds: ['shared/dynamo/'], imports: ['core'] },
   { name: 'session', holds: ['shared/session/'], imports: ['core', 'dynamo'] },
-  // What hangs on a session: locks, leaders, permits, members, rates.
+  // Concepts that depend on a session: locks, leaders, permits, members, rates.
   { name: 'coordination', holds: ['shared/coordination/'], imports: ['core', 'dynamo', 'session'] },
   { name: 'tasks', holds: ['shared/tasks/'], imports: ['core', 'dynamo', 'session', 'coordination'] },
   // The library as its users hold it.
   { name: 'client', holds: ['shared/client/'], imports: ['core', 'dynamo', 'session', 'coordination', 'tasks'] },
-  // What operators do, and what it costs.
+  // Operator actions, and their cost.
   { name: 'operate', holds: ['shared/operate/'], imports: ['core', 'dynamo', 'session', 'coordination', 'tasks'] },
   { name: 'testing', holds: ['shared/testing/'], imports: LIBRARY.filter((name) => name !== 'testing') },
   { name: 'functions', holds: ['functions/'], imports: LIBRARY.filter((name) => name !== 'testing') },
@@ -57,11 +57,11 @@ const LAYERS: readonly Layer[] = [
   // Satellites: only `api/` imports them. They may import all of the product but one another.
   { name: 'console', holds: ['console/'], imports: [...LIBRARY, 'functions', 'cli'] },
   { name: 'consul', holds: ['consul/'], imports: [...LIBRARY, 'functions', 'infra', 'cli'] },
-  // What the package's users import and call: names, and the command with the satellites that are installed.
+  // The imports and calls of the package's users: names, and the command with the installed satellites.
   { name: 'api', holds: ['api/'], imports: [...LIBRARY, 'functions', 'infra', 'cli', 'console', 'consul'] },
   { name: 'examples', holds: ['examples/'], imports: [...LIBRARY, 'functions', 'local', 'api'] },
   { name: 'release', holds: ['release/'], imports: ['core', 'infra', 'local'] },
-  // What tests stand on, simulated machines among it.
+  // Foundations of the tests, including simulated machines.
   {
     name: 'test support',
     holds: ['test/support/'],
@@ -96,7 +96,7 @@ const LAYERS: readonly Layer[] = [
   },
 ];
 
-/** A satellite's bench stands on the other benches, and is registered among them: the one import that runs up. */
+/** A satellite's bench builds on the other benches, and is registered with them: the only upward import. */
 const REGISTRATIONS = ['bench/main.ts'];
 
 interface PackageRule {
@@ -210,7 +210,7 @@ function leans(from: string, target: string): boolean {
   return here !== undefined && there !== undefined && here !== there && !(here === 'election' && there === 'lock');
 }
 
-/** A concept names what it asks of a row as an interface; the row, in a folder of its own, is what imports the concept. */
+/** A concept declares its row operations as an interface; the row, in a separate folder, imports the concept. */
 function knowsDynamo(from: string, here: Layer, target: string): boolean {
   if (!['session', 'coordination', 'tasks'].includes(here.name) || ROW.test(from)) return false;
   return target.startsWith('shared/dynamo/') || ROW.test(target);

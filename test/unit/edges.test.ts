@@ -26,7 +26,7 @@ async function hand(): Promise<Hand> {
   return { leasehold, session: await leasehold.session() };
 }
 
-/** Whatever its type says. */
+/** Passes a value regardless of its type. */
 const wrong = (value: unknown): never => value as never;
 
 async function refusal(act: (hand: Hand) => unknown): Promise<string> {

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 
 export interface Step {
   readonly method: string;
-  /** After `/v1/`; `{S1}` stands for the first session that was created, `{I:key}` for the modify index of a key. */
+  /** After `/v1/`; `{S1}` is replaced by the first created session, `{I:key}` by the modify index of a key. */
   readonly path: string;
   readonly body?: string | undefined;
 }
@@ -14,7 +14,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** What clients read. */
+/** The headers that clients read. */
 const HEADERS = ['allow', 'location', 'content-type', 'x-consul-index', 'x-consul-knownleader', 'x-consul-lastcontact'];
 /** Clocks on one side and a log's numbers on the other: what matters is that they are there. */
 const NUMBERS = ['CreateIndex', 'ModifyIndex', 'Index', 'LastContact'];

@@ -1,8 +1,8 @@
 /**
- * `node consul/test/compare/compare.ts`: the gateway beside a real Consul, which is built from its Go module where there is Go.
+ * `node consul/test/compare/compare.ts`: compares the gateway with a real Consul, built from its Go module if Go is installed.
  *
- * Both are asked the same, fixed requests first and then sequences that follow from a seed, and every answer is compared:
- * status, body, and the headers that clients read. Numbers of indexes are not, for they are clocks here.
+ * Both get the same requests, first fixed ones and then sequences generated from a seed, and every response is compared:
+ * status, body, and the headers that clients read. Index numbers are not compared, because they are clocks here.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';

@@ -1,4 +1,4 @@
-/** Differences that are meant: each has its line in consul/README.md, by the name that it has here. What fits none of them is a fault. */
+/** Intended differences: each has a line in consul/README.md under the same name. Any other difference is a fault. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Answer, Step } from './ask.ts';
 
@@ -20,7 +20,7 @@ const ON_ITS_OWN =
 const STALE = /index is stale$|^failed index check for key/;
 const INPUT = /decode failed|Failed to parse body|Bad Request/;
 
-/** Alike but for these fields, wherever they stand. */
+/** Equal except for these fields, at any depth. */
 function isAlikeWithout(fields: readonly string[], { ours, theirs }: Exchange): boolean {
   const without = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value, (name, field: unknown) => (fields.includes(name) ? undefined : field)));

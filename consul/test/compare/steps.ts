@@ -1,4 +1,4 @@
-/** What both are asked: fixed requests, and sequences that follow from a seed. */
+/** The requests for both servers: fixed ones, and sequences generated from a seed. */
 import { Prng } from '../../../test/support/machines/prng.ts';
 import type { Step } from './ask.ts';
 
@@ -96,7 +96,7 @@ const VERBS = [
   ...['check-index', 'check-session', 'check-not-exists'],
 ];
 
-/** A sequence on keys below a prefix of its own. It begins with three sessions. */
+/** A sequence on keys below its own prefix. It begins with three sessions. */
 export function sequence(seed: number, length: number): readonly Step[] {
   const prng = new Prng(BigInt(seed));
   const one = <T>(of: readonly T[]): T => of[Math.floor(prng.next() * of.length)] as T;

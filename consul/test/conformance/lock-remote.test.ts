@@ -1,4 +1,4 @@
-/** Sessions that are known by their id, their locks, and prefixes: what gateways stand on. */
+/** Sessions known by their id, their locks, and prefixes: the operations that gateways need. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { lockKey, sessionKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { LiveSession } from '../../../shared/session/session-record.ts';

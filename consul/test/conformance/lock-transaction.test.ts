@@ -1,4 +1,4 @@
-/** Transactions over keys: what gateways stand on. */
+/** Transactions over keys: the operations that gateways need. */
 import { beforeEach, expect, test } from 'vitest';
 import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Session } from '../../../shared/client/session.ts';

@@ -1,4 +1,4 @@
-/** The servers that HashiCorp's test helper starts: each a gateway on a table of its own, at the port that the helper has chosen. */
+/** The servers that HashiCorp's test helper starts: each is a gateway on its own table, at the helper's port. */
 import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { Server, Socket } from 'node:net';
@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream';
 import { DEFAULT_SETTINGS } from '../../http/gateway.ts';
 import { GatewayTable } from '../support.ts';
 
-/** What is read of the configuration that the helper writes. */
+/** The fields that we read from the helper's configuration. */
 interface AgentConfig {
   readonly node_name: string;
   readonly ports: { readonly http: number };
@@ -55,7 +55,7 @@ export async function openAgents(endpoint: string): Promise<Agents> {
   };
 }
 
-/** Runs until the program that asked for it has ended. */
+/** Runs until the requesting program ends. */
 async function runAgent(wish: Socket, endpoint: string): Promise<void> {
   const gone = once(wish, 'close');
   const first = once(createInterface(wish), 'line') as Promise<[string]>;
@@ -71,7 +71,7 @@ async function runAgent(wish: Socket, endpoint: string): Promise<void> {
   await table.close();
 }
 
-/** Passes on what comes to the port, byte by byte, but for the one question that a gateway has no answer to. */
+/** Forwards the port's traffic byte by byte, except for the one request that a gateway cannot answer. */
 async function openDoor(port: number, gatewayPort: number): Promise<Server> {
   const door = createServer((client) => {
     client.on('error', () => {

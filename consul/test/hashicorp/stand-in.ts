@@ -1,8 +1,8 @@
 /**
- * What HashiCorp's test helper starts as `consul`:
- * it asks the test for a server of this configuration, and keeps it for as long as it lives.
+ * The `consul` program that HashiCorp's test helper starts:
+ * it requests a server with this configuration from the test, and keeps it for its own lifetime.
  *
- * The server is a gateway in the test's own process; here is only what the helper expects of a program.
+ * The server is a gateway in the test's own process; this file only meets the helper's expectations of a program.
  * It imports nothing of the project, because the helper starts it twice for each of its tests.
  */
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What is asked for during the storm, again until it is acknowledged; and an operator who cancels, redrives and reschedules. */
+/** The enqueues during the storm, each repeated until acknowledged, and an operator who cancels, redrives and reschedules. */
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import type { Leasehold } from '../../../shared/client/leasehold.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
@@ -24,7 +24,7 @@ const LINES = 3;
 export class StormFeed {
   readonly #leasehold: Leasehold;
   readonly #prng: Prng;
-  /** Ids whose effect is to be there once. */
+  /** Ids whose effect must exist once. */
   readonly once: string[] = [];
   /** By batch: its children. */
   readonly batches = new Map<string, number>();
@@ -51,7 +51,7 @@ export class StormFeed {
     }
   }
 
-  /** Whatever becomes of it, all ends well: what is cancelled or dead is redriven at the end. */
+  /** All of these tasks end well: cancelled and dead ones are redriven at the end. */
   async operate(): Promise<void> {
     const { operator } = this.#leasehold;
     const waiting = [...this.parents, ...[...this.batches.keys()].map((batch) => `${batch}-published`)];

@@ -1,4 +1,4 @@
-/** The tables of the storm: that of the queue, and the user's own, in which all effects are. */
+/** The tables of the storm: the queue's table, and the user's own, which contains all effects. */
 export const TABLE = 'leasehold';
 export const BOOK = 'book';
 export const QUEUE = 'storm';

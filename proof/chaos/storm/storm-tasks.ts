@@ -16,7 +16,7 @@ export const plain = defineTask({
   run: (_: unknown, task) => worked(task, 150).then(() => task.commit(null, [counted(task.id)])),
 });
 
-/** Dies for good now and then, and is redriven. */
+/** Sometimes fails permanently, and is redriven. */
 export const fragile = defineTask({
   name: 'fragile',
   retry,
@@ -37,7 +37,7 @@ export const step = defineTask({
   },
 });
 
-/** Dies for good after its children have ended, now and then. */
+/** Sometimes fails permanently after its children have ended. */
 export const parent = defineTask({
   name: 'parent',
   retry,

@@ -1,6 +1,6 @@
 /**
- * A storm: workers as real processes, each some twenty seconds old at most, against an engine on this machine.
- * Once it is over everything comes to its end, and the user's own table shows what had an effect, how often, and in which order.
+ * A storm: workers as real processes, each at most about twenty seconds old, against an engine on this machine.
+ * After it all tasks end, and the user's own table shows which had an effect, how often, and in which order.
  */
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';

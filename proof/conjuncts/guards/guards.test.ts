@@ -1,7 +1,7 @@
 /**
- * Each conjunct of a guard, where it is the only one that refuses a late write.
+ * Tests each conjunct of a guard with a late write that it alone refuses.
  *
- * The seeded bugs drop one conjunct at a time (`npm run conjuncts`): those of these cases are killed here,
+ * The seeded bugs drop one conjunct at a time (`npm run conjuncts`): these cases kill them,
  * because the write would be applied.
  */
 import { expect, test } from 'vitest';

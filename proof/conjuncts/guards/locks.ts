@@ -12,7 +12,7 @@ import { NOW, TABLE, beside } from './rows.ts';
 const LATER = NOW + 60_000;
 const CONTENT = { value: 'v', encoding: 'text', flags: 0 } as never;
 
-/** What rests on a tenure. */
+/** Statements that depend on a tenure. */
 const OF_A_TENURE: Readonly<Record<string, (held: HeldLock, rows: Rows) => Statement>> = {
   'lock.takeOver': (held, rows) => locks.takeOverLock(TABLE, held, request('other'), { isFresh: false }, rows.stamp()),
   'lock.release': (held, rows) => released(held, rows),

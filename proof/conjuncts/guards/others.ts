@@ -1,4 +1,4 @@
-/** Late writes to what hangs on tasks, and to what dispatchers and operators keep. */
+/** Late writes to rows that belong to tasks, and to rows of dispatchers and operators. */
 import { beginAct, endAct } from '../../../shared/operate/audit/audit-statements.ts';
 import { countDown, countLast, createBatch, isPending } from '../../../shared/tasks/rows/batch-statements.ts';
 import { deregisterCheck, registerCheck, reportCheck } from '../../../shared/session/row/check-statements.ts';
@@ -47,7 +47,7 @@ function twice(conjunct: string, write: Write): Case {
   ];
 }
 
-/** What was decided on a row as it was before `write`, sent again after it. */
+/** A statement built from the row before `write`, sent after it. */
 function outdated<Row>(
   conjunct: string,
   observe: (rows: Rows) => Row,

@@ -33,7 +33,7 @@ export class Rows {
     this.store.apply<DynamoKind>(kind, input);
   }
 
-  /** `rejected`: the guard lets it through, and its effect rests on an attribute that is not there. */
+  /** `rejected`: the guard lets it through, but its effect needs a missing attribute. */
   outcomeOf(statement: Statement): 'applied' | 'refused' | 'rejected' {
     try {
       this.write(statement);
@@ -108,7 +108,7 @@ export class Rows {
   }
 }
 
-/** What stands second in a transaction; undefined: the transaction without it. */
+/** A transaction with `update` as its second action; undefined: without it. */
 export function beside(rows: Rows, update: Statement<'update'> | undefined): Statement<'transactWrite'> {
   rows.ready({ id: 'first' });
   const first = updateStatement('task.first', {

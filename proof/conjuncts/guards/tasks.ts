@@ -17,7 +17,7 @@ const ERROR = { name: 'Error', message: 'failed', at: NOW };
 const CANCELLATION = { at: NOW, reason: 'not wanted' };
 const LATER = NOW + 60_000;
 
-/** What a holder sends. */
+/** The statements of a holder. */
 export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
   'task.complete': (claim, rows) => tasks.completeTask(TABLE, claim, undefined, rows.stamp()),
   'task.commit': (claim, rows) =>
@@ -35,7 +35,7 @@ export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) =
   'pack.move': (claim, rows) => moved(claim, rows, { index: 1, after: 0 }),
 };
 
-/** What is sent about a task of a session that was found dead, or is to be told. */
+/** Statements of other processes about a running task: its session has expired, or its holder must be notified. */
 export const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) => Statement>> = {
   'task.takeOver': (seen, rows) => tasks.takeOverTask(TABLE, seen, 'other', rows.stamp()),
   'task.bury': (seen, rows) => tasks.buryTask(TABLE, seen, ERROR, rows.stamp()),
@@ -82,7 +82,7 @@ const OF_ONLOOKERS = Object.entries(ONLOOKERS).flatMap(([verb, send]): readonly 
   ],
 ]);
 
-/** What rests on a waiting task as it was observed. */
+/** Statements that depend on a waiting task as it was observed. */
 const OBSERVERS: Readonly<Record<string, (seen: ReadyTask, rows: Rows) => Statement>> = {
   'task.claim': (seen, rows) => tasks.claimTask(TABLE, seen, 's', rows.stamp()),
   'task.defer': (seen, rows) => parking.deferTask(TABLE, seen, LATER, rows.stamp()),
@@ -356,7 +356,7 @@ function moved(claim: RunningTask, rows: Rows, { index, after }: { readonly inde
   return packs.leavePack(TABLE, claim, item, entry(), numbered(rows, after));
 }
 
-/** A pack of which item 1 is done, or gone. */
+/** A pack whose item 1 is done or moved. */
 function decided(rows: Rows, how: '#done' | '#moved'): RunningTask {
   const claim = rows.running();
   rows.write(

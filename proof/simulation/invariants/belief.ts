@@ -1,8 +1,8 @@
 /**
  * I1 belief exclusion (while clocks hold): no two incarnations believe in the
- * same right at once, and none is granted what another still believes in.
- *   An operator's forced release, or eviction, takes a right away under its holder's eyes:
- *   who was ousted is not counted until its session's heartbeat has told it.
+ * same right at once, and a right that another still believes in is not granted.
+ *   An operator's force-release, or eviction, takes away a right while its holder is active:
+ *   the evicted holder is not counted until its session's heartbeat has reported it.
  * I1b no unbelieved send: every attempt of a guarded request leaves while its sender believes.
  */
 import type { Acted, Applied, Belief, Called, Returned, Sent } from '../history.ts';
@@ -20,10 +20,11 @@ export const belief: Family = (assumptions, report) => {
   /** Tenures that an operator ended, by row and counter: when. */
   const ousted = new Map<string, number>();
   /**
-   * Claims, by row and counter, whose holder's own write has ended them, though it may not have heard so: it does nothing more under them.
+   * Claims, by row and counter, that their holder's own write has ended, even if it did not get the response: it does nothing more under
+   * them.
    */
   const over = new Set<string>();
-  /** By operation: when a renewal was applied; by session: when the last one was that its holder has heard of. */
+  /** By operation: when a renewal was applied; by session: when the last renewal with a received response was applied. */
   const renewedAt = new Map<number, number>();
   const heardUpTo = new Map<string, number>();
 

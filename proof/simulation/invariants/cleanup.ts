@@ -1,5 +1,5 @@
 /**
- * I25 fenced clean-up: the sweep removes only what has not been used for days, whatever it is.
+ * I25 fenced clean-up: TTL deletes only rows that have not been used for days, of every kind.
  * TTL names no version, so its fence is time: beyond any lease, any late request, and any clock that the protocol admits.
  */
 import type { Family } from './rule.ts';

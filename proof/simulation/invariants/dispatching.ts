@@ -13,7 +13,7 @@ const QUEUE_ROW = `queue#${QUEUE_NAME}`;
 export const dispatching: Family = (_assumptions, report) => {
   const dispatched = new Set<string>();
 
-  /** Hints are told by what they write. */
+  /** Index entries are recognized by their written values. */
   function onQueue({ row, before, after, values = {} }: Applied): void {
     if (HINTS.some((hint) => hint in values) && before !== undefined && before.nonce !== after?.nonce)
       report('HINT', row, `hints changed the nonce from ${String(before.nonce)} to ${String(after?.nonce)}`);

@@ -1,8 +1,8 @@
 /**
- * I19 one id, one piece of work: what a task is to do changes only if a caller asked for that,
- * while it waits (`replace`), after it has ended (`renew`), or with the end of the attempt that ran when it asked (`follow`):
- *   one piece of work follows an attempt at most, the newest, and by the very write that ends the attempt;
- *   never back to what was asked for before; and a caller that was told that its request was taken finds it, or what was asked for later.
+ * I19 one id, one piece of work: a task's work changes only if a caller requested that,
+ * while it waits (`replace`), after it has ended (`renew`), or with the end of the attempt that ran at the request (`follow`):
+ *   at most one piece of work follows an attempt, the newest, and by the same write that ends the attempt;
+ *   never back to earlier requested work; and a caller whose request was accepted finds it, or later requested work.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -10,13 +10,13 @@ import type { Acknowledged, Applied } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';
 
-/** What makes a task the work that it is. */
+/** The attributes that make up a task's work. */
 const WORK = ['name', 'input', 'payload', 'tenant', 'total'] as const;
 
 export const duplicates: Family = (_assumptions, report) => {
   const verbs = new Map<number, string>();
   const rows = new Map<string, DynamoItem>();
-  /** By row: the version that was asked for last, of what is in it. */
+  /** By row: the version of its latest request. */
   const versions = new Map<string, number>();
 
   function onTask({ row, before, after, operation, process }: Applied): void {
@@ -42,7 +42,7 @@ export const duplicates: Family = (_assumptions, report) => {
     if (before === undefined || isAnew) onVersion(row, versionOf(after.input), process);
   }
 
-  /** The attempt has ended, and what follows it is ready. */
+  /** The attempt has ended, and its follower is ready. */
   function onFollowed(row: string, follower: DynamoItem, after: DynamoItem): void {
     if (after.state !== 'ready' || after.follower !== undefined)
       report('I19', row, `became ${String(after.state)}, and what was to follow its attempt does not`);

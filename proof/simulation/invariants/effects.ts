@@ -14,7 +14,7 @@ import { isTask } from './rule.ts';
 /** Rows that a commit writes once per task are named after it. */
 export const RECEIPT_PREFIX = `${USER_TABLE}/receipt-`;
 
-/** What differs where an id stands for other work. */
+/** Attributes that differ if an id has different work. */
 const WORK = ['createdAt', 'input', 'payload'] as const;
 
 /** Progress as the workload writes it: which claim, and which step of it. */
@@ -45,7 +45,7 @@ export const effects: Family = (_assumptions, report) => {
     const ids = [...marked(after, 'done')]
       .filter((index) => !marked(before, 'done').has(index))
       .map((index) => itemId(String(after?.id), index));
-    // One that goes on with other work has ended as well.
+    // A task that continues with other work has also ended.
     const isFollowed = before?.follower !== undefined && after?.state === 'ready';
     if (before?.state === 'running' && (after?.state === 'done' || isFollowed)) ids.push(String(after.id));
     if (ids.length > 0) lastEnded = { request, ids };

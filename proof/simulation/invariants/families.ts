@@ -1,8 +1,8 @@
 /**
- * What hangs on tasks, and changes with them.
- * Batches: the count is what its children's rows say; the callback or the parent is woken
- * with the last child's end, once, and never before; one that is redriven keeps its children, and waits for those that are open.
- * Keys: never more tasks of a key run than its limit, and the key's row names exactly those; never more begin in a window than its rate.
+ * Rows that belong to tasks, and change with them.
+ * Batches: the count agrees with its children's rows; the callback or the parent is resumed
+ * with the last child's end, once, and never before; a redriven one keeps its children, and waits for the open ones.
+ * Keys: the running tasks of a key never exceed its limit, and the key's row names exactly these; starts in a window never exceed its rate.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent } from '../history.ts';
@@ -14,7 +14,7 @@ export const TASK_KEYS = [
   { key: 'single', limit: 1 },
   { key: 'triple', limit: 3, rate: { count: 2, per: 1_000 } },
 ] as const;
-/** And to those that run in order. */
+/** Also to ordered tasks. */
 export const LINE = { key: 'line', ordered: true } as const;
 
 const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
@@ -162,7 +162,7 @@ export const families: Family = (_assumptions, report) => {
     if (waiter.kind !== 'nobody' && !wakes.some(({ batch }) => batch === name)) missed.add(name);
   }
 
-  /** Allowed where the waiting task was cancelled, or is there already: judged when the batch is swept, or at the end. */
+  /** Allowed if the waiting task was cancelled, or already exists: judged when the batch is deleted, or at the end. */
   const missed = new Set<string>();
   const seenRows = new Map<string, DynamoItem>();
 
@@ -173,8 +173,8 @@ export const families: Family = (_assumptions, report) => {
       readonly task?: { readonly id: string };
     };
     const row = seenRows.get(`task#${String(queue)}#${String(task?.id)}`);
-    // No task is called that was cancelled meanwhile, has been brought forward by an operator,
-    // or got other work, which waits for children of its own.
+    // Does not call a task that was cancelled in the interim, was brought forward by an operator,
+    // or got other work, which waits for its own children.
     const isWaiting = Number(row?.readyAt) === NEVER && row?.children === id;
     if (task !== undefined && (row === undefined || isWaiting))
       report('BATCH', name, `its last child ended, and ${task.id} was not called`);

@@ -47,7 +47,7 @@ export const lines: Family = (_assumptions, report) => {
       if (item === undefined || item.generation !== undefined) continue;
       const ticket = Number(item.ticket);
       const known = largest.get(line) ?? [];
-      // What a commit spawns was not called for by name.
+      // A commit's spawned tasks were not enqueued by name.
       const begunAt = calledAt.get(row) ?? at;
       const before = known.findLast((other) => other.at <= begunAt);
       if (before !== undefined && ticket <= before.ticket)

@@ -1,13 +1,13 @@
 /**
  * Locks.
  * I5 release only one's own: a tenure ends by its own claim, by an operator, or once its session is dead.
- * I7 lock-delay (while clocks hold): a key that was released by force,
+ * I7 lock-delay (while clocks hold): a key that was force-released,
  * or whose session was, is not granted to another before the delay is over;
- *    one whose session expired not before the delay after its TTL is over, nor within a heartbeat of its invalidation.
+ *    after an expiry not before the delay after its TTL is over, nor within a heartbeat of its invalidation.
  * I8 cascade: no contender takes over a key whose session lives.
  * I9 re-acquisition by the same session keeps the counter, unless it had not known that it held the key.
- * I2, I2b for what is written behind a fence: stamps only grow,
- * each state continues the one before, and what was acknowledged has been written.
+ * I2, I2b for writes behind a fence: stamps only grow,
+ * each state continues the one before, and acknowledged values have been written.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called } from '../history.ts';

@@ -1,9 +1,9 @@
 /**
  * I0 outcome soundness: `applied` means applied exactly once, between call and return; `not applied` means never, neither before nor after.
- * What is in doubt is said to be in doubt, and no write is refused whose guard held all the time.
+ * Unresolved outcomes are reported as unresolved, and no write is refused while its guard held all the time.
  *
- * I17 acknowledged is durable, is the same rule read from the application's side, and is judged here for writes:
- * whatever was reported applied is in the history of its row.
+ * I17 acknowledged is durable, is the same rule from the application's side, and is judged here for writes:
+ * every write reported as applied is in the history of its row.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Applied, Called, Returned } from '../history.ts';
@@ -24,11 +24,11 @@ interface Operation {
 }
 
 /**
- * Verbs that a late attempt may apply once more, because what that does is harmless and is judged where it shows:
- * a copy of an admission, or of a place in the queue, that arrives while its contender still asks is that contender's,
- * and none arrives later;
- * a bucket gives too little rather than too much; a member that is there stays as it is,
- * and is done once it was said to be, whenever that is heard.
+ * Verbs that a late attempt may apply once more, because the effect is harmless and is judged where it shows:
+ * a copy of an admission, or of a queue entry, that arrives while its contender still waits belongs to that contender,
+ * and cannot arrive later;
+ * a bucket gives too little rather than too much; an existing member stays as it is,
+ * and is done once it was reported done, whenever that arrives.
  */
 const REPEATABLE = new Set([
   ...['semaphore.admit', 'semaphore.queue', 'ratelimit.take', 'ratelimit.takeFromFull'],
@@ -131,14 +131,14 @@ function isCopyOfRefused({ called: { verb }, isByCopy, isOfKey, returned }: Oper
   return isByCopy && (returned === 'canceled' || (verb === 'task.claim' && isOfKey));
 }
 
-/** What workers tell those who plan, and wakers tell workers and each other. */
+/** Advisory attributes from workers to planners, and from wakers to workers and other wakers. */
 const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'starts', 'announced']);
-/** Where a task stands. */
+/** A task's index entries. */
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 
 /**
- * The nonce stays when an item is cancelled, its holder is told,
- * a parked task is put back, and a payload goes: nothing else may change then.
+ * The nonce stays when an item is cancelled, its holder is notified,
+ * a parked task is unparked, and a payload is removed: no other attribute may change then.
  */
 function isUnstamped({ row, before, after }: Applied): boolean {
   if (before === undefined || (after === undefined && row.startsWith('payload#'))) return before !== undefined;

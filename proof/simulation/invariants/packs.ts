@@ -1,15 +1,15 @@
 /**
  * PACK: the small tasks of a pack, its items.
- *   What is recorded of them only grows, whichever worker has the pack, and is never taken back: no end is lost.
- *   An item is recorded as done only after its code ended well under the very
- *   claim that records it, and it has one end: done, or moved, not both.
- *   What was recorded when a claim began does not run again under it; and under one claim an item runs once.
- *   It is moved in the very write that creates its own row, and no other write creates that row: none is lost, none is there twice.
- *   It takes the attempts along that it has had, but for the one that a snooze, a hand-back or an outage of the table gives back;
- *   its counter (I3) starts no lower than the tokens that it was run under in its pack.
+ *   Their records only grow, whichever worker has the pack, and are never taken back: no end is lost.
+ *   An item is recorded as done only after its code ended well under the same
+ *   claim that records it, and it has one end: done or moved, not both.
+ *   Items recorded when a claim began do not run again under it; and under one claim an item runs once.
+ *   It is moved in the same write that creates its own row, and no other write creates that row: items are neither lost nor doubled.
+ *   It takes its past attempts along, except one that a snooze, a hand-back or an outage of the table gives back;
+ *   its counter (I3) starts no lower than the tokens of its runs in the pack.
  *   Only an open item is cancelled.
  *   A pack is done only when no item is open.
- *   What an item returned stays as it was recorded.
+ *   An item's result stays as it was recorded.
  */
 import { itemId } from '../../../shared/tasks/task/pack.ts';
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -23,7 +23,7 @@ const MARKS = ['done', 'moved', 'cancelled'] as const;
 
 export const isPack = (item: DynamoItem | undefined): boolean => item?.total !== undefined;
 
-/** What the history calls an item that runs in its pack, whatever has the row of that name. */
+/** Returns the history's name of an item that runs in its pack, whoever owns the row of that name. */
 export function itemName(row: string): string {
   return row.replace('task#', 'item#');
 }
@@ -106,7 +106,7 @@ export const packs: Family = (assumptions, report) => {
       report('PACK', row, 'was created as an item that moves out, and its pack does not say so');
       return;
     }
-    // One that failed, or killed its worker, has spent this attempt; one that snoozes, or is handed back, is not charged for it.
+    // An item that failed, or killed its worker, has spent this attempt; a snoozing or handed-back item is not charged for it.
     const attempts = Number(pack.attempts);
     const left = Object.entries(after ?? {}).find(([name]) => name.startsWith('past'))?.[1] as
       | Partial<PastAttempt>

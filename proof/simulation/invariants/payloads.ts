@@ -1,14 +1,14 @@
 /**
- * PAYLOAD: a task that may still run, or be brought back, finds the input that it was given, wherever that is;
- * it is removed once the task is done, by the process that ended it, unless it dies.
- * What the code of a task reads is compared where it reads it.
+ * PAYLOAD: a task that may still run, or be redriven, finds its input, wherever that is stored;
+ * the process that ended the task removes it once the task is done, unless that process dies.
+ * Inputs are compared when the task's code reads them.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent, Sent } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';
 
-/** Objects of the user's own store, as the history calls them. */
+/** The history's name prefix for objects in the user's own store. */
 export const BUCKET_PREFIX = 'bucket/';
 
 interface Payload {
@@ -17,7 +17,7 @@ interface Payload {
   readonly isApart?: boolean;
 }
 
-/** A holder has been told that its task is done: from then on the payload is his to remove. */
+/** A holder has learned that its task is done: from then on it must remove the payload. */
 interface Duty {
   readonly row: string;
   readonly process: string;
@@ -27,7 +27,7 @@ interface Duty {
 
 export const payloads: Family = (_assumptions, report) => {
   const tasks = new Map<string, DynamoItem>();
-  /** By row beside a task: the nonce of the payload in it. */
+  /** By row of a separate payload: the nonce of that payload. */
   const beside = new Map<string, string>();
   const objects = new Set<string>();
   /** Operations that have ended a task: its row, and the payload that it had. Others may have put another in before the answer comes. */
@@ -125,7 +125,7 @@ function taskOf(row: string): string {
   return `task#${row.slice(PREFIX.length).replace(/\/apart#[^/]*$/, '')}`;
 }
 
-/** The key of the payload in a row beside it. */
+/** The key of a payload in a separate row. */
 function nonceOf(task: DynamoItem | undefined): string | undefined {
   return (task?.payload as Payload | undefined)?.nonce;
 }

@@ -1,8 +1,8 @@
 /**
- * A rate limit (while clocks hold): in any span of time, no more tokens are given out than the bucket holds,
- * plus those that flow in during the span, plus those that flow in while clocks differ or while a take is under way.
- * Its row: a take leaves the bucket neither overdrawn nor fuller than its burst by the taker's own reading of the clock; it gives nothing
- * back, and is counted once however often it is sent.
+ * A rate limit (while clocks hold): in any span of time, the bucket gives out at most its content,
+ * plus the inflow during the span, plus the inflow while clocks differ or while a take is in flight.
+ * Its row: a take leaves the bucket neither overdrawn nor fuller than its burst by the taker's own reading of the clock; it returns
+ * no tokens, and counts once even if it is sent several times.
  */
 import { rateLimitKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Acknowledged, Applied } from '../history.ts';

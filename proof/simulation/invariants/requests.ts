@@ -1,9 +1,9 @@
 /**
- * LOAD bounds what a process asks and what that is charged: in any ten seconds no more than it needs to look for work
- * and to keep its sessions alive, plus some for each write that it wants; so no process asks in a loop,
- * however long it waits, and retries stay few.
+ * LOAD bounds the requests of a process and their charge: in any ten seconds at most the requests for polls
+ * and heartbeats, plus some for each intended write; so no process requests in a loop,
+ * even during long waits, and retries stay few.
  *
- * Reads are charged as AWS does: half a unit for a query that finds nothing.
+ * Reads are charged like AWS does: half a unit for a query that finds nothing.
  */
 import { QUEUE_NAME } from '../rows.ts';
 import type { Family } from './rule.ts';
@@ -18,16 +18,17 @@ const LOOK_UNITS = 300;
 /** A worker reads each entry of a flood once: the most that was seen is 334. */
 const LOOK_UNITS_PAST_FLOOD = 500;
 /**
- * A wake begins with a read of the permits, and begins anew with another one if the waker of another shard was faster.
- * After it come at most: half a unit for each of six lanes in six shards (four, one beyond, one of all that there can be), which are 18;
- * half a unit for each row of two samples of 25, which are 25; four for the queue's row and the workers' sessions; and some for pages of more entries.
+ * A wake begins with a read of the permits, and restarts with another one if the waker of another shard was faster.
+ * Then follow at most: half a unit for each of six lanes in six shards (four, one beyond, one of all possible lanes), 18 in total;
+ * half a unit for each row of two samples of 25, 25 in total; four for the queue's row and the workers' sessions; and some for pages of
+ * more entries.
  */
 const UNITS_OF_WAKE = 50;
 /** The cheapest look costs half a unit. */
 const LOOKS_PER_UNIT = 2;
 /** Attempts of the write itself, and reads that belong to it. The most that was seen in a busy window is 1.3 units and 3.1 requests. */
 const PER_WRITE = { readUnits: 2, requests: 6 };
-/** Where reads lag, rows that others have ended are claimed in vain, and another look follows: the most that was seen is 2.6. */
+/** With lagging reads, claims of already ended rows fail, and another poll follows: the highest observed value is 2.6. */
 const READ_UNITS_PER_WRITE_BEHIND = 3;
 
 interface Load {
@@ -81,14 +82,14 @@ export const requests: Family = ({ floodStays = false, readsAreFresh }, report) 
       const sum = load.readUnits.add(at, readUnits);
       const isWaker = process.startsWith('waker');
       if (isWaker && asked === PERMITS) load.wakes.add(at, 1);
-      // Of the first wake, the window may begin behind that read.
+      // The window may begin after the permits read of the first wake.
       const looks = isWaker ? UNITS_OF_WAKE * (load.wakes.sumAt(at) + 1) : lookUnits;
       judge(process, at, ['read units', sum, looks, unitsPerWrite]);
     },
   };
 };
 
-/** What came to in the last window. */
+/** Sums the amounts of the last window. */
 class Recent {
   readonly #entries: { readonly at: number; readonly much: number }[] = [];
   #first = 0;

@@ -1,5 +1,5 @@
 /**
- * I24 well-formed state: every row of ours satisfies its schema after every write.
+ * I24 well-formed state: each of our rows satisfies its schema after every write.
  * Written from the row pictures, not with the code's own decoder, so that a mistake there cannot hide itself.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -69,7 +69,7 @@ const TASK: readonly [string, Check][] = Object.entries({
     (isEnded(row) || row.heldKey !== undefined || row.parkedKey !== undefined || row.tenant !== undefined
       ? absent
       : text)(value, row),
-  // Out of workers' sight are only those that wait, among the parked ones of their key.
+  // Only waiting tasks are hidden from workers, among the parked tasks of their key.
   parkedKey: (value, row) =>
     value === undefined ||
     (row.state === 'ready' && text(value, row) && String(row.directoryKey).startsWith('parked#')),

@@ -1,16 +1,16 @@
-/** What every invariant is written against: a stream of events in, violations out. */
+/** The interface of every invariant: a stream of events in, violations out. */
 import type { OverlapPolicy } from '../../../shared/tasks/schedule/schedule.ts';
 import type { Happened, HistoryEvent, Read, Sent } from '../history.ts';
 
-/** What the rules may assume about a history, besides its events. */
+/** Assumptions of the rules about a history, in addition to its events. */
 export interface Assumptions {
   /** Whether any two clocks differ by at most the stated bound: the conditional invariants are judged only then. */
   readonly clocksHold: boolean;
-  /** Whether reads, and the indexes, show what was written last. */
+  /** Whether reads, and the indexes, show the latest write. */
   readonly readsAreFresh: boolean;
   /** Whether tasks of one key that can hardly run stand in the index, where workers before parking read them again and again. */
   readonly floodStays?: boolean;
-  /** What becomes of slots of the schedule while one of its tasks has not ended. */
+  /** How the schedule treats a due run while one of its tasks has not ended. */
   readonly overlap: OverlapPolicy;
   readonly ttlMs: number;
   readonly lockDelayMs: number;
@@ -32,7 +32,7 @@ export interface Violation {
   readonly row: string;
 }
 
-/** Called with what is wrong; the history goes on. */
+/** Receives the violation; the history continues. */
 export type Report = (invariant: string, row: string, message: string) => void;
 
 interface Rules {
@@ -40,13 +40,13 @@ interface Rules {
   on(event: Judged): void;
   /** Judges a request that leaves: half of all events, and hardly a rule asks. */
   onSent?(event: Sent): void;
-  /** What the store answered to a read: nearly as many, and one rule asks. */
+  /** The store's response to a read: nearly as frequent, and only one rule needs it. */
   onRead?(event: Read): void;
   /** Called once, when the history is over. */
   end?(): void;
 }
 
-/** What happens to processes is told to readers only. */
+/** Faults of processes are for readers only. */
 type Judged = Exclude<HistoryEvent, Sent | Read | Happened>;
 
 /** A family of invariants about one thing. */

@@ -1,8 +1,8 @@
 /**
- * SLOT: each slot of a schedule becomes one task, but for those that a policy names: the schedule moves on only with the tasks of the slots
- * that it leaves behind. What these tasks know, [since, at), follows without a gap and without covering anything twice.
- * OVERLAP: unless the policy allows it, no task of a schedule begins between the first claim of another and its end; with `skip` none is made
- * while one has not ended; with `replace` only tasks of earlier slots are stopped.
+ * SLOT: each slot of a schedule becomes one task, except slots that a policy omits: the schedule advances only together with the tasks
+ * of the slots that it leaves behind. The ranges [since, at) of these tasks follow each other without gaps or overlaps.
+ * OVERLAP: unless the policy allows it, no task of a schedule begins between the first claim of another and its end; with `skip` no task
+ * is created while one has not ended; with `replace` only tasks of earlier slots are stopped.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied } from '../history.ts';

@@ -1,11 +1,11 @@
 /**
  * Semaphores.
  * I11 capacity: count and holders agree, no contender is admitted beyond the limit,
- * each permit has a token of its own, and releasing or pruning
- *   concerns the permits named, of the dead alone. While clocks hold,
+ * each permit has its own token, and releasing or pruning
+ *   affects only the named permits, or the permits of expired sessions. While clocks hold,
  *   no holder believes in a permit that is gone, unless an operator evicted it.
- * I12 limit change: another limit takes no permit away, and admits no contender before there is room.
- * I7 lock-delay (while clocks hold), for the room of the dead and of the evicted.
+ * I12 limit change: another limit takes no permit away, and admits no contender before there is capacity.
+ * I7 lock-delay (while clocks hold), for the capacity of expired and evicted holders.
  * L5 order: while the queue is not empty, only its head is admitted.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';

@@ -33,7 +33,7 @@ export const sessions: Family = (assumptions, report) => {
     const life = lives.get(row);
     if (life === undefined) return;
     if (before.status !== 'live') report('I4', row, `renewed by ${process} although it had ended`);
-    // An operator leaves a note for its holder, which is no renewal.
+    // An operator leaves a note for its holder, which is not a renewal.
     if (after.renewals === before.renewals && after.expiresAt === before.expiresAt) return;
     if (process !== life.process) report('I4', row, `renewed by ${process}; it belongs to ${life.process}`);
     if (Number(after.renewals) !== Number(before.renewals) + 1)
@@ -86,7 +86,7 @@ export const sessions: Family = (assumptions, report) => {
 /** Wall time of a right clock at true time zero. */
 export const EPOCH_MS = 1_800_000_000_000;
 
-/** When the attempts that end sessions read the clock: a lock-delay counts from the reading of the one that was applied. */
+/** The clock readings of attempts that end sessions: a lock-delay counts from the reading of the applied attempt. */
 export class EndStamps {
   readonly #anchors = new Map<number, number>();
 

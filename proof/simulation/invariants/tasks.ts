@@ -1,14 +1,14 @@
 /**
- * I5 release only one's own: giving back, snoozing and retrying name the current claim.
- * I14 claim exclusion: attempts of a task follow each other; it is taken from a holder only once that holder's session is dead.
- * I15 task conservation: what was enqueued stays, and leaves only from an end state and after its retention.
+ * I5 release only one's own: handing back, snoozing and retrying name the current claim.
+ * I14 claim exclusion: attempts of a task follow each other; another worker takes it over only after the holder's session is dead.
+ * I15 task conservation: an enqueued task stays, and is deleted only from an end state and after its retention.
  * I16 single completion: one end, by the holder of the latest claim,
  * whose code ended well if it is done; `done` and its result come in one write,
- *   and nothing changes it afterwards.
- * I17 acknowledged is durable: what the application was told is what the row says.
+ *   and never change afterwards.
+ * I17 acknowledged is durable: the row agrees with the application's response.
  * I19 enqueuing again changes nothing.
  * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included. A pack has no bound of its own:
- *   it parts with what kills its workers; what leaves it takes its attempts along,
+ *   it moves out the items that kill its workers; an item that leaves takes its attempts along,
  *   deaths of its pack included; if it left to snooze, it may be claimed once at least.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -29,9 +29,9 @@ export const tasks: Family = (assumptions, report) => {
   /** Attempts that an item brought along from its pack. */
   const carried = new Map<string, number>();
   const acknowledged = new Set<string>();
-  /** By row: what was ever recorded of it. */
+  /** By row: all results ever recorded. */
   const results = new Set<string>();
-  /** Tasks that went on with other work when they were committed: then the result is in no row. */
+  /** Tasks that continued with other work when they were committed: then the result is in no row. */
   const unrecorded = new Set<string>();
   /** By row and counter: code that was begun. */
   const begun = new Set<string>();
@@ -75,7 +75,7 @@ export const tasks: Family = (assumptions, report) => {
     begun.add(name);
   }
 
-  /** A new generation: all its attempts, and the counter goes on. */
+  /** A new generation: it has all its attempts again, and the counter continues. */
   function onRevived(event: Applied, before: DynamoItem, after: DynamoItem): void {
     const { row } = event;
     const mayBe = ENDED.has(before.state) && (before.state !== 'done' || verbOf(event) === 'task.renew');

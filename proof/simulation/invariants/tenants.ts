@@ -1,6 +1,6 @@
 /**
  * TENANT fairness between tenants (while clocks hold and reads are fresh): as long as an untaken task of one tenant is due,
- * one worker takes no more than so many of another tenant in the same partition: none is starved by the backlog of another.
+ * one worker takes at most `TAKEN_LIMIT` tasks of another tenant in the same partition: one tenant's backlog cannot starve another.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied } from '../history.ts';
@@ -12,9 +12,9 @@ import { EPOCH_MS } from './sessions.ts';
 export const TENANTS = ['hog', 'ada', 'bob'] as const;
 
 /**
- * What one tenant may get while another waits. A visit takes four;
- * what was read too long ago is dropped and read again on the next way round,
- * a refused claim is not tried again for two seconds, and there are as many ways round as priorities and shards: so several times that.
+ * How many tasks one tenant may get while another waits. A visit takes four;
+ * tasks that were read too long ago are dropped and read again in the next round,
+ * a refused claim is not tried again for two seconds, and there are as many rounds as priorities and shards: so several times that.
  */
 export const TAKEN_LIMIT = 40;
 
@@ -24,7 +24,7 @@ const UNKNOWN_NAME = 'unheard-of';
 interface Waiting {
   readonly tenant: string;
   readonly dueAt: number;
-  /** By session and tenant: how many were taken meanwhile. */
+  /** By session and tenant: how many were taken in the interim. */
   readonly passedBy: Map<string, number>;
 }
 
@@ -38,7 +38,7 @@ export const tenants: Family = (assumptions, report) => {
     if (typeof item?.tenant !== 'string') return;
     if (before !== undefined) waiting.get(partitionOf(before))?.delete(row);
     if (after === undefined) return;
-    // A task that shares a key with others, or has been tried already, may wait for reasons of its own.
+    // A task that shares its key, or has been tried already, may wait for other reasons.
     const isFresh = after.state === 'ready' && after.attempts === 0 && after.leaseCounter === before?.leaseCounter;
     const isNew = after.state === 'ready' && before === undefined;
     const isKnown = after.name !== UNKNOWN_NAME;

@@ -1,7 +1,7 @@
 /**
  * I3 token monotonicity: the lease counter of a name only grows, over its whole life:
- * across release, take-over, completion, sweep and re-creation.
- * I9 re-acquisition: an incarnation that lost a lease and has it again has a larger counter; nothing is accepted under an old one.
+ * across release, takeover, completion, deletion and re-creation.
+ * I9 re-acquisition: an incarnation that lost a lease and has it again has a larger counter; no write under an old one is accepted.
  */
 import type { Applied, Called } from '../history.ts';
 import type { Family } from './rule.ts';

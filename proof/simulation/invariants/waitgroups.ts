@@ -1,7 +1,7 @@
 /**
- * I13 wait groups: a member counts once; it is added to an open group only, and ends once, as done or lost;
+ * I13 wait groups: a member counts once; it is added only to an open group, and ends once, as done or lost;
  * it is lost only once its session is dead; a group is complete when it is sealed and no member is pending, with the right counts;
- * a waiter that was told that a wait is over was told so after that. A generation that is over stays as it is.
+ * a waiter learns of a complete wait only afterwards. A completed generation does not change.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called } from '../history.ts';

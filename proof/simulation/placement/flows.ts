@@ -1,4 +1,4 @@
-/** The short flows of the library, each with what must be true for those who come after it. */
+/** The short flows of the library, each with the condition that must hold for later users. */
 import { electionKey } from '../../../shared/coordination/election/election.ts';
 import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
 import { MismatchError } from '../../../shared/core/errors.ts';
@@ -69,7 +69,7 @@ function obtainable(take: (session: Session) => Promise<{ readonly release: () =
     const session = await sessionAt(stage.place('successor'));
     const taken = await take(session);
     await taken.release();
-    // What the flow's own session may have left is judged for as long as it lives.
+    // The remains of the flow's own session are judged for as long as it lives.
     await stage.sleep(10 * PROFILE.ttlMs);
     await session.end();
   };
@@ -182,7 +182,7 @@ export const FLOWS: readonly Flow[] = [
       const place = stage.place('successor');
       const session = await sessionAt(place);
       const group = await groupAt(place);
-      // What the flow did not come to: harmless to repeat, and refused where the group is complete.
+      // The steps that the flow missed: harmless to repeat, and refused if the group is complete.
       const again = async (act: () => Promise<unknown>): Promise<void> => {
         await act().catch((error: unknown) => {
           if (!(error instanceof MismatchError)) throw error;

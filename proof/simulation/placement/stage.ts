@@ -32,11 +32,11 @@ export interface Placement {
 
 export interface Flow {
   readonly name: string;
-  /** What has been there before. */
+  /** Runs before the flow. */
   readonly before?: (stage: Stage) => Promise<void>;
   /** The flow itself; it may throw what the store's faults explain. */
   readonly act: (stage: Stage, place: WorkerPlace) => Promise<void>;
-  /** Others come by, with nothing wrong any more. @throws when they do not find what they must find */
+  /** Later users arrive, without faults. @throws if their expectations fail */
   readonly after: (stage: Stage) => Promise<void>;
 }
 
@@ -123,12 +123,12 @@ export class Stage {
     });
   }
 
-  /** Says what is wrong, besides what the rules see. */
+  /** Reports a violation that the rules do not see. */
   violated(invariant: string, message: string): void {
     this.#checker.report(invariant, '', message);
   }
 
-  /** A process of its own. */
+  /** A separate process. */
   place(name: string): WorkerPlace {
     const { timeline, recorder } = this;
     const incarnation = `${name}.${++this.#processes}`;
@@ -254,7 +254,7 @@ interface Placed {
 
 /**
  * Every placement of one fault, or of two in different requests.
- * Later requests than those of the undisturbed flow are of its repairs, and have their turn as well.
+ * Requests beyond the undisturbed flow belong to its repairs, and also get faults.
  */
 export async function playAll(flow: Flow, { pairs }: { readonly pairs: boolean }): Promise<Placed> {
   const digests = new Set<string>();

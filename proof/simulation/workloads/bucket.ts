@@ -1,6 +1,6 @@
 /**
- * A bucket of the user's own, for inputs that do not fit into the table:
- * slow, and now and then it fails, before or after it did what it was asked.
+ * The user's own bucket, for inputs that do not fit into the table:
+ * slow, and it sometimes fails, before or after performing the request.
  */
 import type { PayloadStore } from '../../../shared/tasks/task/payload.ts';
 import type { Prng } from '../../../test/support/machines/prng.ts';

@@ -8,7 +8,7 @@ import { taskRow } from '../observed-stores.ts';
 import type { ProducerPorts } from './producer.ts';
 import type { TaskInput } from './task-code.ts';
 
-/** The same in every half, so that its packs come back under the ids of those that were swept. */
+/** The same in every half, so that its packs reuse the ids of deleted ones. */
 export const BULK_ID = 'bulk';
 
 interface Bulk {
@@ -24,7 +24,7 @@ const DEFINITIONS = ['items', 'items', 'frailItems', 'onceItems'] as const;
 const KINDS = ['quick', 'quick', 'quick', 'slow', 'commits', 'commits', 'spawns'] as const;
 const BAD_KINDS = ['stumbles', 'refuses', 'snoozes', 'deaf', 'unstorable', 'overruns'] as const;
 
-/** What a half's bulk is made of; a producer that goes on with it after a crash asks for the same. */
+/** Draws the contents of a half's bulk; a producer that continues after a crash requests the same. */
 export function drawBulk(prng: Prng, count: number, half: number): Bulk {
   const definition = prng.pick(DEFINITIONS);
   const badShare = prng.pick([0, 0.1, 0.3]);
@@ -92,7 +92,7 @@ async function enqueueOther(ports: ProducerPorts, { definition, inputs, packSize
   }
 }
 
-/** Whether it was applied is not known, and need not be: what is there already stays, and what is missing is added. */
+/** Whether it was applied is unknown and does not matter: existing tasks stay, and missing ones are added. */
 async function insist<T>({ process, seen }: ProducerPorts, enqueue: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

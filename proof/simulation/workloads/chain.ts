@@ -1,6 +1,6 @@
 /**
- * What surrounds a worker in its function: the delivery of its start,
- * a permit of its queue's, and the successor that it starts when its time is over.
+ * A worker's environment in its function: the delivery of its start,
+ * a permit of its queue, and the successor that it starts when its time is over.
  */
 import { hasTasksLeft, isFirstDelivery } from '../../../functions/continuation.ts';
 import { continuationSchedule } from '../../../functions/env.ts';
@@ -21,7 +21,7 @@ export function maxWorkersOf({ environments, chains }: Profile): number {
   return chains ? Math.max(1, environments - 1) : environments;
 }
 
-/** Works if this delivery is the first one and there is room, and goes on in a successor. @returns how the worker ended */
+/** Works if this delivery is the first one and there is capacity, and continues in a successor. @returns how the worker ended */
 export async function workInChain(
   place: WorkerPlace,
   session: SessionHolder,
@@ -50,7 +50,7 @@ export async function workInChain(
     return 'not needed';
   }
   const report = await run();
-  // A release that cannot be confirmed is no failure of the work: the permit goes with the session.
+  // An unconfirmed release does not fail the work: the permit ends with the session.
   await permit.permit.release().catch(() => seen('worker: permit not released'));
   if (hasTasksLeft(report)) place.startSuccessor(session.id);
   return report.ended;

@@ -113,7 +113,7 @@ async function usePermit({ place, session, holder }: User): Promise<void> {
     await process.runtime.clock.sleep(prng.between(1, 0.4 * profile.ttlMs), permit.signal);
     if (permit.signal.aborted) seen('permit lost');
     else recorder.acted(process, right);
-    // What a holder forgets to release is cleaned up by its session's end.
+    // A forgotten release is cleaned up by the end of the session.
     if (prng.chance(0.15)) return;
     endBelief();
     const times = prng.chance(0.2) ? 2 : 1;
@@ -174,7 +174,7 @@ async function work({ place: { process, prng, seen }, holder, group: open }: Use
   }
 }
 
-/** Waits, and says what it was told; a waiter that finds it complete may begin the next generation. */
+/** Waits and reports the response; a waiter that finds the group complete may begin the next generation. */
 async function waitForAll({ place, group: open }: User): Promise<void> {
   const { process, profile, prng, recorder, seen } = place;
   const group = await open(prng.pick(GROUPS));

@@ -81,7 +81,7 @@ export async function deliverTick(
 
 async function define(schedules: ScheduleClient, { leap, overlap }: Profile): Promise<void> {
   const options = { cron: SCHEDULE.cron, missed: leap ? 'last' : 'all', overlap } as const;
-  // What is tried again lets a weaker rule than a line begin the next one; what takes long is there to be stopped.
+  // Between its attempts, a retried task would let a rule weaker than a line begin the next one; a slow task exists to be stopped.
   const kind = overlap === 'queue' || overlap === 'skip' ? 'stumbles' : 'slow';
   await schedules.define(SCHEDULE.name, kind, { kind, half: 0 }, options);
 }

@@ -13,7 +13,7 @@ const AT_ONCE = 25;
 const BURST_EVERY_MS = 12_000;
 /** All tasks of a burst together: the smallest fleet is done with it before many more have come. */
 const BURST_WORK_MS = 90_000;
-/** What the steps of a slow task take at most, in TTLs. */
+/** Upper bound for the steps of a slow task, in TTLs. */
 const STEPS_OF_TTL = 2.4;
 const BURST_MS = [0, 0, 0, 1_000, 20_000, 60_000] as const;
 const KINDS = ['quick', 'quick', 'slow', 'commits', 'progresses', 'snoozes', 'hasty'] as const;
@@ -43,7 +43,7 @@ export async function produceFlood(ports: ProducerPorts): Promise<void> {
   ports.seen(`flood of ${floodOf}`);
 }
 
-/** A task now and then, which has nothing to do with what there is much of; until time is called. */
+/** Enqueues an occasional task that is unrelated to the flood, until time is called. */
 export async function produceSteadily(ports: ProducerPorts, isOver: () => boolean): Promise<void> {
   const { process, profile, prng, half } = ports;
   const name = process.name.replace('.', '-');

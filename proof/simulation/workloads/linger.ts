@@ -1,6 +1,6 @@
 /**
- * Users who stay: one process, several sessions that live for as long as it does, and callers side by side who take turns for years.
- * They release what they have taken, once; what a lost answer leaves behind is for the library to settle.
+ * Long-lived users: one process, several sessions that live as long as it does, and concurrent callers who alternate for years.
+ * They release each lock or permit once; the library must settle the remains of a lost response.
  */
 import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
 import { electionKey } from '../../../shared/coordination/election/election.ts';
@@ -28,7 +28,7 @@ import { LOCK_KEYS } from './locks.ts';
 import type { WorkerPlace } from './worker-place.ts';
 import { sessionEventsAt, storesAt } from './worker-place.ts';
 
-/** By this name their sessions are told from those of workers. */
+/** This name distinguishes users' sessions from workers' sessions. */
 export const USERS_SESSION = 'user';
 
 const SEMAPHORES = [
@@ -58,7 +58,7 @@ interface User extends Lingering {
 
 type Held = { readonly token: number; readonly signal: AbortSignal; readonly release: () => Promise<unknown> };
 
-/** Where callers of one process wait for each other. */
+/** The waiter queues of one process's callers. */
 type Lines = Pick<SessionPorts, 'turns' | 'line'>;
 
 /** @returns how the invocation ended */
@@ -137,7 +137,7 @@ async function useFor(user: User, isOver: () => boolean): Promise<void> {
 
 async function useLock(user: User): Promise<void> {
   const { session, prng, place } = user;
-  // Many keys as well: what a lost answer leaves held there is not met again by who left it.
+  // Many keys as well: a caller does not meet again a key that its own lost response left held.
   const key = prng.chance(0.5) ? prng.pick(LOCK_KEYS) : `key-${prng.integer(1, 40)}`;
   const row = lockKey(key).pk;
   if (prng.chance(0.4)) {
@@ -225,7 +225,7 @@ async function force({ locks, prng, place }: User): Promise<void> {
   place.seen(`user: lock forced: ${kind}`);
 }
 
-/** Waits on record. Some callers give up before their time. Undefined: nothing was to be had. */
+/** Waits, recorded. Some callers give up early. Undefined: the wait ended without a result. */
 async function waitFor<T>(
   user: User,
   what: { readonly kind: 'lock' | 'permit'; readonly row: string; readonly permits: number; readonly fair: boolean },
@@ -257,7 +257,7 @@ async function waitFor<T>(
   }
 }
 
-/** I0: who is told that nothing is held holds nothing; an attempt without an answer is told as such. */
+/** I0: a caller whose response says that nothing is held holds nothing; an attempt without a response is reported as such. */
 function ensureNothingIsHeld({ place, holder }: User, row: string): void {
   const item = place.recorder.rows.get(row);
   const permits = holdersOf(item).filter(
@@ -288,7 +288,7 @@ async function outlasting<T>(user: User, waitMs: number, wait: () => Promise<T>)
   }
 }
 
-/** What is harmless to repeat is repeated until it is answered. */
+/** Repeats a harmless operation until it gets a response. */
 async function insisting<T>({ place, holder }: User, act: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** Users of locks: they acquire, work on a register of their own behind a fence, replace the value, and give back, or do not get to it. */
+/** Users of locks: they acquire, update their own register behind a fence, replace the value, and release, or do not get that far. */
 import type { UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { DynamoFence } from '../../../shared/dynamo/dynamo-fence.ts';
 import { dynamoFence } from '../../../shared/dynamo/dynamo-fence.ts';
@@ -67,7 +67,7 @@ export async function useLocks(place: WorkerPlace): Promise<string> {
 async function useOne(place: WorkerPlace, session: Session, holder: SessionHolder): Promise<void> {
   const { process, profile, prng, recorder, seen } = place;
   const key = prng.pick(LOCK_KEYS);
-  // Who forgot to release takes it again.
+  // A user that forgot to release acquires it again.
   const value = { ...(prng.chance(0.4) ? { value: `of ${process.name}` } : {}), reentrant: true };
   let lock: Lock;
   try {
@@ -90,7 +90,7 @@ async function useOne(place: WorkerPlace, session: Session, holder: SessionHolde
   const endBelief = recorder.believes(process, right, isBelieved);
   try {
     await workUnder(place, lock, right);
-    // What a holder forgets to release is cleaned up by its session's end.
+    // A forgotten release is cleaned up by the end of the session.
     if (prng.chance(0.2)) return;
     endBelief();
     const isReleased = await lock.release(prng.chance(0.2) ? { value: 'left behind' } : {});
@@ -103,7 +103,7 @@ async function useOne(place: WorkerPlace, session: Session, holder: SessionHolde
   }
 }
 
-/** Read-modify-write of a register, fence first, as the documentation has it. */
+/** Read-modify-write of a register, fence first, as documented. */
 async function workUnder(place: WorkerPlace, lock: Lock, right: RightName): Promise<void> {
   const { process, profile, prng, recorder, seen } = place;
   const { clock } = process.runtime;

@@ -10,7 +10,7 @@ import { QUEUE, storesAt } from './worker-place.ts';
 
 const PAUSE_CHANCE = 0.1;
 
-/** Operates on tasks of these groups of ids until `isOver` says so. Resolves once the queue is open again. */
+/** Operates on tasks of these groups of ids until `isOver` returns true. Resolves once the queue is open again. */
 export async function operate(
   place: WorkerPlace,
   groups: readonly (readonly string[])[],

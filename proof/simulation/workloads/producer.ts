@@ -1,4 +1,4 @@
-/** Enqueues tasks and does not rest until each is acknowledged: what an application does that loses nothing. */
+/** Enqueues tasks and repeats until each is acknowledged, like an application that loses nothing. */
 import type { DynamoCalls, DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { ConfigurationError, MismatchError } from '../../../shared/core/errors.ts';
@@ -38,7 +38,7 @@ export function taskIds(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `t${String(index + 1).padStart(2, '0')}`);
 }
 
-/** Enqueues tasks that are waited for together, and the one that follows them; again until it is acknowledged, however often that takes. */
+/** Enqueues a batch and its follow-up task; repeats until acknowledged. */
 export async function produceBatch(ports: ProducerPorts): Promise<void> {
   const { process, client, prng, half, seen } = ports;
   const id = batchId(half);
@@ -54,7 +54,7 @@ export async function produceBatch(ports: ProducerPorts): Promise<void> {
       ports.onAcknowledged(id);
       return;
     } catch {
-      // What is there already stays, and what is missing is added.
+      // Existing tasks stay, and missing ones are added.
       await process.runtime.clock.sleep(300);
     }
   }
@@ -118,7 +118,7 @@ async function askAgain(
     const way = prng.pick(ways);
     const hasFiller = prng.chance(profile.payloadShare);
     await insist(ports, async () => {
-      // No request is made twice for the same: what a request left without an answer did is told from what the next one does.
+      // Each request is for different work, so the outcome of the next one shows the effect of an unanswered one.
       const version = ports.nextVersion();
       const filler = hasFiller ? { filler: fillerOf(id, { half, version }, 18_000) } : {};
       await put(ports, kind, { id, input: { kind, half, version, ...filler }, ...options, ...way });
@@ -151,7 +151,7 @@ export async function produceOrders(ports: ProducerPorts): Promise<void> {
   }
 }
 
-/** The user's own client: until it is decided. What is refused by its own condition has been applied before. */
+/** The user's own client: repeats until the outcome is known. If its own condition refuses it, it was applied before. */
 async function sendTogether(
   { process, recorder, driver, queue }: ProducerPorts,
   id: string,
@@ -186,7 +186,7 @@ async function sendTogether(
   return kind;
 }
 
-/** One tenant has much to do at once; others come by with little. */
+/** One tenant has many tasks at once; others come with few. */
 export async function produceUnfairly(ports: ProducerPorts): Promise<void> {
   const { process, profile, prng, half } = ports;
   const [hog, ...others] = TENANTS;
@@ -228,7 +228,7 @@ async function put(ports: ProducerPorts, name: string, { id, input, ...options }
     seen(replaced ? 'enqueued in place of another' : created ? 'enqueued' : 'enqueued again');
     if (enqueued.follows) seen('enqueued to follow a running one');
     const row = taskRow({ queue, id });
-    // Where the row does not show its input, it does not show the version either.
+    // If the row does not show its input, it does not show the version either.
     const isShown = (created || replaced) && input.version !== undefined && input.filler === undefined;
     const value = isShown ? JSON.stringify({ version: input.version }) : undefined;
     recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'enqueued', row, value });

@@ -1,4 +1,4 @@
-/** What a commit of a simulated task writes in the user's own table. */
+/** The writes of a simulated task's commit in the user's own table. */
 import type { Committed, TaskContext } from '../../../shared/tasks/task/context.ts';
 import { CommitRefusedError, RetryAfter } from '../../../shared/tasks/task/control.ts';
 import type { TaskRequest } from '../../../shared/tasks/task/task-request.ts';

@@ -18,7 +18,7 @@ import type { Recorder } from '../recorder.ts';
 import { itemName } from '../invariants/packs.ts';
 import { commitReceipt } from './receipts.ts';
 
-/** Where a piece of task code runs. */
+/** The environment of a piece of task code. */
 interface Place {
   readonly process: SimulatedProcess;
   readonly holder: SessionHolder;
@@ -33,14 +33,14 @@ interface Place {
   readonly lostAt?: () => number | undefined;
 }
 
-/** What a simulated task is told; `half` keeps the receipts of two lives of one id apart, and `version` those of two pieces of work. */
+/** A simulated task's input; `half` separates the receipts of two lives of one id, and `version` the receipts of two pieces of work. */
 export interface TaskInput {
   readonly kind: string;
   readonly half: number;
   readonly version?: number;
-  /** How long it takes, where that is told. */
+  /** Its duration, if specified. */
   readonly ms?: number;
-  /** Makes it too large for its row; says whose it is. */
+  /** Makes it too large for its row; names its owner. */
   readonly filler?: string;
 }
 
@@ -55,7 +55,7 @@ interface Kind {
 }
 
 const RETRY = { maxAttempts: 5, backoff: 200, backoffCap: 2_000 } as const;
-/** So many claims are enough for any history that is to end well: freezes and crashes use up attempts of tasks that did nothing wrong. */
+/** Enough claims for any history that must end well: freezes and crashes use up attempts of innocent tasks. */
 const PATIENT = { ...RETRY, maxAttempts: 40 } as const;
 
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -105,7 +105,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     async behave(place, task, right) {
       await step(place, place.prng.between(1, 30), task.signal);
       if (place.prng.chance(0.5)) return 'awake';
-      // It gives its right away with this call, whenever it hears that it did.
+      // It gives its right away with this call, even if the response comes later.
       place.recorder.gaveBack(place.process, right);
       return task.snooze(Math.round(place.prng.between(0, 3_000)));
     },
@@ -118,7 +118,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     async behave(place, task, right, { half, version = 0 }) {
       await step(place, place.prng.between(1, 30), task.signal);
       if (task.children !== undefined) {
-        // For an operator to bring back: its children are not to run again.
+        // For an operator to redrive: its children must not run again.
         if (place.prng.chance(0.3)) throw new DoNotRetry('not now that they have ended');
         return task.children;
       }
@@ -127,7 +127,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
         const kind = place.prng.pick(['quick', 'quick', 'stumbles', 'refuses']);
         return spawn(kind, { kind, half }, { id: `${task.id}/${version}.${child}` });
       });
-      // It gives its right away with this call, whenever it hears that it did.
+      // It gives its right away with this call, even if the response comes later.
       place.recorder.gaveBack(place.process, right);
       return task.waitFor(children);
     },
@@ -141,7 +141,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       await step(place, place.prng.between(1, 60), task.signal);
       act(place, task, right);
       const { half, version = 0 } = input;
-      const id = `${task.id}+v${version}`; // other work under the id has a child of its own
+      const id = `${task.id}+v${version}`; // other work under the id has its own child
       return commitReceipt(place, task, right, input, [spawn('quick', { kind: 'quick', half }, { id })]);
     },
   },
@@ -226,7 +226,7 @@ function asTold(place: Place, task: TaskContext, right: RightName, input: TaskIn
   return (KINDS[input.kind] ?? KINDS.quick!).behave(place, task, right, input);
 }
 
-/** What some workers do not know: they belong to another deployment. */
+/** A kind that some workers do not know: they belong to another deployment. */
 const UNKNOWN_KIND = 'unheard-of';
 
 export function drawKind(prng: Prng): string {
@@ -277,7 +277,7 @@ export function tasksAt(at: Place, knowsAll: boolean): TaskRegistry {
   return registerTasks(Object.fromEntries(definitions) as Record<string, unknown>);
 }
 
-/** Runs task code, on record as believing for as long as it is told that it may. */
+/** Runs task code, recorded as believing for as long as its signal allows. */
 async function believing(
   place: Place,
   task: TaskContext,
@@ -305,7 +305,7 @@ async function believing(
   }
 }
 
-/** The pack that a task runs in as one of its items; undefined of one that has a row of its own, or has got one. */
+/** The pack that a task runs in as one of its items; undefined for a task that has its own row, or has just got one. */
 function packOf(task: TaskContext, { row, token, session }: RightName, { rows }: Recorder): string | undefined {
   const own = rows.get(row);
   // Another task may have taken an item's id, and, created in the same millisecond, run under the same token.
@@ -324,7 +324,7 @@ export function fillerOf(
   return mark.repeat(Math.ceil(bytes / mark.length)).slice(0, bytes);
 }
 
-/** A large input is whole, and the one that its task was given last. */
+/** Checks that a large input is complete, and is the latest one of its task. */
 function checkFiller({ seen, violated }: Place, { id }: TaskContext, input: TaskInput): void {
   const { filler } = input;
   if (filler === undefined) return;
@@ -336,7 +336,7 @@ function act({ process, recorder }: Place, task: TaskContext, right: RightName):
   if (!task.signal.aborted) recorder.acted(process, right);
 }
 
-/** L19: code that sleeps until its signal aborts is woken when its session is lost; while its process stands still, nothing can wake it. */
+/** L19: code that sleeps until its signal aborts is woken when its session is lost; a stopped process cannot be woken. */
 async function step({ process, lostAt, violated }: Place, ms: number, signal?: AbortSignal): Promise<void> {
   const sleptAt = process.activeMs;
   await process.runtime.clock.sleep(ms, signal);
@@ -349,7 +349,7 @@ async function step({ process, lostAt, violated }: Place, ms: number, signal?: A
 /** Anything that takes no request. */
 const TOLD_WITHIN_MS = 5;
 
-/** Saves a step, and shrugs when the store does not answer: what was not acknowledged is not relied on. */
+/** Saves a step, and ignores an unavailable store: an unacknowledged step is not relied on. */
 async function saveStep(
   { process, recorder }: Place,
   task: TaskContext,

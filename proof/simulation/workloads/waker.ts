@@ -1,4 +1,4 @@
-/** The shipped waker beside a model of the table's stream: it hears of inserted tasks a little later, a batch at a time. */
+/** The shipped waker with a model of the table's stream: it receives inserted tasks a little later, a batch at a time. */
 import type { WorkEvent } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { Waker } from '../../../shared/tasks/dispatch/wake.ts';
@@ -44,7 +44,7 @@ export function readStream(place: WorkerPlace, fanOut: FanOut, startWorker: (eve
         seen(report.started > 0 ? 'wake started workers' : 'wake started none');
         plan.made(report);
       } catch (error) {
-        // The stream would deliver again; what is lost here, the next tick finds.
+        // The stream would deliver again; the next tick finds tasks that are lost here.
         if (!(error instanceof StoreUnavailableError)) throw error;
         seen('waker: the store did not answer');
       }

@@ -1,4 +1,4 @@
-/** Where a simulated worker runs: its process, its stores as the rules watch them, and what it tells the world. */
+/** The environment of a simulated worker: its process, its stores as the rules observe them, and its reports to the world. */
 import { createStores } from '../../../shared/client/stores.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
@@ -32,13 +32,13 @@ export interface WorkerPlace {
   readonly recorder: Recorder;
   readonly profile: Profile;
   readonly prng: Prng;
-  /** What is in the user's bucket, by reference; one for all processes. */
+  /** The contents of the user's bucket, by reference; shared by all processes. */
   readonly objects: Map<string, string>;
   readonly seen: (what: string) => void;
   readonly violated: (invariant: string, message: string) => void;
   /** Asks the platform for a worker that continues a session's. */
   readonly startSuccessor: (after: string) => void;
-  /** Whether the world has called time: who stays goes home. */
+  /** Whether the world has called time: long-lived workers then exit. */
   readonly isTimeCalled: () => boolean;
 }
 
@@ -82,7 +82,7 @@ export function sessionEventsAt({ process, recorder, seen, violated }: WorkerPla
     onLost({ reason }) {
       seen(`session lost: ${reason}`);
       recorder.happened(process.name, `session lost: ${reason}`);
-      // No other process has its id, so none can have renewed it.
+      // No other process has its id, so no other can have renewed it.
       if (reason === 'superseded' || reason === 'missing')
         violated('I9', `lost its session as ${reason}, which only itself can have caused`);
     },

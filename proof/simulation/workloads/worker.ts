@@ -99,7 +99,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
   }
 }
 
-/** A worker that stays is told to go when time is called. */
+/** Tells a long-lived worker to exit when time is called. */
 async function sendHome(
   { process, isTimeCalled }: WorkerPlace,
   handBack: AbortController,
@@ -110,14 +110,14 @@ async function sendHome(
 }
 
 /**
- * Half of the workers are of a deployment without one of the tasks.
- * The id of the session decides, so that no draw of chance depends on it.
+ * Half of the workers belong to a deployment without one of the tasks.
+ * The id of the session decides, so no random draw depends on it.
  */
 function knowsAllTasks(session: string): boolean {
   return (session.codePointAt(session.length - 1) ?? 0) % 2 === 0;
 }
 
-/** Some of the shards, at least one: as a dispatcher deals them. */
+/** Some of the shards, at least one, as a dispatcher assigns them. */
 function homeShardsOf({ profile, prng }: WorkerPlace): readonly number[] {
   const first = prng.integer(0, profile.shards - 1);
   return Array.from({ length: profile.shards }, (_, shard) => shard).filter(

@@ -49,7 +49,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
         bucket: 'photos-eu',
         key: `2026/11/21/IMG_${4000 + n}.jpg`,
       }));
-      // Nothing is recorded on the way, however long the items take.
+      // No intermediate records, even if the items take long.
       const unhurried = defineTask({ name: 'noop', bulk: { flushInterval: '1h' }, run: () => undefined });
       await q.client.enqueueBulk(unhurried, inputs, { id: 'b' });
 

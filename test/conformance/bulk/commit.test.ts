@@ -127,7 +127,7 @@ describeOnEveryStore('committing items of a pack', (open) => {
       const seen: number[] = [];
       const counting = defineTask({ name: 'noop', run: (n: number) => void seen.push(n) });
 
-      // One at a time: the item that leaves is a task at once, and another place would take it before the pack goes on.
+      // Concurrency 1: the leaving item becomes a task at once, and a second slot would take it before the pack continues.
       const report = await q.work({ counting }, { concurrency: 1 });
 
       expect(report).toMatchObject({ takenOver: 1, settled: { done: 2, retried: 1 } });

@@ -116,7 +116,7 @@ describeOnEveryStore('limits per key', (open) => {
   });
 
   test('reads little and goes home when other workers have filled the key', async () => {
-    // Time stands still while requests are under way: what was read too long ago is read again.
+    // No time passes while requests are in flight, because rows that were read too long ago are read again.
     const [clock, traffic] = [new ManualClock(STARTS_AT), new Traffic(open().driver)];
     q = openQueue({ ...open(), driver: traffic }, { ...systemRuntime, clock, random: { next: () => 0.5 } });
     await using session = await q.session();

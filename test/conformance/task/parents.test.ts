@@ -1,4 +1,4 @@
-/** What operators do to a task that waits for its children, or has waited for them. */
+/** Operator actions on a task that waits for its children, or has waited for them. */
 import { beforeEach, expect, test } from 'vitest';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import type { TaskContext } from '../../../shared/tasks/task/context.ts';

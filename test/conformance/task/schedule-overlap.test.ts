@@ -1,4 +1,4 @@
-/** What tasks of schedules have, what they know of their slots, and what becomes of slots while one of them has not ended. */
+/** Options of schedules' tasks, their knowledge of their slots, and the overlap policies. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { enqueueDueSlots } from '../../../shared/tasks/dispatch/recur.ts';
 import { createScheduleStore } from '../../../shared/tasks/rows/dynamo-schedule-store.ts';

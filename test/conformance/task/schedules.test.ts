@@ -159,7 +159,7 @@ describeOnEveryStore('recurring tasks', (open) => {
     const options = { cron: '0 * * * *', missed: 'all' } as const;
     const define = (by = client) => by.define('hourly', 'report', {}, options);
     const removal = (by = client) => by.remove('hourly');
-    /** A client of another process, over a driver of its own. */
+    /** Another process's client, over a separate driver. */
     const another = (driver: DynamoDriver) => {
       const runtime: Runtime = { ...systemRuntime, clock };
       const store = createScheduleStore(new Sender({ driver, runtime: systemRuntime, policy: PATIENT }), {

@@ -16,7 +16,7 @@ describeOnEveryStore('a worker whose clock is proven wrong by more than the boun
     const { id } = await q.client.enqueue(noop, {});
     const said: string[] = [];
     const log = { debug() {}, info() {}, warn() {}, error: (message: string) => void said.push(message) };
-    // A session that is live by its row, and was to be renewed long ago.
+    // A session whose row is live, but whose renewal is long overdue.
     const sessions = {
       ...q.sessions,
       getMany: () => Promise.resolve(new Map([[dying.id, { ...expired!, status: 'live' as const, expiresAt: 1 }]])),

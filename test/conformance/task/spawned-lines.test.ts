@@ -54,7 +54,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     await q.client.enqueue('work', {}, { id, ...options });
     return claim(id);
   };
-  /** Who waits behind whom: the ids by ticket, the head in front. */
+  /** Checks the order of a line: the ids by ticket, the head first. */
   const line = async (...ids: string[]): Promise<string[]> => {
     const tasks = await Promise.all(ids.map(get));
     const places = tasks.map((task) => {
@@ -301,7 +301,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
       ['a', 'b', 'c'].map((id) => ({ spawn: child(id, 'k2') })),
     );
 
-    // A row in a transaction is 2, its entry in the index 1; the line's row is 2, a place 2. Who is held has no entry.
+    // A row in a transaction costs 2, its index entry 1; the line's row 2, a position 2. A held task has no index entry.
     expect(one - none).toBe(3 + 2);
     expect(three - none).toBe(3 + 2 + 2 * (2 + 2));
   });

@@ -52,8 +52,8 @@ describeOnEveryStore('fairness between tenants', (open) => {
       ...Array.from({ length: 100 }, () => 'big'),
       ...Array.from({ length: 20 }, (_, n) => [`small-${n}`, `small-${n}`]).flat(),
     ];
-    // The order is always the same: ids say in which shard a task stands, and time stands still while requests are under way,
-    // because what was read too long ago is read again, and then the big one has a turn more.
+    // The order is always the same: ids determine a task's shard, and no time passes while requests are in flight,
+    // because rows read too long ago are read again, which gives the big tenant an extra turn.
     const [clock, traffic] = [new ManualClock(STARTS_AT), new Traffic(open().driver)];
     const timed = openQueue({ ...open(), driver: traffic }, { ...systemRuntime, clock, random: { next: () => 0.5 } });
     const tasks = requests.map((tenant, n) =>
@@ -61,7 +61,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     );
     await timed.client.enqueueAll(await Promise.all(tasks));
 
-    // One at a time: beside a claim that is slow to be answered, others would go round as often as the machine lets them.
+    // Concurrency 1: during a slow claim, other slots would start as many rounds as the machine allows.
     await passTimeUntil(timed.work({ work }, { concurrency: 1 }), { clock, traffic, stepMs: 10 });
 
     expect(order).toHaveLength(140);

@@ -1,4 +1,4 @@
-/** Packs in the hands of real workers, one of which is killed, or stopped beyond its TTL and continued. */
+/** Packs run by real workers, one of which is killed, or stopped beyond its TTL and continued. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -75,7 +75,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a pack whose worker', () =
 
     // When its invocation ended first, Lambda froze what was left of it: the code goes on inside the next invocation of the same process.
     const zombie = async () => (await lines()).filter(({ attempt, at }) => attempt === 1 && at >= thawedAt);
-    // Which of the processes that are warm is given the next invocation is Lambda's choice: work comes until it was that one.
+    // Lambda chooses the warm process for the next invocation: work is enqueued until it was that one.
     let others = 0;
     await until(async () => {
       for (let n = 0; n < 8; n++) {
@@ -98,12 +98,12 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a pack whose worker', () =
     await platform.tasks.enqueueBulk('step', inputs, { id: 'b' });
     platform.startSchedule();
     await until(async () => (await numbers('begin')).length >= begun);
-    // By its process: the first ticks may start a second worker, which finds nothing and goes home.
+    // Identified by its process: the first ticks may start a second worker, which finds no task and exits.
     const [{ pid: writer } = { pid: 0 }] = await lines();
     const victim = platform.lambda.environments().find(({ pid, state }) => pid === writer && state === 'busy');
     const before = await platform.store.get({ queue: QUEUE, id: 'b/0' });
     if (victim === undefined || before?.state !== 'running') throw new Error('no worker is at work');
-    // Right after an item was begun, none is being committed.
+    // Right after the start of an item, no commit is in flight.
     const count = (await numbers('begin')).length;
     await until(async () => (await numbers('begin')).length > count);
     return { victim: victim.id, before };

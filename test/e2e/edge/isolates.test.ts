@@ -1,6 +1,4 @@
-/**
- * What isolates at the edge do to one table: each a context with the web's globals and no others, over `fetch`, on an engine of its own.
- */
+/** Isolates at the edge that share one table: each a context with the web's globals only, over `fetch`, on a separate engine. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createTable } from '../../../shared/dynamo/table.ts';

@@ -81,7 +81,7 @@ describe.each(RUNTIMES)('isolates in %s', (name, binary, startHost) => {
       await victims[Symbol.asyncDispose]();
     });
 
-    // In Bun its heartbeat goes on, as in every process.
+    // In Bun its heartbeat continues, as in every process.
     test.runIf(name === 'workerd')(
       'a lock that a request has left behind is free when its TTL has passed',
       async () => {
@@ -125,7 +125,7 @@ describe.skipIf(endpoint === null || workerd.kind === 'missing')('in workerd', (
     queue.start(new URL('../../../examples/edge/tasks.ts', import.meta.url));
 
     const answers = [await ask(), await ask(), await ask(), await ask()];
-    // The first may have been too early for its worker, and is told so.
+    // The first may have been too early for its worker; its response then reports that.
     const { id } = (await answers[0]!.json()) as { readonly id: string };
     const outcome = await queue.leasehold.tasks.result(id);
 

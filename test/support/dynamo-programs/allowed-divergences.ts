@@ -1,8 +1,8 @@
 /**
- * Where engines answer otherwise than the simulated store, and may.
+ * Permitted differences between engines and the simulated store.
  *
- * Each entry says which side is right and why it is believed; where the service itself was measured, by whom.
- * An entry explains as little as it can: whatever it does not recognise fails the comparison.
+ * Each entry says which side is right and why; if the service itself was measured, by whom.
+ * An entry explains as little as it can: a difference that no entry recognizes fails the comparison.
  * The list may shrink with new versions of the engines; it grows only with a citation.
  *
  * Sources:
@@ -75,7 +75,7 @@ export const ALLOWED_DIVERGENCES: readonly AllowedDivergence[] = [
       'unasked; the embedded engine charges gets by their projection, and rounds 1.7e12 down to two bytes, so that it ' +
       'confirms nothing of an item that is just above the border of a unit',
     explains: (difference) => {
-      // Another engine confirms the figure, or the request is one of those that DynamoDB Local always miscounts.
+      // Another engine confirms the figure, or DynamoDB Local always miscounts this request.
       const { step, agreeing, engine, simulated } = difference;
       const isMiscounted = step.kind === 'transactWrite' || (engine === 'dynamodb-local' && MISCOUNTED.has(step.kind));
       const isUnconfirmed = agreeing.size === 0 && !isMiscounted && !isJustAboveUnit(simulated);
@@ -167,7 +167,7 @@ export const ALLOWED_DIVERGENCES: readonly AllowedDivergence[] = [
       'positions are those before the update; the embedded engine fills with nulls and removes one after the other',
     explains: ({ step, agreeing }) =>
       writesOf(step).some(({ expression }) => expression?.includes('[') === true) &&
-      // Where DynamoDB Local has a reason of its own to differ, it cannot be the witness.
+      // If DynamoDB Local has its own reason to differ, it cannot be the witness.
       (agreeing.has('dynamodb-local') || step.kind === 'transactWrite' || returnsUpdated(step)),
   },
   {
@@ -189,7 +189,7 @@ const ROUNDED_BYTES = 8;
 /** Batches and queries for misses, deletes unasked; needed where no other engine runs. */
 const MISCOUNTED: ReadonlySet<DynamoKind> = new Set(['batchGet', 'query', 'delete']);
 
-/** Which actions of a step are updates that only remove. */
+/** Returns the actions of a step that are updates with removals only. */
 function removals(step: Step): number[] {
   return [...writesOf(step).entries()]
     .filter(([, { expression = '' }]) => /REMOVE|DELETE/.test(expression) && !/SET|ADD/.test(expression))
@@ -200,7 +200,7 @@ function agreeWithout({ step, simulated, actual }: Difference, part: AnswerPart)
   return comparable(step, without(simulated, part)) === comparable(step, without(actual, part));
 }
 
-/** Where the few bytes that engines differ by are a unit: of an item, or of all that a query reads. */
+/** Whether the few bytes by which engines differ add up to a unit: for an item, or for everything that a query reads. */
 function isJustAboveUnit(outcome: Outcome): boolean {
   const sizes = itemsOf(outcome).map(itemSizeBytes);
   const total = sizes.reduce((sum, bytes) => sum + bytes, 0);

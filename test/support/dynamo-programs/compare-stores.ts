@@ -14,16 +14,16 @@ import type { Program } from './requests.ts';
 import { anyProgram } from './requests.ts';
 import type { Divergence, Tally } from './run.ts';
 
-/** The default driver, that over a user's client, and that of the edge. */
+/** The default driver, the driver over a user's client, and the edge's driver. */
 export type ComparedDriver = 'wire' | 'client' | 'fetch';
 
 interface Comparison {
-  /** `null` for an engine that cannot run here; one that is left out is not asked. */
+  /** `null` for an engine that cannot run here; an omitted engine is not compared. */
   readonly endpoints: Readonly<Partial<Record<EngineName, string | null>>>;
   /** Answers of engines to compare, at least. */
   readonly operations: number;
   readonly seed: number;
-  /** What sends to the engines. Default: what users have. */
+  /** The driver that sends to the engines. Default: the users' default. */
   readonly driver?: ComparedDriver;
 }
 
@@ -40,7 +40,7 @@ const PROGRAMS_PER_ROUND = 60;
 export async function compareStores({ endpoints, operations, seed, driver = 'wire' }: Comparison): Promise<Report> {
   const engines = connect(endpoints, driver);
   const tally: Tally = { compared: 0, allowed: new Map() };
-  // Engines remember the tokens of transactions for ten minutes: another driver's lanes have names of their own.
+  // Engines remember the tokens of transactions for ten minutes: another driver's lanes have their own names.
   const lanes = await Promise.all(
     Array.from({ length: LANES }, (_, at) =>
       Lane.open(`lane-${process.pid}${driver.charAt(0)}-${seed}-${at}`, engines, tally),

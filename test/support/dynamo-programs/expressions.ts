@@ -183,7 +183,7 @@ interface Target {
   readonly steps: readonly string[];
 }
 
-/** Where an update may write; the last few are refused or lead nowhere. */
+/** The targets of an update; the last few are refused or do not exist. */
 const target: fc.Arbitrary<Target> = fc.oneof(
   { arbitrary: fc.constantFrom(...ATTRIBUTES, 'missing').map((root) => ({ root, steps: [] })), weight: 8 },
   { arbitrary: fc.constantFrom(...INDEX_KEYS).map((root) => ({ root, steps: [] })), weight: 3 },

@@ -1,4 +1,4 @@
-/** Tables of its own on every engine, empty between programs: lanes run beside each other. */
+/** Its own tables on every engine, empty between programs: lanes run concurrently. */
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';

@@ -1,4 +1,4 @@
-/** What came of a request, in a form in which two stores can be compared. */
+/** The outcome of a request, in a form that can be compared between two stores. */
 import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { Step } from './requests.ts';
@@ -22,7 +22,7 @@ export async function outcomeOf(driver: DynamoDriver, step: Step): Promise<Outco
     const output = isPaged(step) ? await allPages(apply, step.input) : await apply(step.kind, step.input);
     const reads = writesOf(step).map(({ TableName, Key }) => apply('get', { TableName, Key, ConsistentRead: true }));
     const rows = (await Promise.all(reads)).map(({ Item }) => Item);
-    // The SDK's own bookkeeping is no part of the answer.
+    // The SDK's own bookkeeping does not belong to the response.
     return { kind: 'reply', output: { ...output, $metadata: undefined }, rows };
   } catch (fault) {
     if (fault instanceof DynamoFault && fault.kind !== 'unanswered') return { kind: 'fault', fault };

@@ -60,7 +60,7 @@ function keyCondition(source: Source): fc.Arbitrary<Fragment> {
   return fc.oneof(partition, both);
 }
 
-/** What a query returns of what it finds, and how fresh. */
+/** The projection of a query's results, and their consistency. */
 interface View {
   readonly projection: Fragment | undefined;
   readonly others: Part;

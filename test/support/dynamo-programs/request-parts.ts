@@ -1,4 +1,4 @@
-/** What requests are put together from: keys, items, and parameters. */
+/** Parts of requests: keys, items, and parameters. */
 import fc from 'fast-check';
 import type { Fragment, Rendered } from './expressions.ts';
 import { condition, render } from './expressions.ts';

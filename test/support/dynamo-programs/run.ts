@@ -1,4 +1,4 @@
-/** One program on the simulated store and on the engines beside it. */
+/** Runs one program on the simulated store and on the compared engines. */
 import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { simulatedDriver } from '../../../shared/testing/simulated-dynamo/driver.ts';
 import type { SimulatedDynamo } from '../../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
@@ -39,7 +39,7 @@ export class Run {
     this.#tally = tally;
   }
 
-  /** Tokens are renamed after a divergence: one that stands for different outcomes on two stores is of no use. */
+  /** Tokens are renamed after a divergence: a token with different outcomes on two stores is useless. */
   get tokenGeneration(): number {
     return this.#tokenGeneration;
   }

@@ -55,7 +55,7 @@ export const PROGRAM_TABLES: readonly ProgramTable[] = [
 ];
 
 /**
- * Programs name tables by what they are; each lane of a run has tables of its own under other names.
+ * Programs name tables by role; each lane of a run has its own tables under other names.
  * Emulators have a table ready when they have answered.
  */
 export async function createProgramTables(client: DynamoDBClient, lane: string): Promise<void> {

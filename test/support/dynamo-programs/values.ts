@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { itemSizeBytes } from '../../../shared/dynamo/engine/capacity.ts';
 
-/** Attributes that items may have beside their keys; `status` is a reserved word. */
+/** Attributes that items may have in addition to their keys; `status` is a reserved word. */
 export const ATTRIBUTES = ['a', 'n', 's', 'l', 'm', 'u', 'status'] as const;
 /** Keys of indexes, which are attributes like any other to an item. */
 export const INDEX_KEYS = ['gpk', 'gsk'] as const;
@@ -73,7 +73,7 @@ export function indexKeyValue(name: string): fc.Arbitrary<unknown> {
   return fc.oneof({ arbitrary: right, weight: 12 }, { arbitrary: anyValue, weight: 1 });
 }
 
-/** Some attributes, with or without those that put the item into indexes. */
+/** Some attributes, with or without index keys. */
 export const attributes: fc.Arbitrary<Record<string, unknown>> = fc.record(
   Object.fromEntries([
     ...ATTRIBUTES.map((name) => [name, valueFor(name)] as const),
@@ -82,7 +82,7 @@ export const attributes: fc.Arbitrary<Record<string, unknown>> = fc.record(
   { requiredKeys: [] },
 );
 
-/** Where units and limits change. */
+/** Sizes at which units and limits change. */
 const BOUNDARIES = [1024, 4096, 400 * 1024] as const;
 
 /** What to add to an item so that it is as large as a boundary, or one byte away from it. */

@@ -1,4 +1,4 @@
-/** Which items a step may change. */
+/** The items that a step may change. */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { keyNames } from '../../../shared/testing/simulated-dynamo/table-definition.ts';
 import type { Step } from './requests.ts';

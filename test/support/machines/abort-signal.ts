@@ -1,9 +1,9 @@
 /**
- * AbortController and AbortSignal as code under test sees them while a history runs:
- * what Node's do, without what a simulation must not have.
+ * AbortController and AbortSignal for code under test in a history:
+ * they behave like Node's, without properties that a simulation cannot afford.
  *
  * Node's follow one another by weak references, and keep the listeners of a signal in a registry until they are removed:
- * a process that is killed removes nothing, so whole worlds would stay in memory for ever.
+ * a killed process removes none, so whole worlds would stay in memory forever.
  * Node's also make an event object with every abort, and every request of the protocol ends in one: a seventh of all time.
  *
  * @see proof/simulation/abort-signal.test.ts for the comparison with Node's
@@ -27,7 +27,7 @@ class SimulatedAbortSignal {
   #registrations: Registration[] | undefined;
   /** Those made of this one by `any`, in the order of their making. */
   #followers: Set<SimulatedAbortSignal> | undefined;
-  /** What this one was made of; signals that were themselves made of others stand for those. */
+  /** The sources of this signal; composite signals are replaced by their own sources. */
   #sources: Set<SimulatedAbortSignal> | undefined;
 
   static abort(reason: unknown = abortError()): SimulatedAbortSignal {
@@ -53,7 +53,7 @@ class SimulatedAbortSignal {
     return signal.#aborted;
   }
 
-  /** What a controller does: all that it reaches is aborted before a listener hears of it. */
+  /** Aborts the signal and all its followers before any listener runs. */
   static abortBy(signal: SimulatedAbortSignal, reason: unknown): void {
     if (signal.#aborted) return;
     signal.#aborted = true;
@@ -93,7 +93,7 @@ class SimulatedAbortSignal {
     const until = options?.signal;
     if (until?.aborted === true) return;
     until?.addEventListener('abort', () => this.removeEventListener('abort', listener));
-    // An abort happens once, so no listener could hear of it twice; and after it none hears anything.
+    // An abort happens once, so a listener could not hear it twice; listeners added later never run.
     if (this.#aborted) return;
     const registrations = (this.#registrations ??= []);
     for (const known of registrations) if (known.listener === listener) return;

@@ -11,7 +11,7 @@ import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { Timeline } from './timeline.ts';
 
-/** The store as the network sees it: applies a request now, or throws a `DynamoFault`. */
+/** The network's view of the store: applies a request now, or throws a `DynamoFault`. */
 export interface AppliesRequests {
   apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'];
 }
@@ -54,7 +54,7 @@ export interface Fate {
   readonly requestMs: number;
   /** From being applied to being heard. */
   readonly replyMs: number;
-  /** The network delivers it a second time, this long after the first; that answer is not heard. */
+  /** The network delivers it a second time, this long after the first; the second response is lost. */
   readonly duplicateAfterMs?: number | undefined;
 }
 
@@ -70,7 +70,7 @@ export interface Request<K extends DynamoKind = DynamoKind> {
 interface NetworkEvents {
   /** A request leaves: the last moment at which its sender could have held it back. */
   onSent?(request: Request): void;
-  /** It has left; nothing that happens to its sender from here on can hold it back. */
+  /** It has left; later events of its sender can no longer hold it back. */
   onLeft?(request: Request): void;
   /** The store has answered a request, heard or not. `copy`: the second delivery of a duplicate. */
   onApplied?(
@@ -115,7 +115,7 @@ export class Network {
     signal: AbortSignal,
   ): Promise<DynamoCalls[K]['output']> {
     process.touch();
-    // A dead process is not heard; its code is still on the stack until its next await.
+    // A dead process gets no response; its code stays on the stack until its next await.
     if (!process.isAlive) return unanswerable();
     const { events, fateOf } = this.#options;
     const request: Request<K> = { process, kind, input, sentAt: process.now, number: this.#sent++ };
@@ -210,7 +210,7 @@ export class Network {
   }
 }
 
-/** A promise of its own for each request: one for all would keep its waiters in memory for ever. */
+/** A separate promise for each request: a shared one would keep its waiters in memory forever. */
 function unanswerable(): Promise<never> {
   return new Promise<never>(() => {
     // There will never be an answer.
@@ -225,7 +225,7 @@ function serverError(): DynamoFault {
   return unanswered('InternalServerError', 'simulated');
 }
 
-/** As DynamoDB words it: a single write is told of the conflict, a transaction of the reasons of each of its actions. */
+/** DynamoDB's wording: a single write gets the conflict, a transaction the reasons of each of its actions. */
 function conflictOf(request: Request): DynamoFault {
   if (request.kind !== 'transactWrite')
     return new DynamoFault('conflict', { code: 'TransactionConflictException', message: 'simulated' });

@@ -21,7 +21,7 @@ export class Prng implements Random {
     for (let warmUp = 0; warmUp < 12; warmUp++) this.#word();
   }
 
-  /** An independent stream, named; the same name gives the same stream however much was drawn here. */
+  /** An independent named stream; the same name gives the same stream regardless of earlier draws here. */
   fork(name: string): Prng {
     let high = this.#seedHigh;
     let low = this.#seedLow;

@@ -1,15 +1,15 @@
 /**
- * One incarnation of a simulated process: its clock, its chance, its identity, and how it is stopped.
+ * One incarnation of a simulated process: its clock, its chance, its identity, and its faults.
  *
  * Code under test runs in it as ordinary async functions. The process meets the world only through its ports,
- * so everything that can happen to a process is done there:
+ * so every fault of a process happens there:
  *
- *   - **Killed**: none of its sleeps and requests is ever answered again, so no continuation runs and all it held is garbage.
- *     Code that is on the stack at that moment runs to its next await and is not heard any more.
+ *   - **Killed**: its sleeps and requests are never answered, so no continuation runs and all it held is garbage.
+ *     Code that is on the stack at that moment runs to its next await and has no further effect.
  *   - **Stalled**: frozen from outside at any moment, or from inside at a port call (reading a clock, drawing a number, sending).
- *     In the second case its own time runs ahead of the timeline: what it does next happens at the end of the stall.
- *     So a freeze may fall between a check and the act that was checked.
- *   - **Thawed**: answers that came in meanwhile are delivered first, overdue timers after them, as an event loop does.
+ *     In the second case its own time runs ahead of the timeline: its next step happens at the end of the stall.
+ *     So a freeze may fall between a check and the checked action.
+ *   - **Thawed**: responses that arrived during the freeze are delivered first, overdue timers after them, as in an event loop.
  */
 import type { Cancel, Clock } from '../../../shared/core/runtime/clock.ts';
 import type { Ids } from '../../../shared/core/runtime/ids.ts';
@@ -27,7 +27,7 @@ interface ProcessOptions {
   readonly ids: Ids;
   /** How much too fast its monotonic clock runs, as a fraction. */
   readonly monotonicDrift?: number;
-  /** Whether its monotonic clock stands still while it is stalled, as CLOCK_MONOTONIC does in a suspended machine. */
+  /** Whether its monotonic clock stops while it is stalled, like CLOCK_MONOTONIC in a suspended machine. */
   readonly monotonicStops?: boolean;
   /** Called once, when it is killed, by whatever hand. */
   readonly onKilled?: ((process: SimulatedProcess) => void) | undefined;
@@ -258,7 +258,7 @@ export class SimulatedProcess {
       call();
     };
     const ring = (): void => {
-      // The monotonic clock may have stood still meanwhile.
+      // The monotonic clock may have stopped in the interim.
       const restMs = (dueAt - this.#monotonicAt(this.now)) / this.#rate;
       if (restMs > TOLERANCE_MS) event = this.timeline.at(this.now + restMs, ring);
       else this.#deliverTimer(expire);

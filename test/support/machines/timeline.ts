@@ -46,7 +46,7 @@ export class Timeline {
     event.run = undefined;
   }
 
-  /** Moves everything that is still to come into the future, as if nothing had happened meanwhile. */
+  /** Moves all future events further into the future, as if no time had passed. */
   leap(ms: number): void {
     this.now += ms;
     const queued = this.#queue.splice(0);
@@ -59,8 +59,8 @@ export class Timeline {
   }
 
   /**
-   * Runs events until `isOver` says so, asked between turns, or none is left.
-   * @throws what an event throws
+   * Runs events until `isOver` returns true, checked between turns, or until no event is left.
+   * @throws any error of an event
    */
   run(isOver: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -70,7 +70,7 @@ export class Timeline {
         left--;
         if (ended) return;
         try {
-          // What was set off before the run began is drained first.
+          // Work triggered before the run is drained first.
           ended = isOver() || !this.#turn();
         } catch (error) {
           ended = true;

@@ -1,4 +1,4 @@
-/** A machine's wall clock: wrong by an offset, running at its own rate, stepped now and then, and possibly stale after a freeze. */
+/** A machine's wall clock: wrong by an offset, running at its own rate, sometimes stepped, and possibly stale after a freeze. */
 
 interface WallClockOptions {
   /** Wall time of a right clock at the start of the timeline. */
@@ -28,7 +28,7 @@ export class WallClock {
     this.#offsetMs = options.offsetMs;
   }
 
-  /** What it shows at a true time. */
+  /** Returns the clock's reading at a true time. */
   at(trueMs: number): number {
     return Math.floor(this.#epochMs + trueMs + this.errorAt(trueMs));
   }

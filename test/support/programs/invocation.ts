@@ -1,4 +1,4 @@
-/** One invocation of the worker function, with tasks that fail, and tasks that end its process in each way that there is. */
+/** One invocation of the worker function, with tasks that fail, and tasks that end its process in every possible way. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
 import { createWorkHandler } from '../../../functions/work.ts';
@@ -9,7 +9,7 @@ import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 
 const LIFE_MS = 60_000;
 
-/** Tasks beside the lethal one; it waits for them, because what was counted is to be reported by a process that dies. */
+/** Tasks in addition to the lethal one; it waits for them, because a dying process must report its counts. */
 const OTHERS = Number(process.argv[2]);
 let settled = 0;
 const allSettled = Promise.withResolvers<undefined>();

@@ -1,4 +1,4 @@
-/** The main program of an example that throws while a process of it runs; that one says so if it is still there after a while. */
+/** The main program of an example that throws while one of its processes runs; that process reports if it still exists after a while. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { endingWith } from '../../../examples/claims.ts';

@@ -1,6 +1,6 @@
 /**
  * Programs of other runtimes, for the tests that run in them: one package each, of one version, from npm into `.leasehold/runtimes`.
- * They are no dependencies of the project, for each has a hundred megabytes: they are fetched by the first run that wants them.
+ * They are not dependencies of the project, because each has a hundred megabytes: the first run that needs them fetches them.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync, existsSync } from 'node:fs';
@@ -23,7 +23,7 @@ interface Source {
 }
 
 const SOURCES: Readonly<Record<RuntimeName, Source>> = {
-  // The one inside of miniflare 4.20260730.0, which would bring fifty megabytes more and start the same program.
+  // The one inside miniflare 4.20260730.0, which would add fifty megabytes and start the same program.
   workerd: {
     version: '1.20260730.1',
     packages: {
@@ -49,7 +49,7 @@ const SOURCES: Readonly<Record<RuntimeName, Source>> = {
 /** A registry that answers neither yes nor no must not hold up the tests. */
 const GIVE_UP_AFTER_MS = 240_000;
 
-/** The program, fetched if it is not there yet. */
+/** Returns the program; fetches it if it is missing. */
 export async function binaryOf(name: RuntimeName): Promise<Binary> {
   const { version, packages, program } = SOURCES[name];
   const packageName = packages[`${process.platform}-${process.arch}`];
@@ -70,7 +70,7 @@ export async function binaryOf(name: RuntimeName): Promise<Binary> {
   return { kind: 'there', path: file };
 }
 
-/** Beside its place, and then moved there: a folder that is there is whole, whatever other runs do. */
+/** Installs into a temporary folder and then moves it: an existing folder is complete, whatever other runs do. */
 async function install(folder: string, what: string): Promise<void> {
   mkdirSync(path.dirname(folder), { recursive: true });
   const scratch = mkdtempSync(`${folder}-`);

@@ -1,6 +1,6 @@
 /**
  * Isolates in Bun: the main thread starts a worker of this same program for each, and passes errands on from lines of its input.
- * Each worker is a virtual machine of its own, with `leasehold` and its driver over `node:http`.
+ * Each worker is a separate virtual machine, with `leasehold` and its driver over `node:http`.
  */
 import { createInterface } from 'node:readline';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
@@ -10,7 +10,7 @@ import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import type { Errand } from './scenario.ts';
 import { perform } from './scenario.ts';
 
-/** A line of the input; without an errand, the isolate is to be killed. */
+/** A line of the input; without an errand, the isolate is killed. */
 export interface Order {
   readonly id: number;
   readonly isolate: number;

@@ -1,4 +1,4 @@
-/** Isolates of another runtime that do errands, as the tests see them. */
+/** The tests' interface to isolates of another runtime that do errands. */
 import type { Answers, Errand, Tenure } from './scenario.ts';
 
 export interface RuntimeHost extends AsyncDisposable {

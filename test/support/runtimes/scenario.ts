@@ -1,4 +1,4 @@
-/** What an isolate does when a test asks it to, whichever runtime it is in: the same calls of `leasehold` and `leasehold/edge`. */
+/** An isolate's actions at a test's request, the same in every runtime: the same calls of `leasehold` and `leasehold/edge`. */
 import type { DynamoCalls } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { dynamoFence } from '../../../shared/dynamo/dynamo-fence.ts';
@@ -12,7 +12,7 @@ import type { Duration } from '../../../shared/core/validate/duration.ts';
 
 type Update = DynamoCalls['update']['input'];
 
-/** What both entries have. */
+/** The common part of both entries. */
 interface Table {
   readonly table: string;
   readonly tasks: TaskClient;

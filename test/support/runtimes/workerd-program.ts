@@ -1,4 +1,4 @@
-/** What runs in each isolate of workerd: an errand a request. */
+/** The program in each isolate of workerd: one errand per request. */
 import { createLeasehold } from '../../../api/edge.ts';
 import { createFetchDriver } from '../../../shared/dynamo/wire/fetch-driver.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';

@@ -53,7 +53,7 @@ export async function serveIsolates({
   readonly binary: string;
   readonly program: string;
   readonly isolates: number;
-  /** What each of them is given beside its requests. */
+  /** Variables of each isolate, in addition to its requests. */
   readonly env: Readonly<Record<string, string>>;
 }): Promise<Isolates> {
   const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-workerd-'));
@@ -112,7 +112,7 @@ const DOOR = `export default {
   },
 };`;
 
-/** Each service is an isolate of its own; the network is open, for the engine is on the loopback interface. */
+/** Each service is a separate isolate; the network is open, because the engine is on the loopback interface. */
 function configOf(isolates: number, env: Readonly<Record<string, string>>): string {
   const names = Array.from({ length: isolates }, (_, at) => `isolate${at}`);
   const texts = Object.entries(env).map(([name, text]) => `(name = "${name}", text = ${JSON.stringify(text)})`);

@@ -1,4 +1,4 @@
-/** A task that writes down, in a file, what it sees and what it is told: also after its worker was stopped and continued. */
+/** A task that writes its observations to a file, also after its worker was stopped and continued. */
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ export interface DiaryLine {
   readonly step: number;
   readonly at: number;
   readonly aborted: boolean;
-  /** What each verb answered once the signal had aborted. */
+  /** The response of each verb after the signal had aborted. */
   readonly verbs?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** A task in bulk that writes down when it begins, and what its commit is told; its effect is one more in a row of its own. */
+/** A bulk task that records when it begins, and the response to its commit; its effect is an increment in a separate row. */
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';

@@ -148,7 +148,7 @@ function argumentsOf(pids: readonly string[]): string[] {
     try {
       return [readFileSync(`/proc/${pid}/cmdline`, 'utf8')];
     } catch {
-      return []; // No process, or one that has ended.
+      return []; // No process, or an ended one.
     }
   });
 }

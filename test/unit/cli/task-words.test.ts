@@ -1,4 +1,4 @@
-/** What the command says of a task and of a queue, at a glance. */
+/** The command's summaries of a task and of a queue. */
 import { describe, expect, test } from 'vitest';
 import { dueText, holderText, stateText } from '../../../cli/queue/task-words.ts';
 import { queueState } from '../../../cli/queue/census.ts';

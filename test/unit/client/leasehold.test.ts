@@ -1,4 +1,4 @@
-/** What a Leasehold is made with. */
+/** The options of a Leasehold. */
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { OLDEST_NODE, ensureNode, readEnvironment } from '../../../shared/core/environment.ts';

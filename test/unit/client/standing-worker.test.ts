@@ -1,4 +1,4 @@
-/** A worker that stays: what it pays while there is nothing to do, and how soon it finds what comes. In simulated time. */
+/** A long-lived worker: its cost while idle, and how soon it finds new tasks. In simulated time. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { IdleWorld } from '../../../bench/idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld, silent } from '../../../bench/idle-world.ts';
@@ -32,7 +32,7 @@ function definitions() {
   return { noop };
 }
 
-/** Runs a scenario beside a worker that stays. */
+/** Runs a scenario alongside a long-lived worker. */
 function beside(scenario: () => Promise<void>): Promise<void> {
   return idle.world.run(async () => {
     const handBack = new AbortController();

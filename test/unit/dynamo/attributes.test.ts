@@ -1,4 +1,4 @@
-/** Expressions name attributes as `#name`, and DynamoDB takes any name: a misspelt one would be an attribute of its own. */
+/** Expressions name attributes as `#name`, and DynamoDB accepts any name: a misspelt one would be a new attribute. */
 import path from 'node:path';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { sourcesOf } from '../../support/import-graph.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 
-/** Those of users' own rows, which a fence writes beside what users write. */
+/** Attributes of users' own rows that a fence adds to the user's attributes. */
 const OF_USERS: readonly string[] = Object.values(FENCE_ATTRIBUTES);
 
 /** Texts of a file, and parts of texts that are put together: these may end within a name. */
@@ -24,7 +24,7 @@ function textsIn({ path: file, text }: Source): { readonly text: string; readonl
   return found;
 }
 
-/** Placeholders that no attribute of the schema stands behind, each with its file. */
+/** Returns placeholders without an attribute of the schema, each with its file. */
 function strangersIn(sources: readonly Source[]): string[] {
   return sources.flatMap((source) =>
     textsIn(source).flatMap(({ text, isOpen }) =>

@@ -8,7 +8,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 
 const TABLE = 'leasehold';
 
-/** A driver that answers when it is told to, and what it was asked. */
+/** A driver that answers on command, and its received requests. */
 function open() {
   const clock = new ManualClock('2026-11-22T00:00:00Z');
   const asked: { readonly kind: string; readonly names: readonly string[]; answer(fault?: Error): void }[] = [];

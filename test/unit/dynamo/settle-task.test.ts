@@ -1,4 +1,4 @@
-/** The end of a task together with what hangs on it: what is said when the two could not change together. */
+/** The end of a task together with its dependent rows: the response if the two could not change together. */
 import { describe, expect, test } from 'vitest';
 import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';

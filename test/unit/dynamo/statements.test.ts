@@ -8,7 +8,7 @@ import { simulatedDriver } from '../../../shared/testing/simulated-dynamo/driver
 
 const TABLE = 'leasehold';
 
-/** What of a request decides what it does; the values are the caller's. */
+/** The parts of a request that decide its effect; the values are the caller's. */
 const EXPRESSIONS = [
   'ConditionExpression',
   'KeyConditionExpression',
@@ -16,7 +16,7 @@ const EXPRESSIONS = [
   'ProjectionExpression',
 ] as const;
 
-/** A task's history is a ring of attributes, of which a claim writes the one that its counter points at. */
+/** A task's history is a ring of attributes; a claim writes the attribute at its counter's position. */
 const PLACE_IN_RING = /(#past)\d/g;
 
 /** How many revocations one renewal removes depends on how many came since the one before. */

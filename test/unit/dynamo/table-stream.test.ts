@@ -1,4 +1,4 @@
-/** Wakes on one machine: what engines' streams tell of tasks that are enqueued. It waits for what they say, however long that takes. */
+/** Wakes on one machine: enqueued tasks in engines' streams. The test waits for them however long that takes. */
 import { describe, expect, inject, test, vi } from 'vitest';
 import { startEngine } from '../../../local/engine.ts';
 import { engineWakes } from '../../../shared/client/engine-wakes.ts';
@@ -38,7 +38,7 @@ describe.each(['memory', 'embedded', 'dynamodb-local'] as const)('the stream of 
           stop.signal,
         );
         const ids = Array.from({ length: 5 }, (_, nth) => `after ${nth}`);
-        // Where the stream is followed from is known once it has told of something.
+        // The starting position in the stream is known once it has delivered a task.
         await vi.waitFor(async () => {
           await tasks.enqueue('task', null, { queue: 'probe' });
           expect(told.length).toBeGreaterThan(0);

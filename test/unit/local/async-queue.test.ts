@@ -14,7 +14,7 @@ const FAILURE: InvocationResult = { outcome: 'error', error: { errorType: 'Error
 
 type Outcome = InvocationResult | 'throttled';
 
-/** A queue whose attempts fare as listed, the last one for ever, under AWS's own timing and the largest jitter. */
+/** A queue whose attempts have the listed outcomes, repeating the last one, under AWS's own timing and the largest jitter. */
 function queueWith(outcomes: readonly Outcome[], settings: Partial<FunctionSettings> = {}) {
   const clock = new ManualClock('2026-01-01T00:00:00.000Z');
   const events = new LambdaEvents();

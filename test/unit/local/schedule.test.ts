@@ -5,7 +5,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 
 const MINUTE = 60_000;
 
-/** Draws the given numbers, then 0.99 for ever: chance that never strikes. */
+/** Draws the given numbers, then 0.99 forever: chance that never strikes. */
 function drawing(...numbers: readonly number[]): ScheduleOptions['random'] {
   const left = [...numbers];
   return { next: () => left.shift() ?? 0.99 };

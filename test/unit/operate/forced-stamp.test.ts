@@ -1,4 +1,6 @@
-/** A tenure that an operator ends: each attempt states its own time, for the holder may believe until one of them arrives. */
+/**
+ * A tenure that an operator ends: each attempt states its own time, because the holder may still trust its lease until one of them arrives.
+ */
 import { describe, expect, test } from 'vitest';
 import { lockKey, sessionKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Process, World } from '../../support/coordination.ts';
@@ -128,7 +130,7 @@ function elsewhere(world: World): Process {
   return process;
 }
 
-/** Its row cannot be read, so that its holder cannot be told. */
+/** Makes its row unreadable, so its holder cannot be notified. */
 async function damageSession(world: World, id: string): Promise<void> {
   const Item = { ...(await world.row(sessionKey(id))), renewals: 'damaged' };
   await world.driver.attempt('put', { TableName: world.table, Item }, new AbortController().signal);

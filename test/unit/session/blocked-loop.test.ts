@@ -12,7 +12,7 @@ let here: Process;
 let late: number[];
 let lost: LeaseLostError[];
 let session: Session;
-/** While it is set, nothing of the process goes on: its timers end afterwards. */
+/** While it is set, the process makes no progress: its timers end afterwards. */
 let blocked: PromiseWithResolvers<void> | undefined;
 
 beforeEach(async () => {
@@ -34,7 +34,7 @@ beforeEach(async () => {
 async function block(ms: number, atTheEnd: () => void = () => undefined): Promise<void> {
   blocked = Promise.withResolvers();
   await world.clock.advance(ms);
-  // What the code that blocked does next comes before any timer.
+  // The next step of the blocking code comes before any timer.
   atTheEnd();
   blocked.resolve();
   blocked = undefined;

@@ -1,4 +1,4 @@
-/** What is taken away from a session one by one: its holder learns of each, and none stays in its row. */
+/** Individual revocations of a session's rights: its holder learns of each, and its row keeps none. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sessionKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Session } from '../../../shared/client/session.ts';

@@ -31,7 +31,7 @@ function openWorld(): World {
 
 const LARGE = 'x'.repeat(20_000);
 
-/** Rows of each kind: a task that has run to its end, one that is dead, and those that wait. */
+/** Rows of each kind: a completed task, a dead one, and waiting ones. */
 async function fill(world: World): Promise<void> {
   const { client } = world;
   const small = { n: 1 };
@@ -70,7 +70,7 @@ describe('an enqueuer', () => {
     const judged = async (whose: 'small' | 'whole'): Promise<Record<string, unknown>> => {
       const verdicts: Record<string, unknown> = {};
       for (const [what, name, input, options] of REQUESTS) {
-        // Each in a table of its own, for a request may add a task.
+        // Each in a separate table, because a request may add a task.
         const world = openWorld();
         await fill(world);
         const { enqueue } = whose === 'small' ? bound(enqueuer(world.connection)) : bound(world.client);

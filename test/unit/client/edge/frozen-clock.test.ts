@@ -1,4 +1,4 @@
-/** Clocks at the edge stand still while a program computes, and go on with each answer: what a holder may believe then. */
+/** Trust at the edge, whose clocks do not advance while a program computes, only with each response. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
@@ -15,7 +15,7 @@ const TABLE = 'edge';
 const TTL_MS = 10_000;
 const BOUND_MS = 1_000;
 
-/** What the world's clock says, and what an isolate sees of it: the moment of its last answer. Its timers never come. */
+/** The world's clock, and an isolate's view of it: the moment of its last response. Its timers never fire. */
 class Isolate {
   readonly connection: EdgeConnection;
   #seen: number;
@@ -77,7 +77,7 @@ describe('with a clock that stands still between answers', () => {
     const session = await sessionIn(open());
     for (let round = 0; round < 5; round++) {
       world.now += 0.8 * TTL_MS;
-      // The first renewal is sent by the old clock; what it leaves is what is left after that.
+      // The first renewal is sent by the old clock; the second has the time that remains after it.
       expect(await session.renew().catch((error: unknown) => error)).toEqual(expect.any(Number));
       await session.renew();
     }

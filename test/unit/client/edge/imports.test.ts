@@ -1,7 +1,7 @@
 /**
- * What `leasehold/edge` leads to imports nothing but modules of ours: no `node:`, no package, the SDK least of all.
- * The linter sees one file at a time, and the next one may be the one that imports; so the whole graph is walked here,
- * down from the entry. Types are left out, for nothing is loaded for them.
+ * `leasehold/edge` imports only our own modules, directly or indirectly: no `node:`, no package, above all not the SDK.
+ * The linter sees one file at a time, and the next one may be the one that imports; so this test walks the whole graph
+ * down from the entry. Types are left out, because they load nothing.
  */
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';

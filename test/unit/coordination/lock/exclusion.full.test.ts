@@ -19,7 +19,7 @@ const KEYS = ['a', 'b'];
 const ACCIDENTS: (Accident | 'none')[] = ['dropRequest', 'dropResponse', 'throttle', 'none', 'none', 'none'];
 const ITEM = { pk: 'guarded', sk: 'row' };
 
-/** One participant: takes, updates and releases locks, loses its network, dies, and is not looked after. */
+/** One participant: takes, updates and releases locks, loses its network, and dies without clean-up. */
 class Participant {
   readonly process: Process;
   readonly #world: World;
@@ -80,7 +80,7 @@ class Participant {
     });
   }
 
-  /** A write that takes its time, by a holder that may have been superseded meanwhile. */
+  /** A slow write by a holder that may have been superseded in the interim. */
   async #writeGuarded(lock: Lock): Promise<void> {
     const target = { TableName: this.#world.table, Key: { ...ITEM, sk: lock.key } };
     const input = dynamoFence(lock).advance(target);

@@ -6,7 +6,7 @@ import type { Process, World } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
 
 const KEY = 'reports/nightly';
-/** Sends nothing by itself: what is counted is the contention. */
+/** Sends nothing by itself, so the test counts only the contention. */
 const QUIET = { ttl: null, heartbeat: '1d' } as const;
 
 describe('waiting for a lock', () => {

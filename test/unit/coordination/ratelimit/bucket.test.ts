@@ -1,4 +1,4 @@
-/** What rounding does to rates, from one token a day to billions a second. */
+/** Effects of rounding on rates, from one token a day to billions a second. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RateOptions } from '../../../../shared/coordination/ratelimit/bucket.ts';

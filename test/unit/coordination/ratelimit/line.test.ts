@@ -1,4 +1,4 @@
-/** Callers of one process that wait for tokens of one bucket: what they send, and that each of them gets its tokens. */
+/** Callers of one process that wait for tokens of one bucket: their requests, and that each of them gets its tokens. */
 import { describe, expect, test } from 'vitest';
 import type { Take } from '../../../../shared/coordination/ratelimit/rate-limiter.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';

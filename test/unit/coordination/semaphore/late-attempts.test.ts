@@ -1,4 +1,4 @@
-/** Attempts that were given up for lost and arrive all the same, after the row has gone on. */
+/** Attempts that were given up for lost and still arrive, after the row has changed. */
 import { expect, test } from 'vitest';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { createSemaphoreStore } from '../../../../shared/coordination/semaphore/row/dynamo-semaphore-store.ts';

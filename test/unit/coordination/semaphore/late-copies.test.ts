@@ -1,4 +1,7 @@
-/** A copy of an answered request arrives late: it takes nothing after its permit came back, or its caller heard that there is no room. */
+/**
+ * A copy of an answered request arrives late: it takes nothing after its permit was returned, or its caller was refused for lack of
+ * capacity.
+ */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Session } from '../../../../shared/client/session.ts';
 import { MARKS_LIMIT } from '../../../../shared/coordination/semaphore/semaphore.ts';

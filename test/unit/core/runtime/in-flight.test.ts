@@ -15,7 +15,7 @@ describe('inFlight', () => {
         }),
       ),
     );
-    /** What has begun by the time that all else has been done. */
+    /** The jobs that have begun after all other work has run. */
     const begunByNow = async (): Promise<readonly number[]> => {
       await new ManualClock('2026-11-22T00:00:00Z').advance(0);
       return begun;

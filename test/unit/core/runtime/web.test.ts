@@ -1,4 +1,4 @@
-/** What `shared/` has of its own where a host has nothing: held to what Node says, over many texts and values. */
+/** Replacements in `shared/` for functions that a host lacks: compared with Node's, over many texts and values. */
 import { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { inspect, isDeepStrictEqual } from 'node:util';

@@ -1,4 +1,4 @@
-/** What a duration may look like: held to the library `ms`, whose way of writing them programs know. */
+/** The syntax of durations: compared with the library `ms`, whose syntax programs know. */
 import fc from 'fast-check';
 import type { StringValue } from 'ms';
 import ms from 'ms';

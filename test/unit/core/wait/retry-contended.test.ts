@@ -1,4 +1,4 @@
-/** Looking again when a row has changed: a few times, and not for ever. */
+/** Rechecking when a row has changed: a few times, not forever. */
 import { expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';

@@ -1,4 +1,4 @@
-/** The one engine of waiting: when it looks, when it ends, and what it makes of a store that is away. */
+/** The shared wait engine: when it polls, when it ends, and how it treats an unavailable store. */
 import { setImmediate as drained } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { CorruptItemError, StoreUnavailableError } from '../../../../shared/core/errors.ts';

@@ -10,7 +10,7 @@ import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 
 const TABLE = 'leasehold';
 
-/** A service that answers at most so many keys at once, and refuses what DynamoDB refuses. */
+/** A service that answers at most `answersAtMost` keys at once, and refuses like DynamoDB. */
 function open(answersAtMost = 100, runtime: Runtime = systemRuntime) {
   const requests: DynamoCalls['batchGet']['input'][] = [];
   const driver = {
@@ -75,7 +75,7 @@ test('reads what a throttled table left unread with growing pauses', async () =>
   await read(Array.from({ length: 50 }, (_, n) => `check-${n}`));
 
   expect(requests).toHaveLength(5);
-  // Each request has a time-out, of more than a second, besides.
+  // Each request also has a time-out of more than a second.
   const between = waits.filter((ms) => ms < 1_000);
   expect(between).toHaveLength(4);
   expect(between).toEqual(between.toSorted((a, b) => a - b));

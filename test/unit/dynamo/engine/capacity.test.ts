@@ -13,7 +13,7 @@ import {
 } from '../../../../shared/dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 
-/** Measured on the service, and on DynamoDB Local, by how much fits beside it into 400 KB. */
+/** Measured on the service, and on DynamoDB Local, by how much else fits with it into 400 KB. */
 describe('numberSizeBytes', () => {
   test.each([
     [0, 1],

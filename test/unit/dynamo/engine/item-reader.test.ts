@@ -1,4 +1,4 @@
-/** What a message says of a row's JSON that is broken: where, and nothing of it. */
+/** The error message for a row's broken JSON: it contains the position, but not the content. */
 import { expect, test } from 'vitest';
 import { CorruptItemError } from '../../../../shared/core/errors.ts';
 import { ItemReader } from '../../../../shared/dynamo/engine/item-reader.ts';

@@ -1,4 +1,4 @@
-/** What the meter adds to what the service says. */
+/** The meter's additions to the service's report. */
 import { describe, expect, test } from 'vitest';
 import type { CancellationReason } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';

@@ -54,7 +54,7 @@ describe('the gauge of clock skew', () => {
     expect(skewOf(-60_020, -60_000)).toBe(60_000);
   });
 
-  // Two hosts of which each is off by half of the bound differ by all of it.
+  // Two hosts, each off by half of the bound, differ by all of it.
   test.each([
     [450, false],
     [600, true],

@@ -1,6 +1,6 @@
 /**
- * What every driver makes of every answer: applied or not, to be tried again or not.
- * Each row is a fault that some service, proxy or network has.
+ * Every driver's reading of every response: applied or not, to be retried or not.
+ * Each row is a fault of some service, proxy or network.
  */
 import { crc32, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** What breaks a request off, and what that proves: `unsent` only where no server can have read it. */
+/** Causes that break a request off, and their proof: `unsent` only if no server can have read it. */
 import { createServer } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { AddressInfo, Server, Socket } from 'node:net';
@@ -25,7 +25,7 @@ const reset = (socket: Socket): void => {
 };
 const silence: Behaviour = () => undefined;
 
-/** Aborts once the server has read the request, so that no test depends on how fast the machine is. */
+/** Aborts once the server has read the request, so that tests do not depend on the machine's speed. */
 function abortedByServer(server: FaultServer, then: Behaviour = silence): AbortSignal {
   const attempt = new AbortController();
   server.behave((socket, request) => {
@@ -47,7 +47,7 @@ async function outcome(driver: TestDriver, signal = AbortSignal.timeout(PATIENCE
 }
 
 describe.each(DRIVERS)('the %s driver', (name, open) => {
-  /** The client and `fetch` do not always tell whether a request left: then it counts as unanswered, which is safe. */
+  /** The client and `fetch` do not always know whether a request left: then it counts as unanswered, which is safe. */
   const UNSENT: readonly unknown[] = name === 'wire' ? ['unsent'] : ['unsent', 'unanswered'];
   afterEach(() => {
     delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
@@ -180,7 +180,7 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
       test('uses no connection again that brought bytes behind an answer', async () => {
         server.behave((socket) => void socket.write(Buffer.concat([WHOLE, Buffer.from('surplus')])), answer());
 
-        // Which is met first is the system's choice; an answer that was whole may count.
+        // The system decides which is read first; a complete response may count.
         expect([{ Attributes: { pk: 'a' } }, 'unanswered']).toContainEqual(await outcome(driver));
         expect(await outcome(driver)).toEqual({});
       });
@@ -213,7 +213,7 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
       });
       await outcome(driver);
 
-      // Nothing comes between the two: the driver cannot have heard of it.
+      // No event-loop turn lies between the two: the driver cannot have noticed.
       for (const socket of sockets) end(socket);
       const fault = await driver
         .attempt('put', PUT, AbortSignal.timeout(PATIENCE_MS))
@@ -228,7 +228,7 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
 
     test('is unsent when its time is over before it was connected', async () => {
       const protocol = certificate === undefined ? 'http' : 'https';
-      // An address of a network that exists for examples only: nothing answers there, or there is no way to it.
+      // An address of a network reserved for examples: no host answers there, or no route exists.
       using driver = open({ endpoint: `${protocol}://192.0.2.1:8000` });
       const attempt = new AbortController();
       setImmediate(() => {

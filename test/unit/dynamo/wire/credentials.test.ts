@@ -1,6 +1,6 @@
 /**
  * Credentials and clocks that the service refuses: nothing was applied,
- * and the next attempt is signed with better ones where there are any.
+ * and the next attempt is signed with better ones, if there are any.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
@@ -126,7 +126,7 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
     expect(server.received.length).toBe(from);
   });
 
-  /** Refuses as the service does: by a date that is not within five minutes of its own. */
+  /** Refuses like the service: if the date is five minutes or more off. */
   function keepTime(now: () => number): void {
     server.behave((socket, request) => {
       const signedAt = Date.parse(

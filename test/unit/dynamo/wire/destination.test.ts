@@ -1,4 +1,4 @@
-/** Where requests go: what is certain without the SDK is what the SDK would find, and everything else is left to it. */
+/** Destinations of requests: certain ones match the SDK's result, and all others are left to the SDK. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

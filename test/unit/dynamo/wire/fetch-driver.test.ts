@@ -1,6 +1,4 @@
-/**
- * What the driver of the edge has beyond the others: what it says of a failed `fetch`, its limits, and credentials that an isolate keeps.
- */
+/** Features of the edge driver only: its report of a failed `fetch`, its limits, and credentials that an isolate keeps. */
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-/** What becomes of requests that never leave: the caller is told so, and what to do. */
+/** Requests that never leave: the caller learns of it, and of the remedy. */
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createSdkDriver } from '../../../../shared/dynamo/wire/sdk-driver.ts';
@@ -8,7 +8,7 @@ import { takeSlot } from '../../../../shared/tasks/rows/slot-statements.ts';
 import { readSession } from '../../../../shared/session/row/session-statements.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 
-/** The discard port: nothing listens, and the system says so at once. */
+/** The discard port: without a listener, and the system reports that at once. */
 const NOBODY = 'http://127.0.0.1:9';
 const CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' };
 const NOWHERE = { endpoint: NOBODY, region: 'local', credentials: CREDENTIALS };

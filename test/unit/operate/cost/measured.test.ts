@@ -1,4 +1,4 @@
-/** The estimate of units beside those that the simulated store charges for the very tasks. */
+/** Compares the estimated units with the units that the simulated store charges for the same tasks. */
 import { hash } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const estimated = (changes: Partial<Workload>): number =>
 const measured = (q: MemoryQueue): number =>
   Object.values(q.taskUnits()).reduce((sum, units) => sum + units, 0) / TASKS;
 
-/** 60 bytes as JSON and more, of which half cannot be compressed. */
+/** 60 bytes or more as JSON, half of them incompressible. */
 const inputs = (bytes = 60): readonly { readonly key: string }[] =>
   Array.from({ length: TASKS }, (_, n) => {
     const random = hash('sha256', String(n)).slice(0, 30);
@@ -28,7 +28,7 @@ const shareOf = (pack: readonly unknown[]): number => {
 };
 const writes = (q: MemoryQueue, id: string, count: number): UserWrite[] =>
   Array.from({ length: count }, (_, n) => ({ Put: { TableName: q.table, Item: { pk: `user#${id}`, sk: String(n) } } }));
-/** A task that lasts so long, fails when it is told to, and commits so many writes. */
+/** A task with the given duration, failures and number of committed writes. */
 const working = (
   q: MemoryQueue,
   {

@@ -1,4 +1,4 @@
-/** What `leasehold cost` says of a queue with little to do, beside what the same queue sends in simulated time. */
+/** Compares `leasehold cost` for a queue with little work with the same queue's requests in simulated time. */
 import { describe, expect, test } from 'vitest';
 import { measureDeployed } from '../../../../bench/idle.ts';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../../../shared/operate/cost/estimate.ts';
@@ -6,7 +6,7 @@ import { PRICES, priceOf } from '../../../../shared/operate/cost/prices.ts';
 
 const SECONDS_PER_MONTH = 30 * 86_400;
 
-/** A month, of everything but enqueues, rows kept, and the compute of task code. */
+/** A month's dollars for everything except enqueues, rows kept, and the compute of task code. */
 function estimatedDollars(tasksPerDay: number): number {
   const { standing, parts, verbs } = estimateCost({ ...DEFAULT_WORKLOAD, tasksPerDay, secondsPerTask: 0.001 }, PRICES);
   const ofTasks = parts.slice(0, 2).reduce((sum, { dollars }) => sum + dollars, 0);

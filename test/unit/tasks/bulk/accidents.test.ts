@@ -1,4 +1,4 @@
-/** What networks do to the writes of a pack: each of them is lost, unheard, refused for a while, or late. Nothing is lost or done twice. */
+/** Network faults of a pack's writes: each write is lost, unanswered, refused for a while, or late. No item is lost or done twice. */
 import { describe, expect, test } from 'vitest';
 import type { Accident } from '../../../support/faulty-driver.ts';
 import { FaultyDriver } from '../../../support/faulty-driver.ts';

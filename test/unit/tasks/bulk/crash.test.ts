@@ -1,4 +1,4 @@
-/** A worker dies at each step of a pack's run, before it is taken and after: another one finishes, and nothing is lost or done twice. */
+/** A worker dies at each step of a pack's run, before it is taken and after: another one finishes, and no item is lost or done twice. */
 import { describe, expect, test } from 'vitest';
 import { MEMORY_TTL_MS, openMemoryQueue } from '../../../support/memory-queue.ts';
 import type { Death } from '../../../support/mortal.ts';
@@ -43,7 +43,7 @@ describe('a pack whose worker dies', () => {
     expect(await life.outcome()).toEqual(FULFILLED);
     expect(await life.isDrained()).toBe(true);
     expect(repeated).toEqual([]);
-    // One death repeats each item at most once, beside those that are tried twice anyway.
+    // One death repeats each item at most once, in addition to planned second attempts.
     const runs = DEEDS.map((_, n) => life.begun.filter((begun) => begun === n).length);
     expect(Math.max(...runs)).toBeLessThanOrEqual(3);
   });

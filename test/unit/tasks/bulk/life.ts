@@ -1,4 +1,4 @@
-/** A bulk whose items end in every way that there is, and what must be true of it in the end, whatever went wrong on the way. */
+/** A bulk whose items end in every possible way, and its required final state, whatever faults occurred. */
 import { DoNotRetry } from '../../../../shared/tasks/task/control.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import type { TaskDefinition } from '../../../../shared/tasks/task/definition.ts';
@@ -8,7 +8,7 @@ import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { QUEUE } from '../../../support/memory-queue.ts';
 import { Mortal } from '../../../support/mortal.ts';
 
-/** What the items do, in the order of their positions. */
+/** The deeds of the items, in the order of their positions. */
 export const DEEDS = [
   'returns',
   'commits',
@@ -107,7 +107,7 @@ export class Life {
   }
 }
 
-/** What `Life.outcome` must be in the end. */
+/** The required final value of `Life.outcome`. */
 export const FULFILLED = DEEDS.map((deed) => ({
   state: deed === 'refuses' ? 'dead' : 'done',
   effects: deed === 'commits' ? 1 : 0,

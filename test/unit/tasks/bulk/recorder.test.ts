@@ -1,4 +1,4 @@
-/** Group commit: what is written when, and what becomes of a claim that runs a second time in one process. */
+/** Group commit: the time and content of its writes, and a claim that runs a second time in one process. */
 import { describe, expect, test } from 'vitest';
 import type { PackOf } from '../../../../shared/tasks/task/pack.ts';
 import { isPack } from '../../../../shared/tasks/task/pack.ts';

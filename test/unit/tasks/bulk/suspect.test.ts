@@ -9,7 +9,7 @@ import { Mortal } from '../../../support/mortal.ts';
 
 const SIZE = 8;
 
-/** Workers one after the other, each killed by whichever killer it runs, until nothing is left. */
+/** Runs one worker after the other, each killed by its killer items, until no work is left. */
 async function liveWith(killers: readonly number[], maxAttempts: number) {
   const q = openMemoryQueue();
   const runs = Array.from({ length: SIZE }, () => 0);

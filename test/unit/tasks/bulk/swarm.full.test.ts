@@ -13,7 +13,7 @@ const WORKERS = 3;
 /** A worker's life in a swarm, if it dies: steps of about as many as one pack has. */
 const STEPS = 60;
 
-/** Each request has a fate of its own. */
+/** Each request has its own fate. */
 class WildDriver implements DynamoDriver {
   readonly #driver: DynamoDriver;
   readonly #prng: Prng;
@@ -68,7 +68,7 @@ async function live(seed: number) {
         ? ({ step: chance.integer(6, STEPS), how: chance.chance(0.5) ? 'before' : 'after' } as const)
         : undefined;
       const process = new Mortal(death);
-      // A worker that cannot even open its session goes home.
+      // A worker that cannot even open its session exits.
       await q.start({ life: life.taskAt(() => process) }, { process, concurrency: 2 }).catch(() => undefined);
       await q.clock.sleep(chance.between(100, MEMORY_TTL_MS));
     }

@@ -1,13 +1,13 @@
 /**
- * What a task in bulk costs, by our own capacity model: the simulated table charges by it, transactions and indexes included.
- * DynamoDB Local's own figures for the same verbs, but for transactions, which it does not double, are in `conformance/bulk`.
+ * Cost of a bulk task by our own capacity model: the simulated table charges by it, including transactions and indexes.
+ * DynamoDB Local's own figures for the same verbs, except transactions, which it does not double, are in `conformance/bulk`.
  */
 import { hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
-/** 60 bytes as JSON each, of which half cannot be compressed. */
+/** 60 bytes as JSON each, half of them incompressible. */
 const inputs = Array.from({ length: 16 }, (_, n) => ({
   bucket: 'eu',
   key: `${hash('sha256', String(n)).slice(0, 32)}.jpg`,

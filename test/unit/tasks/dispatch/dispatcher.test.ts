@@ -242,7 +242,7 @@ test('a tick that is delivered twice is dispatched once', async () => {
 });
 
 describe('a client with more shards than the deployment', () => {
-  /** As many tasks as make sure that there are some in each shard, but one in the last. */
+  /** Enough tasks for every shard to have some; the last has one. */
   const IDS = named('t', 64);
 
   async function tickAndWork(q: ReturnType<typeof open>, times: number): Promise<void> {
@@ -341,7 +341,7 @@ test('a task that waits for a place of its key is not due, and comes back when i
   const q = open();
   const end = await q.park('a', 'b');
 
-  // The entry of the one that runs is still there.
+  // The running task's entry still exists.
   expect(await q.tick()).toMatchObject({ backlog: 1, putBack: 0 });
   await end();
   expect(await q.tick()).toMatchObject({ backlog: 1, putBack: 1, started: 1 });

@@ -134,7 +134,7 @@ describe('a wake of a queue', () => {
       expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'nothingDue' });
     });
 
-    // The permits at one unit or half of it where there are none, and four rows at half a unit each.
+    // The permits at one unit, or half of it if there are none, and four rows at half a unit each.
     expect(cost.reads).toBeLessThanOrEqual(1 + 4 * 0.5);
     expect(cost.writes).toBe(0);
   });
@@ -239,7 +239,7 @@ describe('a wake of a queue', () => {
     // The note of its starts alone.
     expect(await writesOf(21)).toBe(1);
     await q.hasRow({ isPaused: true });
-    // What the waker knows of the row is refreshed by each write.
+    // Each write refreshes the waker's copy of the row.
     await writesOf(1);
     expect(await writesOf(1)).toBe(0);
     await q.hasRow({ isPaused: false });
@@ -259,7 +259,7 @@ describe('a wake of a queue', () => {
 
     const record = await q.stores.queues.get(QUEUE);
     expect(record?.announced?.ids.slice(-3)).toEqual([...first, ...second]);
-    // The one that was refused has seen what the row says.
+    // The refused writer has seen the row's content.
     expect(cost.writes).toBe(1);
     expect((await q.costOf(() => q.waker.wake(second))).writes).toBe(0);
   });

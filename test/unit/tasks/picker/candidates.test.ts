@@ -19,7 +19,7 @@ describe('tasks that found their key full', () => {
   beforeEach(() => {
     clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
     const runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
-    // Nothing is read here.
+    // This test reads nothing.
     candidates = new Candidates({ session: 'mine', queue: 'q', maxClockSkewMs: 0, hasDispatcher: false }, {
       runtime,
     } as unknown as CandidatePorts);

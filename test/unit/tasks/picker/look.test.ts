@@ -1,6 +1,6 @@
 /**
- * What workers pay for finding their tasks, and that they find all of them:
- * in time that is simulated, so the figures are the same on any machine.
+ * The workers' cost of finding their tasks, and proof that they find every task:
+ * in simulated time, so the figures are the same on any machine.
  */
 import { describe, expect, test } from 'vitest';
 import { drain } from '../../../../bench/drain.ts';

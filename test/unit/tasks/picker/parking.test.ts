@@ -165,7 +165,7 @@ describe('a place that is left', () => {
     if (waiting.state !== 'ready') throw new Error('not ready');
     await q.tasks.parking.park([{ task: waiting, write: { now: q.clock.now(), nonce: 'n2' } }], 'customer');
     expect(await isParked('k1')).toBe(true);
-    // By a worker that knows nothing of parking, or one that dies just then.
+    // Completed by a worker that does not know parking, or that dies just then.
     await q.tasks.complete(claimed.row, null, { now: q.clock.now(), nonce: 'n3' });
 
     await q.work({ keyed: definition });
@@ -173,7 +173,7 @@ describe('a place that is left', () => {
     expect(startedAtMs.map(({ id }) => id)).toEqual(['k1']);
   });
 
-  /** `k0` ends and `k1` stays parked, as if the look for those that wait had missed it. */
+  /** `k0` ends and `k1` stays parked, as if the check for parked tasks had missed it. */
   const leaveInSilence = async () => {
     await fill(2);
     const write = (nonce: string) => ({ now: q.clock.now(), nonce });

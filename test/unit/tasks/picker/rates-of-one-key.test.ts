@@ -33,7 +33,7 @@ test('never exceeds a rate, and eventually starts each task', async () => {
   for (const n of [1, 2])
     await queue.client.enqueue(work, {}, { ...options, id: `long-${n}`, rate: { count: 1, per: '10s' } });
 
-  // A worker goes home while all wait for a window; the schedule starts the next.
+  // A worker exits while all tasks wait for a window; the schedule starts the next.
   for (let tick = 0; tick < 200 && begun.length < 14; tick++) {
     await queue.work({ work });
     await queue.clock.runUntil(queue.clock.sleep(250), () => true);

@@ -44,11 +44,11 @@ test.skipIf(!existsSync(FULL))(
       ['task attempt failed', 'retry'],
       ['task attempt failed', 'retry'],
     ]);
-    // What `TasksFailingLong` counts, and the alarm rings for.
+    // The count of `TasksFailingLong`, which triggers the alarm.
     expect(reports.map(({ failing }) => failing)).toEqual([0, 0, 1]);
   },
 );
 
 function ignore(): void {
-  // Nothing is asked of the other levels.
+  // The test ignores the other levels.
 }

@@ -1,4 +1,4 @@
-/** What is kept and logged of what task code threw, whatever it was. */
+/** The stored and logged form of values thrown by task code, whatever they are. */
 import { expect, test } from 'vitest';
 import { describeThrown, stackOf } from '../../../../shared/tasks/run/thrown.ts';
 

@@ -1,4 +1,4 @@
-/** What a module of tasks exports beside them is used by everything that runs it. */
+/** All other exports of a tasks module are used by every program that runs it. */
 import { beforeEach, expect, test } from 'vitest';
 import { workModule } from '../../../../shared/tasks/run/work-module.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';

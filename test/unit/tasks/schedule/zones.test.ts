@@ -1,4 +1,4 @@
-/** Slots in ten zones over two years, beside a table of local times that `Intl` fills in, and a matcher of its own. */
+/** Slots in ten zones over two years, compared with a table of local times from `Intl` and an independent matcher. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { slotAfter } from '../../../../shared/tasks/schedule/cron.ts';
@@ -19,7 +19,7 @@ interface Local {
   readonly hour: number;
   readonly minute: number;
   readonly weekday: number;
-  /** The whole local time in minutes, to tell whether it has been before. */
+  /** The whole local time in minutes, to recognize repeated times. */
   readonly total: number;
 }
 
@@ -81,7 +81,7 @@ function cronOf({ minutes, hours, weekday }: Pattern): string {
   return `${minutes.join(',')} ${hour} * * ${weekday ?? '*'}`;
 }
 
-/** Every minute of the span that matches; with a fixed hour, the first of those that have one local time. */
+/** Returns every matching minute of the span; with a fixed hour, only the first minute of each repeated local time. */
 function slotsOf(zone: string, { minutes, hours, weekday }: Pattern, from: number, until: number): readonly number[] {
   const slots: number[] = [];
   const seen = new Set<number>();

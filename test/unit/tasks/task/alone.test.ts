@@ -1,4 +1,4 @@
-/** A worker that is at home in some of the shards, while no worker is in the others; and what it leaves behind when it goes. */
+/** A worker that owns some of the shards, while the others have no worker; and its remains when it exits. */
 import { setImmediate as drained } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { queueKey, shardOf } from '../../../../shared/dynamo/engine/keys.ts';

@@ -1,4 +1,4 @@
-/** What a waker announces, and how often a worker asks for it. */
+/** A waker's announcements, and how often a worker polls for them. */
 import { describe, expect, test } from 'vitest';
 import { glanceEveryMs, isAnnounceable, newsIn, nextAnnouncement } from '../../../../shared/tasks/task/announcement.ts';
 import type { Announcement } from '../../../../shared/tasks/task/queue-store.ts';

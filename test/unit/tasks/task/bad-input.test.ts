@@ -1,4 +1,4 @@
-/** What a request may get wrong: it is told which setting, what it was, and what to give; and nothing is written. */
+/** Mistakes in a request: the error names the setting, its value, and the remedy; nothing is written. */
 import { beforeEach, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { RetryAfter } from '../../../../shared/tasks/task/control.ts';

@@ -1,4 +1,4 @@
-/** Ends of attempts that cannot be written down as the code has them, and one that the service refuses to write. */
+/** Ends of attempts that cannot be stored in the code's form, and one that the service refuses to write. */
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';

@@ -1,4 +1,4 @@
-/** Many tasks at once, and a store that goes away between them: a caller that is told of it knows that nothing is sent any more. */
+/** Many tasks at once, and a store that becomes unavailable between them: once a caller gets the error, no further request is sent. */
 import { setImmediate as drained } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ describe('when the store goes away', () => {
     queue = openMemoryQueue(leaving);
   });
 
-  /** Answers late, and one after the other: a caller that does not wait for all is told of the first failure while others are under way. */
+  /** Answers late, and in sequence: a caller that does not wait for all gets the first failure while others are in flight. */
   function leaving(driver: DynamoDriver): DynamoDriver {
     return {
       async attempt(kind, input, signal) {

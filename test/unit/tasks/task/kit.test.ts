@@ -246,7 +246,7 @@ test('a worker whose life is over hands back what it runs, with its progress', a
     name: 'long',
     async run(_: unknown, task) {
       for (let step = Number(task.progress ?? 0); step < 10; step++) {
-        await kit.advance('10s'); // stands for work that takes so long
+        await kit.advance('10s'); // stands for work of the same duration
         task.signal.throwIfAborted();
         steps.push(step);
         await task.saveProgress(step + 1);

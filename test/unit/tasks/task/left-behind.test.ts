@@ -1,4 +1,4 @@
-/** What a race would leave undone for ever. */
+/** Work that a race would leave undone forever. */
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';

@@ -1,4 +1,4 @@
-/** Names that are allowed, of which something longer is made. */
+/** Allowed names that become parts of longer names. */
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';

@@ -1,7 +1,7 @@
 /**
- * What becomes of each verb whose answer is lost: it is found to be applied, and nothing of it was applied twice.
+ * Each verb with a lost response: it turns out to be applied, and no part of it was applied twice.
  * Every verb is sent twice from the same state, once undisturbed and once through an accident;
- * what it leaves in the table must be the same.
+ * both must leave the same rows in the table.
  */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
@@ -46,7 +46,7 @@ const CALLBACK: NewTask = {
   children: BATCH,
 };
 
-/** Times stand still and ids are counted, so that what two runs write can be compared to the letter. */
+/** Times do not advance and ids are counted, so the writes of two runs can be compared exactly. */
 class World {
   readonly runtime: Runtime;
   /** Another one after `restore`. */
@@ -101,7 +101,7 @@ class World {
     return (await this.tasks.get(running)) as EndedTask;
   }
 
-  /** A batch of so many children, of which all but one have ended; that one. */
+  /** Creates a batch with one unfinished child, and returns that child. */
   async lastChild(callback: NewTask): Promise<RunningTask> {
     await createBatch(this, 1, callback);
     return this.running({ links: { batch: 'b' } });
@@ -361,7 +361,7 @@ describe.each(Object.entries(SCENES))('%s', (_verb, scene) => {
   });
 });
 
-/** A session that is told twice to give something up has heard it once. */
+/** Two revocations of the same right count as one. */
 function heard(row: object): object {
   return 'revoked' in row ? { ...row, revoked: new Set(row.revoked as readonly string[]) } : row;
 }

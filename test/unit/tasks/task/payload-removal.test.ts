@@ -1,4 +1,4 @@
-/** Payloads that are no longer needed, in a store that lets no client remove them: what was done is told all the same. */
+/** Payloads that are no longer needed, in a store that lets no client remove them: the outcome is still reported. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MismatchError } from '../../../../shared/core/errors.ts';
 import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
@@ -8,7 +8,7 @@ import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
 
 class Undeletable extends MemoryPayloads {
-  /** References of what was to be removed. */
+  /** References passed to `delete`. */
   readonly asked: string[] = [];
 
   override delete(reference: string): Promise<void> {

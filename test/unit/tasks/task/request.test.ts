@@ -1,4 +1,4 @@
-/** What is refused of a request before anything is written. */
+/** Requests that are refused before any write. */
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';

@@ -1,4 +1,4 @@
-/** How often a task is tried, and for how long: what is given, what is not, and how deaths are counted beside failures. */
+/** How often and how long a task is tried: given settings, defaults, and deaths counted in addition to failures. */
 import { expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
@@ -81,7 +81,7 @@ test('survives an outage of an hour, and dies after about a day', async () => {
 
   expect(await kit.tasks.get('short')).toMatchObject({ state: 'done' });
   expect(await kit.tasks.get('long')).toMatchObject({ state: 'dead', attempts: 25, deaths: 0 });
-  // A random half of each wait, as the kit draws it.
+  // A random half of each wait, like the kit's draws.
   expect(lastedMs).toBeGreaterThan(20 * HOUR_MS);
   expect(lastedMs).toBeLessThan(28 * HOUR_MS);
 });

@@ -1,4 +1,4 @@
-/** What tasks that are created in a transaction have to keep to: it is said before anything is sent, with what to do instead. */
+/** Rules for tasks that are created in a transaction: violations are reported before any request, with the remedy. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';

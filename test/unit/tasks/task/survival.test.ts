@@ -1,4 +1,4 @@
-/** What is checked at enqueue is what the worker gets: the input as JSON, of which nothing was lost. */
+/** The value checked at enqueue is the worker's input: JSON, without losses. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';

@@ -1,11 +1,11 @@
-/** What task code is told of a commit that its own condition refused, after an attempt without an answer. */
+/** The error in task code after its commit's own condition refused it, following an unanswered attempt. */
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
-/** The first so many transactions never arrive, and no error says so. */
+/** The first `count` transactions never arrive, without an error. */
 function losing(count: number): (driver: DynamoDriver) => DynamoDriver {
   let lost = 0;
   return (driver) => ({

@@ -36,7 +36,7 @@ class Outage {
   });
 }
 
-/** What was said of undecided ends, and when. */
+/** Records log messages about undecided ends, with their times. */
 function recordingLog(clock: Clock): TaskLog & { readonly lines: (readonly [message: string, at: number])[] } {
   const lines: (readonly [string, number])[] = [];
   const note = (message: string): void => {
@@ -63,7 +63,7 @@ test('an end that the row could not take is written soon after the row recovers,
     },
   });
   await q.client.enqueue(victim, null, { id: 'victim' });
-  // The worker would go home, and free the task so, if there were nothing else to do.
+  // Without other work the worker would exit, and so free the task.
   for (let n = 0; n < 60; n++) await q.client.enqueue(feed, null, { runAt: clock.now() + n * 2_000 });
   const log = recordingLog(clock);
 

@@ -1,4 +1,4 @@
-/** A task's sequencer: what others may know of a claim who are shown it. */
+/** A task's sequencer: the properties of a claim that others may learn from it. */
 import { beforeEach, expect, test } from 'vitest';
 import { createLeasehold } from '../../../../shared/client/leasehold.ts';
 import { formatSequencer, parseSequencer } from '../../../../shared/core/lease/sequencer.ts';

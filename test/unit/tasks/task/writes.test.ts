@@ -1,4 +1,4 @@
-/** What a commit takes for writes of the task's own, and what it tells of those that are none. */
+/** Writes that a commit accepts as the task's own, and its errors for others. */
 import { expect, test } from 'vitest';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { UserWrite } from '../../../../shared/tasks/task/task-store.ts';

@@ -1,4 +1,4 @@
-/** What `shared/tasks/tracing/open-telemetry.ts` assumes of the API, held against the API itself. */
+/** Checks the assumptions of `shared/tasks/tracing/open-telemetry.ts` against the API itself. */
 import type { ContextManager, TracerProvider } from '@opentelemetry/api';
 import { ROOT_CONTEXT, context, createContextKey, trace } from '@opentelemetry/api';
 import { expect, expectTypeOf, test } from 'vitest';

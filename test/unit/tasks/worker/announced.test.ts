@@ -1,4 +1,4 @@
-/** A worker with a free place beside a long task, and what a waker announces to it. In simulated time, over an index that lags. */
+/** A worker with a free slot and one long task, and a waker's announcements to it. In simulated time, over an index that lags. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { IdleWorld } from '../../../../bench/idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld, silent } from '../../../../bench/idle-world.ts';
@@ -27,7 +27,7 @@ beforeEach(() => {
 
 const glances = (): number => meter.read().byVerb['queue.glance']?.requests ?? 0;
 
-/** A scenario beside a worker whose one task lasts for as long; it is given when the worker leaves by itself. */
+/** Runs a scenario alongside a worker whose one task lasts as long; `left` resolves if the worker exits by itself. */
 function beside(
   scenario: (left: Promise<unknown>) => Promise<void>,
   { concurrency = 4, lingerMs = 0, longMs = 3_600_000, hidden = (_id: string): boolean => false } = {},
@@ -41,7 +41,7 @@ function beside(
     await idle.noteLanes('normal');
     await idle.client.enqueue('long', {}, { id: 'long' });
     const { runtime, stores } = idle.placeOf('worker', { onAttempt: (attempt) => meter.onAttempt(attempt) });
-    // An index that never shows some tasks: what is begun of them was heard of.
+    // An index that never shows some tasks: the worker can begin them only through announcements.
     const page: typeof stores.tasks.page = async (partition, query) => {
       const { hints, ...rest } = await stores.tasks.page(partition, query);
       return { ...rest, hints: hints.filter(({ id }) => !hidden(id)) };
@@ -123,7 +123,7 @@ describe('a worker beside a long task', () => {
       { hidden: (id) => id !== 'long' },
     );
 
-    // The first is met by the glance of five seconds, which is too late to hear of it.
+    // The first comes during the five-second announcement poll, too late for that poll.
     expect(waits.filter((wait) => wait <= 250).length).toBeGreaterThanOrEqual(9);
   });
 

@@ -1,4 +1,4 @@
-/** Tasks that a worker is told of when it is started: the index may not show them yet. */
+/** Tasks named at a worker's start: the index may not show them yet. */
 import { describe, expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
@@ -7,7 +7,7 @@ import { openMemoryQueue } from '../../../support/memory-queue.ts';
 const ran: string[] = [];
 const task = defineTask({ name: 'task', run: (_, { id }) => void ran.push(id) });
 
-/** Its queries find nothing, as those of an index that lags far behind. */
+/** Its queries find nothing, as if the index lagged far behind. */
 function behind(driver: DynamoDriver): DynamoDriver {
   return {
     ...driver,
@@ -44,7 +44,7 @@ describe('a worker that is told of tasks', () => {
 describe('a worker that hears of tasks while it has nothing to do', () => {
   const heard = defineTask({ name: 'heard', run: (_, { id }) => void ran.push(id) });
 
-  /** A worker with room for three that stays for ten seconds, and how to tell it. */
+  /** A worker with three slots and ten seconds of idle time, and a function that announces tasks to it. */
   function listening(q: ReturnType<typeof openMemoryQueue>) {
     const state: { tell?: (ids?: readonly string[]) => void } = {};
     const onEnqueued = (listener: (ids?: readonly string[]) => void): (() => void) => {

@@ -1,4 +1,4 @@
-/** Tasks whose names a worker does not know: they stay whole for one that does. */
+/** Tasks whose names a worker does not know stay unchanged for other workers. */
 import { expect, test } from 'vitest';
 import type { TaskLog } from '../../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
