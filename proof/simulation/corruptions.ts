@@ -308,6 +308,20 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       withAfter(event, { readyAt: Number(event.after?.readyAt) + 60_000 }),
     ]),
   },
+  OVERLAP: {
+    'a task of a schedule that is stopped for an earlier run': changed(
+      applied(
+        ({ row, before, after }) =>
+          isTask(row) && after?.schedule !== undefined && before?.state === 'running' && after.state === 'done',
+      ),
+      (event) => [
+        withAfter(event, {
+          state: 'cancelled',
+          cancellation: { reason: 'replaced by often@1970-01-01T00:00:00.000Z' },
+        }),
+      ],
+    ),
+  },
   L5: {
     'a contender that enters before those in the queue': changed(isAdmitted, (event) => {
       const waiting = ['first/1@1'];

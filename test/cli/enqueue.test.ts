@@ -45,7 +45,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     const end = await run('--file', '-', ...options, '--expires-in', '1h', '--on-duplicate', 'replace');
 
     expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain('--id, --priority, --run-at, --delay, --expires-in, --on-duplicate with --file: ');
+    expect(end.err).toContain('--id, --run-at, --delay, --on-duplicate, --priority, --expires-in with --file: ');
   });
 
   test('takes the key of a task with its limits, and whose the task is', async () => {
