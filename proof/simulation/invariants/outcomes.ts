@@ -35,8 +35,8 @@ const REPEATABLE = new Set([
   ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
   // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
   ...['pack.cancelItem', 'pack.cancelRunningItem', 'payload.delete'],
-  // Hints and announcements do not stamp the row.
-  ...['queue.noteHints', 'queue.announce'],
+  // Hints do not stamp the row.
+  'queue.noteHints',
 ]);
 
 export const outcomes: Family = (assumptions, report) => {
@@ -132,7 +132,7 @@ function isCopyOfRefused({ called: { verb }, isByCopy, isOfKey, returned }: Oper
 }
 
 /** What workers tell those who plan, and wakers tell workers. */
-const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'announced']);
+const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names']);
 /** Where a task stands. */
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 
