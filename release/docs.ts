@@ -18,7 +18,7 @@ const ENTRIES = Object.values(exports);
 /** What Leasehold stands on inside: seen where tests and gateways put it together, and no part of what is promised to users. */
 const FOUNDATION = [
   ...['LeaseholdFoundation', 'LeaseholdSettings', 'DynamoConnection', 'Runtime', 'Sender', 'SkewGauge'],
-  ...['Announcement', 'SessionLocks', 'Settle', 'WorkerSettings'],
+  ...['SessionLocks', 'Settle', 'WorkerSettings'],
 ];
 /** What a Lambda is given, as far as we read it: the types of AWS fit. */
 const PLATFORM = ['Context'];

@@ -47,10 +47,6 @@ export function observeQueues(store: QueueStore, process: SimulatedProcess, reco
       write({ verb: 'queue.noteUse', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.noteUse(queue, observed, use, stamp),
       ),
-    announce: (observed, announcement, stamp, limits) =>
-      write({ verb: 'queue.announce', row: queueKey(observed.queue).pk, nonce: stamp.nonce }, () =>
-        store.announce(observed, announcement, stamp, limits),
-      ),
     noteHints: (queue, hints, stamp, limits) =>
       write({ verb: 'queue.noteHints', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.noteHints(queue, hints, stamp, limits),

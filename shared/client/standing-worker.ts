@@ -2,10 +2,10 @@
  * A worker that stays: for a queue, until it is told to go, be there tasks or not. It makes tasks of recurring ones that are due as well,
  * so a queue needs nothing else.
  *
- * While nothing is there it looks at one partition at a time (`tasks/picker/partition-turns.ts`).
- * With eight shards of one lane, in its first idle minute a task
- * is noticed within 650 ms (p50) and 1.3 s at most, for 3.9 read units a second; afterwards within 3 and 7 s, for one
- * (`npm run bench -- idle`, and what an index lags behind comes on top). Where its caller hears of enqueues, it begins at once.
+ * Without tasks it polls one partition at a time (`tasks/picker/poll-schedule.ts`).
+ * With eight shards of one lane it finds a task within 1.8 s in its first idle minute, for 3.9 read units a second,
+ * and within 7 s afterwards, for one (`npm run bench -- idle`); the lag of the index comes on top.
+ * A task that is enqueued in its process begins at once.
  */
 import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
 import { StoreUnavailableError } from '../core/errors.ts';
@@ -26,8 +26,8 @@ export interface StandingSettings extends Pick<WorkerSettings, 'queue' | 'concur
 
 type EnqueueListener = Parameters<NonNullable<WorkerPorts['onEnqueued']>>[0];
 
-/** Between looks, jittered: see above. */
-const POLL_MS = { first: 138, idle: 700 };
+/** Maximum gaps between two polls, jittered: see above. */
+const POLL_MS = { first: 220, idle: 730 };
 /**
  * Between looks at recurring tasks, jittered by half, so that no cadence of theirs is missed each time:
  * most are due to the minute, and those of each second are followed once one has been found.

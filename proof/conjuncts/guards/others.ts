@@ -8,7 +8,7 @@ import { createStatement } from '../../../shared/dynamo/engine/statement.ts';
 import { RAISES, raiseCounters } from '../../../shared/operate/epoch/epoch-statements.ts';
 import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
 import { deletePayload, putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
-import { announceTasks, changeQueue, noteHints, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
+import { changeQueue, noteHints, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
 import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
@@ -64,16 +64,11 @@ const queueSeen = (rows: Rows): QueueRecord => {
   rows.write(changeQueue(TABLE, 'q', undefined, PAUSE, rows.stamp()));
   return rows.read(queueKey('q')) as unknown as QueueRecord;
 };
-const ANNOUNCED = { at: NOW, before: undefined, ids: ['id'], workers: 1 };
 const HINTS = {
   tookMs: 20,
   unknownNames: [],
   announcedNames: [],
   workerSettings: { concurrency: 10, startWithinMs: 10_000 },
-};
-const announcedSeen = (rows: Rows): QueueRecord => {
-  rows.write(announceTasks(TABLE, queueSeen(rows), ANNOUNCED));
-  return { ...(rows.read(queueKey('q')) as unknown as QueueRecord), announced: ANNOUNCED };
 };
 
 const SCHEDULE = {
@@ -161,21 +156,6 @@ export const OTHER_CASES: readonly Case[] = [
     noteUse(TABLE, 'q', seen, USE, rows.stamp()),
   ),
   ['queue.noteHints: attribute_exists(#pk)', () => noteHints(TABLE, 'q', HINTS)],
-  [
-    'queue.announce: attribute_exists(#pk)',
-    () => announceTasks(TABLE, { queue: 'q' } as unknown as QueueRecord, ANNOUNCED),
-  ],
-  [
-    'queue.announce: attribute_not_exists(#announced)',
-    (rows) => {
-      const observed = queueSeen(rows);
-      rows.write(announceTasks(TABLE, observed, ANNOUNCED));
-      return announceTasks(TABLE, observed, ANNOUNCED);
-    },
-  ],
-  outdated('queue.announce: #announced.#at = :observedAt', announcedSeen, (seen, rows) =>
-    announceTasks(TABLE, seen, { ...ANNOUNCED, at: rows.stamp().now + 1 }),
-  ),
   twice('schedule.put: attribute_not_exists(#pk)', (rows) =>
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),
   ),

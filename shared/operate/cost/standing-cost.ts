@@ -1,5 +1,5 @@
 /**
- * What a queue costs beside its tasks: ticks, wakes, what they announce, sessions of workers, their looks, and lingering.
+ * What a queue costs beside its tasks: ticks, wakes, sessions of workers, their looks, and lingering.
  *
  * What a tick, a wake and a start read is as `npm run bench -- idle` measures it, which a test compares.
  * An empty query costs half a unit, as AWS charges.
@@ -12,7 +12,6 @@ export interface Standing {
   readonly what:
     | 'ticks'
     | 'wakes'
-    | 'announcements to workers'
     | 'sessions and permits of workers'
     | 'heartbeats'
     | 'looks of workers'
@@ -43,8 +42,6 @@ export const SECONDS_PER_DAY = 86_400;
 export const DAYS_PER_MONTH = 30;
 /** An empty page of the index, eventually consistent. */
 const READ_UNITS_PER_PAGE = 0.5;
-/** The queue's row, eventually consistent. */
-const READ_UNITS_PER_GLANCE = 0.5;
 /** Lanes: three priorities, with tenants and without. Beyond the shards, a look at the backlog sees two more. */
 const LANES = 6;
 const SHARDS_BEYOND = 2;
@@ -63,8 +60,6 @@ const SMALL_FUNCTION_MB = 256;
 const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
 /** Lambda reads a shard of the stream as often, and hands over what has gathered. */
 const WAKES_PER_SECOND = 4;
-/** What all workers with a free place do together while announcements are this close to each other (`tasks/task/announcement.ts`). */
-const GLANCES = { perSecond: 1_000 / 75, listenedSeconds: 20 };
 /** How often a worker that lingers looks. */
 const SECONDS_PER_LOOK = 1.25;
 
@@ -97,11 +92,6 @@ export function standingOf(
   });
   const startingWakes = Math.min(wakes, starts);
   const sampled = Math.min(SAMPLED, Math.max(0, tasksPerDay / Math.max(1, startsPerDay) - 1));
-  // A wake that starts no worker tells those that are there, who listen if they have a free place: as if all had one.
-  const announcements = wakes - startingWakes;
-  const monthSeconds = SECONDS_PER_DAY * DAYS_PER_MONTH;
-  const closeShare = 1 - Math.exp((-announcements / monthSeconds) * GLANCES.listenedSeconds);
-  const listening = Math.min(alive, monthSeconds) * closeShare ** 2;
   return [
     one('ticks', {
       writeUnits: ticks,
@@ -116,10 +106,6 @@ export function standingOf(
       invocations: wakes,
       gbSeconds: gb((wakes - startingWakes) * SECONDS.perWake.glance + startingWakes * SECONDS.perWake.start),
     }),
-    one('announcements to workers', {
-      writeUnits: announcements,
-      readUnits: listening * GLANCES.perSecond * READ_UNITS_PER_GLANCE,
-    }),
     one('sessions and permits of workers', {
       writeUnits: starts * perStart,
       invocations: starts,
@@ -128,7 +114,7 @@ export function standingOf(
     one('heartbeats', { writeUnits: (alive / heartbeatSeconds) * heartbeat.total }),
     one('looks of workers', { readUnits: starts * READ_UNITS_PER_START }),
     one('lingering', {
-      readUnits: lingering * (READ_UNITS_PER_PAGE / SECONDS_PER_LOOK + GLANCES.perSecond * READ_UNITS_PER_GLANCE),
+      readUnits: (lingering * READ_UNITS_PER_PAGE) / SECONDS_PER_LOOK,
       gbSeconds: gb(lingering, memoryMb),
     }),
   ];

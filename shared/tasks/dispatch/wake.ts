@@ -9,8 +9,6 @@
  *      or while those at work cope;
  *   2. with no worker at work, the inserted rows: tasks for later start no worker;
  *   3. the backlog, as a tick reads it.
- * Where it leaves the tasks to workers that are there, it announces them: one write, which those with a free place see at once
- * (`tasks/task/announcement.ts`).
  * It never waits. What one look misses, because a worker was about to leave or because the index lags, the schedule finds.
  *
  * A waker remembers what it did last, so that wakes that follow each other
@@ -19,21 +17,18 @@
  */
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SemaphoreRecord } from '../../coordination/semaphore/semaphore.ts';
-import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
 import { permitsHeld } from '../../coordination/semaphore/semaphore.ts';
 import type { SemaphoreStore } from '../../coordination/semaphore/semaphore-store.ts';
 import { judgeSession } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
-import { isAnnounceable, nextAnnouncement } from '../task/announcement.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 import type { ReadyHint, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, Workforce } from './dispatcher.ts';
-import { lookAtBacklog, startWorkers, workersSemaphore } from './dispatcher.ts';
+import { lookAtBacklog, startOf, startWorkers, workersSemaphore } from './dispatcher.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
 import { PendingStarts } from './pending-starts.ts';
-import { homesOf, wantedWorkers } from './plan.ts';
+import { homesOf, slicesOf, wantedWorkers } from './plan.ts';
 import type { Planned } from './planning.ts';
 import { plan } from './planning.ts';
 
@@ -77,9 +72,6 @@ const ROWS_AT_A_TIME = 25;
 const INDEX_LAG_MS = 1_000;
 /** Of what was inserted since, so much is kept in mind. */
 const HEARD_LIMIT = 10_000;
-/** Another waker may be faster, once; what is lost then is a hint. */
-const ANNOUNCEMENTS_TRIED = 2;
-const ANNOUNCEMENT_BUDGET_MS = 1_000;
 
 /** The waker of one queue. */
 export class Waker {
@@ -94,8 +86,6 @@ export class Waker {
   #heard: { readonly id: string; readonly at: number }[] = [];
   /** Sessions of workers that were found alive: until when that need not be asked again. */
   readonly #aliveUntil = new Map<string, number>();
-  /** The queue's row as it was read or written last; undefined: not known. */
-  #seen: QueueRecord | undefined;
 
   constructor(ports: WakerPorts, settings: WakerSettings) {
     this.#ports = ports;
@@ -112,7 +102,6 @@ export class Waker {
     const live = await this.#liveHolders(permits, now);
     const starting = this.#starts.count(permits?.leaseCounter ?? 0, now);
     const reason = this.#reasonNotToLook(permits, live, starting, now);
-    if (live.length > 0) await this.#announce(ids, live.length, now);
     if (reason !== undefined) return noStart(reason);
     const rows = await this.#firstDue(ids, now);
     const atWork = live.length + starting;
@@ -135,9 +124,12 @@ export class Waker {
     const { concurrency } = this.#settings;
     const slots = live.length > 0 ? planned.wanted * concurrency : (rows?.length ?? 0);
     const named = idsToBeginWith(rows ?? [], shown, slots);
-    const events = homesOf(backlog, missing, shards).map((homeShards, nth) => {
+    const homes = homesOf(backlog, missing, shards);
+    const slices = slicesOf(homes);
+    const events = homes.map((homeShards, nth) => {
+      const where = startOf(queue, homeShards, slices[nth]);
       const tasks = named.slice(nth * concurrency, (nth + 1) * concurrency);
-      return tasks.length > 0 ? { queue, homeShards, tasks } : { queue, homeShards };
+      return tasks.length > 0 ? { ...where, tasks } : where;
     });
     return { ...(await startWorkers(events, workers)), planned };
   }
@@ -164,30 +156,6 @@ export class Waker {
     this.#inserted += added.length;
     const kept = this.#heard.filter(({ at }) => now - at < INDEX_LAG_MS);
     this.#heard = [...kept, ...added.map((id) => ({ id, at: now }))].slice(-HEARD_LIMIT);
-  }
-
-  /** Workers that are there hear of the tasks, unless they are too many. What cannot be written is found by looks. */
-  async #announce(ids: readonly string[], workers: number, now: number): Promise<void> {
-    const { queues, runtime } = this.#ports;
-    if (queues === undefined || !isAnnounceable(ids)) return;
-    try {
-      for (let tried = 0; tried < ANNOUNCEMENTS_TRIED; tried++) {
-        // One that is paused, or not there, may be open by the next wake.
-        const seen = this.#seen ?? (await queues.glance(this.#settings.queue));
-        this.#seen = undefined;
-        if (seen === undefined || seen.isPaused) return;
-        const announcement = nextAnnouncement(seen.announced, ids, { workers, now });
-        this.#seen = seen;
-        if (announcement === undefined) return;
-        const stamp = stampOf(runtime);
-        const outcome = await queues.announce(seen, announcement, stamp, { budgetMs: ANNOUNCEMENT_BUDGET_MS });
-        this.#seen = outcome.kind === 'applied' ? outcome.row : outcome.current;
-        if (outcome.kind === 'applied') return;
-      }
-    } catch (error) {
-      this.#seen = undefined;
-      if (!(error instanceof StoreUnavailableError || error instanceof CorruptItemError)) throw error;
-    }
   }
 
   /** The last token of the permits; `maxWorkers` is in effect from now on, which makes the row where there is none. */

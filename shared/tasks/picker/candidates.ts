@@ -8,6 +8,7 @@
  */
 import { ClockSkewError } from '../../core/errors.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
+import { shuffled } from '../../core/runtime/random.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Standing } from '../../session/session-contender.ts';
@@ -19,6 +20,7 @@ import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import type { Linked } from './key-places.ts';
 import { KeyPlaces } from './key-places.ts';
+import { FRESH_MS, HELD_RECHECK_MS } from './tuning.ts';
 
 /**
  * `ready`      claim it; where a place of its key was just left here, without a look at the key's row.
@@ -30,6 +32,12 @@ export type Found =
   | { readonly kind: 'abandoned'; readonly task: RunningTask }
   | { readonly kind: 'adopted'; readonly task: RunningTask };
 
+/** Candidates among some entries, and how many of these show tasks that others have taken. */
+export interface Choice {
+  readonly found: readonly Found[];
+  readonly taken: number;
+}
+
 export interface CandidatePorts {
   readonly tasks: TaskStore;
   readonly sessions: SessionStore;
@@ -37,14 +45,11 @@ export interface CandidatePorts {
   readonly gauge: SkewGauge;
   /** Rows that cannot be decoded, sessions with an expiry beyond reason: skipped, and reported here. */
   readonly onDamaged: (error: unknown) => void;
+  /** Whether the worker tries it without other tasks alongside. */
+  readonly isTriedAlone: (found: Found) => boolean;
   /** Our clock is too wrong to take anything over. */
   readonly onSkewed: (error: ClockSkewError) => void;
 }
-
-/** A task that was seen running is looked at again after this long: its worker may have handed it back. */
-const HELD_RECHECK_MS = 2_000;
-/** An entry whose row is gone, not due, or not to be understood: the index lags behind by less. */
-const STALE_RECHECK_MS = 500;
 
 export class Candidates {
   /** Which keys are full, and which may have room. */
@@ -89,8 +94,8 @@ export class Candidates {
    * Those of the tasks that may be tried; they are in hand from now on.
    * @param claimedBefore tasks that were claimed later are in good hands, and their sessions are not read
    */
-  async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Found[]> {
-    if (hints.length === 0) return [];
+  async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Choice> {
+    if (hints.length === 0) return { found: [], taken: 0 };
     const called = new Set<string>();
     this.#calledWhileReading.add(called);
     try {
@@ -101,8 +106,8 @@ export class Candidates {
     }
   }
 
-  async #choose(hints: readonly TaskKey[], claimedBefore: number): Promise<Found[]> {
-    const { tasks, runtime, onDamaged } = this.#ports;
+  async #choose(hints: readonly TaskKey[], claimedBefore: number): Promise<Choice> {
+    const { tasks, runtime, onDamaged, isTriedAlone } = this.#ports;
     const rows = await tasks.getMany(hints, onDamaged);
     const running = rows.filter((row) => row.state === 'running');
     for (const task of running) if (task.claimedAt >= claimedBefore) this.skip(task);
@@ -113,18 +118,22 @@ export class Candidates {
       row.state === 'ready' && row.readyAt <= now && !row.isParked;
     const ready = rows.filter(isWaiting);
     // Those of a key that is full hold up nothing that stands behind them.
-    const full = ready.filter((task) => this.places.isKnownFull(task));
+    const full = ready.filter((task) => !this.places.mayHaveRoom(task));
     for (const task of full) this.turnAwayForNow(task);
-    const found: Found[] = [
-      ...ready.filter((task) => !full.includes(task)).map(foundReady),
+    const free = ready.filter((task) => !full.includes(task)).map(foundReady);
+    // Tasks of crashed workers come first: they have waited longest. One that is tried alone would keep others out
+    // while it waits for those at work: beside them it comes like any other.
+    const isFirst = (one: Found): boolean => this.areNone || !isTriedAlone(one);
+    const found: readonly Found[] = [
+      ...abandoned.filter(isFirst),
+      ...shuffled(runtime.random, [...free, ...abandoned.filter((one) => !isFirst(one))]),
       ...(await this.places.park(full)).map(foundReady),
-      ...abandoned,
     ];
     // A concurrent proposal may have taken one of them in hand while rows were read.
     const candidates = found.filter(({ task }) => !this.#inHand.has(nameOf(task)));
     for (const { task } of candidates) this.#inHand.add(nameOf(task));
-    for (const hint of hints) if (this.isWorthReading(hint)) this.#heldUntil.set(nameOf(hint), now + STALE_RECHECK_MS);
-    return candidates;
+    for (const hint of hints) if (this.isWorthReading(hint)) this.#heldUntil.set(nameOf(hint), now + FRESH_MS);
+    return { found: candidates, taken: hints.length - ready.length - abandoned.length };
   }
 
   isWorthReading(hint: TaskKey): boolean {

@@ -1,18 +1,14 @@
 /**
- * What is in hand before a look: tasks that took over a place of their key, tasks that were named, and tasks that were heard of.
- * A place of a key goes from a task that ended here to one that is parked beside the other work, so that nothing waits for it.
- * What is proposed here is tried first, while it is fresh; its entry is in the index for everyone.
+ * `Handover` holds candidates that need no poll: the next task for a key's place that was left here, and tasks named by the worker's event.
+ * They are tried before all others while they are fresh; the index shows them to everyone.
+ * Parked tasks of a key are put back alongside the other work, so that no slot waits for it.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { TaskKey } from '../task/task.ts';
 import type { Candidates, Found } from './candidates.ts';
 import type { Linked } from './key-places.ts';
-
-/** Other workers have met its entry by then. */
-const FRESH_MS = 500;
-/** Enqueued tasks that are read by their ids: of more, the index is the cheaper list. */
-const HEARD_LIMIT = 25;
+import { FRESH_MS } from './tuning.ts';
 
 export class Handover {
   readonly #candidates: Candidates;
@@ -20,9 +16,6 @@ export class Handover {
   #back: { readonly candidate: Found; readonly untilMonotonicMs: number }[] = [];
   #underWay: Promise<void> | undefined;
   #repairing: Promise<void> | undefined;
-  /** Tasks that were enqueued and whose rows were not read yet; and the reading of such rows. */
-  readonly #heard: TaskKey[] = [];
-  #reading: Promise<unknown> | undefined;
   /** An error that was not foreseen: `settled` throws it. */
   #mistake: { readonly error: unknown } | undefined;
 
@@ -55,39 +48,19 @@ export class Handover {
     if (this.#mistake !== undefined) throw this.#mistake.error;
   }
 
-  /** Whether tasks were heard of whose rows are still to be read. */
-  get isHearing(): boolean {
-    return this.#heard.length > 0;
-  }
-
-  /** Tasks that were just enqueued. @returns whether their rows will be read; else they are too many */
-  hear(keys: readonly TaskKey[]): boolean {
-    if (this.#heard.length + keys.length > HEARD_LIMIT) return false;
-    this.#heard.push(...keys);
-    return true;
-  }
-
-  /** Proposes what was heard of. All slots that ask meanwhile wait for the same rows, and share what they show. */
-  async readHeard(): Promise<void> {
-    const keys = this.#heard.splice(0);
-    if (keys.length > 0) {
-      const reading = allOf([this.#reading, this.read(keys)]).finally(() => {
-        if (this.#reading === reading) this.#reading = undefined;
-      });
-      this.#reading = reading;
-    }
-    await this.#reading;
-  }
-
   /** Proposes those of the tasks that may be tried: the index may not show them yet. */
   async read(keys: readonly TaskKey[]): Promise<void> {
-    this.propose(await this.#candidates.choose(keys));
+    this.propose((await this.#candidates.choose(keys)).found);
   }
 
   /** Candidates that are in hand, to be tried before all others. */
   propose(candidates: readonly Found[]): void {
     const untilMonotonicMs = this.#clock.monotonic() + FRESH_MS;
     this.#back.push(...candidates.map((candidate) => ({ candidate, untilMonotonicMs })));
+  }
+
+  get isEmpty(): boolean {
+    return this.#back.length === 0;
   }
 
   next(): Found | undefined {

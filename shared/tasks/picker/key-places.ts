@@ -12,6 +12,7 @@ import { expectedWaitMs } from '../task/key-limit.ts';
 import { PARKED_FROM_MS, REPAIR_EVERY_MS } from '../task/parking.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
+import { FRESH_MS, FULL_KEY, STAY_FOR_KEY_MS } from './tuning.ts';
 
 /** A task, and the key whose limit it may have met. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
@@ -21,20 +22,6 @@ export interface KeyPlacesPorts {
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;
 }
-
-/**
- * A key of one place that was seen full is taken to be full for so long at least,
- * unless one of its tasks ends here; a key of more places for a part of it, because one of them is left sooner.
- * Longer, if it has stood still for long: for a part of that time, at most so long.
- */
-const FULL_MS = { leastOfOne: 500, least: 100, most: 5_000, ofStanding: 0.25 };
-/**
- * A place passes on within a worker for so long at most after a row was read:
- * then its tenants, its higher priorities and the other workers have their turn.
- */
-const PASSED_ON_MS = 500;
-/** For so long a worker that has run a task of a full key stays for the next, in case it finds no place before. */
-const EXPECTING_MS = 5_000;
 
 interface Seen {
   readonly full: Fullness;
@@ -55,6 +42,8 @@ export class KeyPlaces {
   readonly #waiting = new Map<string, Map<string, { readonly task: ReadyTask; readonly untilMonotonicMs: number }>>();
   /** By key: monotonic time of the last end of one of its tasks here. */
   readonly #endedHereAt = new Map<string, number>();
+  /** By key: tasks of it that are tried or run here. */
+  readonly #tried = new Map<string, Set<string>>();
   /** Keys of which a place was freed here, and no task has been put back for it. */
   readonly #owed = new Set<string>();
   /** By limit with a rate: the turn of the window for which a task stands in sight. */
@@ -76,16 +65,41 @@ export class KeyPlaces {
     const since = this.#fullSince.get(key) ?? now;
     this.#fullSince.set(key, since);
     const enteredAt = full.enteredAt ?? since;
-    const leastMs = Math.max(FULL_MS.least, FULL_MS.leastOfOne / limit);
-    const forMs = Math.min(FULL_MS.most, Math.max(leastMs, FULL_MS.ofStanding * (now - enteredAt)));
+    const leastMs = Math.max(FULL_KEY.least, FULL_KEY.oneSlot / limit);
+    const forMs = Math.min(FULL_KEY.most, Math.max(leastMs, (now - enteredAt) / FULL_KEY.standing));
     const seen = { until: full.until, enteredAt };
     this.#full.set(limitName(links.concurrency), { full: seen, until: Math.max(full.until ?? 0, now + forMs) });
   }
 
-  /** Whether its key was found to be full a moment ago. */
-  isKnownFull({ links }: Linked): boolean {
-    const seen = links?.concurrency === undefined ? undefined : this.#full.get(limitName(links.concurrency));
-    return seen !== undefined && this.#ports.runtime.clock.now() < seen.until;
+  /**
+   * Whether its key may have room, as far as is known here: it was not seen full a moment ago,
+   * and fewer tasks of it are tried or run here than its limit allows. One more is tried to see who else has places, unless
+   * places have passed on within this worker a moment ago.
+   */
+  mayHaveRoom({ links }: Linked): boolean {
+    if (links?.concurrency === undefined) return true;
+    const { key, limit } = links.concurrency;
+    const { clock } = this.#ports.runtime;
+    if (clock.now() < (this.#full.get(limitName(links.concurrency))?.until ?? 0)) return false;
+    const tried = this.#tried.get(key)?.size ?? 0;
+    const hasPassedOn = clock.monotonic() < (this.#endedHereAt.get(key) ?? -Infinity) + STAY_FOR_KEY_MS;
+    return hasPassedOn ? tried < limit : tried <= limit;
+  }
+
+  /** It is tried here. */
+  enter({ id, links }: Linked): void {
+    if (links?.concurrency === undefined) return;
+    const { key } = links.concurrency;
+    this.#tried.set(key, (this.#tried.get(key) ?? new Set()).add(id));
+  }
+
+  /** It is neither tried nor run here any more. */
+  leave({ id, links }: Linked): void {
+    if (links?.concurrency === undefined) return;
+    const { key } = links.concurrency;
+    const tried = this.#tried.get(key);
+    tried?.delete(id);
+    if (tried?.size === 0) this.#tried.delete(key);
   }
 
   /** Its key is full: worth another look when one of that key ends here, or after so long. */
@@ -101,7 +115,7 @@ export class KeyPlaces {
     const key = task.links?.concurrency?.key;
     if (key === undefined) return;
     const waiting = this.#waiting.get(key) ?? new Map<string, never>();
-    const untilMonotonicMs = this.#ports.runtime.clock.monotonic() + PASSED_ON_MS;
+    const untilMonotonicMs = this.#ports.runtime.clock.monotonic() + FRESH_MS;
     this.#waiting.set(key, waiting.set(task.id, { task, untilMonotonicMs }));
   }
 
@@ -141,7 +155,7 @@ export class KeyPlaces {
   get areExpecting(): boolean {
     const now = this.#ports.runtime.clock.monotonic();
     return [...this.#turnedAway.keys()].some(
-      (key) => now < (this.#endedHereAt.get(key) ?? -Infinity) + EXPECTING_MS && !this.#isOutOfRate(key),
+      (key) => now < (this.#endedHereAt.get(key) ?? -Infinity) + STAY_FOR_KEY_MS && !this.#isOutOfRate(key),
     );
   }
 
@@ -208,7 +222,7 @@ export class KeyPlaces {
       for (const [id, { untilMonotonicMs }] of rows) if (untilMonotonicMs < clock.monotonic()) rows.delete(id);
       if (rows.size === 0) this.#waiting.delete(key);
     }
-    const before = clock.monotonic() - EXPECTING_MS;
+    const before = clock.monotonic() - STAY_FOR_KEY_MS;
     for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
     for (const [key, names] of this.#turnedAway) {
       for (const [name, until] of names) if (until <= now) names.delete(name);
@@ -239,7 +253,7 @@ export class KeyPlaces {
 
   #isOutOfRate(key: string): boolean {
     const now = this.#ports.runtime.clock.now();
-    return [...this.#full].some(([name, { until }]) => until > now + FULL_MS.most && name.startsWith(keyName(key)));
+    return [...this.#full].some(([name, { until }]) => until > now + FULL_KEY.most && name.startsWith(keyName(key)));
   }
 
   /** A store that does not answer keeps tasks in sight, or parked until a repair: neither is a reason to stop working. */

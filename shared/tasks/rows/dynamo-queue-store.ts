@@ -1,4 +1,4 @@
-import type { Announcement, QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';
+import type { QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
@@ -18,9 +18,6 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
 
     noteUse: (queue, observed, use, stamp) => rows.write(statements.noteUse(table, queue, observed, use, stamp), stamp),
 
-    announce: (observed, announcement, stamp, limits) =>
-      rows.write(statements.announceTasks(table, observed, announcement), stamp, limits),
-
     noteHints: (queue, hints, stamp, limits) => rows.write(statements.noteHints(table, queue, hints), stamp, limits),
   };
 }
@@ -36,7 +33,6 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
     // A worker that is told of more would look for ever.
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
-    announced: decodeAnnouncement(item.announced),
     tookMs: typeof item.took === 'number' && item.took >= 0 ? item.took : undefined,
     workerSettings: decodeWorkerSettings(item),
     unknownNames: decodeNames(item.unknown),
@@ -51,17 +47,4 @@ function decodeNames(names: unknown): readonly string[] | undefined {
 function decodeWorkerSettings({ concurrency, startWithin }: DynamoItem): WorkerHints | undefined {
   if (typeof concurrency !== 'number' || typeof startWithin !== 'number') return undefined;
   return concurrency > 0 && startWithin >= 0 ? { concurrency, startWithinMs: startWithin } : undefined;
-}
-
-/** A hint that is damaged is none, and closes no queue. */
-function decodeAnnouncement(attribute: unknown): Announcement | undefined {
-  if (typeof attribute !== 'object' || attribute === null) return undefined;
-  const { at, before, ids, workers } = attribute as Readonly<Record<string, unknown>>;
-  if (typeof at !== 'number' || typeof workers !== 'number' || !Array.isArray(ids)) return undefined;
-  return {
-    at,
-    workers,
-    before: typeof before === 'number' ? before : undefined,
-    ids: ids.filter((id): id is string => typeof id === 'string' && id !== ''),
-  };
 }

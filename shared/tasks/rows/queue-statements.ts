@@ -12,15 +12,14 @@
  * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse if absent |
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
- * | announced | M: at, before, ids, workers | tasks that were just inserted, for live workers: a hint | announce |
  * | took | N, ms | mean time that a task held a slot lately, each counted up to `startWithinMs`: a hint | noteHints |
  * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for people | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
  * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for people | noteHints |
- * | nonce | S | of the last write other than hints and announcements: these must not refuse what operators and dispatchers write | change, noteUse |
+ * | nonce | S | of the last write other than hints: these must not refuse what operators and dispatchers write | change, noteUse |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
-import type { Announcement, PlanningHints, QueueRecord, QueueUse } from '../task/queue-store.ts';
+import type { PlanningHints, QueueRecord, QueueUse } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
 import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
@@ -92,29 +91,6 @@ export function noteUse(
 }
 
 /**
- * Guard: the row is there, and no announcement was made since it was observed.
- * Effect: live workers may hear of these tasks. Nothing else changes, the nonce included.
- * Outcomes: refused = another waker was first, or an earlier attempt was applied: the row says what is announced.
- */
-export function announceTasks(
-  table: string,
-  observed: QueueRecord,
-  { at, before, ids, workers }: Announcement,
-): Statement<'update'> {
-  const { queue, announced } = observed;
-  return updateStatement('queue.announce', {
-    table,
-    key: queueKey(queue),
-    guard: announced === undefined ? IS_SILENT : IS_LAST_ANNOUNCED,
-    effect: 'SET #announced = :announced',
-    values: {
-      ':announced': { at, ...(before === undefined ? {} : { before }), ids: [...ids], workers },
-      ...(announced === undefined ? {} : { ':observedAt': announced.at }),
-    },
-  });
-}
-
-/**
  * Guard: the row is there.
  * Effect: plans use the hints. Nothing else changes, not even the nonce.
  * Outcomes: refused = no dispatcher has seen the queue yet.
@@ -137,8 +113,6 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
 }
 
 const SET_HINTS = 'SET #unknown = :unknown, #names = :names, #concurrency = :concurrency, #startWithin = :startWithin';
-const IS_SILENT = 'attribute_exists(#pk) AND attribute_not_exists(#announced)';
-const IS_LAST_ANNOUNCED = '#announced.#at = :observedAt';
 const SET_USE =
   'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
   '#updatedAt = if_not_exists(#updatedAt, :now), #nonce = :nonce, #shards = :shards';

@@ -5,7 +5,7 @@
  * Few queues use more than one, and a look at an empty partition costs as much as one at a short one.
  * So the queue's row says which lanes have ever been seen to be used: the dispatcher looks at all of them with each tick, and adds what it
  * finds. Deployed workers look at those of the row, and at all of them where tasks that ended there have made others due.
- * A worker without a dispatcher looks at the others as well: seldom (`tasks/picker/partition-turns.ts`), and before it calls its own shards empty.
+ * A worker without a dispatcher polls the others as well: seldom (`tasks/picker/poll-schedule.ts`), and before it exits.
  * A queue's first task in a new lane may so wait for the next tick, or for its lane's turn; nothing waits for ever.
  *
  * The row also says how many shards were ever in use: clients may have more than this deployment, or an earlier deployment had.

@@ -13,8 +13,6 @@ export interface QueueRecord {
   readonly lanes?: ReadonlySet<string> | undefined;
   /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has looked that writes it down. */
   readonly shards?: number | undefined;
-  /** What a waker told the workers last. Undefined: none has, or it cannot be read. */
-  readonly announced?: Announcement | undefined;
   /** Mean time that a task held a slot lately, each counted up to `startWithinMs`: see `tasks/worker/planning-hints.ts`. Undefined: unknown. */
   readonly tookMs?: number | undefined;
   /** Names of waiting tasks that no worker has defined lately. */
@@ -23,21 +21,6 @@ export interface QueueRecord {
   readonly announcedNames?: readonly string[] | undefined;
   /** Settings of the worker that wrote these hints, for people who look at the queue. */
   readonly workerSettings?: WorkerHints | undefined;
-}
-
-/**
- * Tasks that were just inserted, for the workers that are there: a hint. A task may be missing, there twice, or have been taken long ago.
- * `announcement.ts` says how it is made and read.
- */
-export interface Announcement {
-  /** By the waker's clock; later than in each announcement before. */
-  readonly at: number;
-  /** `at` of the announcement before; undefined: there was none. */
-  readonly before: number | undefined;
-  /** Ids of the last tasks, in the order that they were heard of. */
-  readonly ids: readonly string[];
-  /** Workers that were at work. */
-  readonly workers: number;
 }
 
 /** What a worker tells those who plan; harmless if it is lost or outdated. */
@@ -79,16 +62,6 @@ export interface QueueStore {
    * Refused when it was written since it was observed.
    */
   noteUse(queue: string, observed: QueueRecord | undefined, use: QueueUse, write: Stamp): Promise<Outcome<QueueRecord>>;
-  /**
-   * Tells the workers of tasks; what operators and dispatchers have written stays, and so does the nonce.
-   * Refused when another announcement was made since it was observed, or the row is gone.
-   */
-  announce(
-    observed: QueueRecord,
-    announcement: Announcement,
-    write: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Outcome<QueueRecord>>;
   /** Hints for those who plan workers: the last writer decides. Refused when there is no row. */
   noteHints(queue: string, hints: PlanningHints, write: Stamp, limits?: WriteLimits): Promise<Outcome<QueueRecord>>;
 }

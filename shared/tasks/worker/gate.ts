@@ -1,33 +1,24 @@
 /**
- * What one worker knows of its queue's row: whether the queue is open, which of its lanes and how many of its shards are in use,
- * and which tasks a waker has announced.
+ * What one worker knows of its queue's row: whether the queue is open, and which of its lanes and how many of its shards are in use.
  * Asked before every claim and answered from memory,
  * so that it costs a worker half a read unit every few seconds, and a change takes as long
  * to be noticed. Nothing depends on its being exact: a pause is a wish of operators, not a lock; and for lanes and shards see `lane.ts`.
- * While tasks are announced one after the other, a worker with a free place glances at it more often: see `tasks/task/announcement.ts`.
  */
-import type { Runtime } from '../../core/runtime/runtime.ts';
-import { glanceEveryMs, newsIn } from '../task/announcement.ts';
-import type { Announcement, QueueRecord, QueueStore } from '../task/queue-store.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 
 const FRESH_MS = 5_000;
 
 export interface GatePorts {
-  /** Absent: the queue is always open, any of its lanes may be in use, and nothing is announced. */
+  /** Absent: the queue is always open, and any of its lanes may be in use. */
   readonly queues?: QueueStore | undefined;
-  readonly runtime: Runtime;
-  /** How long its worker stays with nothing to do; a worker that stays for ever is woken by its caller, or pays for its looks alone. */
-  readonly lingerMs: number;
-  /** Told by a glance of tasks that were announced, by their ids. */
-  readonly onAnnounced: (ids: readonly string[]) => void;
+  readonly runtime: { readonly clock: Clock };
 }
 
 export class QueueGate {
   readonly #queue: string;
   readonly #ports: GatePorts;
   #record: QueueRecord | undefined;
-  /** What a glance has told of last. */
-  #heard: Announcement | undefined;
   #asking: Promise<boolean> | undefined;
   #staleAtMonotonicMs = 0;
 
@@ -58,36 +49,6 @@ export class QueueGate {
   /** The last answer. */
   get record(): QueueRecord | undefined {
     return this.#record;
-  }
-
-  /** Before the next glance of a worker with a free place, jittered; `Infinity`: it need not glance. */
-  get glanceMs(): number {
-    const { runtime, queues, lingerMs } = this.#ports;
-    const { clock, random } = runtime;
-    const listens = queues !== undefined && lingerMs > 0 && lingerMs < Infinity;
-    const everyMs = glanceEveryMs(this.#record?.announced, clock.now(), listens);
-    return everyMs === undefined ? Infinity : everyMs * (0.75 + 0.5 * random.next());
-  }
-
-  /**
-   * Looks for what was announced. Only a worker with a free place is told of it: one without takes first what has waited longest.
-   * A glance that fails is made up for by the next, and by `isOpen`.
-   */
-  async glance(): Promise<void> {
-    const { clock } = this.#ports.runtime;
-    const staleAt = clock.monotonic() + FRESH_MS;
-    try {
-      const isOpen = await this.#ask();
-      this.#asking = Promise.resolve(isOpen);
-      this.#staleAtMonotonicMs = staleAt;
-      const announced = this.#record?.announced;
-      if (announced === undefined || !isOpen) return;
-      const news = newsIn(announced, this.#heard, clock.now());
-      this.#heard = announced;
-      if (news.length > 0) this.#ports.onAnnounced(news);
-    } catch {
-      // `isOpen` asks again, and its caller hears of the error.
-    }
   }
 
   async #ask(): Promise<boolean> {

@@ -20,7 +20,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';
 import type { SessionStore } from '../../session/session-store.ts';
-import type { Candidate, Outcome } from '../picker/task-picker.ts';
+import type { Candidate, Outcome } from '../picker/candidate.ts';
 import { TaskPicker } from '../picker/task-picker.ts';
 import { hasFailedLong, isLastChance, isOverdue, isUsedUp } from './chances.ts';
 import { Findings } from './findings.ts';
@@ -43,6 +43,7 @@ import { decidedClaim } from './decided-claim.ts';
 import { PlanningHintsWriter } from './planning-hints.ts';
 import { Tally, timesOfDone } from './tally.ts';
 import type { Settlement } from '../run/settle.ts';
+import type { Slice } from '../task/slice.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { UnknownNames } from './unknown-names.ts';
 
@@ -50,16 +51,15 @@ export interface WorkerSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
+  /** Its part of the home shards, if it shares them. Default: all of them. */
+  readonly slice?: Slice | undefined;
   /** Ids of tasks to try first, whether or not the index shows them. */
   readonly named?: readonly string[] | undefined;
   /** Tasks at work side by side. */
   readonly concurrency: number;
-  /**
-   * Between looks at an empty backlog, while tasks are still at work here or the worker lingers: of one partition each,
-   * see `tasks/picker/partition-turns.ts`.
-   */
+  /** Maximum gap between two polls of one partition each: see `tasks/picker/poll-schedule.ts`. */
   readonly pollMs: number;
-  /** The same from a minute without a find on; absent: no slower. */
+  /** The same after a minute without a find. Default: `pollMs`. */
   readonly idlePollMs?: number | undefined;
   /** How long it stays with nothing to do; absent: not at all. `Infinity`: until it is told to go, also while its queue is paused. */
   readonly lingerMs?: number | undefined;
@@ -114,9 +114,6 @@ const STALLED_HAND_BACKS = 2;
 
 /** The pause of a worker that stays, between looks at whether its queue is still paused. */
 const CLOSED_MS = 1_000;
-const EXPECTING_POLL_MS = 1_000;
-/** Where the backlog is worth a look at once, a third of the time between looks: workers would try sooner for one key's tasks in vain. */
-const SHORTEST = 3;
 
 class Worker {
   readonly #registry: TaskRegistry;
@@ -150,24 +147,25 @@ class Worker {
     this.#findings = new Findings(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
     this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
-    const { queue, shards, homeShards, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
+    const { queue, shards, homeShards, slice, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
     this.#lingerMs = lingerMs;
-    this.#gate = new QueueGate(queue, { ...ports, lingerMs, onAnnounced: (ids) => this.#expect(ids) });
+    this.#gate = new QueueGate(queue, ports);
     this.#hints = this.#newHints();
-    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal, this.#gate);
+    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal);
     this.#picker = new TaskPicker(
       ports.session.id,
       {
         queue,
         shards,
         homeShards,
+        slice,
         pollMs,
         idlePollMs,
         maxClockSkewMs,
         heartbeatMs,
         hasDispatcher,
-        goesHome: this.#lingerMs < Infinity,
+        exitsWhenEmpty: this.#lingerMs < Infinity,
       },
       {
         ...ports,
@@ -175,7 +173,8 @@ class Worker {
         shards: () => this.#gate.shards,
         onDamaged: (error) => this.#findings.damaged(error),
         onSkewed: (error) => this.#findings.skewed(error),
-        onWorthALook: () => this.#pause.end(),
+        isTriedAlone: (found) => isLastChance(found, registry.get(found.task.name)),
+        onWorthPolling: () => this.#pause.end(),
       },
     );
   }
@@ -234,29 +233,31 @@ class Worker {
     }
   }
 
+  /** Takes the next task when the code of the last one has ended, and the end of the one before is written. */
   async #slot(): Promise<void> {
     const { clock } = this.#ports.runtime;
+    let ending: Promise<void> = Promise.resolve();
     while (!this.#mustStop()) {
       const candidate = await this.#next();
       if (candidate !== undefined) {
-        await this.#work(candidate);
-        this.#busyAtMonotonicMs = clock.monotonic();
+        const before = ending;
+        const codeEnded = Promise.withResolvers<undefined>();
+        ending = this.#work(candidate, () => codeEnded.resolve(undefined)).then(() => {
+          this.#busyAtMonotonicMs = clock.monotonic();
+        });
+        await Promise.all([before, Promise.race([codeEnded.promise, ending])]);
       } else if (this.#picker.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
         this.#over.abort();
-      } else if (!this.#picker.isIdle || this.#picker.isExpecting || this.#lingerMs > 0) {
+      } else {
         await this.#rest();
       }
     }
+    await ending;
   }
 
-  /**
-   * Until the backlog is worth another look; where it is already, for a while all the same, because others have what is there.
-   * What waits for a key is looked at no more often, however often its worker looks.
-   */
+  /** A slot without a candidate always rests. */
   #rest(): Promise<void> {
-    const ms = Math.max(this.#settings.pollMs, this.#picker.isExpecting ? EXPECTING_POLL_MS : 0);
-    const shortestMs = (ms * (0.5 + 0.5 * this.#ports.runtime.random.next())) / SHORTEST;
-    return this.#pause.wait(Math.max(this.#picker.restMs, shortestMs));
+    return this.#pause.wait(this.#picker.restMs);
   }
 
   async #next(): Promise<Candidate | undefined> {
@@ -286,7 +287,7 @@ class Worker {
   }
 
   /** Claims a candidate and sees it through. */
-  async #work(candidate: Candidate): Promise<void> {
+  async #work(candidate: Candidate, onCodeEnded: () => void): Promise<void> {
     const { log, session, runtime } = this.#ports;
     const definition = this.#registry.get(candidate.task.name);
     // What was not started in time is over, whether or not its name is known.
@@ -329,6 +330,8 @@ class Worker {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
           onFollowers: () => this.#picker.expectFollowers(),
+          // A pack has more items, and a task of a key keeps its place until its end is written.
+          onCodeEnded: task.bulk === undefined && task.links === undefined ? onCodeEnded : undefined,
         },
       );
       if (settlement === 'retried' && hasFailedLong(task, runtime.clock.now())) this.#tally.count('failing');

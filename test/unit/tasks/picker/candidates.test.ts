@@ -102,19 +102,19 @@ describe('a task whose entry in the index is older than its row', () => {
   });
 
   test('is left alone for a while, unless a child that it waits for has ended here', async () => {
-    expect(await candidates.choose([NAME])).toEqual([]);
+    expect((await candidates.choose([NAME])).found).toEqual([]);
     expect(candidates.isWorthReading(NAME)).toBe(false);
 
     candidates.callBack(CHILD);
     asleepUntil = 0;
 
-    expect((await candidates.choose([NAME])).map(({ task }) => task.id)).toEqual(['p']);
+    expect((await candidates.choose([NAME])).found.map(({ task }) => task.id)).toEqual(['p']);
   });
 
   test('is not left alone when that happened while its row was read', async () => {
     whileReading = () => candidates.callBack(CHILD);
 
-    expect(await candidates.choose([NAME])).toEqual([]);
+    expect((await candidates.choose([NAME])).found).toEqual([]);
 
     expect(candidates.isWorthReading(NAME)).toBe(true);
   });
