@@ -181,6 +181,8 @@ export class TaskPicker {
     }
     this.#candidates.places.leave(task);
     this.#candidates.putBack(task);
+    // Slots rest while the last end is written: now the worker may exit.
+    if (this.#settings.exitsWhenEmpty && this.#candidates.areNone) this.#ports.onWorthPolling();
   }
 
   /** Its end may have made others due: a callback, a parent, the next of its key. */
@@ -228,7 +230,8 @@ export class TaskPicker {
     this.#partitions.update();
     this.#candidates.forgetHeld();
     if (this.#isExpectingKey) this.#schedule.hurry();
-    for (let polls = 0; polls < POLLS_PER_REFILL && this.#buffer.found.length === 0; polls++)
+    const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#handover.isEmpty;
+    for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++)
       if (!(await this.#pollNext(2 ** polls))) break;
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
     // The ticks of a dispatcher repair; without them a worker must, however much else it has to do.

@@ -74,8 +74,6 @@ export interface RunPorts {
   readonly onStalled?: (handBacks: number) => void;
   /** What ran has added tasks to the queue. */
   readonly onFollowers?: () => void;
-  /** The task code has ended; its end is not written yet. */
-  readonly onCodeEnded?: (() => void) | undefined;
   readonly trace?: AttemptTrace | undefined;
 }
 
@@ -121,7 +119,6 @@ class TaskRun {
       const { cancellation } = this.#task;
       const ending = cancellation === undefined ? await this.#execute() : cancelled(cancellation.reason);
       await this.#underWay;
-      this.#ports.onCodeEnded?.();
       const settlement = this.#settlement ?? (await this.#settle(ending));
       if (settlement === 'done' || this.#isFollowed) await this.#aside.dropPayload();
       if (this.#isFollowed) this.#ports.onFollowers?.();
