@@ -29,7 +29,7 @@ export class ForeignShards {
 
   /** The partition that was served longest ago. */
   get oldest(): PartitionSource | undefined {
-    return this.#partitions.foreign().toSorted((one, other) => one.servedAtMonotonicMs - other.servedAtMonotonicMs)[0];
+    return this.#partitions.foreign().toSorted((one, other) => one.servedAt - other.servedAt)[0];
   }
 
   /** One of the oldest entries of a partition that are worth reading. */

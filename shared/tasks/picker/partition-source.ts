@@ -32,6 +32,20 @@ export interface PollQuery extends ReadQuery {
   readonly changes: number;
 }
 
+/** Counts the turns of all sources of one worker. */
+export class TurnCount {
+  #last = 0;
+
+  next(): number {
+    return ++this.#last;
+  }
+}
+
+interface SourcePorts {
+  readonly clock: Clock;
+  readonly turns: TurnCount;
+}
+
 export class PartitionSource {
   readonly shard: number;
   readonly lane: Lane;
@@ -41,18 +55,20 @@ export class PartitionSource {
   isHeldByOthers = false;
   readonly #reader: EntryReader;
   readonly #clock: Clock;
+  readonly #turns: TurnCount;
   #ahead: readonly ReadyHint[] = [];
   #aheadUntilMonotonicMs = 0;
   #isEnd = true;
   #polledAtMonotonicMs = Number.MIN_SAFE_INTEGER;
   #seenChanges = -1;
-  #servedAtMonotonicMs = Number.MIN_SAFE_INTEGER;
+  #servedAt = 0;
 
-  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, clock: Clock) {
+  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, { clock, turns }: SourcePorts) {
     this.shard = shard;
     this.lane = lane;
     this.#reader = reader;
     this.#clock = clock;
+    this.#turns = turns;
   }
 
   /** 0 is the highest priority. */
@@ -70,9 +86,9 @@ export class PartitionSource {
     return this.#seenChanges;
   }
 
-  /** Monotonic time at which entries were taken from it last. */
-  get servedAtMonotonicMs(): number {
-    return this.#servedAtMonotonicMs;
+  /** When entries were taken from it last, counted in turns of all sources, because two turns may fall on one reading of a clock. */
+  get servedAt(): number {
+    return this.#servedAt;
   }
 
   /** Whether entries follow those that were taken last. */
@@ -82,7 +98,7 @@ export class PartitionSource {
 
   /** It has its turn. */
   serve(): void {
-    this.#servedAtMonotonicMs = this.#clock.monotonic();
+    this.#servedAt = this.#turns.next();
   }
 
   /** The next entries worth reading, at most as many as wanted. */

@@ -11,7 +11,7 @@ import type { Slice } from '../task/slice.ts';
 import type { CandidatePorts } from './candidates.ts';
 import { entriesOf } from './partition-entries.ts';
 import type { PartitionPlace } from './partition-source.ts';
-import { PartitionSource } from './partition-source.ts';
+import { PartitionSource, TurnCount } from './partition-source.ts';
 
 export interface PartitionSettings {
   readonly queue: string;
@@ -39,6 +39,7 @@ const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
 
 export class Partitions {
   readonly #settings: PartitionSettings;
+  readonly #turns = new TurnCount();
   readonly #ports: PartitionPorts;
   readonly #own: number[];
   #foreign: readonly number[] = [];
@@ -128,7 +129,11 @@ export class Partitions {
       headEveryMs: this.#settings.heartbeatMs,
       slice: this.#settings.homeShards.includes(shard) ? this.#settings.slice : undefined,
     };
-    const source = new PartitionSource(place, entriesOf(partition, options, this.#ports), this.#ports.runtime.clock);
+    const { clock } = this.#ports.runtime;
+    const source = new PartitionSource(place, entriesOf(partition, options, this.#ports), {
+      clock,
+      turns: this.#turns,
+    });
     // Before any dispatcher has looked, tasks may be in any lane.
     source.isHot = this.isOwn(place) && (this.#isNamed(lane) || this.#ports.lanes() === undefined);
     this.#sources.set(name, source);

@@ -257,10 +257,7 @@ export class TaskPicker {
     return [...this.#partitions.own(), ...this.#partitions.unused(), ...this.#partitions.foreign()]
       .filter(({ isHot }) => isHot)
       .sort(
-        (one, other) =>
-          one.rank - other.rank ||
-          isForeign(one) - isForeign(other) ||
-          one.servedAtMonotonicMs - other.servedAtMonotonicMs,
+        (one, other) => one.rank - other.rank || isForeign(one) - isForeign(other) || one.servedAt - other.servedAt,
       );
   }
 
