@@ -16,6 +16,7 @@
  * A worker exits when it has polled all own sources since its last task ended, and foreign ones where that may have made others due.
  * Nothing here is authority: reads may be stale, and the condition of the claim decides.
  */
+import { shuffled } from '../../core/runtime/random.ts';
 import type { Fullness } from '../task/key-limit.ts';
 import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { Announced } from './announced.ts';
@@ -288,7 +289,7 @@ export class TaskPicker {
       this.#partitions.own().find(isUnseen(this.#endedAt)) ??
       this.#partitions.unused().find(isUnseen(hasDispatcher ? this.#followedAt : this.#endedAt)) ??
       foreign.find(isUnseen(this.#followedAt)) ??
-      (left > 0 ? foreign.find(isUnseen(this.#endedAt)) : undefined)
+      (left > 0 ? shuffled(this.#ports.runtime.random, foreign.filter(isUnseen(this.#endedAt)))[0] : undefined)
     );
   }
 
