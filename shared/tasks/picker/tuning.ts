@@ -45,3 +45,10 @@ export const FOREIGN_POLLS_BEFORE_EXIT = 4;
 export const SCAN = { entries: 25, oldest: 4 };
 /** Rows read at a time from a foreign partition that has more than its own workers take. Set by `bench scale`. */
 export const FOREIGN_ROWS = 4;
+
+/**
+ * A worker that was started for a burst polls faster for as long as the stream and the indexes may be behind, so that a task that its
+ * first polls missed does not wait for a round at the slowest rate. Some 20 polls of half a read unit each.
+ */
+export const START_BURST_MS = 2_000;
+export const START_GAP_MS = 100;
