@@ -43,6 +43,8 @@ export class PollSchedule {
   /** Time between the last two finds. */
   #intervalMs: number;
   readonly #hurriesUntilMonotonicMs: number;
+  /** Until then, sources that have more go before the schedule. */
+  #spentUntilMonotonicMs = -Infinity;
 
   constructor(rates: PollRates, { clock, random }: { readonly clock: Clock; readonly random: Random }) {
     this.#rates = rates;
@@ -58,6 +60,16 @@ export class PollSchedule {
 
   get isDue(): boolean {
     return this.#nextAtMonotonicMs <= this.#clock.monotonic();
+  }
+
+  /** Whether the polls of the schedule have left enough time to sources that have more. */
+  get isAffordable(): boolean {
+    return this.#spentUntilMonotonicMs <= this.#clock.monotonic();
+  }
+
+  /** A poll of the schedule took this long: others may take twice that. */
+  spent(elapsedMs: number): void {
+    this.#spentUntilMonotonicMs = this.#clock.monotonic() + 2 * elapsedMs;
   }
 
   /** Until the next poll. */

@@ -6,7 +6,8 @@
  *   1. A source that had more at its last poll is polled at once: the highest priority first, own shards before foreign ones,
  *      and among equals the one that was served longest ago.
  *   2. Now and then another own source has its turn: the one polled longest ago (`poll-schedule.ts`).
- *      While a source has more, only sources of its priority or a higher one have turns.
+ *      While a source has more, only sources of its priority or a higher one have turns,
+ *      and turns and scans take at most a third of the time, because each may take longer than the gap between two.
  *   3. Foreign shards are scanned for the tasks of crashed workers (`foreign-shards.ts`); a worker without other work helps there.
  * Announced tasks are read only when no source is worth a poll.
  *
@@ -244,11 +245,16 @@ export class TaskPicker {
   /** @param times as many rows as slots take, because the polls before showed nothing to try. @returns whether a source was worth a poll */
   async #pollNext(times: number): Promise<boolean> {
     const [best] = this.#hot();
-    const scanned = best !== undefined && this.#foreign.isScanDue ? this.#foreign.oldest : undefined;
-    const source = scanned ?? this.#turn(best) ?? best ?? this.#unseen();
+    const pending = best ?? this.#unseen();
+    const isSpared = pending !== undefined && !this.#schedule.isAffordable;
+    const scanned = best !== undefined && !isSpared && this.#foreign.isScanDue ? this.#foreign.oldest : undefined;
+    const turn = scanned ?? (isSpared ? undefined : this.#turn(best));
+    const source = turn ?? pending;
     if (source === undefined) return false;
+    const beganAt = this.#now;
     if (scanned === undefined) await this.#poll(source, times);
     else await this.#scan(scanned);
+    if (turn !== undefined) this.#schedule.spent(this.#now - beganAt);
     return true;
   }
 
