@@ -233,19 +233,26 @@ class Worker {
     }
   }
 
+  /** Takes the next task when the code of the last one has ended, and the end of the one before is written. */
   async #slot(): Promise<void> {
     const { clock } = this.#ports.runtime;
+    let ending: Promise<void> = Promise.resolve();
     while (!this.#mustStop()) {
       const candidate = await this.#next();
       if (candidate !== undefined) {
-        await this.#work(candidate);
-        this.#busyAtMonotonicMs = clock.monotonic();
+        const before = ending;
+        const codeEnded = Promise.withResolvers<undefined>();
+        ending = this.#work(candidate, () => codeEnded.resolve(undefined)).then(() => {
+          this.#busyAtMonotonicMs = clock.monotonic();
+        });
+        await Promise.all([before, Promise.race([codeEnded.promise, ending])]);
       } else if (this.#picker.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
         this.#over.abort();
       } else {
         await this.#rest();
       }
     }
+    await ending;
   }
 
   /** A slot without a candidate always rests. */
@@ -280,7 +287,7 @@ class Worker {
   }
 
   /** Claims a candidate and sees it through. */
-  async #work(candidate: Candidate): Promise<void> {
+  async #work(candidate: Candidate, onCodeEnded: () => void): Promise<void> {
     const { log, session, runtime } = this.#ports;
     const definition = this.#registry.get(candidate.task.name);
     // What was not started in time is over, whether or not its name is known.
@@ -323,6 +330,8 @@ class Worker {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
           onFollowers: () => this.#picker.expectFollowers(),
+          // A pack has more items, and a task of a key keeps its place until its end is written.
+          onCodeEnded: task.bulk === undefined && task.links === undefined ? onCodeEnded : undefined,
         },
       );
       if (settlement === 'retried' && hasFailedLong(task, runtime.clock.now())) this.#tally.count('failing');
