@@ -12,7 +12,7 @@ export type Outcome =
   | 'expired'
   /** Not tried after all. */
   | 'untried'
-  /** Another worker was faster. */
+  /** Another worker was faster, or it must be tried alone and others are at work. */
   | 'contended'
   /** No task of its name is defined here. */
   | 'unknownName'

@@ -1,27 +1,78 @@
 /**
- * Who works beside whom in one worker.
+ * `Company` says which tasks of one worker run side by side.
  *
  * When a worker dies, every task in its hands has lost an attempt, and only one of them may have been the cause.
- * So the last attempt of a task that was taken over from a dead worker is made alone: if the worker dies once more, the cause is known;
+ * So the last attempt of a task that was taken over from a dead worker is made alone: if the worker dies once more, the cause is known,
  * and a task that merely stood beside it is not buried for it.
+ *
+ * A task that is to be alone keeps newcomers out while it waits for those at work, which may take long. So it waits two seconds at first,
+ * gives up, lets the others work for four times as long, and waits twice as long the next time: newcomers have most of the time,
+ * and in a worker that lives on it is alone in the end, however long the others take.
  */
+import type { Clock } from '../../core/runtime/clock.ts';
+
+const FIRST_WAIT_MS = 2_000;
+/** Others may work for this many times the wait before the next one. */
+const BETWEEN_WAITS = 4;
+
 export class Company {
+  readonly #clock: Clock;
+  readonly #over: AbortSignal;
   #inside = 0;
   /** One is alone, or waits for the others to leave. */
   #closed = false;
-  readonly #waiting: (() => void)[] = [];
+  #waitMs = FIRST_WAIT_MS;
+  #openUntilMonotonicMs = -Infinity;
+  #waiting: (() => void)[] = [];
 
-  /** Waits for a place, beside others or alone; one that wants to be alone keeps newcomers out. Returns what gives the place up. */
-  async enter(alone: boolean): Promise<() => void> {
+  /** @param over ends all waits: nobody enters any more */
+  constructor(clock: Clock, over: AbortSignal) {
+    this.#clock = clock;
+    this.#over = over;
+    over.addEventListener('abort', () => this.#changed());
+  }
+
+  /** Waits for a place beside others. Returns what gives the place up. */
+  async enter(): Promise<() => void> {
     while (this.#closed) await this.#change();
-    this.#closed = alone;
-    while (alone && this.#inside > 0) await this.#change();
+    return this.#in(() => undefined);
+  }
+
+  /** Waits for a place alone. Undefined: the others are at work for too long, so it is to be tried later. */
+  async enterAlone(): Promise<(() => void) | undefined> {
+    while (this.#closed) await this.#change();
+    if (this.#inside > 0 && this.#clock.monotonic() < this.#openUntilMonotonicMs) return undefined;
+    this.#closed = true;
+    const open = (): void => void (this.#closed = false);
+    let isLate = false;
+    const cancel = this.#clock.after(this.#waitMs, () => {
+      isLate = true;
+      this.#changed();
+    });
+    while (this.#inside > 0 && !isLate && !this.#over.aborted) await this.#change();
+    cancel();
+    if (this.#inside === 0) {
+      this.#waitMs = FIRST_WAIT_MS;
+      return this.#in(open);
+    }
+    this.#openUntilMonotonicMs = this.#clock.monotonic() + BETWEEN_WAITS * this.#waitMs;
+    this.#waitMs *= 2;
+    open();
+    this.#changed();
+    return undefined;
+  }
+
+  #in(onLeft: () => void): () => void {
     this.#inside++;
     return () => {
       this.#inside--;
-      if (alone) this.#closed = false;
-      for (const wake of this.#waiting.splice(0)) wake();
+      onLeft();
+      this.#changed();
     };
+  }
+
+  #changed(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 
   #change(): Promise<void> {

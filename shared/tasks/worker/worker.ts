@@ -122,7 +122,7 @@ class Worker {
   readonly #handBack: AbortSignal;
   readonly #picker: TaskPicker;
   readonly #gate: QueueGate;
-  readonly #company = new Company();
+  readonly #company: Company;
   readonly #hints: PlanningHintsWriter | undefined;
   readonly #tally: Tally;
   readonly #lifeMs: number;
@@ -153,6 +153,7 @@ class Worker {
     this.#gate = new QueueGate(queue, ports);
     this.#hints = this.#newHints();
     this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal);
+    this.#company = new Company(ports.runtime.clock, this.#over.signal);
     this.#picker = new TaskPicker(
       ports.session.id,
       {
@@ -298,7 +299,11 @@ class Worker {
       await candidate.end('unknownName');
       return;
     }
-    const leave = await this.#company.enter(isLastChance(candidate, definition));
+    const leave = await (isLastChance(candidate, definition) ? this.#company.enterAlone() : this.#company.enter());
+    if (leave === undefined) {
+      await candidate.end('contended');
+      return;
+    }
     let leaveSlot: (() => void) | undefined;
     try {
       // Waiting for the place may have taken long.
