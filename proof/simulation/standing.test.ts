@@ -30,7 +30,14 @@ const WORKER = { ...HOLDER, name: 'worker' };
 const DUE = { id: 'a', queue: 'jobs', name: 'quick', state: 'ready', readyAt: EPOCH_MS };
 const RUNNING = { ...DUE, state: 'running', session: 's', leaseCounter: 7 };
 
-function violationsOf({ rows, believers = [], asks = [], seconds = 300, isClaimedAnew, profile }: Scene): readonly string[] {
+function violationsOf({
+  rows,
+  believers = [],
+  asks = [],
+  seconds = 300,
+  isClaimedAnew,
+  profile,
+}: Scene): readonly string[] {
   const time = { now: 0 };
   const all = new Map(Object.entries(rows));
   const found = new Set<string>();

@@ -171,13 +171,19 @@ export class Candidates {
     return [{ kind: 'ready', task, expectsRoom: true }];
   }
 
-  /** It has ended here: others of its key may have room, and the parent that waits for it may be due. */
-  callBack(task: Linked): void {
-    for (const name of this.places.callBack(task)) this.#heldUntil.delete(name);
+  /** It has ended here: its key may have room, and the parent that waits for it may be due. */
+  ended(task: Linked): void {
+    this.places.ended(task);
     if (task.links?.batch === undefined) return;
     const parent = parentOf(task.links.batch);
     this.#heldUntil.delete(parent);
     for (const called of this.#calledWhileReading) called.add(parent);
+  }
+
+  /** The first few that were turned away from its key. */
+  calledBack(task: Linked): readonly TaskKey[] {
+    const { queue } = task;
+    return this.places.callBack(task).map((id) => ({ queue, id }));
   }
 
   /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */

@@ -16,6 +16,7 @@ export class Handover {
   #back: { readonly candidate: Found; readonly untilMonotonicMs: number }[] = [];
   #underWay: Promise<void> | undefined;
   #repairing: Promise<void> | undefined;
+  #calling: Promise<void> | undefined;
   /** An error that was not foreseen: `settled` throws it. */
   #mistake: { readonly error: unknown } | undefined;
 
@@ -38,13 +39,25 @@ export class Handover {
     );
   }
 
+  /** Reads the first few that wait for a place of its key, alongside the other work. @returns whether any are known */
+  callBack(task: Linked, onRead: () => void): boolean {
+    if (this.#calling !== undefined) return true;
+    const keys = this.#candidates.calledBack(task);
+    if (keys.length === 0) return false;
+    this.#calling = this.#proposeThose(async () => (await this.#candidates.choose(keys)).found).finally(() => {
+      this.#calling = undefined;
+      onRead();
+    });
+    return true;
+  }
+
   get isUnderWay(): boolean {
-    return this.#underWay !== undefined || this.#repairing !== undefined;
+    return this.#underWay !== undefined || this.#repairing !== undefined || this.#calling !== undefined;
   }
 
   /** Until nothing is under way. */
   async settled(): Promise<void> {
-    await allOf([this.#underWay, this.#repairing]);
+    await allOf([this.#underWay, this.#repairing, this.#calling]);
     if (this.#mistake !== undefined) throw this.#mistake.error;
   }
 

@@ -12,7 +12,7 @@ import { expectedWaitMs } from '../task/key-limit.ts';
 import { PARKED_FROM_MS, REPAIR_EVERY_MS } from '../task/parking.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
-import { FRESH_MS, FULL_KEY, STAY_FOR_KEY_MS } from './tuning.ts';
+import { FRESH_MS, FULL_KEY, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';
 
 /** A task, and the key whose limit it may have met. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
@@ -25,6 +25,8 @@ export interface KeyPlacesPorts {
 
 interface Seen {
   readonly full: Fullness;
+  /** Wall clock: how long it had stood still by then says how soon a place is left. */
+  readonly at: number;
   /** Taken to be full until then. */
   readonly until: number;
 }
@@ -68,7 +70,11 @@ export class KeyPlaces {
     const leastMs = Math.max(FULL_KEY.least, FULL_KEY.oneSlot / limit);
     const forMs = Math.min(FULL_KEY.most, Math.max(leastMs, (now - enteredAt) / FULL_KEY.standing));
     const seen = { until: full.until, enteredAt };
-    this.#full.set(limitName(links.concurrency), { full: seen, until: Math.max(full.until ?? 0, now + forMs) });
+    this.#full.set(limitName(links.concurrency), {
+      full: seen,
+      at: now,
+      until: Math.max(full.until ?? 0, now + forMs),
+    });
   }
 
   /**
@@ -130,22 +136,30 @@ export class KeyPlaces {
     return undefined;
   }
 
-  /** Whether one is remembered for the next place of its key. */
+  /** Whether one is remembered for the next place of its key, and stays fresh for long enough. */
   isNextKnown({ links }: Linked): boolean {
-    return links?.concurrency !== undefined && (this.#waiting.get(links.concurrency.key)?.size ?? 0) > 0;
+    const waiting = links?.concurrency === undefined ? undefined : this.#waiting.get(links.concurrency.key);
+    const neededMs = this.#ports.runtime.clock.monotonic() + FRESH_MS / 2;
+    return [...(waiting?.values() ?? [])].some(({ untilMonotonicMs }) => neededMs < untilMonotonicMs);
   }
 
-  /** A task of its key has ended here. Returns those that waited for that. */
-  callBack({ links }: Linked): readonly string[] {
-    const key = links?.concurrency?.key;
-    if (links?.concurrency === undefined || key === undefined) return [];
+  /** A task of its key has ended here: the key may have room. */
+  ended({ links }: Linked): void {
+    if (links?.concurrency === undefined) return;
+    const { key } = links.concurrency;
     this.#endedHereAt.set(key, this.#ports.runtime.clock.monotonic());
     // Whether its rate allows for more, the next claim finds out.
     this.#full.delete(limitName(links.concurrency));
     this.#fullSince.delete(key);
-    const names = [...(this.#turnedAway.get(key)?.keys() ?? [])];
-    this.#turnedAway.delete(key);
-    return names;
+  }
+
+  /** Ids of the first few that were turned away from its key: they wait no longer. */
+  callBack({ links }: Linked): readonly string[] {
+    if (links?.concurrency === undefined) return [];
+    const names = this.#turnedAway.get(links.concurrency.key);
+    const called = [...(names?.keys() ?? [])].slice(0, aheadOf(links.concurrency));
+    for (const id of called) names?.delete(id);
+    return called;
   }
 
   /**
@@ -235,7 +249,7 @@ export class KeyPlaces {
     const seen = limit === undefined ? undefined : this.#full.get(limitName(limit));
     if (limit === undefined || seen === undefined || isHeld) return false;
     const waiting = this.#turnedAway.get(limit.key)?.size ?? 1;
-    return expectedWaitMs(limit, seen.full, waiting, this.#ports.runtime.clock.now()) >= PARKED_FROM_MS;
+    return expectedWaitMs(limit, seen.full, waiting, seen.at) >= PARKED_FROM_MS;
   }
 
   /** When a window turns nothing ends, so one of those that wait for it stays in sight, due then. Returns the others. */
@@ -266,6 +280,11 @@ export class KeyPlaces {
       return [];
     }
   }
+}
+
+/** Rows of a key that are worth a read at a time. */
+function aheadOf({ limit }: KeyLimit): number {
+  return Math.min(PAGE_ENTRIES, Math.max(FULL_KEY.ahead, limit));
 }
 
 /** Tasks of one key that were given different limits each obey theirs. */

@@ -191,7 +191,7 @@ export class TaskPicker {
   #ended(task: Linked): void {
     this.#endedAt = ++this.#changes;
     this.#isEmpty = false;
-    this.#candidates.callBack(task);
+    this.#candidates.ended(task);
     if (task.links !== undefined) this.#followedAt = this.#changes;
     if (task.links?.batch !== undefined || task.links?.line !== undefined) this.#heatOwn();
   }
@@ -203,9 +203,9 @@ export class TaskPicker {
     places.leave(task);
     this.#handover.propose(this.#candidates.nextOfKey(task));
     this.#handover.begin(task);
-    // The last one that is known takes the place: others are worth a poll while it runs.
+    // The last one that is known takes the place: others are worth a read while it runs.
     if (places.isNextKnown(task)) return;
-    this.#heatOwn();
+    if (!this.#handover.callBack(task, () => this.#ports.onWorthPolling())) this.#heatOwn();
     this.#ports.onWorthPolling();
   }
 

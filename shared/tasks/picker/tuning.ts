@@ -34,9 +34,11 @@ export const HELD_RECHECK_MS = 2_000;
 export const UNKNOWN_NAME_RECHECK_MS = 60_000;
 /**
  * A key that was seen full counts as full for `oneSlot` divided by its limit, at least `least`;
- * if it has stood still for longer, for a `standing`th of that time, at most `most`. Set by `bench keys`.
+ * if it has stood still for longer, for a `standing`th of that time, at most `most`.
+ * When a task of it ends, the rows of the first `ahead` that wait are read, or of as many as its limit.
+ * Set by `bench keys`.
  */
-export const FULL_KEY = { oneSlot: 500, least: 100, most: 5_000, standing: 4 };
+export const FULL_KEY = { oneSlot: 500, least: 100, most: 5_000, standing: 4, ahead: 10 };
 /** A worker stays this long for a task of a key of which a task has ended here. Set by `bench keys --limits 100`. */
 export const STAY_FOR_KEY_MS = 5_000;
 /** Foreign partitions that a worker polls before it exits. Set by the tests of fleets. */

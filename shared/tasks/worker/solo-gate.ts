@@ -44,12 +44,12 @@ export class Company {
     if (this.#inside > 0 && this.#clock.monotonic() < this.#openUntilMonotonicMs) return undefined;
     this.#closed = true;
     const open = (): void => void (this.#closed = false);
-    let isLate = false;
+    const late = new AbortController();
     const cancel = this.#clock.after(this.#waitMs, () => {
-      isLate = true;
+      late.abort();
       this.#changed();
     });
-    while (this.#inside > 0 && !isLate && !this.#over.aborted) await this.#change();
+    while (this.#inside > 0 && !late.signal.aborted && !this.#over.aborted) await this.#change();
     cancel();
     if (this.#inside === 0) {
       this.#waitMs = FIRST_WAIT_MS;
