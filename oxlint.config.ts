@@ -19,7 +19,7 @@ const READS_ENVIRONMENT = [
   'shared/core/environment.ts',
   'shared/dynamo/wire/aws-environment.ts',
   'infra/app.ts',
-  'cli/main.ts',
+  'api/command.ts',
   'local/**',
   'bench/**',
   'proof/**',

@@ -4,7 +4,7 @@ import { CommanderError } from 'commander';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import { refuseUnknownVerb } from './bare-nouns.ts';
 import { everyCommand } from './command-tree.ts';
-import type { Action, Context, Environment } from './context.ts';
+import type { Action, Context, Environment, Satellites } from './context.ts';
 import type { ExitCode } from './exit.ts';
 import { EXIT, failureOf } from './exit.ts';
 import { HELP_COLUMNS, fitted } from './help-text.ts';
@@ -17,6 +17,8 @@ export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
   readonly out: NodeJS.WriteStream;
   readonly err: NodeJS.WriteStream;
+  /** Parts that are installed, with commands of their own. */
+  readonly satellites: Satellites;
 }
 
 export interface CommandLine {
@@ -42,7 +44,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   let isJson = false;
   return {
     async perform(argv) {
-      const program = await createProgram(bind, argv);
+      const program = await createProgram(bind, terminal.satellites, argv);
       for (const command of everyCommand(program))
         command.configureOutput({
           writeOut: (text) => void terminal.out.write(printableLines(fitted(text))),
@@ -70,12 +72,13 @@ export function openCommandLine(terminal: Terminal): CommandLine {
   };
 }
 
-function contextOf({ environment, stdin }: Terminal, settings: GlobalOptions, output: Output): Context {
+function contextOf({ environment, stdin, satellites }: Terminal, settings: GlobalOptions, output: Output): Context {
   return {
     settings,
     output,
     environment,
     stdin,
+    satellites,
     runtime: systemRuntime,
     connect: async (options) => {
       // The SDK takes a third of a second to load; help and completion do without.

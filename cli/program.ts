@@ -5,9 +5,8 @@ import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
 import { regionName, spanOrMs, tableName } from './arguments.ts';
 import { everyCommand } from './command-tree.ts';
 import { completionCommand } from './commands/completion.ts';
-import type { Bind, Context, LoadCommand } from './context.ts';
+import type { Bind, Context, LoadCommand, Satellites } from './context.ts';
 import { EXIT_CODE_HELP } from './exit.ts';
-import { SATELLITES } from './satellites.ts';
 import { ownVersion } from './version.ts';
 
 /** In the order in which help names them. */
@@ -29,20 +28,27 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   audit: async () => (await import('./commands/audit.ts')).auditCommand,
   cost: async () => (await import('./commands/cost.ts')).costCommand,
   epoch: async () => (await import('./commands/epoch.ts')).epochCommand,
-  ...SATELLITES,
 };
 
 /** The commands that an invocation may name: all of them, unless it names some, or asks for nothing but the version. */
-function namedIn(argv: readonly string[]): readonly LoadCommand[] {
-  const named = Object.entries(COMMANDS).filter(([name]) => argv.includes(name));
+function namedIn(argv: readonly string[], commands: Readonly<Record<string, LoadCommand>>): readonly LoadCommand[] {
+  const named = Object.entries(commands).filter(([name]) => argv.includes(name));
   if (named.length > 0 && argv[0]?.startsWith('-h') !== true && argv[0] !== '--help' && !argv.includes('completion'))
     return named.map(([, load]) => load);
-  return argv.length === 1 && /^(?:--)?version$/.test(argv[0] ?? '') ? [] : Object.values(COMMANDS);
+  return argv.length === 1 && /^(?:--)?version$/.test(argv[0] ?? '') ? [] : Object.values(commands);
 }
 
 /** @param argv of the invocation; without it, the tree is whole */
-export async function createProgram(bind: Bind, argv: readonly string[] = []): Promise<Command> {
-  const commands = await Promise.all(namedIn(argv).map((load) => load()));
+export async function createProgram(
+  bind: Bind,
+  satellites: Satellites,
+  argv: readonly string[] = [],
+): Promise<Command> {
+  const theirs = Object.entries(satellites).map(
+    ([name, load]) => [name, async () => (await load()).command] satisfies [string, LoadCommand],
+  );
+  const all = { ...COMMANDS, ...Object.fromEntries(theirs) };
+  const commands = await Promise.all(namedIn(argv, all).map((load) => load()));
   const program = new Command('leasehold')
     .description('Inspect and manage tasks, locks, semaphores, leaders and sessions in one DynamoDB table.')
     .addOption(
@@ -59,7 +65,7 @@ export async function createProgram(bind: Bind, argv: readonly string[] = []): P
     .option('--json', 'one JSON value on standard output; an error is one on standard error')
     .version(ownVersion(), '--version', 'print the version')
     .configureHelp({ sortSubcommands: false })
-    .showHelpAfterError('(add --help to see what there is)')
+    .showHelpAfterError('(run with --help for usage)')
     .addHelpText('after', HELP)
     .addHelpText('afterAll', ({ command }) => (command.parent === null ? '' : GLOBAL_OPTIONS));
   for (const command of commands) program.addCommand(command(bind));
@@ -85,6 +91,6 @@ ${EXIT_CODE_HELP}
 Examples:
   $ leasehold up --endpoint http://127.0.0.1:8000         # make the table in a DynamoDB on this machine
   $ leasehold doctor                                      # checks the table, permissions and clocks
-  $ leasehold run --lock nightly -- ./nightly.sh          # one of many crontabs runs it
+  $ leasehold run --lock nightly -- ./nightly.sh          # run it on one of many machines
   $ leasehold locks release nightly --token 42 --reason 'host is gone'
   $ leasehold tasks list --state dead --json | jq '.[].id'`;

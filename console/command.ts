@@ -5,6 +5,8 @@ import { name, portOption, spanOption } from '../cli/arguments.ts';
 import { byOption, nameAtTheKeyboard } from '../cli/confirm.ts';
 import type { Bind, Context } from '../cli/context.ts';
 import type { ExitCode } from '../cli/exit.ts';
+import type { Page, PageOptions } from '../cli/page.ts';
+import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { shardsOption } from '../cli/queue/options.ts';
 import { untilAborted, untilInterrupted } from '../cli/until-interrupted.ts';
 
@@ -19,12 +21,12 @@ interface Options {
 
 const DEFAULT_EVERY_MS = 2_000;
 
-export function consoleCommand(bind: Bind): Command {
-  const command = new Command('console')
+export function command(bind: Bind): Command {
+  const serving = new Command('console')
     .summary('open the web console')
     .description(
-      'Serves a page to browsers on this machine: what waits, who works, who holds what, and acting on it. It uses your ' +
-        'credentials, listens on loopback only, and lets in one browser for each address that it prints. Runs until interrupted.',
+      'Serves the web console to browsers on this machine. It uses your ' +
+        'credentials, listens on loopback only, and admits one browser per printed address. Runs until interrupted.',
     )
     .addOption(portOption(0))
     .option('--read-only', 'show everything, change nothing')
@@ -37,16 +39,20 @@ export function consoleCommand(bind: Bind): Command {
     .addOption(spanOption('--every <span>', 'time between reads while a page is open', DEFAULT_EVERY_MS))
     .addOption(byOption())
     .addHelpText('after', HELP);
-  return bind<Options>(command, serve);
+  return bind<Options>(serving, serve);
+}
+
+export async function openPage(options: PageOptions, runtime: Runtime): Promise<Page> {
+  const { startConsole } = await import('./server.ts');
+  return startConsole(options, runtime);
 }
 
 async function serve({ output, connect, runtime, settings }: Context, options: Options): Promise<ExitCode> {
   // Says what is wrong with the endpoint, the region or the credentials before anything is served.
   (await connect())[Symbol.dispose]();
-  const { startConsole } = await import('./server.ts');
   const { table, endpoint, region, maxClockSkew } = settings;
   const { queue: queues = [DEFAULT_QUEUE] } = options;
-  const running = await startConsole(
+  const running = await openPage(
     {
       table,
       endpoint,

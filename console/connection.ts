@@ -1,6 +1,7 @@
 /** The console's composition root: one client, and for each look a set of stores whose units are counted apart. */
+import type { PageOptions } from '../cli/page.ts';
 import { AuditStore } from '../shared/operate/audit/audit-store.ts';
-import type { ConnectionOptions, DynamoConnection } from '../shared/dynamo/connect.ts';
+import type { DynamoConnection } from '../shared/dynamo/connect.ts';
 import { connectDynamo, isLoopback } from '../shared/dynamo/connect.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
@@ -13,17 +14,7 @@ import { Operations } from '../shared/operate/operations.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { ConnectionInfo } from './model.ts';
 
-export interface ConnectionSettings extends ConnectionOptions {
-  readonly table: string;
-  /** Partitions of the ready index, as deployed: tasks in others are not seen. */
-  readonly shards: number;
-  readonly maxClockSkewMs: number;
-  /** Queues to show beside those that have had a worker. */
-  readonly queues: readonly string[];
-  readonly isReadOnly: boolean;
-  /** Who acts, for the record: credentials identify, this does not. */
-  readonly by: string;
-}
+type ConnectionSettings = Omit<PageOptions, 'port' | 'everyMs' | 'onEntered'>;
 
 /** Everything that a view or an operation needs, over one sender. */
 export interface Stores extends Omit<TableStores, 'operations'> {

@@ -6,10 +6,10 @@ import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Context } from 'hono';
 import { Hono } from 'hono';
+import type { Page, PageOptions } from '../cli/page.ts';
 import { LOOPBACK, close, listen } from '../shared/core/listen.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { answerWith, readAssets } from './assets.ts';
-import type { ConnectionSettings } from './connection.ts';
 import { Connection } from './connection.ts';
 import { Feed } from './feed.ts';
 import { Gate } from './gate.ts';
@@ -18,18 +18,7 @@ import { SessionBook } from './views/session-book.ts';
 import { createRoutes } from './routes.ts';
 import { SharedLooks } from './shared-look.ts';
 
-export interface ConsoleOptions extends ConnectionSettings {
-  /** 0: any that is free. */
-  readonly port: number;
-  /** Between looks, at least. */
-  readonly everyMs: number;
-  /** Called with a fresh address each time that one has let a browser in. */
-  readonly onEntered?: (nextAddress: string) => void;
-}
-
-export interface RunningConsole {
-  /** A new address, which lets one browser in, once. */
-  invite(): string;
+export interface RunningConsole extends Page {
   /** Its page, for browsers that were let in. */
   readonly address: string;
   readonly port: number;
@@ -37,7 +26,6 @@ export interface RunningConsole {
   readUnits(): number;
   /** Whether it is looking at the table: only while a page is open. */
   isLooking(): boolean;
-  close(): Promise<void>;
 }
 
 /** What each page may cost while it is looked at: about a cent an hour. */
@@ -46,7 +34,7 @@ const UNITS_PER_SECOND = 20;
 const LOCAL_UNITS_PER_SECOND = 400;
 
 /** @throws ConfigurationError when the port cannot be had */
-export async function startConsole(options: ConsoleOptions, runtime: Runtime): Promise<RunningConsole> {
+export async function startConsole(options: PageOptions, runtime: Runtime): Promise<RunningConsole> {
   const assets = await readAssets();
   const connection = new Connection(options, runtime);
   const book = new SessionBook(connection);

@@ -27,8 +27,8 @@ const CONSUL_PORT = 8500;
 /** The rules themselves, where a file is no good. */
 const TOKENS_VARIABLE = 'LEASEHOLD_CONSUL_TOKENS';
 
-export function consulCommand(bind: Bind): Command {
-  const command = new Command('consul')
+export function command(bind: Bind): Command {
+  const serving = new Command('consul')
     .summary("Consul's HTTP API for sessions and keys")
     .description(
       "Serves Consul's sessions, keys, transactions and TTL checks from this table, so that programs written for Consul run " +
@@ -38,11 +38,14 @@ export function consulCommand(bind: Bind): Command {
     .addOption(portOption(CONSUL_PORT))
     .option('--node <name>', "the node of sessions that name none (default: this machine's name)", name)
     .option('--datacenter <name>', 'what it calls its datacenter', name, DEFAULT_SETTINGS.datacenter)
-    .option('--tokens <file>', `who may do what, as JSON (or the JSON itself in ${TOKENS_VARIABLE})`)
+    .option(
+      '--tokens <file>',
+      `access tokens and their permissions, as JSON (or the JSON itself in ${TOKENS_VARIABLE})`,
+    )
     .addOption(spanOption('--min-ttl <span>', 'the shortest TTL of a session', DEFAULT_SETTINGS.minTtlMs))
     .addOption(spanOption('--max-wait <span>', 'the longest wait of a blocking query', DEFAULT_SETTINGS.maxWaitMs))
     .addHelpText('after', HELP);
-  return bind<Options>(command, serve);
+  return bind<Options>(serving, serve);
 }
 
 async function serve(context: Context, options: Options): Promise<ExitCode> {

@@ -45,7 +45,7 @@ export interface Worker {
 
 const PATIENCE_MS = 300_000;
 const LOOK_EVERY_MS = 100;
-const COMMAND = fileURLToPath(new URL('../cli/main.ts', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../api/command.ts', import.meta.url));
 
 export async function openQueue(
   name: string,

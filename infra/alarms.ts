@@ -59,7 +59,7 @@ const MINUTE_MS = 60_000;
 const MIN_PATIENCE_MS = 10 * MINUTE_MS;
 /** The period of our metrics: with ticks as frequent as this, each of their periods has one. */
 const FREQUENT_MS = 5 * MINUTE_MS;
-/** Most cron expressions do not tell their period; once a day is the rarest common one, and an hour is for the work. */
+/** Most cron expressions do not tell their period; daily schedules are the longest common period; add an hour of slack. */
 const CRON_PATIENCE_MS = 25 * 60 * MINUTE_MS;
 /** Fewer claims than this say nothing about their share of refusals. */
 const CLAIMS_WORTH_JUDGING = 100;

@@ -1,4 +1,4 @@
-/** What `TaskWorkers` takes, and what it makes of that: each setting with its default. */
+/** Props of `TaskWorkers`, and how they become settings with defaults. */
 import type { RemovalPolicy, TimeZone } from 'aws-cdk-lib';
 import { Duration } from 'aws-cdk-lib';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
@@ -28,120 +28,121 @@ import type { WorkerSettings } from './validate.ts';
 import { validEntry } from './validate.ts';
 import type { WorkerProps } from './worker.ts';
 
-/** A `Schedule` of aws-events, or a `ScheduleExpression` of aws-scheduler, which may have a time zone. */
+/** A `Schedule` from aws-events, or a `ScheduleExpression` from aws-scheduler, which can have a time zone. */
 export interface TickSchedule {
   readonly expressionString: string;
   readonly timeZone?: TimeZone | undefined;
 }
 
 export interface TaskWorkersProps {
-  /** The module that exports your tasks; we bundle it with the handler that runs them. */
+  /** Path of the module that exports your tasks. We bundle it with the handler that runs them. */
   readonly entry?: string;
   /**
-   * A function of your own in place of `entry`, of any packaging: its handler is `createWorkHandler(tasks)` of `leasehold/middy`.
-   * It gets the variables and rights of a worker; memory, time-out, network and bundling are its own. One function serves one queue.
+   * Your own worker function, packaged any way you like, instead of `entry`. Its handler must be
+   * `createWorkHandler(tasks)` from `leasehold/middy`. We add a worker's environment variables and permissions; you set
+   * memory, timeout, network and bundling on the function. One function serves one queue.
    */
   readonly workerFunction?: LambdaFunction;
-  /** Tasks that recur, made with `defineSchedule`: the dispatcher defines them with its first tick after a deployment. */
+  /** Recurring tasks, made with `defineSchedule`. The dispatcher creates them on its first tick after a deployment. */
   readonly schedules?: readonly TaskSchedule[];
-  /** Name of the queue. Default: `default`. One table holds many queues; two constructs on one table need two names. */
+  /** Queue name. A table can hold many queues; constructs that share one need different names. Default: `default`. */
   readonly queue?: string;
-  /** Default: a table of its own. */
+  /** Table that holds the queue. Default: a new table. */
   readonly table?: CoordinationTable;
 
-  /** When the backlog is looked at. Default: every minute. */
+  /** How often the dispatcher checks the backlog. Default: every minute. */
   readonly schedule?: TickSchedule;
-  /** Let the scheduler spread ticks over this window. Default: ticks come at their time. */
+  /** Window over which the scheduler may spread ticks. Default: ticks run on time. */
   readonly flexibleWindow?: Duration;
-  /** Default: true. A disabled schedule keeps everything else in place. */
+  /** Whether the schedule sends ticks. Disabling it leaves everything else in place. Default: true. */
   readonly scheduleEnabled?: boolean;
 
-  /** Most workers at one time, a hard cap. Default: 10. */
+  /** Maximum number of concurrent workers (hard cap). Default: 10. */
   readonly maxWorkers?: number;
   /**
-   * How soon the last waiting task should begin. Leasehold starts as many workers as that takes, by how long tasks took lately, and at
+   * How soon the last waiting task should begin. Leasehold starts as many workers as that takes, judged by how long tasks took lately, at
    * most `maxWorkers`. A shorter time means more workers with less to do each; `Duration.millis(0)` means a slot for every task.
    * At most 15 minutes. Default: 10 s.
    */
   readonly startWithin?: Duration;
-  /** Tasks that one worker runs at once. Default: 10. */
+  /** Number of tasks that one worker runs at once. Default: 10. */
   readonly concurrency?: number;
-  /** Partitions of the ready index. Default: 8, enough for 8,000 tasks a second. */
+  /** Number of partitions of the ready index. Default: 8, enough for 8,000 tasks per second. */
   readonly shards?: number;
 
-  /** How soon the tasks of a crashed worker are taken over. Default: 30 s. */
+  /** Session TTL: how long a crashed worker keeps its tasks before others can take over. Default: 30 s. */
   readonly sessionTtl?: Duration;
-  /** Default: a third of the session's TTL. */
+  /** Time between two heartbeats of a worker. Default: a third of `sessionTtl`. */
   readonly heartbeatInterval?: Duration;
-  /** How long the tasks and locks of a crashed worker stay closed beyond that: for effects that no store can refuse. Default: 0 s. */
+  /** Extra time until its tasks and locks can be taken over, for effects that no store can refuse. Default: 0 s. */
   readonly lockDelay?: Duration;
-  /** Largest difference between any two clocks that takeovers allow for. Default: 1 s. */
+  /** Clock bound: largest difference between two clocks that takeovers allow for. Default: 1 s. */
   readonly maxClockSkew?: Duration;
 
-  /** Longest life of one worker; no task can run for longer. Default: 15 minutes, because an idle worker ends by itself. */
+  /** Maximum lifetime of a worker and of every attempt. Default: 15 minutes, because an idle worker exits by itself. */
   readonly workerTimeout?: Duration;
-  /** Time before the worker's end in which running tasks are handed back. Default: 10 s. */
+  /** Time before `workerTimeout` at which a worker starts to hand back its running tasks. Default: 10 s. */
   readonly deadlineMargin?: Duration;
   /**
-   * How long a worker with nothing to do stays, to begin the next task within 300 ms (p50) or so. Default: 0 s, because it is billed
-   * meanwhile; `leasehold cost --linger-seconds` prices it.
+   * How long an idle worker stays, so that the next task starts within about 300 ms (p50). Default: 0 s, because idle
+   * time is billed; `leasehold cost --linger-seconds` estimates the price.
    */
   readonly linger?: Duration;
   /**
-   * Let a worker that nears its end with tasks left start its successor, in chains of at most thirteen workers; what is left then waits
-   * for the next tick. Default: true, unless `scheduleEnabled` is false: without ticks, nothing takes up what a chain leaves.
+   * Whether a worker near its end starts a successor for the remaining tasks, in chains of at most thirteen workers. Otherwise a tick does.
+   * Default: true, unless `scheduleEnabled` is false: without ticks, nothing picks up what a chain leaves.
    */
   readonly continuation?: boolean;
   /**
-   * Start workers as soon as tasks are enqueued, by the table's stream; the schedule stays as the safety net. Default: true, unless
-   * the table was there already (`CoordinationTable.fromTable`) and has no stream. With `false` there is neither stream nor
-   * function, nor their price.
+   * Whether the table's stream starts workers as soon as tasks are enqueued. The schedule remains as a safety net.
+   * Default: true, except for an existing table (`CoordinationTable.fromTable`) without a stream. With `false`, you
+   * neither deploy nor pay for the stream and its function.
    */
   readonly wakeOnEnqueue?: boolean;
-  /** Memory of the worker in MB; it is also its share of a processor. Default: 512. */
+  /** Memory of the worker in MB, which also sets its share of CPU. Default: 512. */
   readonly workerMemory?: number;
-  /** Reserve this much of the account's concurrency for the worker. Default: none reserved. */
+  /** Account concurrency to reserve for the worker. Default: none. */
   readonly reservedConcurrency?: number;
-  /** Variables for your tasks. */
+  /** Environment variables for your tasks. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Bundling of the worker, on top of ours. */
+  /** Bundling options of the worker, merged over ours. */
   readonly bundling?: BundlingOptions;
   /**
-   * Put the worker into this network, for tasks that reach what is in it. DynamoDB needs an endpoint or a way out
-   * there, and Lambda with `continuation`. Default: none.
+   * VPC of the worker, for tasks that call services in it. The VPC needs an endpoint or a route to DynamoDB, and with
+   * `continuation` also to Lambda. Default: no VPC.
    */
   readonly vpc?: IVpc;
-  /** Which of its subnets. Default: private ones. */
+  /** Subnets of `vpc` for the worker. Default: private subnets. */
   readonly vpcSubnets?: SubnetSelection;
-  /** Default: a group of its own that lets everything out. */
+  /** Default: a new security group that allows all outbound traffic. */
   readonly securityGroups?: ISecurityGroup[];
 
-  /** X-Ray's tracing of the functions. Default: active; `Tracing.DISABLED` for those who trace otherwise, or not at all. */
+  /** X-Ray tracing of the functions. Default: active. Use `Tracing.DISABLED` to turn it off. */
   readonly tracing?: Tracing;
   /**
-   * How the OpenTelemetry spans of attempts hang on the trace that their task was enqueued in. Default: `parent`, so that one trace
-   * leads from the enqueueing to the last child. `link`: each attempt begins a trace, for tasks that wait for longer than your
-   * collector keeps one open.
+   * Relation of an attempt's OpenTelemetry span to the trace that enqueued the task. `parent`: one trace, from the
+   * enqueue to the last child. `link`: a new trace per attempt, for tasks that wait longer than your collector keeps a
+   * trace open. Default: `parent`.
    */
   readonly attemptSpans?: AttemptSpans;
   /**
-   * Task names that have metrics of their own for wait, run and end to end, in the order in which the module exports them; the rest
-   * is `other`. Default: 10. Each costs three metrics.
+   * Number of task names with their own metrics (wait, run and end to end), in the module's export order. Further names
+   * share `other`. Each name costs three metrics. Default: 10.
    */
   readonly timedNames?: number;
-  /** Default: a month. */
+  /** Retention of the log groups. Default: one month. */
   readonly logRetention?: RetentionDays;
-  /** Thresholds of the alarms, or `false` for none. Default: see `AlarmThresholds`. */
+  /** Alarm thresholds, or `false` for no alarms. Default: see `AlarmThresholds`. */
   readonly alarms?: AlarmThresholds | false;
-  /** Who is told. Default: no one; alarms show their state on the dashboard. */
+  /** SNS topic for alarm notifications. Default: none; the dashboard shows the alarm states. */
   readonly alarmTopic?: ITopic;
-  /** The address of your copy of `docs/operating.md`, for links in the descriptions of alarms. Default: its place in the package. */
+  /** URL of your copy of `docs/operating.md`, for links in alarm descriptions. Default: its path in the package. */
   readonly runbooks?: string;
-  /** Default: true. */
+  /** Whether to create a dashboard. Default: true. */
   readonly dashboard?: boolean;
-  /** Keep the table and the logs when the stack goes. Default: true. */
+  /** Whether to keep the table and the logs when the stack is deleted. Default: true. */
   readonly production?: boolean;
-  /** What becomes of a table of its own when it leaves the stack. Default: retained in production, else destroyed. */
+  /** Removal policy of a table that this construct creates. Default: retain in production, else destroy. */
   readonly removalPolicy?: RemovalPolicy;
 }
 
@@ -186,10 +187,10 @@ export const PROPS = {
   removalPolicy: true,
 } as const satisfies Record<keyof TaskWorkersProps, true>;
 
-/** Every minute: the longest that a task waits for its first worker, at 43,200 short invocations a month. */
+/** Every minute, so a task waits at most that long for its first worker, at 43,200 short invocations a month. */
 export const DEFAULT_PERIOD = Duration.minutes(1);
 const DEFAULT_WORKER_TIMEOUT = Duration.minutes(15);
-/** A third of a processor: coordination needs little, and tasks that compute will want to set it anyway. */
+/** A third of a CPU: coordination needs little, and users with compute-bound tasks will set it anyway. */
 const DEFAULT_WORKER_MEMORY_MB = 512;
 
 /** @throws ConfigurationError for the setting that `startWithin` replaces */
@@ -201,7 +202,7 @@ export function ensureNotTasksPerWorker(props: object): void {
   );
 }
 
-/** @throws ConfigurationError for a table of the CDK's own, which has not our grants */
+/** @throws ConfigurationError for a plain CDK table, which lacks our grant methods */
 export function ensureTable(table: unknown): void {
   if (table === undefined || table instanceof CoordinationTable) return;
   throw new ConfigurationError(
@@ -209,15 +210,15 @@ export function ensureTable(table: unknown): void {
   );
 }
 
-/** Settings of a function that we make. */
+/** Props that apply only to a function that we create. */
 const OF_OUR_FUNCTION = [
   ...['bundling', 'environment', 'workerMemory', 'workerTimeout', 'reservedConcurrency'],
   ...['vpc', 'vpcSubnets', 'securityGroups'],
 ] as (keyof TaskWorkersProps)[];
-/** Lambda's own, where a function says nothing. */
+/** Lambda's default for a function without a timeout. */
 const LAMBDA_TIMEOUT = Duration.seconds(3);
 
-/** @throws ConfigurationError for neither, both, and what a function of the user's own has already */
+/** @throws ConfigurationError if neither or both are given, or with a prop that must be set on `workerFunction` */
 export function sourceOf({ entry, workerFunction: own, ...props }: TaskWorkersProps): WorkerProps['source'] {
   if (own === undefined) return { entry: validEntry(entry) };
   if (entry !== undefined)
@@ -228,7 +229,7 @@ export function sourceOf({ entry, workerFunction: own, ...props }: TaskWorkersPr
   return { own };
 }
 
-/** What is not given becomes its default here, and nowhere else. */
+/** Applies all defaults. They are set here and nowhere else. */
 export function settingsOf(props: TaskWorkersProps, expression: string): WorkerSettings {
   const ms = (given: Duration | undefined, byDefault: number): number => given?.toMilliseconds() ?? byDefault;
   const { workerFunction: own } = props;

@@ -48,7 +48,7 @@ assertRewritten();
 copyAssets();
 const ours = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Manifest;
 assertDeclared(ours);
-chmodSync(path.join(DIST, 'cli/main.js'), 0o755);
+chmodSync(path.join(DIST, 'api/command.js'), 0o755);
 const manifest = publishedManifest(ours);
 writeFileSync(path.join(DIST, 'package.json'), `${JSON.stringify(manifest, undefined, 2)}\n`);
 for (const document of DOCUMENTS)
@@ -103,7 +103,7 @@ function publishedManifest(ours: Manifest) {
     sideEffects: ours.sideEffects,
     // As `OLDEST_NODE` in shared/core/environment.ts, which says so to those who overlook it.
     engines: { node: '>=22.12' },
-    bin: { leasehold: './cli/main.js' },
+    bin: { leasehold: './api/command.js' },
     exports: {
       ...Object.fromEntries(
         Object.entries(ours.exports).map(([entry, source]) => [entry, compiledEntry(source.replace(/\.ts$/, ''))]),

@@ -57,7 +57,7 @@ function start(project: string, args: readonly string[], environment: Readonly<R
   };
 }
 
-const CLI = 'node_modules/leasehold/cli/main.js';
+const CLI = 'node_modules/leasehold/api/command.js';
 const DEV = ['--engine', 'memory', '--port', '0'];
 
 const program = (words: string): string => `

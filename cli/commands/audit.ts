@@ -1,4 +1,4 @@
-/** `leasehold audit`: what operators did, and why. */
+/** `leasehold audit`: list operator actions and their reasons. */
 import { Command } from 'commander';
 import type { Bind, Context } from '../context.ts';
 import type { LimitOptions } from '../listing.ts';
@@ -7,9 +7,9 @@ import { moment, shortened } from '../output.ts';
 
 export function auditCommand(bind: Bind): Command {
   const command = new Command('audit')
-    .summary('what operators did, and why')
+    .summary('list operator actions and their reasons')
     .description(
-      'Forced releases, evictions and the like, the latest first. One that has only begun was interrupted, and may have been done.',
+      'Forced releases, evictions and the like, the latest first. An entry without an outcome was interrupted; the action may have been applied.',
     )
     .addOption(limitOption())
     .addHelpText('after', HELP);

@@ -1,4 +1,4 @@
-/** `leasehold cost`: what a queue will cost, and how large it has to be. Sends no request: it is arithmetic. */
+/** `leasehold cost`: estimate the cost of a queue, and how large it has to be. Sends no request: it is arithmetic. */
 import { Command, Option } from 'commander';
 import type { Estimate, Workload } from '../../shared/operate/cost/estimate.ts';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/operate/cost/estimate.ts';
@@ -16,8 +16,8 @@ type Options = Omit<Workload, 'architecture'> & { readonly architecture: Archite
 export function costCommand(bind: Bind): Command {
   const { architecture, ...figures } = DEFAULT_WORKLOAD;
   const command = new Command('cost')
-    .summary('what a queue will cost')
-    .description('Units, dollars by part, workers and shards needed, and which limit is met first.');
+    .summary('estimate the cost of a queue')
+    .description('Estimates units, dollars, workers and shards, and names the first limit you will reach.');
   for (const [figure, description] of Object.entries(FIGURES)) {
     const [parse, text] = description;
     const value = figures[figure as keyof typeof figures];
@@ -38,7 +38,7 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(
   resultBytes: [wholeNumber(0), 'of its result as JSON'],
   commitItems: [wholeNumber(0, 99), 'items of up to 1 KB that it commits together with its end'],
   packSize: [wholeNumber(1, PACK_SIZE_LIMIT), 'tasks that share a row, as enqueueBulk packs them; 1: each has its own'],
-  deflatedShare: [amount(0), 'what deflating leaves of the inputs of a pack'],
+  deflatedShare: [amount(0), 'compression ratio of pack inputs of a pack'],
   flushSeconds: [amount(0), 'how long the end of a task in a pack may go unrecorded'],
   concurrency: [wholeNumber(1), 'tasks, or packs, at work side by side in one worker'],
   utilisation: [amount(0), "share of a worker's time in which all its places are taken"],
@@ -48,7 +48,7 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(
   shards: [wholeNumber(1, 256), 'of the queue'],
   maxWorkers: [wholeNumber(1), 'at one time'],
   lingerSeconds: [amount(0), 'how long a worker stays, and is billed, with nothing to do'],
-  refusedPerTask: [amount(0), 'claims in vain per task, or pack'],
+  refusedPerTask: [amount(0), 'refused claims per task, or pack'],
   retentionDays: [amount(0), 'for which finished tasks are kept'],
 };
 
@@ -83,7 +83,7 @@ function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Est
     ['claim', verbs.claim],
     settle,
     ['retry', verbs.retry],
-    ['claim in vain', verbs.refusedClaim],
+    ['refused claim', verbs.refusedClaim],
     ...(verbs.removePayload.total > 0 ? ([['remove the input', verbs.removePayload]] as const) : []),
   ];
   const rows = [

@@ -40,7 +40,7 @@ const LOOK_EVERY_MS = 500;
 
 export function devCommand(bind: Bind): Command {
   const command = new Command('dev')
-    .summary('an engine, a worker and the console, here, while you write tasks')
+    .summary('local development: engine, worker with reload, and console')
     .description(
       'Starts a DynamoDB on this machine with the table in it, a worker that runs the tasks of a module and starts again ' +
         'when its code changes or crashes, and the console. All of it ends with Ctrl+C, data included.',
@@ -83,7 +83,7 @@ async function dev(context: Context, options: Options, module = ''): Promise<Exi
 
 interface Running extends AsyncDisposable {
   readonly engine: Engine;
-  /** The console's, for one browser. */
+  /** The console's, for one browser; or that there is none. */
   readonly address: string;
   readonly supervisor: Supervisor;
 }
@@ -108,7 +108,8 @@ async function start(context: Context, options: Options, { entry, interrupted }:
     }
   };
   try {
-    const { startEngine, startConsole, connect, Supervisor } = await loadParts();
+    const { startEngine, connect, Supervisor } = await loadParts();
+    const console = await context.satellites.console?.();
     const engine = await startEngine(engineOf(options.engine, options.port || undefined));
     stops.push(() => engine.stop());
     const { endpoint } = engine;
@@ -116,7 +117,7 @@ async function start(context: Context, options: Options, { entry, interrupted }:
     const connection = await connect(there, runtime);
     stops.push(async () => connection[Symbol.dispose]());
     await makeTable(connection);
-    const shown = await startConsole(
+    const page = await console?.openPage?.(
       {
         table: settings.table,
         endpoint,
@@ -131,7 +132,7 @@ async function start(context: Context, options: Options, { entry, interrupted }:
       },
       runtime,
     );
-    stops.push(() => shown.close());
+    stops.push(async () => page?.close());
     const { queue, concurrency, sessionTtl: sessionTtlMs } = options;
     const supervisor = new Supervisor(
       {
@@ -147,7 +148,7 @@ async function start(context: Context, options: Options, { entry, interrupted }:
       },
       interrupted,
     );
-    return { engine, supervisor, address: shown.invite(), [Symbol.asyncDispose]: stopAll };
+    return { engine, supervisor, address: page?.invite() ?? 'no console installed', [Symbol.asyncDispose]: stopAll };
   } catch (error) {
     await stopAll();
     throw error;
@@ -203,10 +204,9 @@ function settingsOf({ table, endpoint, region, json, maxClockSkew }: GlobalOptio
 /** Apart from `using`: where the compiler rewrites that, it leaves the names of imported modules as they are. */
 async function loadParts() {
   const { startEngine } = await import('../../local/engine.ts');
-  const { startConsole } = await import('../../console/server.ts');
   const { connect } = await import('../connection.ts');
   const { Supervisor } = await import('../dev/supervisor.ts');
-  return { startEngine, startConsole, connect, Supervisor };
+  return { startEngine, connect, Supervisor };
 }
 
 const HELP = `

@@ -26,8 +26,8 @@ export function doctorCommand(bind: Bind): Command {
     .description(
       'Looks at the table, its indexes and settings, permissions and clocks. Changes nothing. Says how to fix each problem.',
     )
-    .option('--strict', 'warnings count as well')
-    .option('--entry <module>', 'the module of the workers: names the waiting tasks that it does not define')
+    .option('--strict', 'treat warnings as failures')
+    .option('--entry <module>', 'task module: list waiting tasks that it does not define')
     .addOption(queueOption())
     .addOption(shardsOption())
     .addHelpText('after', HELP);

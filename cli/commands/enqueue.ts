@@ -81,7 +81,7 @@ const BAD_LINES_SHOWN = 20;
 export function enqueueCommand(bind: Bind): Command {
   const command = new Command('enqueue')
     .summary('add a task, or a file of them')
-    .description('Adds tasks. Everything is checked before anything is written: one bad line, and nothing is.')
+    .description('Adds tasks. All lines are validated first; if one is invalid, nothing is written.')
     .argument('[name]', 'which task')
     .argument('[input]', 'its input, as JSON (default: null)')
     .option('--file <path>', "a file of tasks, one JSON object a line; '-' is standard input")
@@ -276,7 +276,7 @@ function progressOf(
 const HELP = `
 A line of a file: {"name": "resize", "input": {"key": "a.png"}, "id": "a.png", "priority": "high", "runAt": "2027-01-31T08:00:00Z"}
 Only the name is needed. Fields: name, input, id, priority, runAt, delay, onDuplicate, window, expiresAt, expiresIn, maxAttempts, timeout.
-Tasks with ids may be added again after a failure: those that are there stay as they are. Those without are new each time.
+Safe to re-run if every line has an id; lines without an id are added again.
 
 Exit codes: 1 there are bad lines, and nothing was added, or with --wait: the task is dead, cancelled, or not done by then;
 5 some ids stand for other work already, and all others were added.

@@ -43,14 +43,14 @@ const WRITES_AT_ONCE = 10;
 export function epochCommand(bind: Bind): Command {
   const epoch = new Command('epoch')
     .summary('make a restored table safe to work on')
-    .description('Looks after a table that was restored, or kept by a deployment that is gone.');
+    .description('Prepares a restored or retained table for use.');
   const raise = new Command('raise')
     .description(
       'Ends all sessions, and lifts every counter to the clock, above all tokens that were given out after the moment that the table was ' +
         'restored to. Refuses while sessions live in this table or in the old one. May be repeated, and taken up where it was interrupted.',
     )
     .option('--old-table <name>', 'the table that this one was restored from, if it is still there', name)
-    .option('--resume <place>', 'go on where an earlier call said that it was');
+    .option('--resume <place>', 'resume from the position printed by an interrupted run');
   epoch.addCommand(bind<Options>(audited(raise, 'the name of the table'), raiseEpoch));
   return epoch.addHelpText('after', HELP);
 }

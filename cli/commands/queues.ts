@@ -38,7 +38,7 @@ export function queuesCommand(bind: Bind): Command {
     .summary('backlog, workers, pausing')
     .description('Lists, pauses, resumes and drains queues.');
   const listing = new Command('list')
-    .description('Queues that have had a deployed worker, or have one that was started by hand, with their figures.')
+    .description('Lists queues with statistics: every queue that ever had a deployed worker or has a local one now.')
     .addOption(shardsOption())
     .addOption(limitOption());
   queues.addCommand(bind<ShardsOptions & LimitOptions>(listing, listQueues), { isDefault: true });

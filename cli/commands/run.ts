@@ -64,7 +64,7 @@ export function runCommand(bind: Bind): Command {
       ),
     )
     .option('--name <text>', 'what others see as the name of its holder', name)
-    .option('--verbose', 'say what is acquired and released')
+    .option('--verbose', 'print each acquire and release')
     .addHelpText('after', HELP);
   return bind<Options>(command, async (context, options, program, ...operands) => {
     if (program === '') throw new ConfigurationError('the name of the program is empty');

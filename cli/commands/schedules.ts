@@ -35,7 +35,7 @@ export function schedulesCommand(bind: Bind): Command {
     .description('Defines, lists and removes tasks that recur.');
   const define = new Command('define')
     .argument('<name>', 'the schedule', name)
-    .argument('<task>', 'which task each of its times becomes', name)
+    .argument('<task>', 'the task to enqueue at each scheduled time', name)
     .argument('[input]', 'its input, as JSON (default: null)')
     .description(
       'Defines a schedule, or changes it. Defining it again as it is changes nothing, so scripts may do so every time.',
@@ -63,7 +63,7 @@ export function schedulesCommand(bind: Bind): Command {
   schedules.addCommand(bind<Options & LimitOptions>(listing, listSchedules), { isDefault: true });
   const remove = new Command('remove')
     .argument('<name>', 'the schedule', name)
-    .description('Removes a schedule. Tasks that it has become stay.')
+    .description('Removes a schedule. Tasks that it already enqueued stay.')
     .addOption(queueOption());
   schedules.addCommand(bind<Options & AuditOptions>(audited(remove, 'the name'), removeSchedule));
   return schedules.addHelpText('after', HELP);
@@ -129,8 +129,7 @@ async function removeSchedule(context: Context, options: Options & AuditOptions,
   using connection = await context.connect();
   const { operations } = connection.queue(queue, DEFAULT_SHARDS);
   const found = await operations.execute('schedule.remove', { queue, name: schedule }, operatorOf(options));
-  if (!found)
-    throw notFound(`schedule ${schedule} of queue ${queue}`, "'leasehold schedules list' names those that there are");
+  if (!found) throw notFound(`schedule ${schedule} of queue ${queue}`, "run 'leasehold schedules list' to see them");
   context.output.answer({ queue, name: schedule, removed: true }, () => `schedule ${printable(schedule)} is removed`);
 }
 

@@ -11,7 +11,7 @@ export function upCommand(bind: Bind): Command {
   const command = new Command('up')
     .summary('create the table, or check it')
     .description(
-      'Creates the table with its indexes and its sweeping, unless it is there; then checks it.\n' +
+      'Creates the table with its indexes and TTL if it does not exist, then checks it.\n' +
         'On AWS the stack is the better way: it adds recovery, protection, functions and alarms.',
     )
     .addHelpText('after', HELP);

@@ -28,7 +28,11 @@ export function watchCommand(bind: Bind): Command {
     .addOption(queueOption())
     .addOption(shardsOption())
     .addOption(
-      spanOption('--every <span>', 'between looks; each costs about half a read unit per 30 tasks', DEFAULT_EVERY_MS),
+      spanOption(
+        '--every <span>',
+        'time between polls; a poll costs about half a read unit per 30 tasks',
+        DEFAULT_EVERY_MS,
+      ),
     )
     .addHelpText('after', HELP);
   return bind<Options>(command, watch);

@@ -32,7 +32,7 @@ export function workCommand(bind: Bind): Command {
   const command = new Command('work')
     .summary('run the tasks of a queue, here')
     .description(
-      'Claims and runs tasks in this process, as deployed workers do and beside them, and makes tasks of recurring ones that are due. ' +
+      'Runs tasks in this process, alongside any deployed workers, and enqueues due schedules. ' +
         'Ctrl+C hands back what runs, its attempts not counted.',
     )
     .requiredOption(
@@ -45,7 +45,7 @@ export function workCommand(bind: Bind): Command {
     .addOption(
       spanOption(
         '--session-ttl <span>',
-        'how long after its last sign of life its tasks are taken over',
+        'session TTL: how long after its last heartbeat other workers take over its tasks',
         DEFAULT_TTL_MS,
       ),
     )

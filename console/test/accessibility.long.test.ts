@@ -97,7 +97,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('axe-core finds not
       }
   });
 
-  test('on the page that lets nobody in', async () => {
+  test('finds nothing on the access page', async () => {
     await using opened = await openPage(browser, running.address, { bypassCSP: true });
     await opened.page.evaluate(AXE);
     expect(await violations(opened.page)).toEqual([]);

@@ -44,7 +44,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     return page.acts;
   }
 
-  test('refuses an act that is too large, and says so', async () => {
+  test('refuses an action that is too large, with a reason', async () => {
     const large = { verb: 'lock.release', key: 'reports/nightly', leaseCounter: 1, reason: 'a'.repeat(50_000) };
 
     expect(await perform(large)).toEqual({ status: 413, error: 'an act has at most 40960 bytes: nothing was done' });

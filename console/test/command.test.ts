@@ -60,7 +60,7 @@ describe.skipIf(endpoint === null)('leasehold console', () => {
     expect(await command.ended).toMatchObject({ exitCode: 0, err: '' });
   });
 
-  test('says so when its port is taken, or cannot be one', async () => {
+  test('reports that its port is taken or invalid', async () => {
     const command = startCommand(table, 'console');
     const port = new URL(await firstLine(command)).port;
 

@@ -51,7 +51,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
     await page.getByRole('heading', { name: 'Tasks' }).waitFor();
   });
 
-  test('stands still while it is paused, and goes on when it is told to', async () => {
+  test('stops while paused, and continues when asked', async () => {
     await using opened = await openOn(browser, running, 'overview');
     const { page } = opened;
     await page.getByRole('button', { name: 'Live: pause the updates' }).click();

@@ -95,7 +95,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
     expect(await page.locator('tbody tr').count()).toBe(1);
   });
 
-  test('show what has finished, the latest first', async () => {
+  test('shows finished tasks, the latest first', async () => {
     await using opened = await openOn(browser, running, 'tasks?queue=mail&state=finished');
     const { page } = opened;
     await page.getByRole('row', { name: /sent-1.*send.*done/i }).waitFor();
@@ -133,7 +133,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
     await watching.close();
   });
 
-  test('tell of a pause with the next look, however many queues there are', async () => {
+  test('shows a pause at the next poll, for any number of queues', async () => {
     const queues = Array.from({ length: 12 }, (_, n) => `q-${n}`);
     const watching = await openConsole(table, { queues });
     const visitor = await enter(watching);

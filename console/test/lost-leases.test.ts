@@ -65,7 +65,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
     return overview.overview().readings.map(({ lost }) => lost);
   }
 
-  test('are plotted and counted however many there are, and each once', async () => {
+  test('plots and counts every lost lease once', async () => {
     const first = await destroyed(MANY);
     await meet(first);
     expect(await plotted()).toEqual([MANY]);
@@ -77,7 +77,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
     expect(overview.overview().lostInHour).toBe(MANY + 3);
   });
 
-  test('of the past are listed, and not plotted as lost now', async () => {
+  test('lists past losses without plotting them as new', async () => {
     await meet(await begun(4, connection.now() - 3 * HOUR_MS));
 
     expect(await plotted()).toEqual([0]);
@@ -85,7 +85,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
     expect(overview.overview().lost.map(({ reason }) => reason)).toEqual(Array(4).fill('expired'));
   });
 
-  test('whose session is ended by another after it was seen to have expired are counted once', async () => {
+  test('counts a session once that another process ends after its expiry was seen', async () => {
     const { sessions } = connection.open();
     const ids = await begun(1, connection.now() - TTL_MS + 300);
     await systemRuntime.clock.sleep(400);

@@ -45,7 +45,7 @@ describe.skipIf(endpoint === null)('parked tasks', () => {
     closeCommandTable(table);
   });
 
-  test('are counted apart from what is due, by the command and by the console', async () => {
+  test('are counted apart from due tasks, by the command and the console', async () => {
     const { out } = await runCommand(table, 'queues', 'stats', 'media', '--json');
     const running = await openConsole(table, { queues: ['media'] });
     await using _console = { [Symbol.asyncDispose]: () => running.close() };
@@ -63,7 +63,7 @@ describe.skipIf(endpoint === null)('parked tasks', () => {
     expect(drain).toMatchObject({ exitCode: 1, err: expect.stringContaining('4 tasks due or running') as string });
   });
 
-  test('are told of by doctor, and warned about once the oldest has waited for an hour', async () => {
+  test('are reported by doctor, with a warning once the oldest has waited for an hour', async () => {
     const { out } = await runCommand(table, 'doctor', '--queue', 'media', '--json');
     const { findings } = JSON.parse(out) as { readonly findings: readonly Finding[] };
     const found = expect.stringMatching(/^2 tasks wait for places of their keys/) as string;

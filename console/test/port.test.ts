@@ -8,7 +8,7 @@ afterEach(() => {
 });
 
 // As for a port below 1024; the user who runs the tests may have the right to those.
-test('says so when it may not listen on its port', async () => {
+test('reports that it may not listen on its port', async () => {
   vi.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
     process.nextTick(() => this.emit('error', Object.assign(new Error('listen EACCES'), { code: 'EACCES' })));
     return this;

@@ -60,7 +60,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     return { running, visitor: await enter(running), [Symbol.asyncDispose]: () => running.close() };
   }
 
-  test('costs no more than fifty read units for the first page, and says that there is more', async () => {
+  test('costs at most fifty read units for the first page, and reports that there is more', async () => {
     await using console = await opened(ONE_LOOK);
 
     const overview = await firstNews(console.visitor);
@@ -73,7 +73,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     expect(console.running.readUnits()).toBeLessThanOrEqual(FIRST_PAGE_UNITS);
   });
 
-  test('costs no more than fifty for a page of tasks, and goes on from where it ended', async () => {
+  test('costs at most fifty for a page of tasks, and continues from its end', async () => {
     await using console = await opened();
     const { running, visitor } = console;
     const page = async (after?: string): Promise<TaskPage> => {
@@ -159,7 +159,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     expect(running.readUnits()).toBe(before);
   });
 
-  test('says so when the table is not there', async () => {
+  test('reports a missing table', async () => {
     const running = await openConsole({ endpoint: table.endpoint, table: 'nowhere' });
     const visitor = await enter(running);
 
@@ -186,7 +186,7 @@ describe('RecentFlow', () => {
     expect(rates.map((one) => one?.left)).toEqual([undefined, 1, 0.2, 2 / 30, 0, 0]);
   });
 
-  test('begins anew when the clock was set back', () => {
+  test('starts again after the clock was set back', () => {
     const flow = new RecentFlow();
 
     const rates = looks(flow, [60_000, ['a']], [62_000, []], [2_000, ['b']], [4_000, []]);

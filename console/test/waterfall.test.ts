@@ -72,7 +72,7 @@ test('attempts follow one another, with the time between them in which no worker
   ]);
 });
 
-test('an attempt that died ends when the task is taken over, and nothing waits in between', async () => {
+test('ends a crashed attempt at the takeover, without a wait in between', async () => {
   const kit = kitOf(() => undefined);
   await kit.tasks.enqueue('work', {}, { id: 't' });
   await kit.crash('beforeRun');
@@ -101,7 +101,7 @@ test('a row that has forgotten its first attempts is drawn from the first that i
   expect(bars.at(-1)?.[0]).toBe('done');
 });
 
-test('one that was cancelled before it began has the time that it waited', async () => {
+test('shows the wait of a task cancelled before it began', async () => {
   const kit = kitOf(() => undefined);
   await kit.tasks.enqueue('work', {}, { id: 't' });
   await kit.advance('5s');

@@ -19,7 +19,7 @@ describe.skipIf(endpoint === null)('live workers', () => {
     closeCommandTable(table);
   });
 
-  test('are those with a permit and those without, and none that ended, expired, or serve another queue', async () => {
+  test('include workers with and without a permit, and none that ended, expired, or serve another queue', async () => {
     const session = (name: string) => table.leasehold.session({ name, ttl: '60s' });
     await using deployed = await session(workerName('media'));
     await deployed.permit(workersSemaphore('media'), { limit: 4 });

@@ -11,6 +11,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -108,7 +109,10 @@ async function startGateway(name: string, folder: string): Promise<Contestant> {
   client.destroy();
   connection.close();
   const env = { PATH: process.env.PATH, LEASEHOLD_ENDPOINT: engine.endpoint, LEASEHOLD_TABLE: 'bench' };
-  const argv = [path.join(folder, 'cli/main.ts'), 'consul', '--port', '0', '--min-ttl', '1s', '--json'];
+  const { bin } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as {
+    readonly bin: { readonly leasehold: string };
+  };
+  const argv = [path.join(folder, bin.leasehold), 'consul', '--port', '0', '--min-ttl', '1s', '--json'];
   const child = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   return {

@@ -129,7 +129,7 @@ export function parseTokens(text: string, source: string): readonly TokenRules[]
 }
 
 const FIELDS = ['name', 'secret', 'keys', 'sessions', 'nodes'];
-/** A secret that can be guessed is none. */
+/** Reject short or guessable tokens. */
 const MIN_SECRET_LENGTH = 16;
 
 function ruleOf(entry: unknown, where: string): TokenRules {

@@ -67,12 +67,12 @@ describe.skipIf(endpoint === null)('bad input', () => {
     expect((await ask(hasty, 'GET', `kv/kept?index=${index}&wait=-10s`)).status).toBe(200);
   });
 
-  test('what allows other methods is said', async () => {
+  test('names the allowed methods', async () => {
     expect((await ask(gateway, 'POST', 'kv/kept')).headers.get('allow')).toBe('OPTIONS,GET,PUT,DELETE');
     expect(await ask(gateway, 'OPTIONS', 'kv/kept')).toMatchObject({ status: 200 });
   });
 
-  test('a value that is too large is refused with a 413, declared or not, and what was there stays', async () => {
+  test('refuses a too large value with a 413, declared or not, and keeps the existing one', async () => {
     const large = new Uint8Array(600 * 1024);
     const reply = await ask(gateway, 'PUT', 'kv/kept', large);
     const streamed = await fetch(`${gateway.url}/v1/kv/kept`, {
@@ -86,7 +86,7 @@ describe.skipIf(endpoint === null)('bad input', () => {
     expect(await pairAt(gateway, 'kept')).toMatchObject({ Value: Buffer.from('kept').toString('base64') });
   });
 
-  test('of a value that is far too large not all is read, and the connection says so', async () => {
+  test('stops reading a far too large value, and closes the connection', async () => {
     const reply = await ask(gateway, 'PUT', 'kv/kept', new Uint8Array(9 * 1024 * 1024));
 
     expect(reply.status).toBe(413);
@@ -175,7 +175,7 @@ describe.skipIf(endpoint === null)('bad input', () => {
     expect(performance.now() - timed).toBeGreaterThan(250);
   });
 
-  test('what is no HTTP at all harms no other connection', async () => {
+  test('keeps other connections open after a request that is not HTTP', async () => {
     const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
     socket.on('error', () => undefined).resume();
     socket.write('PUT /v1/kv/kept HTTP/1.1\r\nContent-Length: abc\r\n\r\n\0\0');

@@ -78,7 +78,7 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
       expect(after.index).toBeGreaterThan(index);
     });
 
-    test('without a change is answered with the same when its wait is over', async () => {
+    test('returns the same result when its wait times out without a change', async () => {
       await put(key, 'a');
       const before = await read(`kv/${key}`);
 
@@ -143,7 +143,7 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
       expect((await read(`kv/${key}/?recurse`)).index).toBe(index);
     });
 
-    test('never goes back for those who do not wait', async () => {
+    test('never goes back for callers that do not wait', async () => {
       let last = 0;
       for (const step of ['a', 'b', '-b', '-a', 'c']) {
         await (step.startsWith('-') ? ask(gateway, 'DELETE', `kv/${key}/${step.slice(1)}`) : put(`${key}/${step}`));
@@ -154,7 +154,7 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
     });
   });
 
-  test('of sessions learn of one that comes and goes', async () => {
+  test('reports sessions that come and go', async () => {
     const before = await read('session/node/watched');
     await ask(gateway, 'PUT', 'catalog/register', '{"Node":"watched","Address":"x"}');
     let id = '';

@@ -73,7 +73,7 @@ describe.skipIf(endpoint === null)('what clients see of gateways', () => {
       expect(await ask(two, 'PUT', `session/renew/${session}`)).toMatchObject({ status: 200, json: [{ ID: session }] });
     });
 
-    test('a session that nothing renews meanwhile ends by its TTL, and its lock can be acquired', async () => {
+    test('ends a session by its TTL if nothing renews it, and its lock can be acquired', async () => {
       const session = await newSession(one, { TTL: '1s', LockDelay: '0s' });
       const next = await newSession(two, { TTL: '60s' });
       await write(one, `acquire=${session}`);
@@ -111,7 +111,7 @@ describe.skipIf(endpoint === null)('what clients see of gateways', () => {
       expect(after.index).toBeGreaterThan(before.index);
     });
 
-    test('a transaction is done wholly or not at all, and one that was acknowledged is done', async () => {
+    test('applies a transaction completely or not at all, and keeps acknowledged ones', async () => {
       let acknowledged = 0;
       const enough = Promise.withResolvers<undefined>();
       const stream = async (): Promise<void> => {
@@ -204,7 +204,7 @@ describe.skipIf(endpoint === null)('what clients see of gateways', () => {
       expect([(await valueAt('a')).value, (await valueAt('b')).value]).toEqual(['4', '4']);
     });
 
-    test('a blocking query at one is told of what is written through the other', async () => {
+    test('tells a blocking query on one about writes through the other', async () => {
       const before = await write(one, '').then(() => ask(one, 'GET', `kv/${key}`));
       const { answer } = await waits(one, `kv/${key}`, before);
 

@@ -48,7 +48,7 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, () => {
     });
   });
 
-  test('of two workers one can work, and the other can not', async () => {
+  test('lets only one of two workers work', async () => {
     const first = run(one, 'work', 'service/a/leader', '10s', '60000');
     await first.says('I can work');
 
@@ -87,7 +87,7 @@ describe.skipIf(endpoint === null || missing !== undefined)(title, () => {
     expect(await pairAt(one, 'handed')).toMatchObject({ LockIndex: 2 });
   });
 
-  test('Lock of a process that was killed is had after TTL and lock-delay, and not before', async () => {
+  test("acquires a killed process's lock after TTL and lock-delay, not before", async () => {
     const first = run(one, 'lock', 'orphaned', '5s');
     await first.says('locked');
     const orphan = (await pairAt(one, 'orphaned'))?.Session;

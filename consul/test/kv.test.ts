@@ -57,7 +57,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect((await ask(gateway, 'GET', `kv/${key}`)).text).toContain('"Flags":18446744073709551615,');
     });
 
-    test('that are the same again leave the index as it is', async () => {
+    test('keep the index if unchanged', async () => {
       await put('?flags=1', 'v');
       const before = await pair();
 
@@ -78,7 +78,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect(await pair()).toMatchObject({ Value: base64('b'), CreateIndex });
     });
 
-    test('of keys with odd characters come back under them', async () => {
+    test('keep keys with odd characters', async () => {
       for (const odd of ['a b', 'ümlaut/😀', '100%', 'q?x', 'a/../b', '#', 'a+b']) {
         await ask(gateway, 'PUT', `kv/odd/${encodeURIComponent(odd)}`, odd);
         expect(await pairAt(gateway, `odd/${encodeURIComponent(odd)}`)).toMatchObject({
@@ -90,7 +90,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
   });
 
   describe('deletion', () => {
-    test('is one for all, and does not mind what is not there', async () => {
+    test('succeeds for all callers, even without an entry', async () => {
       await put('', 'v');
 
       expect((await ask(gateway, 'DELETE', `kv/${key}`)).text).toBe('true');
@@ -100,7 +100,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect(gone.index).toBeGreaterThan(0);
     });
 
-    test('by check-and-set refuses another index', async () => {
+    test('is refused by check-and-set with another index', async () => {
       await put('', 'v');
       const { ModifyIndex } = (await pair())!;
 
@@ -109,7 +109,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect((await ask(gateway, 'DELETE', `kv/${key}?cas=${ModifyIndex}`)).text).toBe('true');
     });
 
-    test('by prefix takes all below, held or not, and nothing beside', async () => {
+    test('removes everything below a prefix, held or not, and nothing else', async () => {
       const session = await newSession(gateway);
       for (const name of ['a', 'b/c', 'b/d']) await ask(gateway, 'PUT', `kv/${key}/${name}`, 'v');
       await ask(gateway, 'PUT', `kv/${key}/held?acquire=${session}`, 'v');
@@ -120,7 +120,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect((await ask(gateway, 'GET', `kv/${key}?keys`)).json).toEqual([`${key}x`]);
     });
 
-    test('of a held key ends the tenure without a lock-delay', async () => {
+    test("ends a held key's tenure without a lock-delay", async () => {
       const [one, two] = [await newSession(gateway), await newSession(gateway)];
       await put(`?acquire=${one}`, 'v');
 
@@ -131,7 +131,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect(await pair()).toMatchObject({ Session: two, LockIndex: 1 });
     });
 
-    test('under the hands of a holder of this library tells it', async () => {
+    test('tells a holder of this library', async () => {
       await using session = await gateway.leasehold.session(SOON_TOLD);
       const lock = await session.lock(key);
 
@@ -143,7 +143,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
   });
 
   describe('locks', () => {
-    test('are had by one session at a time, and say by whom', async () => {
+    test('have one session at a time, and name it', async () => {
       const [one, two] = [await newSession(gateway), await newSession(gateway)];
 
       expect(await put(`?acquire=${one}&flags=7`, 'one')).toBe('true');
@@ -197,7 +197,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect((await gateway.leasehold.locks.get(key))!.leaseCounter).toBe(token + 1);
     });
 
-    test('are the same locks as those of this library', async () => {
+    test("are the same locks as this library's", async () => {
       const remote = await newSession(gateway, { TTL: '10s', LockDelay: 0 });
       await using session = await gateway.leasehold.session({ name: 'native' });
       await put(`?acquire=${remote}`);
@@ -210,7 +210,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       lock.ensureBelief();
     });
 
-    test('released for a holder of this library tell it, and go to another', async () => {
+    test('released for a holder of this library inform it, and pass on', async () => {
       await using session = await gateway.leasehold.session(SOON_TOLD);
       const lock = await session.lock(key);
       const other = await newSession(gateway);
@@ -223,7 +223,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect(await pair()).toMatchObject({ Session: other, LockIndex: 2 });
     });
 
-    test('of a session that does not live are refused, and nothing is written', async () => {
+    test('of an ended session are refused without a write', async () => {
       const session = await newSession(gateway);
       await ask(gateway, 'PUT', `session/destroy/${session}`);
 
@@ -238,7 +238,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect(await pair()).toBeUndefined();
     });
 
-    test('of a session that does not live are false while the key is closed: Consul looks at the lock-delay first', async () => {
+    test('of an ended session return false while the key is closed, because Consul checks the lock-delay first', async () => {
       const session = await newSession(gateway);
       await put(`?acquire=${session}`);
       await ask(gateway, 'PUT', `session/destroy/${session}`);
@@ -275,12 +275,12 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect((await ask(gateway, 'GET', 'kv/?keys')).json).toContain(`${key}/a`);
     });
 
-    test('nothing is a 404, but for all keys', async () => {
+    test('return 404 if empty, except the list of all keys', async () => {
       expect((await ask(gateway, 'GET', 'kv/none/?recurse')).status).toBe(404);
       expect((await ask(gateway, 'GET', 'kv/none/?keys')).status).toBe(404);
     });
 
-    test('whatever of many keys was created before it was asked', async () => {
+    test('include every key created before the request', async () => {
       const names = Array.from({ length: 150 }, (_, at) => `${key}/${String(at).padStart(3, '0')}`);
       await Promise.all(names.map((name) => ask(gateway, 'PUT', `kv/${name}`, 'v')));
 

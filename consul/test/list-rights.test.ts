@@ -66,7 +66,7 @@ describe('a list of keys', () => {
   );
 });
 
-test('a token with `sessions: write` ends any session, of those that hold keys that it may not read as well', async () => {
+test('ends any session with `sessions: write`, even one that holds unreadable keys', async () => {
   const gateway = openMemoryGateway([
     { ...nothing, name: 'admin', secret: ADMIN['X-Consul-Token'], keys: { '': 'write' }, sessions: 'write' },
     {

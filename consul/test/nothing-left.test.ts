@@ -68,7 +68,7 @@ describe('a wait for a change', () => {
     return { clock, over, polls: new Polls({ ...systemRuntime, clock }) };
   }
 
-  test('that is over in the middle of a look ends with it', async () => {
+  test('ends with a poll in flight when its time is over', async () => {
     const { clock, over, polls } = open();
     const looking = Promise.withResolvers<typeof unchanged>();
     const waiting = polls.next('x', () => looking.promise, isNews, over.signal);
@@ -81,7 +81,7 @@ describe('a wait for a change', () => {
     expect(await waiting).toBeUndefined();
   });
 
-  test('that is over between two looks ends at once', async () => {
+  test('ends immediately between two polls', async () => {
     const { clock, over, polls } = open();
     let looks = 0;
     const look = () => Promise.resolve({ ...unchanged, value: String(++looks) });
@@ -111,7 +111,7 @@ describe('a wait for a change', () => {
     expect(await staying).toEqual(changed);
   });
 
-  test('is told when a look fails', async () => {
+  test('reports a failed poll', async () => {
     const { clock, over, polls } = open();
     const look = () => Promise.reject(new Error('no answer'));
     const waiting = polls.next('x', look, isNews, over.signal);

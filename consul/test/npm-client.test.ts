@@ -61,7 +61,7 @@ describe.skipIf(endpoint === null)('the npm client', () => {
     expect(await other.kv.get('lock')).toMatchObject({ Value: 'theirs', LockIndex: 2, Session: theirs });
   });
 
-  test('watches a key, and is told of each change once', async () => {
+  test('receives each change of a watched key once', async () => {
     const seen: (string | undefined)[] = [];
     const watch = other.watch({
       method: other.kv.get.bind(other.kv),
@@ -100,7 +100,7 @@ describe.skipIf(endpoint === null)('the npm client', () => {
     expect(outcome).toMatchObject({ Errors: null, Results: [{ KV: { Key: 'npm-txn/a' } }, { KV: { Value: 'MQ==' } }] });
   });
 
-  test('asks who is there', async () => {
+  test('lists the catalog', async () => {
     expect(await consul.status.leader()).toMatch(/:\d+$/);
     expect(await consul.agent.self()).toMatchObject({ Config: { NodeName: 'gateway' } });
     expect(await consul.catalog.node.list()).toMatchObject([{ Node: 'gateway' }]);

@@ -25,7 +25,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
   const info = async (id: string) =>
     (await ask(gateway, 'GET', `session/info/${id}`)).json as Record<string, unknown>[];
 
-  test('creates a session with what was asked for, and shows it on every gateway', async () => {
+  test('creates a session as requested, and shows it on every gateway', async () => {
     const id = await newSession(gateway, { Name: 'web', TTL: '90s', LockDelay: '2s', Behavior: 'delete' });
 
     const { json, index } = await ask(other, 'GET', `session/info/${id}`);
@@ -49,7 +49,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect((await ask(other, 'GET', 'session/node/elsewhere')).json).toEqual([]);
   });
 
-  test('without a body is a session without a TTL, never released by itself', async () => {
+  test('creates a session without a TTL if there is no body, and never releases it', async () => {
     const id = ((await ask(gateway, 'PUT', 'session/create')).json as { ID: string }).ID;
 
     expect(await info(id)).toMatchObject([{ TTL: '', LockDelay: 15_000_000_000, Behavior: 'release', Name: '' }]);
@@ -83,7 +83,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect(reply.text).toMatch(text);
   });
 
-  test('has the bounds of Consul on TTLs unless it is told otherwise', async () => {
+  test("applies Consul's TTL bounds by default", async () => {
     const strict = await table.start({ minTtlMs: 10_000 });
 
     const reply = await ask(strict, 'PUT', 'session/create', '{"TTL":"9s"}');
@@ -126,7 +126,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect(JSON.stringify((await ask(gateway, 'GET', 'session/list')).json)).not.toContain(id);
   });
 
-  test('whose expiry is damaged is shown neither by itself nor in a list', async () => {
+  test('hides a session with a damaged expiry, alone and in lists', async () => {
     const id = 'damaged';
     const { sender } = connectDynamo({ endpoint: table.table.endpoint }, systemRuntime);
     const sessions = createSessionStore(sender, table.table.table);
@@ -147,7 +147,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     expect(await info(id)).toEqual([]);
   });
 
-  test('says what is missing', async () => {
+  test('names the missing field', async () => {
     expect(await ask(gateway, 'PUT', 'session/destroy/')).toMatchObject({ status: 400, text: 'Missing session' });
     expect(await ask(gateway, 'GET', 'session/info/')).toMatchObject({ status: 400, text: 'Missing session' });
     expect(await ask(gateway, 'GET', 'session/node/')).toMatchObject({ status: 400, text: 'Missing node name' });
@@ -212,7 +212,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
       },
     );
 
-    test('and lasts its whole length when its end is seen at once', async () => {
+    test('lasts its whole length even if the end is seen immediately', async () => {
       const memory = openMemoryGateway();
       const [dead, next] = [await memory.newSession({ TTL: '10s', LockDelay: '15s' }), await memory.newSession()];
       const acquire = async (id: string) => (await memory.ask('PUT', `kv/kept?acquire=${id}`, 'v')).text;
@@ -226,7 +226,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
       expect(await acquire(next)).toBe('true');
     });
 
-    test('with behaviour delete they go with it', async () => {
+    test('deletes them with the behavior delete', async () => {
       const id = await newSession(gateway, { TTL: '300ms', LockDelay: 0, Behavior: 'delete' });
       await ask(gateway, 'PUT', `kv/gone?acquire=${id}`, 'v');
       await pause(600);
@@ -280,7 +280,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
       expect((await ask(gateway, 'GET', 'catalog/nodes')).json).toHaveLength(1);
     });
 
-    test('a check that is registered as critical ends what is bound to it, however much it says', async () => {
+    test('ends bound sessions when a check is registered as critical, with any output', async () => {
       const register = (Status: string, Output: string) => {
         const entry = { Node: 'db-2', Address: '10.1.2.4', Check: { CheckID: 'disk', Status, Output } };
         return ask(gateway, 'PUT', 'catalog/register', JSON.stringify(entry));

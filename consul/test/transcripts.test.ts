@@ -61,7 +61,7 @@ describe.skipIf(endpoint === null)('what the guides do with curl', () => {
     expect(await put(`session/destroy/${one}`)).toBe('true');
   });
 
-  test('semaphore: contenders, the lock key, pruning the dead, release', async () => {
+  test('semaphore: contenders, the lock key, pruning expired holders, release', async () => {
     const prefix = 'service/redis/lock';
     const limit = 1;
     const contend = async () => {

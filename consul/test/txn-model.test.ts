@@ -136,7 +136,7 @@ class Model {
   }
 }
 
-test('transactions come to what Consul would make of them, each on what those before it have left', () =>
+test("produces Consul's results for each transaction in a sequence", () =>
   fc.assert(
     fc.asyncProperty(histories, async (history) => {
       const gateway = openMemoryGateway();

@@ -181,7 +181,7 @@ describe.skipIf(endpoint === null)('/v1/txn', () => {
     expect(await ask(gateway, 'PUT', 'txn', body)).toMatchObject({ status: 200, json: { Results: [], Errors: null } });
   });
 
-  test('tells of the reading as well when it only reads', async () => {
+  test('reports reads even if it only reads', async () => {
     const [reading, writing] = [
       await run({ Verb: 'get-or-empty', Key: `${at}a` }),
       await run({ Verb: 'set', Key: `${at}a` }),
@@ -200,7 +200,7 @@ describe.skipIf(endpoint === null)('/v1/txn', () => {
     });
   });
 
-  test('tells of a lock-delay alone, as of what was looked at before anything was tried', async () => {
+  test('reports a lock-delay alone, as of the read before any attempt', async () => {
     const [one, two] = [await newSession(gateway), await newSession(gateway)];
     await ask(gateway, 'PUT', `kv/${at}l?acquire=${one}`);
     await ask(gateway, 'PUT', `session/destroy/${one}`);
@@ -210,7 +210,7 @@ describe.skipIf(endpoint === null)('/v1/txn', () => {
     expect(Errors).toEqual([{ OpIndex: 1, What: `failed to lock key "${at}l" due to lock delay` }]);
   });
 
-  test.each(['*', 'A', '=', 'QQ', 'AAAA='])('refuses the value %s, which is no base64', async (value) => {
+  test.each(['*', 'A', '=', 'QQ', 'AAAA='])('refuses the value %s, which is not base64', async (value) => {
     const body = JSON.stringify([{ KV: { Verb: 'set', Key: `${at}bad`, Value: value } }]);
 
     expect(await ask(gateway, 'PUT', 'txn', body)).toMatchObject({ status: 400 });

@@ -48,20 +48,20 @@ describe('a wait is over at once', () => {
     expect(await wakes(path, () => ask(method, changed, method === 'PUT' ? 'another' : undefined))).toBe(true);
   });
 
-  test.each(['kv/p/held', 'kv/p/?recurse'])('for %s, by a transaction', async (path) => {
+  test.each(['kv/p/held', 'kv/p/?recurse'])('ends for %s, by a transaction', async (path) => {
     const { wakes, ask } = await open();
     const body = JSON.stringify([{ KV: { Verb: 'set', Key: 'p/held', Value: 'bmV3' } }]);
 
     expect(await wakes(path, () => ask('PUT', 'txn', body))).toBe(true);
   });
 
-  test.each(['kv/p/held', 'kv/p/?recurse', 'session/list'])('for %s, by the end of a session', async (path) => {
+  test.each(['kv/p/held', 'kv/p/?recurse', 'session/list'])('ends for %s, by the end of a session', async (path) => {
     const { wakes, ask, session } = await open();
 
     expect(await wakes(path, () => ask('PUT', `session/destroy/${session}`))).toBe(true);
   });
 
-  test('for kv/p/held, by a release', async () => {
+  test('ends for kv/p/held, by a release', async () => {
     const { wakes, ask, session } = await open();
 
     expect(await wakes('kv/p/held', () => ask('PUT', `kv/p/held?release=${session}`))).toBe(true);
@@ -82,7 +82,7 @@ describe('a wait is over at once', () => {
     expect(late).toEqual([]);
   });
 
-  test('and not by what happens elsewhere', async () => {
+  test('does not end for changes elsewhere', async () => {
     const { wakes, ask } = await open();
 
     expect(await wakes('kv/p/plain', () => ask('PUT', 'kv/q', 'v'))).toBe(false);

@@ -1,5 +1,5 @@
 /** The console, over the demonstration's table: everything that happens, as an operator would see it. */
-import { startConsole } from '../../console/server.ts';
+import { SATELLITES } from '../../api/satellites.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { Platform } from '../../local/platform.ts';
 import { SHARDS, TABLE_NAME } from '../../local/platform.ts';
@@ -14,7 +14,8 @@ export async function serveConsole(
   settings: { readonly queue: string; readonly maxClockSkewMs: number },
   display: Display,
 ): Promise<AsyncDisposable> {
-  const running = await startConsole(
+  const console = await SATELLITES.console?.();
+  const page = await console?.openPage?.(
     {
       table: TABLE_NAME,
       endpoint: engine.endpoint,
@@ -29,6 +30,6 @@ export async function serveConsole(
     },
     systemRuntime,
   );
-  display.note(`console    ${running.invite()}`);
-  return { [Symbol.asyncDispose]: () => running.close() };
+  display.note(`console    ${page?.invite() ?? 'no console installed'}`);
+  return { [Symbol.asyncDispose]: async () => page?.close() };
 }

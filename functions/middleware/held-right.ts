@@ -6,7 +6,7 @@
  *   - Waiting never takes longer than the invocation has.
  *   - `signalOf(context)` aborts when a right is lost, or when the time is nearly over. A handler that does not stop then keeps its rights
  *     until Lambda ends it and its session expires: they are not given away under work that goes on.
- *   - A right that is not to be had is an error, so that Lambda or the queue behind it tries again;
+ *   - Failing to acquire is an error, so that Lambda or the queue behind it tries again;
  *     or the answer that `onUnavailable` gives,
  *     without the handler being called.
  */

@@ -11,7 +11,7 @@ const TIMEOUT_MS = 20 * 60_000;
 
 describe.skipIf(endpoint === null)('workers that are killed and frozen behind a faulty network', () => {
   test(
-    'lose nothing, do nothing twice and promise nothing in vain, while naive code does',
+    'lose nothing, run nothing twice and keep their promises, while naive code does not',
     { timeout: TIMEOUT_MS },
     async () => {
       const result = await runChaos({

@@ -27,7 +27,7 @@ describe('a statement', () => {
       values: { ':session': 's', ':seen': 'n', ':ttl': 1 },
     });
 
-  test('loses one conjunct, of which every name and value is still used', () => {
+  test('loses one condition while every name and value is still used', () => {
     const dropped = withoutConjunct(update('a'), 'lock.test: #nonce = :seen');
 
     expect(dropped.input.ConditionExpression).toBe(
@@ -44,7 +44,7 @@ describe('a statement', () => {
     );
   });
 
-  test('names what stands beside its first action by what that does', () => {
+  test('names its later actions by their effects', () => {
     expect(conjunctsOf(together(update('a', 'lock.both'), [actionOf(update('b'))], 'token'))).toEqual([
       'lock.both: #session = :session',
       'lock.both: #nonce = :seen',

@@ -9,12 +9,12 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'M6',
     what: 'the expiry test is written as NOT (expiresAt > :now), which is true of a session without TTL',
-    by: 'test/conformance/session.test.ts: whose row lost its expiry, or never had one, is not ended by a contender',
+    by: 'test/conformance/session.test.ts: refuses to end a session whose row has no expiry',
   },
   {
     id: 'M32',
     what: 'an expiry far in the future is waited for',
-    by: 'test/conformance/session.test.ts: whose expiry lies beyond reason is damaged',
+    by: 'test/conformance/session.test.ts: treats an implausible expiry as damage: it is neither waited for nor taken over',
   },
   {
     id: 'M59',
@@ -24,27 +24,27 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'N3',
     what: 'nothing is ever adopted: a claim that is applied after its key was found full is left to itself',
-    by: 'test/unit/tasks/worker/undecided-claim.test.ts: that the network delivers once more, when its key has room by then, is adopted',
+    by: 'test/unit/tasks/worker/undecided-claim.test.ts: adopts a claim that the network delivers again after its key has capacity',
   },
   {
     id: 'N29',
     what: 'a claim that is not answered is not decided',
-    by: 'test/unit/tasks/worker/undecided-claim.test.ts: whose task runs all the same, as soon as its row answers again',
+    by: 'test/unit/tasks/worker/undecided-claim.test.ts: runs its task once its row answers again',
   },
   {
     id: 'N49',
     what: 'a worker that was told to go before it began goes on claiming and handing back',
-    by: 'test/unit/client/standing-worker.test.ts: goes home without a claim when it was told to go before it began',
+    by: 'test/unit/client/standing-worker.test.ts: exits without a claim if stopped before it began',
   },
   {
     id: 'X18',
     what: 'a look that failed leaves its other reads behind (found by the simulation)',
-    by: 'test/unit/core/runtime/all-of.test.ts: throws what the first of them threw, and not before all have ended: nothing is left behind',
+    by: 'test/unit/core/runtime/all-of.test.ts: throws the first error, after all have ended',
   },
   {
     id: 'X77',
     what: 'each attempt of a forced release states the time of the first',
-    by: 'test/unit/operate/forced-stamp.test.ts: closes its key for the lock-delay from the attempt that was applied, and says so',
+    by: 'test/unit/operate/forced-stamp.test.ts: closes its key for the lock-delay from the applied attempt, and reports it',
   },
   {
     id: 'X78',
@@ -54,13 +54,13 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'X82',
     what: 'an item is suspected of a death before its pack was redriven (found by the simulation)',
-    by: 'test/unit/tasks/bulk/suspect.test.ts: is no suspect any more once its pack was cancelled and redriven',
+    by: 'test/unit/tasks/bulk/suspect.test.ts: is no longer suspected after its pack was cancelled and redriven',
   },
   { id: 'M60', what: 'the parts of keys are joined without being escaped', by: 'test/unit/dynamo/engine/keys.test.ts' },
   {
     id: 'X57',
     what: 'a late attempt to cancel, or to expire, meets other work under the id',
-    by: 'test/conformance/task/operations.test.ts: is not for other work that has the id meanwhile',
+    by: 'test/conformance/task/operations.test.ts: does not affect other work that reuses the id',
   },
   {
     id: 'X58',
@@ -110,17 +110,17 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'N11',
     what: 'an acquire without an answer leaves no doubt',
-    by: 'test/unit/coordination/lock/lost-answer.test.ts: is unknown, and the key is free within two heartbeats',
+    by: 'test/unit/coordination/lock/lost-answer.test.ts: unknown, and frees the key within two heartbeats',
   },
   {
     id: 'N13',
     what: 'permits that a lost answer left behind stay with their session',
-    by: 'test/unit/coordination/semaphore/lost-answer.test.ts: is unknown, and the room comes back within two heartbeats',
+    by: 'test/unit/coordination/semaphore/lost-answer.test.ts: unknown, and frees the capacity within two heartbeats',
   },
   {
     id: 'N14',
     what: 'a place in a queue that a lost answer left behind stays',
-    by: 'test/unit/coordination/semaphore/lost-answer.test.ts: a place without a caller is given back',
+    by: 'test/unit/coordination/semaphore/lost-answer.test.ts: gives back an unanswered queue position without a caller, so it blocks no contender',
   },
   {
     id: 'N25',
@@ -140,7 +140,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'N28',
     what: 'a blocked event loop is taken for a store that does not answer',
-    by: 'test/unit/session/blocked-loop.test.ts: says so, and names the remedy',
+    by: 'test/unit/session/blocked-loop.test.ts: reports a session lost to a blocked event loop, with the remedy',
   },
   {
     id: 'N26',

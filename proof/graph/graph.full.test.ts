@@ -40,7 +40,7 @@ describe.skipIf(typeof tlc === 'string' && process.env.CI !== 'true')('the steps
     await expect(play(stuck)).rejects.toThrow(/leaseCounter 1700000000000, and the model 1700000000001/);
   });
 
-  test('are not those of a store where the verbs of a holder compare nothing', async () => {
+  test("differ if a holder's verbs compare nothing", async () => {
     const isAnything = (attribute: string, value: string) =>
       `(${attribute} = ${value} OR ${attribute} <> ${value} OR attribute_not_exists(${attribute}))`;
     const fenceless = edited(

@@ -79,7 +79,7 @@ describe('a dumped graph', () => {
     expect(new Set(coveringPaths({ states: new Map(), initial: ['0'], edges }).flat())).toEqual(new Set(edges));
   });
 
-  test('without a first state is refused', () => {
+  test('is refused without a first state', () => {
     expect(() => graphOf([state('1', 0)])).toThrow('no initial state');
   });
 });

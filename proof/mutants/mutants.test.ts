@@ -8,7 +8,7 @@ import { mutated } from './mutated.ts';
 import { complaintsOf } from './source.ts';
 
 describe('seeded bugs', () => {
-  test('have names of their own', () => {
+  test('have unique names', () => {
     const ids = [...MUTANTS, ...KILLED_ELSEWHERE, ...EQUIVALENT].map(({ id }) => id);
 
     expect(ids).toEqual([...new Set(ids)]);
@@ -27,7 +27,7 @@ describe('seeded bugs', () => {
     },
   );
 
-  test.each(KILLED_ELSEWHERE)('$id is killed by a test that is there', ({ by }) => {
+  test.each(KILLED_ELSEWHERE)('name an existing test that kills $id', ({ by }) => {
     const [file = '', name = ''] = by.split(': ');
 
     expect(sourceOf(file)).toContain(name);

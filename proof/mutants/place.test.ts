@@ -110,7 +110,7 @@ describe('a place', () => {
     }
   });
 
-  test('that is not there, or more than once, fails by its name', () => {
+  test('fails by name if it is missing or ambiguous', () => {
     expect(() => mutated('X7', SOURCE, [edit('Line.end', condition('width'), 'drop')])).toThrow(
       'mutant X7: condition width in Line.end of line.ts is there 0 times, once is needed',
     );

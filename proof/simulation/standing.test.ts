@@ -111,7 +111,7 @@ test('L10 waits for a worker that died to lose its permit, where workers need on
   ]);
 });
 
-test('L11 notices a task that a live session runs and none of its code', () => {
+test('reports by L11 a task of a live session whose code does not run', () => {
   const rows = { 'task#jobs#a': RUNNING, 'session#s': WORKER };
 
   expect(violationsOf({ rows })).toEqual(['L11']);

@@ -45,7 +45,7 @@ function mostInASecond(moments: readonly number[]): number {
 }
 
 describe('when every wake is dropped', () => {
-  test.each([1n, 2n, 3n])('nothing is lost, and the next tick has all tasks done (seed %s)', async (seed) => {
+  test.each([1n, 2n, 3n])('loses nothing, and the next tick completes all tasks (seed %s)', async (seed) => {
     const { fleet, runs, work, done } = open({ seed, wakes: 'dropped' });
     const ids = Array.from({ length: 50 }, (_, nth) => `t${nth}`);
     await fleet.run(Promise.all(ids.map((id) => fleet.client.enqueue(work, null, { id }))));

@@ -8,7 +8,7 @@ import { SWITCHES } from './switches.ts';
 import { disagreements } from './verbs.ts';
 import { readOutput } from './tlc.ts';
 
-test('each statement that the specification models is the one that its operator was written from', () => {
+test('matches the statement that each operator was written from', () => {
   expect(
     disagreements(),
     'read the statement and its operator side by side, then: npm run spec -- --digest (see proof/spec/README.md)',
@@ -28,7 +28,7 @@ test('each way of breaking the models is found by one of them, or has a reason w
   expect(alone.filter((name) => name in REDUNDANT)).toEqual([]);
 });
 
-test('each model has a name of its own, by which the checker is asked for it', () => {
+test('gives each model a unique name for the checker', () => {
   const names = [...MODELS, ...LARGER].map(({ name }) => name);
 
   expect(new Set(names).size).toBe(names.length);
@@ -63,6 +63,6 @@ test('a violation that the checker found is read with its invariant and its step
   expect(readOutput(output)).toMatchObject({ end: 'violated', violated: { what: 'I0_Told', steps: 2 } });
 });
 
-test('a run that ends without a verdict is no success', () => {
+test('fails a run that ends without a verdict', () => {
   expect(readOutput('Parsing or semantic analysis failed.').end).toBe('failed');
 });

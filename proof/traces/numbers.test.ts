@@ -17,7 +17,7 @@ describe('instants for the checker', () => {
     expect([...moved.values()]).toEqual([1, 10_000_001, 10_000_002]);
   });
 
-  test('that do not fit into its integers are an error', () => {
+  test('fail if they do not fit into its integers', () => {
     const far = Array.from({ length: 300 }, (_, index) => index * DAY_MS);
 
     expect(() => closer(far)).toThrow('the checker counts to 2147483647');

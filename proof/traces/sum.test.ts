@@ -37,7 +37,7 @@ test('operators without an event are named', () => {
   expect(unseen).not.toContain('task.claim');
 });
 
-test('a sitting finds the sum of the one before it', () => {
+test('finds the sum of the previous sitting', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-sum-'));
   onTestFinished(() => {
     rmSync(folder, { recursive: true });

@@ -36,7 +36,7 @@ export interface WorkerOptions extends LeaseholdOptions {
   readonly grace?: Duration | undefined;
   /** End when no task is due or running here; without it the worker waits for tasks. */
   readonly untilDrained?: boolean | undefined;
-  /** What runs around every attempt, inside of what the module of the tasks exports as `middleware`. */
+  /** Middleware around every attempt, nested inside the middleware that the task module exports. */
   readonly middleware?: readonly TaskMiddleware[] | undefined;
   /** Told after what the module exports as `events`. */
   readonly events?: TaskEvents | undefined;

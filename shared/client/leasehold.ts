@@ -1,5 +1,5 @@
 /**
- * Leasehold as its users hold it: one table, and all that stands on it.
+ * `Leasehold` is the client: one table and everything stored in it.
  *
  *   const leasehold = createLeasehold({ table: 'leasehold' });
  *   await using session = await leasehold.session({ ttl: '30s' });
@@ -61,13 +61,13 @@ import { WaitGroup } from '../coordination/waitgroup/group.ts';
 export interface LeaseholdOptions extends ConnectionOptions {
   /** Absent: `LEASEHOLD_TABLE`, or `leasehold`. */
   readonly table?: string | undefined;
-  /** Where `tasks` enqueues when it is not told otherwise. Absent: `LEASEHOLD_QUEUE`, or `default`. */
+  /** Default queue for `tasks.enqueue`. Absent: `LEASEHOLD_QUEUE`, or `default`. */
   readonly queue?: string | undefined;
   /** Partitions of the ready index for new tasks, as the stack has it. Absent: `LEASEHOLD_SHARDS`, or 8. */
   readonly shards?: number | undefined;
   /** The stated bound on the difference between any two clocks; the same everywhere. Absent: `LEASEHOLD_MAX_CLOCK_SKEW_MS`, or 1 s. */
   readonly maxClockSkew?: Duration | undefined;
-  /** Where inputs of tasks go that do not fit into the table; absent: they are refused. */
+  /** Store for task inputs that are too large for the table. Without one, `enqueue` rejects them. */
   readonly payloads?: PayloadStore | undefined;
   /** Counts what is sent. */
   readonly observer?: SendObserver | undefined;
@@ -77,11 +77,11 @@ export interface SessionSettings {
   /** Lease duration; `null` never expires: it fails closed until it is destroyed. */
   readonly ttl?: Duration | null | undefined;
   readonly heartbeat?: Duration | undefined;
-  /** How long its keys stay closed when it is lost: 0 to 60 seconds. */
+  /** How long the session's keys stay closed after the session is lost: 0 to 60 seconds. */
   readonly lockDelay?: Duration | undefined;
-  /** What becomes of its keys when it ends: they are released, or their entries deleted. */
+  /** What to do with the session's keys when it ends: release them, or delete their entries. */
   readonly behavior?: SessionBehavior | undefined;
-  /** For people; need not be unique. */
+  /** Display name; does not have to be unique. */
   readonly name?: string | undefined;
   /** Where it runs; absent: this machine's name. */
   readonly node?: string | undefined;
@@ -154,7 +154,7 @@ export function withEnvironment<Options extends LeaseholdOptions>(
   return { ...byDefault, ...(!isAddressed && { endpoint }), ...present };
 }
 
-/** One table and everything on it. Holds connections, no identity: make one and keep it; sessions end before it is closed. */
+/** Client for one table. Create one per process and reuse it. End its sessions before you close it. */
 export class Leasehold implements Disposable {
   readonly table: string;
   /** Enqueues tasks. */
@@ -167,7 +167,7 @@ export class Leasehold implements Disposable {
   readonly locks: LockClient;
   /** Who leads, and observing it. */
   readonly elections: ElectionClient;
-  /** Semaphores: permits for sessions, who holds them, their limits, evictions. */
+  /** Reads semaphores and their holders, sets limits and evicts permits. */
   readonly semaphores: SemaphoreClient;
   /** Sessions from outside: get, list, destroy, wait for their end. */
   readonly sessions: SessionClient;
@@ -293,7 +293,7 @@ export class Leasehold implements Disposable {
     return createTable(await this.#connection.openClient(), this.table);
   }
 
-  /** Closes idle connections. Sessions must have ended before. */
+  /** Closes idle connections. End all sessions first. */
   close(): void {
     this.#connection?.close();
   }

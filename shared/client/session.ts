@@ -1,4 +1,4 @@
-/** A session in its user's hands: its own life, and everything that hangs on it. */
+/** `Session`: the user's handle for a session and for everything it holds. */
 import type { Campaign, CampaignOptions, Leadership } from '../coordination/election/election.ts';
 import { Election } from '../coordination/election/election.ts';
 import type { WaitOptions } from '../core/wait/wait.ts';
@@ -22,7 +22,7 @@ import type { SessionHolder } from '../session/keep-alive.ts';
 
 export type SessionPorts = SeveralLocksPorts & SemaphorePorts;
 
-/** A session, kept alive until it is ended or lost. All that it holds goes with it. */
+/** A session that is renewed in the background until it ends or is lost. Everything it holds is released with it. */
 export class Session extends LockSession {
   readonly #ports: SessionPorts;
   readonly #locks: SeveralLocks;
@@ -47,7 +47,7 @@ export class Session extends LockSession {
     return this.#locks.acquireAll(keys, options);
   }
 
-  /** Returns at once: the leadership, or who leads. */
+  /** Tries to become leader. Returns the leadership, or the current leader, without waiting. */
   tryCampaign(election: string, options: CampaignOptions = {}): Promise<Campaign> {
     return new Election(election, this.sessionLocks).tryCampaign(options);
   }
@@ -64,7 +64,7 @@ export class Session extends LockSession {
 
   /**
    * Waits for a permit, without limit when no `wait` is given.
-   * @throws SemaphoreFullError when the wait is over, with who holds them
+   * @throws SemaphoreFullError if the wait times out; lists the holders
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
    */
   async permit(semaphore: string, options: PermitWaitOptions): Promise<Permit> {

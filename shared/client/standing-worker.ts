@@ -1,5 +1,5 @@
 /**
- * A worker that stays: for a queue, until it is told to go, be there tasks or not. It makes tasks of recurring ones that are due as well,
+ * A long-running worker: polls its queue until stopped, and enqueues due schedules,
  * so a queue needs nothing else.
  *
  * Without tasks it polls one partition at a time (`tasks/picker/poll-schedule.ts`).

@@ -1,20 +1,20 @@
 /**
- * The holder's side of a session: create, heartbeat, belief, end.
+ * `SessionHolder` keeps a session alive: it creates and renews it, computes how long it can be trusted, and ends it.
  *
  * Failure by failure:
- *   - A renewal that is not answered, or throttled: belief does not grow; the next beat tries again until the window closes.
- *   - A renewal that is refused: the session is lost at once, whatever time was left.
- *   - No beat at all (frozen, starved): `remainingTrustMs` runs out by the clocks; every write asks it before it is sent. That the
- *     beat itself was late is told apart from a store that did not answer (`lateness.ts`).
+ *   - A renewal is throttled or gets no response: trust does not grow. Later heartbeats retry until the window closes.
+ *   - A renewal is refused: the session is lost at once, even if the window is still open.
+ *   - No heartbeat runs (frozen, starved): `remainingTrustMs` runs out by the clocks, and it is checked before every
+ *     write. `lateness.ts` distinguishes a late heartbeat from a store that did not respond.
  *   - The window closes: the signal aborts with a `LeaseLostError`, and the session is never renewed again.
- *   - A health check that it is bound to fails: seen with the next beat; the session ends itself.
- *   - An operator takes away one thing that hangs on it: learnt from the next beat; the session goes on.
- *   - Without a TTL nothing expires: each beat reads the row instead, and learns what others did to it.
- *   - A renewal is not answered that removes from the row what was taken away: it removes only what an earlier answer had told of,
- *     so nothing is hidden by it.
- *   - An answer is lost, of an acquire or a release of something that hangs on it: settled with the coming heartbeats (`settling.ts`).
- *   - A hook of `SessionEvents` throws: it stops nothing.
- *   - `end` while a beat is in flight: the beat is awaited first, so that a late renewal cannot race the end.
+ *   - A health check of the session fails: the next heartbeat sees it, and the session ends itself.
+ *   - An operator revokes one lock, permit or task: the next heartbeat reports it, and the session continues.
+ *   - The session has no TTL: it cannot expire. Heartbeats read the row instead, to see what other processes did to it.
+ *   - A renewal that removes revocations from the row gets no response: they are not missed, because a renewal removes
+ *     only revocations that an earlier response reported.
+ *   - An acquire or a release gets no response: `settling.ts` resolves it during the next heartbeats.
+ *   - A hook of `SessionEvents` throws: the session continues.
+ *   - `end` is called during a heartbeat: it waits for the heartbeat, so that a late renewal cannot race the end.
  */
 import { LeaseLostError } from '../core/errors.ts';
 import { stampOf } from '../core/lease/stamp.ts';
@@ -34,28 +34,28 @@ import { Settling } from './settling.ts';
 import type { HolderSessionStore } from './session-store.ts';
 import { truthfulSignal } from './truthful-signal.ts';
 
-/** What is undecided is tried again this often at least, however seldom the heart beats. */
+/** Longest pause before an unresolved write is retried, even if heartbeats are less frequent. */
 const SETTLE_EVERY_MS = 10_000;
 
-/** A revocation comes before its listener only while the answer to an acquire is under way. */
+/** Number of revocations to remember. One can arrive before its listener only while an acquire is in flight. */
 const TOLD_LIMIT = 1_000;
 
-/** What a session tells those who watch it; never needed for correctness. */
+/** Observer hooks of a session. Correctness never depends on them. */
 export interface SessionEvents {
   onRenewed?(session: LiveSession): void;
-  /** Also of what else a beat does, and of the request that ends it. */
+  /** Also called if another request of a heartbeat fails, or the request that ends the session. */
   onRenewalFailed?(error: unknown): void;
-  /** A heartbeat came so many milliseconds late: the event loop was blocked, or the process stopped. `describeBlock` has the words. */
+  /** A heartbeat was late: the event loop was blocked, or the process stopped. `describeBlock` formats the delay. */
   onBlocked?(lateMs: number): void;
-  /** Not of an orderly end. */
+  /** Not called for an orderly end. */
   onLost?(error: LeaseLostError): void;
 }
 
-/** A session that this process keeps alive, and how far it may be believed in. Users hold it as a `Session`. */
+/** A session that this process keeps alive, and its trust window. Users hold it as a `Session`. */
 export class SessionHolder implements AsyncDisposable {
   readonly id: string;
   readonly timing: SessionTiming;
-  /** Aborts, with a `LeaseLostError`, when the session is lost or ended (`released`). Its `aborted` is computed when asked. */
+  /** Aborts with a `LeaseLostError` if the session is lost or ended (`released`). `aborted` checks the clocks. */
   readonly signal: AbortSignal;
 
   readonly #store: HolderSessionStore;
@@ -66,11 +66,10 @@ export class SessionHolder implements AsyncDisposable {
   #record: LiveSession;
   #trust: TrustWindow;
   #loss: LeaseLostError | undefined;
-  /** Nonces of renewals that were never answered: one of them may be in the row. */
+  /** Nonces of renewals without a response: the row may contain one of them. */
   #unanswered: string[] = [];
-  /** Who wants to know that something was taken away from this session. */
   readonly #revocationListeners = new Map<string, () => void>();
-  /** The latest revocations, which the row lists no more: one may come before its listener. */
+  /** The latest revocations, kept after they leave the row because one may arrive before its listener. */
   readonly #told = new Set<string>();
   readonly #settling: Settling;
   readonly #lateness: Lateness;
@@ -102,8 +101,8 @@ export class SessionHolder implements AsyncDisposable {
 
   /**
    * Creates a session and starts its heartbeat.
-   * @throws StoreUnavailableError when the store did not confirm it within the trust window
-   * @throws ClockSkewError when this machine's clock is proven wrong by more than half of the bound
+   * @throws StoreUnavailableError if the store does not confirm the session within the trust window
+   * @throws ClockSkewError if this machine's clock is provably wrong by more than half of the clock bound
    */
   static async create(
     options: SessionOptions,
@@ -114,7 +113,7 @@ export class SessionHolder implements AsyncDisposable {
     return holder;
   }
 
-  /** For what is timed beside it. */
+  /** For code that times work under this session. */
   get clock(): Clock {
     return this.#runtime.clock;
   }
@@ -124,20 +123,20 @@ export class SessionHolder implements AsyncDisposable {
     return this.#record;
   }
 
-  /** Milliseconds for which the holder may still believe; zero or less: lost. */
+  /** Milliseconds for which the session can still be trusted. Zero or less: lost or ended. */
   remainingTrustMs(): number {
     if (this.#loss !== undefined || this.#ending !== undefined) return 0;
     return remainingTrustMs(this.#trust, momentOf(this.#runtime.clock));
   }
 
-  /** @throws LeaseLostError when the session may no longer be believed in */
+  /** @throws LeaseLostError if the session can no longer be trusted */
   ensureBelief(): void {
     this.#noticeExpiry();
     if (this.#loss !== undefined) throw this.#loss;
     if (this.#ending !== undefined) throw this.#releasedError();
   }
 
-  /** Renews now, or shares a renewal under way, and then judges belief. @returns as `remainingTrustMs` @throws LeaseLostError */
+  /** Renews now, or joins the renewal in flight. @returns `remainingTrustMs()` afterwards @throws LeaseLostError */
   async renew(): Promise<number> {
     this.ensureBelief();
     await this.#renewOnce(this.timing.ttlMs);
@@ -145,11 +144,11 @@ export class SessionHolder implements AsyncDisposable {
     return this.remainingTrustMs();
   }
 
-  /** Stops the heartbeat and ends the session, which frees what still hangs on it. Never throws: a TTL ends what this cannot. */
+  /** Stops the heartbeat and ends the session, which frees all it holds. Never throws: the TTL ends it otherwise. */
   end(): Promise<void> {
     if (this.#ending === undefined) {
       this.#ending = this.#end();
-      // What hangs on it, and every wait on its behalf, ends with it. It is no loss, so `onLost` is not called.
+      // Also ends everything it holds, and all waits on its behalf. This is not a loss, so `onLost` is not called.
       this.#lost.abort(this.#releasedError());
     }
     return this.#ending;
@@ -160,13 +159,13 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   /**
-   * Learns, with the next renewal, that an operator has taken away something that hangs on this session.
-   * @param revocation as the operator's write spells it
-   * @returns what stops listening
+   * Calls `listener` when an operator has revoked something that this session holds. The next renewal reports it.
+   * @param revocation the text that the operator's write adds to the row
+   * @returns a function that removes the listener
    */
   onRevoked(revocation: string, listener: () => void): () => void {
     this.#revocationListeners.set(revocation, listener);
-    // A heartbeat may have brought it before the answer to the very write that it takes back.
+    // A heartbeat may report the revocation before the response to the revoked write arrives.
     if (this.#told.has(revocation))
       queueMicrotask(() => {
         this.#revocationListeners.get(revocation)?.();
@@ -177,24 +176,23 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   /**
-   * Something that hangs on this session is undecided, because an answer was lost: `settle` is called with the coming heartbeats, until it
-   * says that it is decided or the session is over, which decides everything.
+   * Registers an unresolved write of this session: `settle` is called during the next heartbeats until it returns true.
+   * The end of the session also resolves the write.
    */
   settleLater(what: string, settle: Settle): void {
     this.#settling.add(what, settle);
   }
 
-  /** Whether something is still to be settled. */
   isUndecided(what: string): boolean {
     return this.#settling.has(what);
   }
 
-  /** Grows with every call: orders what this session writes under one lease counter. */
+  /** Returns a number that grows with every call. It orders the writes of this session under one lease counter. */
   nextSequence(): number {
     return ++this.#sequence;
   }
 
-  /** Declares the session lost because a write of its own was refused for it. */
+  /** Declares the session lost, because one of its writes was refused for that reason. */
   markLost(error: LeaseLostError): void {
     if (this.#loss !== undefined) return;
     this.#loss = error;
@@ -210,7 +208,7 @@ export class SessionHolder implements AsyncDisposable {
     this.#loops = ttlMs === null ? this.#look() : Promise.all([this.#heartbeat(ttlMs), this.#watch()]);
   }
 
-  /** Without a TTL nothing is renewed, and what others did to the session is learnt by looking: one read unit each time. */
+  /** The heartbeat of a session without a TTL: reads the row, for one read unit, instead of renewing it. */
   async #look(): Promise<void> {
     for (;;) {
       await this.#pause(this.timing.heartbeatMs);
@@ -225,13 +223,13 @@ export class SessionHolder implements AsyncDisposable {
         await this.#noticeFailedCheck();
         if (current.revoked.length > 0) await this.#renewOnce(null);
       } catch (error) {
-        // What could not be read has not ended.
+        // A failed read does not mean that the session ended.
         this.#tell((events) => events.onRenewalFailed?.(error));
       }
     }
   }
 
-  /** What the next renewal removes from the row is what was told here: the one place where the record changes. */
+  /** The only place that changes the record: the next renewal removes exactly the revocations reported here. */
   #learnFrom(current: LiveSession): void {
     this.#record = current;
     for (const revocation of current.revoked) this.#tellRevoked(revocation);
@@ -245,7 +243,7 @@ export class SessionHolder implements AsyncDisposable {
     if (this.#told.size > TOLD_LIMIT && oldest !== undefined) this.#told.delete(oldest);
   }
 
-  /** Jitter of a tenth keeps a fleet that started together from beating together. */
+  /** Jitter of a tenth, so that workers that start together do not send their heartbeats together. */
   #jittered(ms: number): number {
     return ms * (0.9 + 0.1 * this.#runtime.random.next());
   }
@@ -263,12 +261,12 @@ export class SessionHolder implements AsyncDisposable {
       const renewed = await this.#renewOnce(ttlMs);
       if (renewed) await this.#noticeFailedCheck();
       if (this.#loss !== undefined) return;
-      // After a failed beat the next comes sooner: the window is already running down.
+      // Retry a failed renewal sooner, because the trust window is running out.
       waitMs = renewed ? this.timing.heartbeatMs : this.timing.heartbeatMs / 4;
     }
   }
 
-  /** Two at once would refuse one another: each builds on the nonce that the last has left. */
+  /** Concurrent renewals would refuse each other, because each is conditional on the previous nonce. */
   #renewOnce(ttlMs: number | null): Promise<boolean> {
     this.#renewal ??= this.#renew(ttlMs).finally(() => {
       this.#renewal = undefined;
@@ -304,14 +302,14 @@ export class SessionHolder implements AsyncDisposable {
       this.#tell((events) => events.onRenewed?.(outcome.row));
       return true;
     } catch (error) {
-      // Not confirmed, so belief does not grow; only the watch decides when it ends.
+      // Not confirmed, so trust does not grow. The clocks decide when it ends.
       this.#unanswered.push(nonce);
       this.#tell((events) => events.onRenewalFailed?.(error));
       return false;
     }
   }
 
-  /** A renewal refused by one of our own unanswered ones is no loss: that one was applied, and the next builds on it. */
+  /** A renewal refused by our own unanswered renewal does not lose the session: that one was applied, so follow it. */
   async #afterRefusal(ttlMs: number | null, current: SessionRecord | undefined): Promise<boolean> {
     if (current?.status === 'live' && this.#unanswered.includes(current.nonce)) {
       this.#unanswered = [];
@@ -327,7 +325,7 @@ export class SessionHolder implements AsyncDisposable {
     if (current === undefined) return new LeaseLostError(key, 'missing', 'its row is gone');
     if (current.status === 'invalid')
       return new LeaseLostError(key, 'invalidated', `it was ended (${current.reason}) at ${current.invalidatedAt}`);
-    // Ours and live, so what refused is its expiry: an unanswered renewal was sent while the clock was behind.
+    // Live and ours, so the expiry refused it: an unanswered renewal was sent while the clock was behind.
     if (current.nonce === this.#record.nonce)
       return new LeaseLostError(key, 'expired', `the clock went from behind ${String(current.expiresAt)} to beyond it`);
     return new LeaseLostError(key, 'superseded', 'another process renewed it');
@@ -341,7 +339,7 @@ export class SessionHolder implements AsyncDisposable {
     tellWatcher(this.#events, say);
   }
 
-  /** Every reader that sees a check fail may end what is bound to it, and the session itself is the first to. */
+  /** Ends the session if one of its health checks has failed. Other processes that see the failure may end it too. */
   async #noticeFailedCheck(): Promise<void> {
     const { node, checks } = this.#record;
     if (checks.length === 0) return;
@@ -352,12 +350,12 @@ export class SessionHolder implements AsyncDisposable {
       this.markLost(new LeaseLostError(`session ${this.id}`, 'invalidated', failure));
       await this.#store.invalidate({ id: this.id, reason: 'check', ...stampOf(this.#runtime) });
     } catch (error) {
-      // Checks that cannot be read have not failed; the session's own TTL stands guard.
+      // A failed read does not mean that a check failed. The session's TTL still protects it.
       this.#tell((events) => events.onRenewalFailed?.(error));
     }
   }
 
-  /** Sleeps to the end of the window, again and again as renewals move it, and aborts the signal when it is really over. */
+  /** Sleeps until the trust window ends, again after each renewal has moved it, and then aborts the signal. */
   async #watch(): Promise<void> {
     while (!this.#stopped.signal.aborted) {
       this.#noticeExpiry();

@@ -1,44 +1,43 @@
 /**
- * A session is a worker's liveness contract: as long as it is renewed, everything that hangs on it stays its own.
+ * A session proves that a worker is alive: while it is renewed, the worker keeps everything it holds.
  *
  * Guarantees
- *   - At most one incarnation renews a session: each renewal compares the nonce of the one before.
- *   - A session ends in one atomic step, `live` → `invalid`, and never comes back.
- *     From then on every lease that names it is free for the taking,
- *     one conditional write each; no sweep is needed.
- *   - Only an operator ends a session before its TTL has passed on the ender's clock, plus the stated bound on clock differences.
+ *   - At most one incarnation renews a session, because each renewal compares the nonce of the previous one.
+ *   - A session ends in one atomic step, `live` → `invalid`, which is final. Each lease that names it can then be taken
+ *     over with one conditional write. No sweep is needed.
+ *   - A contender waits for the TTL plus the clock bound, by its own clock. Only the holder, an operator or a failed
+ *     health check ends a session earlier.
  *
  * Does not guarantee
- *   - That its holder has stopped. A holder stops by its own trust window (`core/lease/trust.ts`);
- *     what it sends late is refused by the lease counter
- *     of the row it writes, not by the session.
+ *   - That the holder has stopped. It stops by its own trust window (`core/lease/trust.ts`). Its late writes are refused by
+ *     the lease counter of the row, not by the session.
  *
  *       create            renew (nonce matches, not expired)
  *     ─────────▶  live  ◀───────────────────────────────────┐
  *                  │ └────────────────────────────────────────┘
  *                  │  end (its holder) · expire (any contender, past expiresAt + skew)
- *                  │  destroy (an operator) · check lost
+ *                  │  destroy (an operator) · health check failed
  *                  ▼
- *               invalid, with reason and invalidatedAt; swept by TTL long after
+ *               invalid, with reason and invalidatedAt; deleted by TTL weeks later
  *
- * Clock: `expiresAt` is the holder's wall clock before the renewal was sent, plus the TTL.
+ * Clock: `expiresAt` is the holder's wall clock before it sent the renewal, plus the TTL.
  */
 
 import { longestHeartbeatMs } from '../core/lease/timing.ts';
 
-/** What becomes of a lock when its session is invalidated: it is released, or its entry deleted. */
+/** What to do with a lock when its session ends: release it, or delete its entry. */
 export type SessionBehavior = 'release' | 'delete';
 
-/** Why a session became invalid. Only `ended` is orderly and imposes no lock-delay. */
+/** Reason for the end of a session. Only `ended` is orderly, without a lock-delay. */
 export type InvalidationReason = 'ended' | 'expired' | 'destroyed' | 'check';
 
 interface SessionFacts {
   readonly id: string;
-  /** For people; need not be unique. */
+  /** Display name; does not have to be unique. */
   readonly name: string;
-  /** Where it runs: a host, a Lambda log stream. */
+  /** Location of the holder: a host or a Lambda log stream. */
   readonly node: string;
-  /** `null`: never expires, fails closed until destroyed. */
+  /** `null`: never expires; fails closed until destroyed. */
   readonly ttlMs: number | null;
   readonly lockDelayMs: number;
   readonly behaviour: SessionBehavior;
@@ -48,15 +47,15 @@ interface SessionFacts {
   /** Number of accepted renewals. */
   readonly renewals: number;
   readonly nonce: string;
-  /** Checks of its node that it is bound to: when one of them fails, it ends. */
+  /** Health checks of its node. If one fails, the session ends. */
   readonly checks: readonly string[];
   /**
-   * What was taken away from it one by one, while it went on;
-   * its holder learns of it with the next renewal, and it goes with the one after.
+   * Revocations of single locks, permits or tasks. The next renewal reports them to the holder, and the one after that
+   * removes them.
    */
   readonly revoked: readonly string[];
   /**
-   * Its holder is somewhere beyond a gateway, and knows nothing but its id: a caller that names it renews it.
+   * The holder is behind a gateway and knows only the session's id. Every caller that has the id can renew it.
    */
   readonly remote?: boolean | undefined;
 }
@@ -74,13 +73,13 @@ export interface InvalidSession extends SessionFacts {
 export type SessionRecord = LiveSession | InvalidSession;
 
 /**
- * What a contender may conclude from a session that stands in its way.
+ * A contender's verdict on the session that blocks it.
  *
- * `live`     held; `until` is when it may be judged again (`null`: only a person can end it).
- * `expired`  still marked live, but past its TTL and the clock bound: invalidate it first.
- * `closed`   invalid, within its lock-delay until `until`.
- * `free`     invalid and past its lock-delay, or gone.
- * `damaged`  its expiry lies further ahead than its TTL and the clock bound allow: it is neither awaited nor taken over; a person looks.
+ * `live`     still holds its keys; judge it again at `until` (`null`: only an operator can end it).
+ * `expired`  marked live, but past its TTL and the clock bound; invalidate it first.
+ * `closed`   invalid, in its lock-delay until `until`.
+ * `free`     invalid and past its lock-delay, or deleted.
+ * `damaged`  expires later than its TTL and the clock bound allow; do not wait, do not take over: an operator decides.
  */
 export type Verdict =
   | { readonly kind: 'live'; readonly until: number | null }
@@ -89,9 +88,9 @@ export type Verdict =
   | { readonly kind: 'free' }
   | { readonly kind: 'damaged' };
 
-/** The one judgement of a foreign session, by the judge's own wall clock. */
+/** Judges another process's session by our own wall clock. All judgments are made here. */
 export function judgeSession(session: SessionRecord | undefined, now: number, maxClockSkewMs: number): Verdict {
-  // A swept row was invalid, or unrenewed, for the weeks that its TTL attribute lies beyond any use.
+  // A row deleted by TTL had been invalid or unrenewed for weeks.
   if (session === undefined) return { kind: 'free' };
   if (session.status === 'live') {
     if (session.expiresAt === null || session.ttlMs === null) return { kind: 'live', until: null };
@@ -104,12 +103,13 @@ export function judgeSession(session: SessionRecord | undefined, now: number, ma
 }
 
 /**
- * When the keys of an invalid session open, by any clock within the bound: at once (0) after an orderly end.
- * The lock-delay of a session that expired counts from when it could be ended first,
- * for its holder has not believed since, however late another session looks.
- * It lasts a heartbeat from its invalidation at least, or all of a shorter lock-delay:
- * a holder whose clock is wrong learns of its end by then.
- * One that was ended by force may have been believed in until that moment, so its lock-delay counts from there.
+ * Returns the time at which the keys of an invalid session open, safe for any clock within the bound.
+ *
+ * After an orderly end: at once (0).
+ * After an expiry: the lock-delay counts from the earliest time at which the session could be ended, even if that
+ * happened later, because its holder had stopped trusting it by then. It lasts at least one heartbeat from the
+ * invalidation (or a shorter lock-delay in full), so that a holder with a wrong clock learns of the end first.
+ * After a forced end: the lock-delay counts from the invalidation, because the holder may have trusted it until then.
  */
 export function lockDelayEndsAt(session: InvalidSession, maxClockSkewMs: number): number {
   const { reason, lockDelayMs, invalidatedAt, expiresAt, ttlMs } = session;

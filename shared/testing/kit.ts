@@ -1,5 +1,5 @@
 /**
- * A queue for the tests of those who write tasks: the shipped code on a table in memory, with a clock that the test moves.
+ * Test kit for task authors: the real library on an in-memory table with a clock that the test controls.
  *
  *   const kit = createTestKit({ tasks: { resize } });
  *   const { id } = await kit.tasks.enqueue(resize, { key: 'a.png' });
@@ -7,7 +7,7 @@
  *   expect(await kit.tasks.get(id)).toMatchObject({ state: 'done' });
  *
  * Nothing here is a mock of the queue: leases, retries, batches and limits are what runs in production.
- * Time stands still while task code runs, unless the test lets it pass; between attempts it moves by itself as far as it has to.
+ * The clock stops while task code runs, unless the test advances it. Between attempts it advances automatically.
  */
 import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
 import { Sender } from '../dynamo/engine/send.ts';
@@ -56,7 +56,7 @@ export interface TestKitOptions {
   readonly tasks?: Readonly<Record<string, unknown>>;
   readonly queue?: string;
   readonly startsAt?: Date;
-  /** Tasks at work side by side in `drain`; one by one when absent, so that their order is that of the queue. */
+  /** Concurrency of `drain`. Default: 1, so tasks run in queue order. */
   readonly concurrency?: number;
   /** The chance of jitter and shuffling, in [0, 1); a half when absent: the same in every run. */
   readonly random?: () => number;
@@ -64,7 +64,7 @@ export interface TestKitOptions {
   readonly payloads?: PayloadStore;
   /** Tables of your own, which commits may write to. */
   readonly tables?: readonly TestTable[];
-  /** What runs around every attempt, inside of what the module of the tasks exports as `middleware`. */
+  /** Middleware around every attempt, nested inside the middleware that the task module exports. */
   readonly middleware?: readonly TaskMiddleware[];
   /** Told after what the module exports as `events`. */
   readonly events?: TaskEvents;
@@ -82,7 +82,7 @@ export interface TestTable {
 
 export interface WorkOptions {
   /**
-   * Lets time pass while task code runs, so that code which waits for what never comes meets its timeout, or the end of its worker's life,
+   * Advances the clock while task code runs, so code that hangs hits its timeout, or the end of its worker's life,
    * which is 15 minutes then unless you say otherwise. Absent: time stands still while task code runs.
    */
   readonly timePasses?: boolean;
@@ -93,8 +93,8 @@ export interface WorkOptions {
 /**
  * Where a worker dies in `crash`:
  * `beforeRun`     it has claimed a task, and its code has not begun.
- * `beforeSettle`  the code has ended, and the store has not heard of it: what it wrote elsewhere is written, its commit is not.
- * `afterSettle`   its end has been written, and the worker has not heard of it: nothing is left to be done.
+ * `beforeSettle`  after the task code returns and before its result is stored. Writes to other systems happened; the commit did not.
+ * `afterSettle`   after the result is stored and before the worker receives the response. The task is finished.
  */
 export type CrashPoint = 'beforeRun' | 'beforeSettle' | 'afterSettle';
 
@@ -190,7 +190,7 @@ export class TestKit {
   }
 
   /**
-   * As `runOnce`, by a worker that dies at the given point without a word.
+   * Like `runOnce`, but the worker crashes at the given point.
    * Its task is taken over once its session has expired: let time pass.
    */
   async crash(point: CrashPoint): Promise<WorkerReport> {

@@ -10,7 +10,7 @@ import { closeCommandTable, openCommandTable } from '../support/command-table.ts
 
 const endpoint = inject('embeddedEndpoint');
 const ROOT = new URL('../../', import.meta.url);
-const PROGRAM = fileURLToPath(new URL('cli/main.ts', ROOT));
+const PROGRAM = fileURLToPath(new URL('api/command.ts', ROOT));
 
 async function without(environment: Readonly<Record<string, string>>, ...argv: readonly string[]) {
   const command = spawnCommand(environment, argv);
@@ -57,7 +57,7 @@ describe.skipIf(endpoint === null)('leasehold, on a table', () => {
     closeCommandTable(table);
   });
 
-  test('takes a variable that is empty for one that is not set', async () => {
+  test('treats an empty variable as unset', async () => {
     const empty = {
       LEASEHOLD_ENDPOINT: '',
       LEASEHOLD_TABLE: '',

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
-const MAIN = path.resolve(import.meta.dirname, '../../cli/main.ts');
+const MAIN = path.resolve(import.meta.dirname, '../../api/command.ts');
 
 describe.skipIf(process.platform === 'win32')('the compiled code of the command', () => {
   let folder: string;
@@ -25,7 +25,7 @@ describe.skipIf(process.platform === 'win32')('the compiled code of the command'
     });
   const own = () => path.join(home, '.cache/leasehold/compiled');
 
-  test("is kept in a folder of the user's own, and never in the common temporary folder", () => {
+  test("lives in the user's folder, never in the shared temporary folder", () => {
     help();
 
     expect(readdirSync(shared)).toEqual([]);

@@ -92,7 +92,7 @@ export const rest = defineTask({
     }
   });
 
-  test('says what is wrong with the module before it starts anything', async () => {
+  test('reports an invalid module before it starts anything', async () => {
     const empty = path.join(folder, 'empty.ts');
     writeFileSync(empty, 'export const nothing = 1;');
 
@@ -185,7 +185,7 @@ ${text}`,
     );
   });
 
-  test('says that its port is taken, and that it brings an engine of its own', async () => {
+  test('reports that its port is taken, and that it starts its own engine', async () => {
     const engine = await startEngine({ kind: 'memory' });
     try {
       const port = new URL(engine.endpoint).port;

@@ -38,7 +38,7 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     );
   });
 
-  test('says that there is no table also where it was to look at the names in it', async () => {
+  test('reports a missing table even if it has to read the names in it', async () => {
     const missing = { endpoint: table.endpoint, table: `${table.table}-missing` };
 
     const doctor = await runCommand(missing, 'doctor', '--entry', ENTRY, '--json');
@@ -48,7 +48,7 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     expect(findings.map(({ check, health }) => [check, health])).toContainEqual(['table', 'broken']);
   });
 
-  test('says what is broken in a table that is not ours, and how to repair it', async () => {
+  test('reports every fault of a foreign table, and how to repair it', async () => {
     const foreign = { endpoint: table.endpoint, table: `${table.table}-foreign` };
     await table.client.send(
       new CreateTableCommand({

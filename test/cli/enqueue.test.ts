@@ -76,7 +76,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(JSON.parse(forPrograms.err)).toMatchObject({ exitCode: 5 });
   });
 
-  test('waits for the end of its task where it is told to, and prints the result', async () => {
+  test('waits for its task if asked, and prints the result', async () => {
     const waiting = run('fine', '1', '--id', 'waited', '--wait', '60s');
     await vi.waitFor(() => finish('waited', { bytes: 7 }), { timeout: 300_000, interval: 100 });
 
@@ -113,7 +113,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(end.err).toContain('did you mean fine?');
   });
 
-  test('says so when no worker has announced the name, and adds the task', async () => {
+  test('warns if no worker has announced the name, and still adds the task', async () => {
     expect(await run('gret', '1', '--queue', 'silent', '--id', 'a')).toMatchObject({ exitCode: 0, err: '' });
     await announceNames(table, 'told', ['greet', 'resize']);
 

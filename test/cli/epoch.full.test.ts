@@ -75,7 +75,7 @@ describe.skipIf(endpoint === null)('leasehold epoch raise', () => {
     expect(act).toMatchObject({ verb: 'epoch.raise', outcome: 'raised', reason: 'a drill' });
   });
 
-  test('goes on where it was interrupted, with what it lifted counters to', async () => {
+  test('resumes after an interruption with the same counters', async () => {
     for (let n = 0; n < 150; n++) await restored.leasehold.locks.put(`settings/${n}`, 'on');
     const text = ['epoch', 'raise', '--reason', 'a drill', '--yes', restored.table];
     const { err, out } = await runCommand(restored, ...text);

@@ -43,7 +43,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     });
   });
 
-  test('says until when a key is closed whose entry was deleted with its session', async () => {
+  test('reports until when a key stays closed after its entry was deleted with its session', async () => {
     const session = await table.leasehold.session({ behavior: 'delete', lockDelay: '40s' });
     await session.lock('ephemeral');
     await table.leasehold.sessions.destroy(session.id);
@@ -213,7 +213,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     expect(end.err).toMatch(message);
   });
 
-  test('names a table, an endpoint, a region or credentials that are not there', async () => {
+  test('names the missing table, endpoint, region or credentials', async () => {
     const elsewhere = await runCommand({ endpoint: table.endpoint, table: 'nowhere' }, 'locks', 'list');
     const silent = await runCommand({ endpoint: 'http://127.0.0.1:2', table: 'jobs' }, 'locks', 'list');
     const noUrl = await runCommand({ endpoint: 'localhost', table: 'jobs' }, 'locks', 'list');

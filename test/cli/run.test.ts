@@ -68,7 +68,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
   });
 
   test.each([['--lock'], ['--leader'], ['--semaphore']])(
-    'refuses a second %s, of which one would be left',
+    'refuses a second %s, because it could keep only one',
     async (option) => {
       const [first, second] = option === '--semaphore' ? ['a=1', 'b=1'] : ['a', 'b'];
 
@@ -79,7 +79,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
     },
   );
 
-  test('waits for the lock as long as it was told to', async () => {
+  test('waits for the lock up to the given time', async () => {
     const session = await table.leasehold.session();
     await session.lock('awaited');
     const command = start('--lock', 'awaited', '--wait', '20s', '--', 'echo', 'started');
@@ -234,7 +234,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
     await expectGone([pid]);
   });
 
-  test('holds on for as long as it was told to', async () => {
+  test('keeps the lock for the given time', async () => {
     const command = start('--lock', 'held-on', '--hold-for', '15s', '--', 'echo', 'quick');
     await expect.poll(() => command.out()).toContain('quick');
 

@@ -74,7 +74,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(await json('tasks', 'list', '--queue', 'bulk')).toEqual([]);
   });
 
-  test('names every bad line, with what is wrong', async () => {
+  test('reports every invalid line and its fault', async () => {
     const file = await fileOf([
       { name: 'fine', id: 'a', input: { n: 1 } },
       '',
@@ -225,7 +225,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(second?.err).toContain('task second of queue refusals was refused a place by its key acme, which has 1');
   });
 
-  test('knows a queue by its tasks, its workers or its row, and asks whether another was meant', async () => {
+  test('recognizes a queue by its tasks, workers or row, and suggests a similar name', async () => {
     await run('queues', 'pause', 'photos', '--reason', 'maintenance');
     const end = await run('queues', 'stats', 'photo');
 
@@ -255,7 +255,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(late.err).toContain('1 task due or running');
   });
 
-  test('waits for what runs in a paused queue, and leaves there what waits', async () => {
+  test('waits for running tasks of a paused queue, and leaves its waiting tasks', async () => {
     const queue = ['--queue', 'stopping'];
     // For longer than it takes to see that a queue is at rest.
     await run('enqueue', 'long', '120', '--id', 'runs', ...queue);

@@ -21,7 +21,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
 
   const run = (...argv: string[]) => runCommand(table, ...argv);
 
-  test('runs what waits, and ends when all is done', async () => {
+  test('runs all waiting tasks, then exits', async () => {
     for (const n of [1, 2, 3]) await run('enqueue', 'fine', JSON.stringify({ n }), '--queue', 'drained');
 
     const end = await run('work', '--entry', ENTRY, '--queue', 'drained', '--until-drained', '--json');
@@ -30,7 +30,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     expect(JSON.parse(end.out)).toEqual({ done: 3, retried: 0, dead: 0, other: 0 });
   });
 
-  test('runs a module with the middleware that it exports, and prints what is settled beside telling its events', async () => {
+  test('runs a module with its exported middleware, and prints settled tasks as well as its events', async () => {
     await run('enqueue', 'greet', '"Ada"', '--queue', 'surrounded', '--id', 'ada');
 
     const end = await run('work', '--entry', SURROUNDED, '--queue', 'surrounded', '--until-drained');
@@ -49,7 +49,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     ]);
   });
 
-  test('ends with a failure when tasks died, those of packs included', async () => {
+  test('exits with a failure if tasks died, including tasks of packs', async () => {
     await run('enqueue', 'gave.up', '--queue', 'deadly');
     await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 'text' }], { queue: 'deadly' });
 
@@ -84,7 +84,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     expect(await runCommand(through, 'work', '--entry', ENTRY)).toMatchObject({ exitCode: 3 });
   });
 
-  test.each(['SIGINT', 'SIGHUP'] as const)('goes on until %s, and hands back what runs', async (signal) => {
+  test.each(['SIGINT', 'SIGHUP'] as const)('continues until %s, and hands back its running tasks', async (signal) => {
     const queue = ['--queue', `until ${signal}`];
     const working = startCommand(table, 'work', '--entry', ENTRY, ...queue);
     await run('enqueue', 'fine', '{"n": 1}', '--id', 'first', ...queue);
@@ -103,7 +103,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     expect(await show()).toMatchObject({ state: 'ready', attempts: 0 });
   });
 
-  test('leaves when it is told to, whatever timers and listeners task code has left behind', async () => {
+  test('exits when asked, even if task code left timers or listeners behind', async () => {
     const queue = ['--queue', 'littered'];
     await run('enqueue', 'litters', '{}', '--id', 'litter', ...queue);
     const working = startCommand(table, 'work', '--entry', ENTRY, ...queue);
@@ -140,7 +140,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     expect(await working.ended).toMatchObject({ exitCode: 0, out: '3 done, 0 retrying, 0 dead\n' });
   });
 
-  test('says what is wrong with a module that it cannot load', async () => {
+  test('reports why it cannot load a module', async () => {
     const end = await run('work', '--entry', './absent.ts');
 
     expect(end).toMatchObject({ exitCode: 2, out: '' });

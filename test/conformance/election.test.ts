@@ -47,7 +47,7 @@ describeInEveryWorld('an election', (open) => {
     });
   });
 
-  test('has no leader before the first, and none after a resignation', async () => {
+  test('has no leader before the first campaign and none after a resignation', async () => {
     expect(await other.leasehold.elections.get(name)).toBeUndefined();
     const leadership = await elected(mine);
     expect(await leadership.resign()).toBe(true);
@@ -110,7 +110,7 @@ describeInEveryWorld('an election', (open) => {
   });
 
   describe('its observer', () => {
-    test('sees who leads, what it says, and that there is no leader, in this order', async () => {
+    test('reports the leader, its value, and the missing leader, in this order', async () => {
       const stop = new AbortController();
       const seen: unknown[] = [];
       const first = await elected(mine, 'a1');

@@ -29,7 +29,7 @@ describe('a fence', () => {
     expect(compareStamps(stamps[1]!, stamps[2]!)).toBeLessThan(0);
   });
 
-  test('of one right counts on, however many are made for it', () => {
+  test('keeps one sequence for all fences of the same lease', () => {
     const lease = right(7);
 
     expect([new Fence(lease).next().sequence, new Fence(lease).next().sequence]).toEqual([1, 2]);
@@ -93,7 +93,7 @@ describeInEveryWorld('a fence on a DynamoDB item', (open) => {
     expect(await world.row(key)).not.toHaveProperty('balance');
   });
 
-  test('that is advanced before the first read lets no update be lost', async () => {
+  test('loses no update if it is advanced before the first read', async () => {
     const old = dynamoFence(right(7));
     await send('update', old.update(setBalance(100)));
     const stillUnderWay = old.update(setBalance(90));
@@ -112,7 +112,7 @@ describeInEveryWorld('a fence on a DynamoDB item', (open) => {
     await refusedItem(send('update', dynamoFence(right(9)).update(setBalance(9))));
   });
 
-  test('tells a write that was applied by an earlier attempt from one that was superseded', async () => {
+  test('distinguishes a write applied by an earlier attempt from a superseded one', async () => {
     const guard = dynamoFence(right(7));
     const write = guard.update(setBalance(1));
     await send('update', write);
@@ -125,7 +125,7 @@ describeInEveryWorld('a fence on a DynamoDB item', (open) => {
     expect(guard.wasApplied(write, undefined)).toBe(false);
   });
 
-  test('joins the conditions and clauses that are there', async () => {
+  test('joins existing conditions and clauses', async () => {
     const guard = dynamoFence(right(7));
     await send('put', guard.put({ TableName: world.table, Item: { ...key, balance: 5, note: 'x' } }));
     const conditional = {

@@ -27,13 +27,13 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
   const renewed = (): Promise<Session> => other.leasehold.session({ ttl: TTL });
 
   describe('a lost response', () => {
-    test('of an acquire is recognised as applied', async () => {
+    test('recognizes that an unanswered acquire was applied', async () => {
       one.driver.accidents.push('dropResponse');
 
       expect(await mine.tryLock(key)).toMatchObject({ kind: 'acquired' });
     });
 
-    test('of a take-over is recognised as applied', async () => {
+    test('recognizes that an unanswered takeover was applied', async () => {
       await acquired(await one.leasehold.session({ ttl: TTL, lockDelay: 0 }));
       outlive(world);
       const session = await renewed();
@@ -42,7 +42,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(await session.tryLock(key)).toMatchObject({ kind: 'acquired' });
     });
 
-    test('of an update is recognised as applied', async () => {
+    test('recognizes that an unanswered update was applied', async () => {
       const lock = await acquired(mine);
       one.driver.accidents.push('dropResponse');
 
@@ -52,14 +52,14 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'b' });
     });
 
-    test('of a release is recognised as applied', async () => {
+    test('recognizes that an unanswered release was applied', async () => {
       const lock = await acquired(mine);
       one.driver.accidents.push('dropResponse');
 
       expect(await lock.release()).toBe(true);
     });
 
-    test('of several at once is recognised as applied', async () => {
+    test('recognizes that an unanswered acquire of several keys was applied', async () => {
       one.driver.accidents.push('dropResponse');
 
       expect(await mine.tryLockAll([`${key}-1`, `${key}-2`])).toMatchObject({ kind: 'acquired' });
@@ -77,15 +77,15 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'theirs' });
     };
 
-    test('of a check and set is no conflict', async () => {
+    test('does not report a conflict for an unanswered check-and-set', async () => {
       await afterwards(() => one.leasehold.locks.put(key, 'mine', { ifIndex: 0 }));
     });
 
-    test('of a put does not undo theirs', async () => {
+    test('does not undo other writes when a put is resent', async () => {
       await afterwards(() => one.leasehold.locks.put(key, 'mine'));
     });
 
-    test('of a deletion does not delete theirs', async () => {
+    test('does not delete other writes when a deletion is resent', async () => {
       await one.leasehold.locks.put(key, 'old');
       await afterwards(() => one.leasehold.locks.delete(key));
     });
@@ -120,7 +120,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
     }
     const deliver = (input: unknown) => world.driver.attempt('update', input as never, new AbortController().signal);
 
-    test('of an acquire does not hold the key again after its release', async () => {
+    test('refuses a late acquire after its own release', async () => {
       const sent = recordUpdates(one);
       await (await acquired(mine)).release();
 
@@ -128,7 +128,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(await theirs.tryLock(key)).toMatchObject({ kind: 'acquired' });
     });
 
-    test('of an acquire does not hold the key again after the tenure of another', async () => {
+    test("refuses a late acquire after another session's tenure", async () => {
       const sent = recordUpdates(one);
       await (await acquired(mine)).release();
       await (await acquired(theirs)).release();
@@ -136,7 +136,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       await expect(deliver(sent[0])).rejects.toMatchObject({ kind: 'conditionFailed' });
     });
 
-    test('of an acquire that was refused does not hold the key once it is free, however far back the clock that freed it', async () => {
+    test('refuses a late, once refused acquire of a free key, even if the releasing clock was far behind', async () => {
       const lock = await acquired(theirs);
       const sent = recordUpdates(one);
       await mine.tryLock(key);
@@ -148,7 +148,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(await (await renewed()).tryLock(key)).toMatchObject({ kind: 'acquired' });
     });
 
-    test('of a release does not end the next tenure of the same session', async () => {
+    test('refuses a late release of the previous tenure of the same session', async () => {
       const sent = recordUpdates(one);
       await (await acquired(mine)).release();
       const lock = await acquired(mine);
@@ -157,7 +157,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(await one.leasehold.verify(lock.sequencer)).toMatchObject({ kind: 'valid' });
     });
 
-    test('of an update does not undo a later one', async () => {
+    test('refuses a late update after a newer one', async () => {
       const lock = await acquired(mine);
       const sent = recordUpdates(one);
       await lock.update('first');
@@ -167,7 +167,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'second' });
     });
 
-    test('of a put does not undo a later one', async () => {
+    test('refuses a late put after a newer one', async () => {
       const sent = recordUpdates(one);
       await one.leasehold.locks.put(key, 'first');
       await one.leasehold.locks.put(key, 'second');
@@ -176,7 +176,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(await other.leasehold.locks.get(key)).toMatchObject({ value: 'second' });
     });
 
-    test('whose sender gave up leaves the session a holder that does not know; acquiring again begins a new tenure', async () => {
+    test('starts a new tenure when a session acquires a key that it holds unknowingly', async () => {
       one.driver.accidents.push('dropResponse');
       one.driver.isDown = true;
       await expect(passTime(world, mine.tryLock(key), 1_000)).rejects.toThrow(StoreUnavailableError);
@@ -230,7 +230,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(mine.signal.aborted).toBe(false);
     });
 
-    test('leaves another tenure than the one that was seen alone', async () => {
+    test('does not end a tenure other than the observed one', async () => {
       const lock = await acquired(mine);
       await lock.release();
       const next = await acquired(theirs);

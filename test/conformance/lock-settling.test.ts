@@ -56,7 +56,7 @@ describeInEveryWorld('settling a doubt', (open) => {
       expect(await locks.get(key)).toMatchObject({ state: 'held', session: 'mine' });
     });
 
-    test('leaves a value where it is, and makes no row sweepable that got one meanwhile', async () => {
+    test('keeps the value, and does not make a row sweepable that got a value in the meantime', async () => {
       const orphan = await acquire(T);
       await locks.put(key, orphan, { value: 'v', encoding: 'text', flags: 1 }, stamp(T + 1));
 
@@ -81,7 +81,7 @@ describeInEveryWorld('settling a doubt', (open) => {
       expect(await locks.acquire(late, stamp(T + 20))).toMatchObject({ kind: 'refused' });
     });
 
-    test('refuses a late acquire of a key without a row, and is no entry', async () => {
+    test('refuses a late acquire of a key without a row, and creates no entry', async () => {
       const late = request(T);
 
       await locks.barLate({ key, observed: undefined, notBeforeAsked: T }, stamp(T));
@@ -91,7 +91,7 @@ describeInEveryWorld('settling a doubt', (open) => {
       expect((await acquire(T + 10, row.leaseCounter)).leaseCounter).toBe(row.leaseCounter + 1);
     });
 
-    test('counts from when the acquire was asked for, though this clock has gone back since', async () => {
+    test('counts from the time of the acquire, even if this clock has gone back since', async () => {
       const late = request(T);
 
       await locks.barLate({ key, observed: undefined, notBeforeAsked: T }, stamp(T - 60_000));

@@ -38,7 +38,7 @@ describeInEveryWorld('several locks at once', (open) => {
     expect(await theirs.tryLockAll(keysOf('a', 'b', 'c'))).toMatchObject({ kind: 'acquired' });
   });
 
-  test('are acquired all or none', async () => {
+  test('acquires all keys or none', async () => {
     await acquired(theirs, `${key}-b`);
 
     const refusal = await mine.tryLockAll(keysOf('a', 'b', 'c'));
@@ -47,7 +47,7 @@ describeInEveryWorld('several locks at once', (open) => {
     expect(await theirs.tryLockAll(keysOf('a', 'c'))).toMatchObject({ kind: 'acquired' });
   });
 
-  test('are held when the session holds one of them already: none is taken, and waiting for them waits for it', async () => {
+  test('takes no key if the session already holds one of them, and a wait waits for that key', async () => {
     const held = await acquired(mine, `${key}-b`);
 
     const refused = await mine.tryLockAll(keysOf('a', 'b'));
@@ -60,7 +60,7 @@ describeInEveryWorld('several locks at once', (open) => {
     expect((await passTime(world, waiting)).get(`${key}-b`)?.fencingToken).toBe(held.fencingToken + 1);
   });
 
-  test('may include some that the session holds already, if it says so; those keep their counters', async () => {
+  test('accepts keys that the session already holds if asked to, and keeps their counters', async () => {
     const held = await acquired(mine, `${key}-b`);
 
     const acquisition = await mine.tryLockAll(keysOf('a', 'b'), { reentrant: true });
@@ -72,7 +72,7 @@ describeInEveryWorld('several locks at once', (open) => {
     expect(acquisition.locks.signal.aborted).toBe(true);
   });
 
-  test('are refused without a write, and the value of what is held stays', async () => {
+  test('refuses without a write, and keeps the values of held keys', async () => {
     await acquired(mine, `${key}-a`, { value: 'old' });
     await acquired(theirs, `${key}-b`);
 
@@ -82,7 +82,7 @@ describeInEveryWorld('several locks at once', (open) => {
     expect(await one.leasehold.locks.get(`${key}-a`)).toMatchObject({ value: 'old' });
   });
 
-  test('have the value that was given, those that were held already, too', async () => {
+  test('stores the given value in every key, including keys already held', async () => {
     await acquired(mine, `${key}-a`, { value: 'old' });
 
     await mine.tryLockAll(keysOf('a', 'b'), { value: 'new', reentrant: true });
@@ -90,7 +90,7 @@ describeInEveryWorld('several locks at once', (open) => {
     for (const name of keysOf('a', 'b')) expect(await other.leasehold.locks.get(name)).toMatchObject({ value: 'new' });
   });
 
-  test('are left again when one that was held has been given to another', async () => {
+  test('releases all of them again if a held key went to another session', async () => {
     const { leaseCounter } = await acquired(mine, `${key}-a`);
     const force = { by: 'ann', reason: 'stuck', leaseCounter, lockDelay: 0 };
     await other.leasehold.locks.forceRelease(`${key}-a`, force);

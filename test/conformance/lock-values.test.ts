@@ -69,7 +69,7 @@ describeInEveryWorld('the values of locks', (open) => {
   describe('a sweep', () => {
     const ttlOf = async () => (await world.row(lockKey(key)))?.ttl;
 
-    test('cannot take a row that is held, nor one with a value, but one that has nothing but a counter', async () => {
+    test('cannot delete a held row or one with a value, but deletes one with only a counter', async () => {
       const lock = await acquired(mine);
       expect(await ttlOf()).toBeUndefined();
 
@@ -122,7 +122,7 @@ describeInEveryWorld('the values of locks', (open) => {
       expect(await locks.delete(key, { ifIndex: index })).toMatchObject({ kind: 'conflict' });
     });
 
-    test('by many who check and set are lost to none', async () => {
+    test('loses no update of concurrent check-and-set callers', async () => {
       const { locks } = one.leasehold;
       await locks.put(key, '0');
       const add = async (): Promise<void> => {
@@ -149,7 +149,7 @@ describeInEveryWorld('the values of locks', (open) => {
       expect(await locks.get(key)).toMatchObject({ value: 'y', holder: { session: mine.id } });
     });
 
-    test('that come back after a deletion are another entry', async () => {
+    test('creates a different entry after a deletion', async () => {
       const { locks } = one.leasehold;
       await locks.put(key, 'a');
       const before = await locks.get(key);
@@ -203,7 +203,7 @@ describeInEveryWorld('the values of locks', (open) => {
       expect(lock.signal.aborted).toBe(false);
     });
 
-    test('flags that are no whole number, or come without a value, are refused', async () => {
+    test('refuses flags that are not a whole number, or flags without a value', async () => {
       await expect(mine.tryLock(key, { value: 'x', flags: 1.5 })).rejects.toThrow('flags = 1.5');
       await expect(mine.tryLock(key, { flags: 1 })).rejects.toThrow('without a value');
     });

@@ -31,7 +31,7 @@ describeInEveryWorld('locks', (open) => {
       if (world.hasExactUnits) expect(cost.writeUnits).toBe(2); // the row, and its entry in the listing, once
     });
 
-    test('and release take two requests and two write units on a key that exists', async () => {
+    test('costs two requests and two write units for acquire and release of an existing key', async () => {
       await (await acquired(mine)).release();
 
       const cost = await one.cost(async () => (await acquired(mine)).release());
@@ -57,7 +57,7 @@ describeInEveryWorld('locks', (open) => {
       expect(cost.verbs).toEqual({ 'lock.acquire': 2 });
     });
 
-    test('is refused while the key is held, and says by whom, since when and until when', async () => {
+    test('refuses an acquire of a held key, and reports by whom, since when and until when', async () => {
       const lock = await acquired(mine);
       const since = world.clock.now();
 
@@ -96,7 +96,7 @@ describeInEveryWorld('locks', (open) => {
       expect(third.fencingToken).toBe(second.fencingToken + 1);
     });
 
-    test('begins the counter of a row that is not there at the clock, above whatever a swept row gave out', async () => {
+    test('starts the counter of a missing row at the clock, above every counter that a swept row gave out', async () => {
       const lock = await acquired(mine);
 
       expect(lock.fencingToken).toBe(world.clock.now() + 1);
@@ -112,20 +112,20 @@ describeInEveryWorld('locks', (open) => {
       expect(await one.leasehold.locks.get(key)).toMatchObject({ value: 'b', leaseCounter: lock.leaseCounter });
     });
 
-    test('without a value keeps the one that is there', async () => {
+    test('keeps the existing value if no value is given', async () => {
       await (await acquired(mine, key, { value: 'state' })).release();
 
       expect((await acquired(theirs)).value).toBe('state');
     });
 
-    test('by two re-entrant callers of one session at once is one tenure', async () => {
+    test('gives two concurrent re-entrant callers of one session the same tenure', async () => {
       const reentrant = { reentrant: true };
       const [first, second] = await Promise.all([acquired(mine, key, reentrant), acquired(mine, key, reentrant)]);
 
       expect(first).toBe(second);
     });
 
-    test('by several callers of one session at once is held for all but one', async () => {
+    test('refuses all but one of several concurrent callers of one session', async () => {
       const outcomes = await Promise.all([1, 2, 3].map(() => mine.tryLock(key)));
 
       expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['acquired', 'held', 'held']);
@@ -137,7 +137,7 @@ describeInEveryWorld('locks', (open) => {
       expect(await theirs.tryLock(key)).not.toHaveProperty('isOwn');
     });
 
-    test('by the same session waits for its own release that is under way', async () => {
+    test("waits for the same session's release in flight", async () => {
       const lock = await acquired(mine);
       const releasing = lock.release();
 
@@ -148,7 +148,7 @@ describeInEveryWorld('locks', (open) => {
       expect(again.signal.aborted).toBe(false);
     });
 
-    test('that is granted while its session ends is nothing to believe in', async () => {
+    test('does not trust a lock that was granted while its session ended', async () => {
       const acquiring = mine.tryLock(key).catch((error: unknown) => error);
       await mine.end();
 
@@ -213,7 +213,7 @@ describeInEveryWorld('locks', (open) => {
       expect(await (await renewed()).tryLock(key)).toMatchObject({ kind: 'delayed' });
     });
 
-    test('that was destroyed leaves its keys closed for the lock-delay', async () => {
+    test('keeps the keys of a destroyed session closed for the lock-delay', async () => {
       await acquired(mine);
 
       await other.leasehold.sessions.destroy(mine.id);
@@ -221,14 +221,14 @@ describeInEveryWorld('locks', (open) => {
       expect(await theirs.tryLock(key)).toMatchObject({ kind: 'delayed' });
     });
 
-    test('that ended in order leaves no delay, even when it could not release', async () => {
+    test('leaves no delay after an orderly end, even if it could not release', async () => {
       await acquired(mine);
       await mine.holder.end();
 
       expect(await theirs.tryLock(key)).toMatchObject({ kind: 'acquired' });
     });
 
-    test('without TTL keeps its key until it is destroyed', async () => {
+    test('keeps the key of a session without TTL until the session is destroyed', async () => {
       const forever = await one.leasehold.session({ ttl: null, lockDelay: 0 });
       await acquired(forever);
       world.clock.step(365 * 86_400_000);
@@ -263,7 +263,7 @@ describeInEveryWorld('locks', (open) => {
       });
     });
 
-    test('that was superseded can change nothing, and is told so', async () => {
+    test('rejects every write of a superseded holder, and reports it', async () => {
       const zombie = await acquired(mine, key, { value: 'old' });
       await one.leasehold.locks.forceRelease(key, {
         by: 'ann',
@@ -282,7 +282,7 @@ describeInEveryWorld('locks', (open) => {
       expect(lock.signal.aborted).toBe(false);
     });
 
-    test('releases once, however often it is told to', async () => {
+    test('releases only once when called repeatedly', async () => {
       const lock = await acquired(mine);
 
       const cost = await one.cost(async () => {
@@ -364,14 +364,14 @@ describeInEveryWorld('locks', (open) => {
       expect(await verify(again.sequencer)).toEqual({ kind: 'sessionDead' });
     });
 
-    test('of an expired session is not valid, though it has not been ended', async () => {
+    test('rejects the sequencer of an expired session that has not been ended yet', async () => {
       const lock = await acquired(mine);
       outlive(world);
 
       expect(await other.leasehold.verify(lock.sequencer)).toEqual({ kind: 'sessionDead' });
     });
 
-    test('of another table, or changed, or no sequencer at all is refused', async () => {
+    test('rejects a sequencer of another table, a changed one, and arbitrary text', async () => {
       const { sequencer } = await acquired(mine);
       const elsewhere = world.start({ table: 'elsewhere' });
 

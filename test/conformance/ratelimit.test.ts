@@ -56,7 +56,7 @@ describeCrowd('the rate limit', (start) => {
     expect(await limiter.tryTake('ann', { tokens: 5 })).toEqual({ kind: 'taken', remaining: 0 });
   });
 
-  test('counts a take from when it was asked for: what flows in while it is under way comes on top', async () => {
+  test('counts a take from the time of the request, and adds what refills until it arrives', async () => {
     const { ports, clock } = here;
     const draw = drawOf('calls', bucketOf('calls', TEN_A_SECOND), 1, clock.now());
     const asked = stampOf(ports.runtime);
@@ -88,7 +88,7 @@ describeCrowd('the rate limit', (start) => {
     expect(takes.filter(({ kind }) => kind === 'taken')).toHaveLength(5);
   });
 
-  test('keeps to its rate over time, for a process that is ahead by no more than the bound', async () => {
+  test('keeps to its rate over time for a process whose clock is ahead by at most the bound', async () => {
     const limiter = limiterIn(here, { rate: 100, per: '1s', burst: 1 });
     const ahead = limiterIn(there, { rate: 100, per: '1s', burst: 1 });
     there.clock.step(SKEW_MS);

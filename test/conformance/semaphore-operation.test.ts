@@ -16,7 +16,7 @@ describeCrowd('operating a semaphore', (start) => {
   });
 
   describe('a change of the limit', () => {
-    test('by an operator admits more at once', async () => {
+    test('admits more holders at once after an operator raises the limit', async () => {
       const session = await here.session();
       await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
 
@@ -42,7 +42,7 @@ describeCrowd('operating a semaphore', (start) => {
       expect((await take()).kind).toBe('full');
     });
 
-    test('goes back to what is declared', async () => {
+    test('returns to the declared limit', async () => {
       const session = await here.session();
       await acquired(here.semaphores.tryAcquire(session, name, { limit: 2 }));
       await here.semaphores.setLimit(name, 1);
@@ -62,7 +62,7 @@ describeCrowd('operating a semaphore', (start) => {
       await expect(refused).rejects.toThrow(/limit of 15.*declares 20/);
     });
 
-    test('by a deployment refuses those who still declare the old one', async () => {
+    test('refuses contenders that still declare the old limit after a deployment', async () => {
       const session = await here.session();
       const old = await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
 
@@ -73,7 +73,7 @@ describeCrowd('operating a semaphore', (start) => {
       await expect(here.semaphores.tryAcquire(session, name, { limit: 1 })).rejects.toThrow(MismatchError);
     });
 
-    test('by a deployment leaves the limit of an operator in effect', async () => {
+    test("keeps an operator's limit in effect after a deployment", async () => {
       await here.semaphores.declareLimit(name, 10);
       await here.semaphores.setLimit(name, 3);
 
@@ -85,7 +85,7 @@ describeCrowd('operating a semaphore', (start) => {
   });
 
   describe('an eviction', () => {
-    test('is told to the holder with its next heartbeat, and written down', async () => {
+    test('reaches the holder at its next heartbeat, and is recorded', async () => {
       const session = await here.session();
       const permit = await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
       const evicted = { token: permit.fencingToken, by: 'ann', reason: 'hangs' };
@@ -102,7 +102,7 @@ describeCrowd('operating a semaphore', (start) => {
       });
     });
 
-    test('of a holder that has not heard yet that it was admitted is its end', async () => {
+    test('ends a holder that has not yet learned of its admission', async () => {
       const session = await here.session();
       await here.semaphores.tryAcquire(session, name, { limit: 2 });
       loseNextAnswer(here.driver, async () => {
@@ -144,7 +144,7 @@ describeCrowd('operating a semaphore', (start) => {
       expect((await here.semaphores.tryAcquire(session, name, { limit: 1 })).kind).toBe('acquired');
     });
 
-    test('of a permit that is not held changes nothing', async () => {
+    test('changes nothing for a permit that is not held', async () => {
       const session = await here.session();
       const permit = await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
       const other = { token: permit.fencingToken + 1, by: 'ann', reason: 'hangs' };

@@ -39,7 +39,7 @@ describeCrowd('waiting for a semaphore', (start) => {
       expect(here.clock.now() - startedAt).toBeLessThan(3_300);
     });
 
-    test('is over as soon as a crashed holder may be found dead, though it looks seldom', async () => {
+    test('ends as soon as a crashed holder can have expired, even with rare polls', async () => {
       await fillWithCrashed(start, name, 1);
       const session = await here.session();
       const startedAt = here.clock.now();
@@ -75,7 +75,7 @@ describeCrowd('waiting for a semaphore', (start) => {
       await expect(here.live(waiting)).rejects.toThrow('enough');
     });
 
-    test('is ended by the loss of its own session', async () => {
+    test('ends with the loss of its own session', async () => {
       const holder = await there.session({ ttlMs: null });
       await acquired(there.semaphores.tryAcquire(holder, name, { limit: 1 }));
       const session = await here.session();
@@ -117,7 +117,7 @@ describeCrowd('waiting for a semaphore', (start) => {
       expect((await here.semaphores.get(name))?.waiting).toEqual([]);
     });
 
-    test('is not held up by those who gave up or died in the queue', async () => {
+    test('is not delayed by waiters that gave up or crashed', async () => {
       const session = await here.session({ ttlMs: 600_000 });
       const held = await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
       const crashed = await there.session();

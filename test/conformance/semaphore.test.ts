@@ -56,7 +56,7 @@ describeCrowd('the semaphore', (start) => {
       expect([tooMuch.kind, enough.kind]).toEqual(['full', 'acquired']);
     });
 
-    test('never admits more than the limit, however many ask at once', async () => {
+    test('never admits more than the limit under concurrent requests', async () => {
       const sessions = await Promise.all(Array.from({ length: 12 }, () => here.session()));
 
       const found = await Promise.all(
@@ -151,7 +151,7 @@ describeCrowd('the semaphore', (start) => {
       expect((await here.semaphores.tryAcquire(session, name, { limit: 1 })).kind).toBe('acquired');
     });
 
-    test('refuses a late release of one that was pruned, and frees nothing', async () => {
+    test('refuses a late release of a pruned holder, and frees nothing', async () => {
       const [late] = await fillWithCrashed(start, name, 1);
       await here.clock.advance(DEAD_AFTER_MS);
       const session = await here.session();
@@ -161,7 +161,7 @@ describeCrowd('the semaphore', (start) => {
       expect(await here.semaphores.get(name)).toMatchObject({ inUse: 1 });
     });
 
-    test('is read without the dead, and without changing anything', async () => {
+    test('hides expired holders from readers, without a write', async () => {
       await fillWithCrashed(start, name, 2);
       await here.clock.advance(DEAD_AFTER_MS);
 
@@ -181,7 +181,7 @@ describeCrowd('the semaphore', (start) => {
   });
 
   describe('release', () => {
-    test('gives the room back once, however often it is called', async () => {
+    test('frees capacity once when called repeatedly', async () => {
       const session = await here.session();
       const permit = await acquired(here.semaphores.tryAcquire(session, name, { limit: 2 }));
       await acquired(here.semaphores.tryAcquire(session, name, { limit: 2 }));
@@ -206,7 +206,7 @@ describeCrowd('the semaphore', (start) => {
   });
 
   describe('a lost response', () => {
-    test('of an admission is recognised, though others have written the row since', async () => {
+    test('recognizes an unanswered admission, even after later writes', async () => {
       const session = await here.session();
       const other = await there.session();
       await acquired(there.semaphores.tryAcquire(other, name, { limit: 3 }));
@@ -222,7 +222,7 @@ describeCrowd('the semaphore', (start) => {
       ]);
     });
 
-    test('of a release is recognised', async () => {
+    test('recognizes an unanswered release', async () => {
       const session = await here.session();
       const permit = await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
       here.driver.accidents.push('dropResponse');
@@ -231,7 +231,7 @@ describeCrowd('the semaphore', (start) => {
       expect(await here.semaphores.get(name)).toMatchObject({ inUse: 0 });
     });
 
-    test('that is never resolved leaves a permit that the same session prunes when it needs the room', async () => {
+    test('lets the same session prune an unresolved permit when it needs the capacity', async () => {
       const session = await here.session({ ttlMs: 60_000 });
       const other = await there.session();
       await (await acquired(there.semaphores.tryAcquire(other, name, { limit: 1 }))).release();

@@ -49,7 +49,7 @@ describeInEveryWorld('sessions', (open) => {
       });
     });
 
-    test('is renewed by one request and one write unit, however many leases hang on it', async () => {
+    test('costs one request and one write unit per renewal, for any number of leases', async () => {
       const session = await one.leasehold.session({ name, ttl: '30s', heartbeat: '10s' });
       for (const key of ['a', 'b', 'c']) await session.lock(`${name}-${key}`);
 
@@ -75,7 +75,7 @@ describeInEveryWorld('sessions', (open) => {
       expect(world.clock.now()).toBeLessThan((session.record.expiresAt ?? 0) + 1_000);
     });
 
-    test('whose row lost its expiry, or never had one, is not ended by a contender', async () => {
+    test('refuses to end a session whose row has no expiry', async () => {
       const session = await one.leasehold.session({ name, ttl: null });
       const sessions = createSessionStore(new Sender({ driver: other.driver, runtime: other.runtime }), world.table);
       const observed = { ...session.record, ttlMs: 1, expiresAt: 1 };
@@ -86,7 +86,7 @@ describeInEveryWorld('sessions', (open) => {
       expect(outcome).toMatchObject({ kind: 'refused', current: { status: 'live' } });
     });
 
-    test('whose expiry lies beyond reason is damaged: neither waited for nor taken from', async () => {
+    test('treats an implausible expiry as damage: it is neither waited for nor taken over', async () => {
       const session = await one.leasehold.session({ name, ttl: '30s' });
       const expiresAt = world.clock.now() + 86_400_000;
 
@@ -95,7 +95,7 @@ describeInEveryWorld('sessions', (open) => {
       expect(verdict).toEqual({ kind: 'damaged' });
     });
 
-    test('whose row has a number that JavaScript has not is damaged, and hides no other', async () => {
+    test("reports a number beyond JavaScript's range as damage, and hides no other session", async () => {
       const damaged = await one.leasehold.session({ name, ttl: '30s' });
       const sound = await one.leasehold.session({ name, ttl: '30s' });
       await world.driver.attempt(
@@ -118,7 +118,7 @@ describeInEveryWorld('sessions', (open) => {
       await expect(other.leasehold.sessions.get(damaged.id)).rejects.toMatchObject({ name: 'CorruptItemError' });
     });
 
-    test('without TTL is not renewed, and has no end but destruction, of which its heartbeat learns', async () => {
+    test('never renews a session without TTL, and learns of its destruction at a heartbeat', async () => {
       const session = await one.leasehold.session({ name, ttl: null, heartbeat: '20s' });
       const cost = await one.cost(() => passTime(world, world.clock.sleep(300_000), 1_000));
 
@@ -131,7 +131,7 @@ describeInEveryWorld('sessions', (open) => {
     });
 
     test.each(['30s', null] as const)(
-      'with TTL %s shortens its list of what was taken away by what it was told',
+      'shortens the revocation list of a session with TTL %s to what is still unread',
       async (ttl) => {
         const session = await one.leasehold.session({ name, ttl, heartbeat: '10s' });
         const force = async (key: string) => {
@@ -158,7 +158,7 @@ describeInEveryWorld('sessions', (open) => {
       },
     );
 
-    test('ends once, however often it is told to', async () => {
+    test('ends only once when called repeatedly', async () => {
       const session = await one.leasehold.session({ name });
 
       await Promise.all([session.end(), session.end()]);
@@ -169,7 +169,7 @@ describeInEveryWorld('sessions', (open) => {
   });
 
   describe('the listing', () => {
-    test('shows sessions by name: the living and those that expired, not those that were ended', async () => {
+    test('lists live and expired sessions by name, without ended ones', async () => {
       const crashed = await one.leasehold.session({ name: `${name}-a`, ttl: '30s' });
       const living = await other.leasehold.session({ name: `${name}-b`, ttl: null });
       const ended = await other.leasehold.session({ name: `${name}-c`, ttl: null });
@@ -278,7 +278,7 @@ describeInEveryWorld('health checks', (open) => {
     node = `node-${++count}`;
   });
 
-  test('that pass and warn leave a session alone', async () => {
+  test('leaves a session alone while its checks pass or warn', async () => {
     const check = await other.leasehold.health.register(node, 'disk', { ttl: '1h' });
     const session = await one.leasehold.session({ node, checks: ['disk'] });
     await check.warn('getting full');
@@ -328,7 +328,7 @@ describeInEveryWorld('health checks', (open) => {
     return check[verb]('broken');
   }
 
-  test('that are no longer reported are seen by a contender', async () => {
+  test('lets a contender see that a check is no longer reported', async () => {
     await other.leasehold.health.register(node, 'watchdog', { ttl: '10s' });
     const session = await one.leasehold.session({ node, ttl: '1h', heartbeat: '20m', checks: ['watchdog'] });
     await session.lock(`${node}-key`);
@@ -341,7 +341,7 @@ describeInEveryWorld('health checks', (open) => {
     expect(await other.leasehold.sessions.get(session.id)).toMatchObject({ reason: 'check' });
   });
 
-  test('that are no longer reported are seen by the holder with its next heartbeat', async () => {
+  test('tells the holder at its next heartbeat that a check is no longer reported', async () => {
     await other.leasehold.health.register(node, 'watchdog', { ttl: '5s' });
     const session = await one.leasehold.session({ node, ttl: '30s', checks: ['watchdog'] });
 
@@ -353,7 +353,7 @@ describeInEveryWorld('health checks', (open) => {
     });
   });
 
-  test('that have failed already admit no session', async () => {
+  test('admits no session whose checks have already failed', async () => {
     const check = await other.leasehold.health.register(node, 'disk');
     await check.fail('broken');
 

@@ -242,7 +242,7 @@ describeOnEveryStore('the task store', (open) => {
       },
     );
 
-    test('that cannot be resolved is reported as unknown, never guessed', async () => {
+    test('reports an unresolvable outcome as unknown, never as a guess', async () => {
       const { store: lossy, driver } = unlucky();
       const task = await claimed(store);
       driver.accidents.push(...Array.from({ length: 5_000 }, () => 'dropRequest' as const));

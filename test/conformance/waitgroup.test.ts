@@ -55,7 +55,7 @@ describeCrowd('the wait group', (start) => {
       expect(await there.live(waiting)).toEqual({ kind: 'complete', members: 1, lost: 0 });
     });
 
-    test('ends with some of those that are pending when the time is over', async () => {
+    test('returns the members still pending when the wait times out', async () => {
       const group = await openIn(here);
       await group.add(['a', 'b', 'c'], { seal: true });
       await group.done('b');
@@ -99,7 +99,7 @@ describeCrowd('the wait group', (start) => {
   });
 
   describe('ids', () => {
-    test('count once, however often they are added and done', async () => {
+    test('count once when added or completed repeatedly', async () => {
       const group = await openIn(here);
       const other = await openIn(there);
       await Promise.all([here.live(group.add(['a', 'b'])), there.live(other.add(['b', 'a']))]);
@@ -132,7 +132,7 @@ describeCrowd('the wait group', (start) => {
       expect(await found(group)).toMatchObject({ pending: [`${id}#`] });
     });
 
-    test('that are no members are refused', async () => {
+    test('are refused if they are not members', async () => {
       const group = await openIn(here);
 
       await expect(group.done('stranger')).rejects.toThrow(MismatchError);
@@ -154,7 +154,7 @@ describeCrowd('the wait group', (start) => {
       expect(await found(group)).toMatchObject({ members: 0 });
     });
 
-    test('of which one could have no row are refused, all of them', async () => {
+    test('are refused together if one of them cannot have a row', async () => {
       const group = await openIn(here);
       const ids = Array.from({ length: 150 }, (_, n) => (n === 120 ? '#'.repeat(512) : `m${n}`));
 
@@ -213,7 +213,7 @@ describeCrowd('the wait group', (start) => {
       expect(here.clock.monotonic() - startedAt).toBeLessThan(TTL_MS + SKEW_MS + 500);
     });
 
-    test('is told so when it is done after all, and stays lost', async () => {
+    test('stays lost when it is completed late, and reports that', async () => {
       const group = await openIn(here);
       await group.add(['slow'], { session: await there.session(), seal: true });
       await here.live(group.wait());
@@ -260,37 +260,32 @@ describeCrowd('the wait group', (start) => {
       expect(await found(group)).toMatchObject({ kind: 'pending', pending: ['a'] });
     });
 
-    test.each(['nobody', 'another', 'its own session'])(
-      'by a request that arrives late is not taken from a later one; at first it is leased to %s',
-      async (first) => {
-        const group = await openIn(here);
-        const [before, early, late] = [await there.session(), await there.session(), await here.session()];
-        await group.add(['a'], { seal: true });
-        if (first !== 'nobody') await group.lease('a', first === 'another' ? before : early);
-        const sent: [DynamoKind, unknown][] = [];
-        const attempt = there.driver.attempt.bind(there.driver);
-        there.driver.attempt = (kind, input, signal) => {
-          sent.push([kind, input]);
-          return attempt(kind, input, signal);
-        };
-        const member = await (await openIn(there)).lease('a', early);
-        there.driver.attempt = attempt;
-        await group.lease('a', late);
+    test.each(['nobody', 'another', 'its own session'])('keeps its newer lease; first leased to %s', async (first) => {
+      const group = await openIn(here);
+      const [before, early, late] = [await there.session(), await there.session(), await here.session()];
+      await group.add(['a'], { seal: true });
+      if (first !== 'nobody') await group.lease('a', first === 'another' ? before : early);
+      const sent: [DynamoKind, unknown][] = [];
+      const attempt = there.driver.attempt.bind(there.driver);
+      there.driver.attempt = (kind, input, signal) => {
+        sent.push([kind, input]);
+        return attempt(kind, input, signal);
+      };
+      const member = await (await openIn(there)).lease('a', early);
+      there.driver.attempt = attempt;
+      await group.lease('a', late);
 
-        for (const [kind, input] of sent)
-          await attempt(kind, input as never, new AbortController().signal).catch(() => undefined);
+      for (const [kind, input] of sent)
+        await attempt(kind, input as never, new AbortController().signal).catch(() => undefined);
 
-        expect(member).toBe('pending');
-        expect(sent.map(([kind]) => kind)).toEqual(
-          first === 'another' ? ['get', 'update', 'update'] : ['get', 'update'],
-        );
-        expect((await Array.fromAsync(group.members()))[0]).toMatchObject({ session: late.id });
-      },
-    );
+      expect(member).toBe('pending');
+      expect(sent.map(([kind]) => kind)).toEqual(first === 'another' ? ['get', 'update', 'update'] : ['get', 'update']);
+      expect((await Array.fromAsync(group.members()))[0]).toMatchObject({ session: late.id });
+    });
   });
 
   describe('a generation', () => {
-    test('follows the one that is complete, whichever caller asks', async () => {
+    test('follows the completed one for every caller', async () => {
       const first = await openIn(here);
       const early = first.next();
       await expect(early).rejects.toThrow(/is open/);
@@ -305,7 +300,7 @@ describeCrowd('the wait group', (start) => {
       expect((await openIn(there)).generation).toBe(second.generation);
     });
 
-    test('is not touched by what is late for an older one', async () => {
+    test('ignores late writes of an older generation', async () => {
       const first = await openIn(here);
       await first.add(['a', 'b'], { seal: true });
       await first.done('a');
@@ -326,26 +321,29 @@ describeCrowd('the wait group', (start) => {
   });
 
   describe('a lost response', () => {
-    test.each(['add', 'done', 'lease', 'seal'] as const)('of %s changes nothing that counts', async (verb) => {
-      const group = await openIn(here);
-      const session = await here.session();
-      await group.add(['a']);
-      here.driver.accidents.push('dropResponse');
+    test.each(['add', 'done', 'lease', 'seal'] as const)(
+      'counts nothing twice after an unanswered %s',
+      async (verb) => {
+        const group = await openIn(here);
+        const session = await here.session();
+        await group.add(['a']);
+        here.driver.accidents.push('dropResponse');
 
-      const verbs: Record<typeof verb, () => Promise<unknown>> = {
-        add: () => group.add(['b']),
-        done: () => group.done('a'),
-        lease: () => group.lease('a', session),
-        seal: () => group.seal(),
-      };
-      await here.live(verbs[verb]());
+        const verbs: Record<typeof verb, () => Promise<unknown>> = {
+          add: () => group.add(['b']),
+          done: () => group.done('a'),
+          lease: () => group.lease('a', session),
+          seal: () => group.seal(),
+        };
+        await here.live(verbs[verb]());
 
-      await group.seal();
-      const pending = { add: ['a', 'b'], done: [], lease: ['a'], seal: ['a'] }[verb];
-      expect(await found(group)).toMatchObject(
-        pending.length === 0 ? { kind: 'complete', members: 1 } : { kind: 'pending', pending },
-      );
-    });
+        await group.seal();
+        const pending = { add: ['a', 'b'], done: [], lease: ['a'], seal: ['a'] }[verb];
+        expect(await found(group)).toMatchObject(
+          pending.length === 0 ? { kind: 'complete', members: 1 } : { kind: 'pending', pending },
+        );
+      },
+    );
   });
 
   test('costs one unit to make', async () => {
@@ -373,7 +371,7 @@ describeCrowd('the wait group', (start) => {
     expect(waiting.readUnits).toBeLessThanOrEqual(1 + 2 + 9);
   });
 
-  test('reads each member once, however often it looks', async () => {
+  test('reads each member once over repeated polls', async () => {
     const group = await openIn(here);
     const ids = await group.add(60, { seal: true });
     for (const id of ids.slice(0, 59)) await group.done(id);

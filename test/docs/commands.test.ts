@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { SATELLITES } from '../../api/satellites.ts';
 import { createProgram } from '../../cli/program.ts';
 import type { Document } from '../support/documents.ts';
 import { ROOT, codeBlocks, documents, inlineCode } from '../support/documents.ts';
@@ -10,7 +11,7 @@ import { ROOT, codeBlocks, documents, inlineCode } from '../support/documents.ts
 const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
   readonly scripts: Readonly<Record<string, string>>;
 };
-const program = await createProgram((command) => command);
+const program = await createProgram((command) => command, SATELLITES);
 const SHELLS = ['sh', 'bash', 'shell', 'console'];
 
 /** Each command of a line: what stands between pipes and the like, without comments, prompts and variables set before. */

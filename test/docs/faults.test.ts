@@ -6,7 +6,7 @@ import { ROOT } from '../support/documents.ts';
 
 const ROW = /^\| (?<fault>[^|]+) \| (?<signs>[^|]+) \| `(?<file>test\/[^`|]+\.test\.ts)`: (?<title>[^|]+?) \|$/gm;
 const guide = readFileSync(path.join(ROOT, 'docs/operating.md'), 'utf8');
-const [, chapter = ''] = guide.split('## What a fault looks like\n');
+const [, chapter = ''] = guide.split('## Symptoms by fault\n');
 const table = chapter.split('\n## ')[0] ?? '';
 const rows = [...table.matchAll(ROW)].map(
   ({ groups = {} }) => groups as Record<'fault' | 'signs' | 'file' | 'title', string>,
@@ -15,7 +15,7 @@ const sources = globSync('{functions,shared,cli,infra}/**/*.ts', { cwd: ROOT })
   .map((file) => readFileSync(path.join(ROOT, file), 'utf8'))
   .join('\n');
 
-test('each line of the table is looked at', () => {
+test('covers each line of the table', () => {
   // Less its head and the line below that.
   expect(rows).toHaveLength(table.split('\n').filter((line) => line.startsWith('|')).length - 2);
   expect(rows.length).toBeGreaterThanOrEqual(12);
@@ -27,7 +27,7 @@ describe.each(rows)('$fault', ({ signs, file, title }) => {
     expect(readFileSync(path.join(ROOT, file), 'utf8')).toContain(title);
   });
 
-  test('gives the signs that the table tells of', () => {
+  test('shows the signs that the table promises for $fault', () => {
     const words = [...signs.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
     expect(words.length).toBeGreaterThan(0);
     // A command is looked up by `commands.test.ts`, a runbook by `links.test.ts`.

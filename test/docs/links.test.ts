@@ -52,7 +52,7 @@ function brokenLinks(document: Document): string[] {
 const all = documents();
 
 describe('links', () => {
-  test('of all documents lead to files and headings that are there', () => {
+  test('lead to existing files and headings in all documents', () => {
     expect(all.flatMap((document) => brokenLinks(document))).toEqual([]);
   });
 

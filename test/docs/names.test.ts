@@ -72,11 +72,11 @@ function misplacedSymbols({ path: where, text }: Pick<Document, 'path' | 'text'>
 const all = documents();
 
 describe('names in documents', () => {
-  test('of files and folders lead to something', () => {
+  test('name existing files and folders', () => {
     expect(all.flatMap(missingPlaces)).toEqual([]);
   });
 
-  test('of the code are names that the code has', () => {
+  test('name existing code', () => {
     expect(all.flatMap(missingSymbols)).toEqual([]);
   });
 
@@ -90,7 +90,7 @@ describe('names in documents', () => {
   });
 });
 
-test('ARCHITECTURE is read in one sitting: decisions, figures and runbooks have documents of their own', () => {
+test('keeps ARCHITECTURE to one sitting: decisions, figures and runbooks have their own documents', () => {
   const text = all.find(({ path: file }) => file === 'ARCHITECTURE.md')?.text ?? '';
 
   expect(text.split(/\s+/).length).toBeLessThanOrEqual(3_000);

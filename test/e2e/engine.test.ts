@@ -119,7 +119,7 @@ describe.skipIf(!hasEmbedded)('the embedded engine', () => {
     expect(new Set(engines.map(({ endpoint }) => endpoint)).size).toBe(2);
   });
 
-  test('refuses a port on which another process listens', async () => {
+  test('refuses a port that another process uses', async () => {
     const { port } = new URL(await serve((_, response) => void response.end()));
 
     expect(await refusal({ kind: 'embedded', port: Number(port) })).toBe(

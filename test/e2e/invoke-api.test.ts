@@ -118,7 +118,7 @@ describe('Invoke', () => {
 });
 
 describe('a refusal', () => {
-  test('of an unknown function is a 404', async () => {
+  test('answers 404 for an unknown function', async () => {
     const error = await invoke({ FunctionName: 'nobody' }).catch((thrown: unknown) => thrown);
 
     expect(error).toBeInstanceOf(ResourceNotFoundException);
@@ -128,7 +128,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('for lack of concurrency is a 429 that says why and when to come back', async () => {
+  test('answers 429 for lack of concurrency, with the reason and when to retry', async () => {
     const earlier = new Set(events.of('invocationStarted'));
     const working = invoke({ FunctionName: 'single', Payload: '{"act":"wait","ms":1}' });
     const { environmentId } = await events.until('invocationStarted', (event) => !earlier.has(event));
@@ -162,13 +162,13 @@ describe('a refusal', () => {
     });
   });
 
-  test('of a payload that is not JSON is a 400', async () => {
+  test('answers 400 for a payload that is not JSON', async () => {
     const error = await invoke({ FunctionName: 'count', Payload: '{nonsense' }).catch((thrown: unknown) => thrown);
 
     expect(error).toBeInstanceOf(InvalidRequestContentException);
   });
 
-  test('of any other operation says that only Invoke is known', async () => {
+  test('names Invoke as the only known operation', async () => {
     const response = await fetch(`${lambda.endpoint}/2015-03-31/functions`);
 
     expect(response.status).toBe(404);

@@ -98,7 +98,7 @@ describe('the log', () => {
     expect(order.lastIndexOf('stderr')).toBeLessThan(order.length - 2);
   });
 
-  test('is complete before the invocation is reported, however much was printed', async () => {
+  test('is complete before the invocation is reported, for any amount of output', async () => {
     const { lambda, events } = await started({ act: functionFrom('misbehave') });
     const lines = 5_000;
 

@@ -17,7 +17,7 @@ const SOON: LocalLambdaOptions['asyncRetry'] = {
 };
 
 describe('an invocation', () => {
-  test('gets the event, the context and the variables of its function, and nothing of the terminal', async () => {
+  test("receives the event, the context and the function's variables, and no terminal", async () => {
     const { lambda } = await started({ count: functionFrom('counter', { environment: { GREETING: 'hi' } }) });
 
     const { payload, requestId, functionError } = await lambda.invoke('count', { some: ['event'] });
@@ -91,7 +91,7 @@ describe('an environment', () => {
     expect(new Set(pids).size).toBe(3);
   });
 
-  test('that was used last is reused first', async () => {
+  test('reuses the environment that ran last', async () => {
     const { lambda, events } = await started({ act: functionFrom('misbehave') });
     await Promise.all([lambda.invoke('act', { act: 'wait', ms: 0 }), lambda.invoke('act', { act: 'wait', ms: 300 })]);
     const latest = events.of('invocationEnded').at(-1)!.environmentId;

@@ -45,7 +45,7 @@ describe.skipIf(endpoint === null)('the example of mutually exclusive workers', 
     expect(next.output).toMatch(/I can work[^]*done/);
   });
 
-  test('lets the next one work after the TTL and the lock-delay of one that was killed', async () => {
+  test('lets the next worker continue after the TTL and lock-delay of a killed one', async () => {
     const task = nameTask();
     await using first = start(task);
     await first.said(/I can work/);

@@ -28,7 +28,7 @@ describe('npm start', () => {
     expect(run.said).toMatch(/^console +http:\/\/127\.0\.0\.1:\d+\/[0-9a-f-]{36}\/\?token=/m);
   });
 
-  test('names an engine that is not there', async () => {
+  test('names a missing engine', async () => {
     const run = await runStart('--engine', 'http://127.0.0.1:9');
 
     expect(run.exitCode).toBe(2);

@@ -91,7 +91,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     });
 
     // In parallel, because each takes its whole time.
-    test('that has to end with tasks left hands them back and starts one successor: none if that is refused, switched off, or the chain has thirteen', async () => {
+    test('hands back its tasks and starts one successor near its end, unless starts are refused, off, or the chain has thirteen', async () => {
       const end = async (
         queue: string,
         { continuation = '1', generation }: { readonly continuation?: string; readonly generation?: unknown } = {},
@@ -126,7 +126,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       });
     });
 
-    test('that has nothing left starts no worker', async () => {
+    test('starts no worker if nothing is left', async () => {
       await enqueue('quick', 't');
 
       const result = await createWorkHandler({ quick })(START, contextOf(60_000));
@@ -135,7 +135,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       expect(lambda.invoked).toEqual([]);
     });
 
-    test('of whose start two deliveries come works once, so that the chain does not fork', async () => {
+    test('works once if its start is delivered twice, so the chain does not fork', async () => {
       const event = { ...START, after: 'the-session-before' };
       const work = createWorkHandler({ quick });
 
@@ -162,7 +162,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       vi.restoreAllMocks();
     });
 
-    test('defines the schedules of its stack, and fails with those that it cannot define while it goes on with the others', async () => {
+    test("defines its stack's schedules, and fails for the invalid ones after the others", async () => {
       const nightly = defineSchedule('nightly', quick, null, { cron: '0 3 * * *' });
       const never = defineSchedule('never', quick, null, { cron: '0 0 31 2 *' });
       vi.stubEnv(ENV.schedules, schedulesText([nightly]));
@@ -179,7 +179,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       expect(lambda.invoked).toHaveLength(1);
     });
 
-    test('that can start no worker says why and fails; delivered again, the tick starts none either', async () => {
+    test('fails with the reason if it can start no worker, and a redelivered tick starts none either', async () => {
       lambda.fail();
       await enqueue('quick', 't');
 
@@ -195,7 +195,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       expect(lambda.invoked).toHaveLength(1);
     });
 
-    test('that can start some says why it could not start the others, and has not failed', async () => {
+    test('succeeds if it can start some workers, and reports why the others failed', async () => {
       lambda.fail(1);
       for (const id of ['a', 'b', 'c']) await enqueue('quick', id);
 
@@ -219,7 +219,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       vi.stubEnv(ENV.wakeQueues, JSON.stringify(queues));
     });
 
-    test('starts the worker of each queue that a task was inserted into, once however many records name it', async () => {
+    test('starts the worker of each queue with an inserted task, once for any number of records', async () => {
       await enqueue('quick', 't#1');
       using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'other', shards: 1 });
       await leasehold.tasks.enqueue('quick', {}, { id: 'u' });

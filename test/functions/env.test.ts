@@ -32,7 +32,7 @@ describe('parseWorkEnv', () => {
     expect(timing).toMatchObject({ ttlMs: 9_000, heartbeatMs: 3_000 });
   });
 
-  test('takes what is given', () => {
+  test('accepts valid settings', () => {
     const env = parseWorkEnv({
       ...worker,
       LEASEHOLD_QUEUE: 'media',

@@ -81,7 +81,7 @@ describe('the middlewares that hold a right around a handler', () => {
       expect(await liveSessions()).toBe(1);
     });
 
-    test('answers instead of the handler where it is told how', async () => {
+    test('answers instead of the handler if configured', async () => {
       await (await elsewhere.session()).permit('vendor', { limit: 1 });
       const handler = middy(() => 'called').use(
         semaphore({
@@ -153,7 +153,7 @@ describe('the middlewares that hold a right around a handler', () => {
       expect(await liveSessions()).toBe(0);
     });
 
-    test('an early answer of one gives back what those before it hold, Powertools included', async () => {
+    test('releases earlier holds after another middleware answers early, Powertools included', async () => {
       await (await elsewhere.session()).permit('vendor', { limit: 1 });
       const closed: string[] = [];
       const handler = middy(() => 'called')
@@ -201,15 +201,12 @@ describe('the middlewares that hold a right around a handler', () => {
     });
   });
 
-  test.each(['wait', 'deadlineMargin'])(
-    'a %s that is no duration is refused before anything is held for it',
-    (option) => {
-      const options = { leasehold, key: 'a', [option]: 'soon' };
+  test.each(['wait', 'deadlineMargin'])('refuses a %s that is not a duration before it holds anything', (option) => {
+    const options = { leasehold, key: 'a', [option]: 'soon' };
 
-      expect(() => lock(options)).toThrow(ConfigurationError);
-      expect(() => lock(options)).toThrow(`lock: ${option} = "soon"`);
-    },
-  );
+    expect(() => lock(options)).toThrow(ConfigurationError);
+    expect(() => lock(options)).toThrow(`lock: ${option} = "soon"`);
+  });
 
   test('waits no longer than the invocation has', async () => {
     await (await elsewhere.session()).permit('vendor', { limit: 1 });

@@ -98,7 +98,7 @@ describe('the starter', () => {
     expect(server.received).toHaveLength(1);
   });
 
-  test('sends fifty starts at a time, and one that fails stops none of the others', async () => {
+  test('sends fifty starts at a time, and continues after a failed one', async () => {
     const waiting: (() => void)[] = [];
     const fifty = Promise.withResolvers<undefined>();
     server.behave((socket, request) => {

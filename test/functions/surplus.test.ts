@@ -42,7 +42,7 @@ async function ask(maxWorkers = MAX_WORKERS) {
 }
 
 describe('a start of a worker', () => {
-  test('of a queue in which all permits are taken ends after two reads', async () => {
+  test('ends after two reads if all permits of its queue are taken', async () => {
     await idle.world.run(async () => {
       const deaths = [await startWorker(), await startWorker()];
 
@@ -51,7 +51,7 @@ describe('a start of a worker', () => {
     });
   });
 
-  test('of a queue that is paused ends after two reads', async () => {
+  test('ends after two reads if its queue is paused', async () => {
     await idle.world.run(async () => {
       const { queues } = idle.stores;
       await queues.change(IDLE_QUEUE, undefined, { isPaused: true, reason: 'test' }, stampOf(idle.runtime));
@@ -60,7 +60,7 @@ describe('a start of a worker', () => {
     });
   });
 
-  test('goes on where a permit is left, and where none was ever taken', async () => {
+  test('continues if a permit is free, or none was ever taken', async () => {
     await idle.world.run(async () => {
       expect(await ask()).toMatchObject({ reason: undefined, writeUnits: 0 });
       const die = await startWorker();
@@ -70,7 +70,7 @@ describe('a start of a worker', () => {
     });
   });
 
-  test('goes on where the holders of all permits have died, whose room would stay taken otherwise', async () => {
+  test('continues if all permit holders have expired, because their capacity would stay taken', async () => {
     await idle.world.run(async () => {
       const deaths = [await startWorker(), await startWorker()];
       for (const die of deaths) die();
@@ -80,7 +80,7 @@ describe('a start of a worker', () => {
     });
   });
 
-  test('goes on where another number of workers is declared, for the acquire to refuse', async () => {
+  test('continues if the declared number of workers differs, so that the acquire refuses it', async () => {
     await idle.world.run(async () => {
       const deaths = [await startWorker(), await startWorker()];
 

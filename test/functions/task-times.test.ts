@@ -24,7 +24,7 @@ afterEach(() => {
 
 const points = () => dataPointsOf(printed);
 
-test('each value stands in the set of its queue and in that of its task, as a value and not as a sum', () => {
+test('records each value for its queue and for its task, as a value and not as a sum', () => {
   const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['resize'], 10);
   times.record('resize', { waitMs: 12.4 });
   times.record('resize', { waitMs: 900 });
@@ -43,7 +43,7 @@ test('each value stands in the set of its queue and in that of its task, as a va
   expect(seen).toHaveLength(8);
 });
 
-test('names beyond the bound, and those that are defined no more, are other', () => {
+test('counts names beyond the bound, and undefined ones, as other', () => {
   const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['first', 'second'], 1);
   for (const name of ['first', 'second', 'gone']) times.record(name, { runMs: 1 });
   times.write();
@@ -54,7 +54,7 @@ test('names beyond the bound, and those that are defined no more, are other', ()
   expect(Object.fromEntries(counts)).toEqual({ 'the queue': 3, first: 1, other: 2 });
 });
 
-test('a thousand values become lines of at most a hundred, and none is lost or counted under another name', () => {
+test('writes a thousand values as lines of at most a hundred, without loss or confusion of names', () => {
   const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['a', 'b'], 2);
   for (let n = 0; n < 1_000; n++) times.record(n % 2 === 0 ? 'a' : 'b', { waitMs: n });
   times.write();
@@ -65,7 +65,7 @@ test('a thousand values become lines of at most a hundred, and none is lost or c
   expect(Math.max(...printed.split('\n').map((line) => line.length))).toBeLessThan(2_000);
 });
 
-test('a worker tells of the wait at the claim, and of the run and the whole when the task is done', async () => {
+test('reports the wait at the claim, and the run and total time when the task is done', async () => {
   const told: (readonly [string, TaskTimes])[] = [];
   let calls = 0;
   const slow = defineTask({

@@ -10,7 +10,7 @@ const of = (verb: string, pk: string) => ({
   fault,
 });
 
-test('a request that was throttled is told of at once, with verb, key and reason: once in ten seconds for each verb', () => {
+test('reports a throttled request immediately with verb, key and reason, once in ten seconds per verb', () => {
   const clock = new ManualClock('2026-11-24T20:00:00.000Z');
   const lines: unknown[] = [];
   const log = throttleLog({ warn: (message, extra) => void lines.push([message, extra]) }, clock);

@@ -42,7 +42,7 @@ describe('a row that was damaged by hand', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('that is so full that nothing can be added to it stops no other', async () => {
+  test('does not stop other rows if it is too full for any addition', async () => {
     const lengths = Array.from({ length: 21 }, (_, step) => 409_100 + 20 * step);
     const wrong: string[] = [];
     for (const length of lengths) {

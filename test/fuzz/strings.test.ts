@@ -12,7 +12,7 @@ const LONGEST_MESSAGE = 2_000;
 describe('a hostile text', () => {
   const recording: Recording = { expressions: new Set(), names: new Set() };
 
-  test.for(ENTRY_POINTS)('as $name is taken, or refused in clear words', async (entry) => {
+  test.for(ENTRY_POINTS)('is accepted or clearly refused as $name', async (entry) => {
     const world = openWorld(recording);
     const session = await world.leasehold.session({ ttl: null });
     const stumbles = new Map<string, string>();
@@ -28,7 +28,7 @@ describe('a hostile text', () => {
     expect(Object.fromEntries(stumbles)).toEqual({});
   });
 
-  test('in a file of tasks is a task, or a rejected line', async () => {
+  test('becomes a task or a rejected line in a file of tasks', async () => {
     const { lines, tasks, rejected } = await readHostileFile(STRINGS, openWorld(recording));
 
     expect(tasks.length + rejected.length).toBe(lines);

@@ -7,7 +7,7 @@ import { newApp } from './synthesize.ts';
 describe('an app that adopts TaskWorkers', () => {
   const template = Template.fromStack(new UploadsStack(newApp(), 'Uploads'));
 
-  test('has its own resources beside the queue and its workers', () => {
+  test('keeps its own resources next to the queue and its workers', () => {
     template.resourceCountIs('AWS::S3::Bucket', 1);
     template.resourceCountIs('AWS::DynamoDB::Table', 2);
     template.hasResourceProperties('AWS::Lambda::Function', {

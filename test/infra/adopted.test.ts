@@ -113,14 +113,14 @@ describe('a grant', () => {
   };
   const ours = { account: '111111111111', region: 'eu-west-1' };
 
-  test('to a principal that holds no policy fails, for it would do nothing', () => {
+  test('fails for a principal without a policy, because it would have no effect', () => {
     const { workers } = inStack();
 
     for (const principal of [new AccountPrincipal('999999999999'), new ServicePrincipal('lambda.amazonaws.com')])
       expect(() => workers.grantEnqueue(principal)).toThrow(ConfigurationError);
   });
 
-  test('to a role of another account fails, and to one of its own does not', () => {
+  test('fails for a role of another account, and succeeds for one of its own', () => {
     const role = (stack: Stack, account: string) =>
       Role.fromRoleArn(stack, `Role${account}`, `arn:aws:iam::${account}:role/theirs`);
     const known = inStack(ours);

@@ -66,7 +66,7 @@ describe('alarms and dashboard', () => {
     expect(ofWaker(synthesize({ wakeOnEnqueue: false }).template())).toEqual([]);
   });
 
-  test('without a topic nobody is told, and synth says so', () => {
+  test('notifies nobody without a topic, and synth warns', () => {
     const warnings = (props: Parameters<typeof synthesize>[0] = {}) =>
       Annotations.fromStack(synthesize(props).stack).findWarning('*', Match.anyValue());
     const { stack } = synthesize({ alarms: false });
@@ -126,7 +126,7 @@ describe('an alarm rings for what every tick reports', () => {
   const MINUTES = [1, 2, 5, 10, 15, 60, 24 * 60];
   const BY_TICK = ['oldest-ready-task', 'lost-leases', 'skipped-rows', 'dispatcher-errors'];
 
-  test.each(MINUTES)('with a tick each %i minutes', (minutes) => {
+  test.each(MINUTES)('evaluates a tick every %i minutes', (minutes) => {
     const alarms = alarmsOf(synthesize({ schedule: Schedule.rate(Duration.minutes(minutes)) }).template());
 
     for (const name of BY_TICK) {
@@ -138,7 +138,7 @@ describe('an alarm rings for what every tick reports', () => {
     }
   });
 
-  test('and the oldest task’s stays until a tick says otherwise', () => {
+  test('keeps the oldest task’s alarm until a tick reports again', () => {
     const [alarm] = alarmsOf(synthesize({ schedule: Schedule.rate(Duration.hours(1)) }).template()).filter(
       ({ AlarmDescription }) => AlarmDescription.endsWith('oldest-ready-task'),
     );
@@ -149,7 +149,7 @@ describe('an alarm rings for what every tick reports', () => {
     expect(states[24]).toBe('ok');
   });
 
-  test('the one that silence rings is not there before what sends the ticks', () => {
+  test("creates the dead man's alarm only after the tick's source", () => {
     const template = synthesize().template();
     const [schedule] = Object.keys(template.findResources('AWS::Scheduler::Schedule'));
 

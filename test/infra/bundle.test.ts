@@ -43,7 +43,7 @@ describe('the bundles', () => {
     bundles = bundle();
   });
 
-  test.each(['worker', 'dispatcher', 'waker'] as const)('of the %s loads by itself and exports a handler', (which) => {
+  test.each(['worker', 'dispatcher', 'waker'] as const)('load the %s on its own, with an exported handler', (which) => {
     const { stdout, stderr } = load(bundles[which], {
       [ENV.table]: 'table',
       [ENV.workerFunction]: 'worker',
@@ -60,7 +60,7 @@ describe('the bundles', () => {
     expect(stderr).toMatch(/functions\/env\.ts:\d+/);
   });
 
-  test('come out the same twice, so that nothing unchanged is deployed', () => {
+  test('are identical when built twice, so that unchanged code is not deployed', () => {
     const again = bundle();
 
     expect(path.basename(again.worker)).toBe(path.basename(bundles.worker));

@@ -79,7 +79,7 @@ describe('alarms', () => {
 });
 
 describe('the table', () => {
-  test('is the one that laptops and tests make for themselves', () => {
+  test('equals the table that laptops and tests create', () => {
     const made = tableDefinition('leases');
     const [deployed] = Object.values(template.findResources('AWS::DynamoDB::Table')).map(
       ({ Properties }) => Properties as typeof made,

@@ -125,7 +125,7 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     root.close();
   });
 
-  test('a waker that is told of an inserted task looks and invokes a worker', async () => {
+  test('lets the waker query and invoke a worker for an inserted task', async () => {
     const gate = await gateFor('wake');
     const root = asRoot();
     await root.leasehold.tasks.enqueue('any', {}, { id: 'inserted', tenant: 'acme', priority: 'low' });
@@ -263,7 +263,7 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
     root.close();
   });
 
-  test('an operator sees everything and acts for people', async () => {
+  test('lets an operator read everything and act', async () => {
     const gate = await gateFor('operate');
     const root = asRoot();
     await root.leasehold.tasks.enqueue('any', {}, { id: 'operated', delay: '1h' });

@@ -35,7 +35,7 @@ function rightsOf(template: Template, role: IRole | undefined): readonly string[
 }
 
 describe('a worker that is a function of the user’s own', () => {
-  test('is told and allowed what ours is, and no other worker is made', () => {
+  test('gets the same variables and rights as ours, and replaces it', () => {
     const { stack, workers, own } = withOwn({ maxWorkers: 3 });
     const template = Template.fromStack(stack);
     const theirs = synthesize({ maxWorkers: 3 });

@@ -296,7 +296,7 @@ describe.each(Object.keys(ALLOWED))('%s', (name) => {
     }
   });
 
-  test('nothing without naming keys, and nothing that is not for run time', () => {
+  test('%s grants nothing without keys, and nothing beyond run time', () => {
     const resources = [table, `${table}/index/ready`, `${table}/index/directory`];
     const requests = resources.flatMap((resource) => [
       ...[...ROW_ACTIONS, ...NEVER].map((action) => ({ action: `dynamodb:${action}`, resource })),

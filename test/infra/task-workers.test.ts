@@ -54,7 +54,7 @@ describe('the table', () => {
       });
   });
 
-  test('is kept and protected unless it is said not to be for production', () => {
+  test('is retained and protected unless production is false', () => {
     synthesize()
       .template()
       .hasResource('AWS::DynamoDB::Table', {
@@ -103,7 +103,7 @@ describe('the table', () => {
 });
 
 describe('the functions', () => {
-  test('run on the current Node, on arm64, traced, with a log group of their own that forgets', () => {
+  test('run on the current Node, on arm64, traced, each with a log group that expires', () => {
     const template = synthesize({ logRetention: RetentionDays.ONE_WEEK }).template();
 
     for (const Description of ['Runs tasks of the queue media', 'Invokes workers for the queue media'])
@@ -118,7 +118,7 @@ describe('the functions', () => {
     template.resourceCountIs('AWS::Logs::LogGroup', 3);
   });
 
-  test('are not traced by X-Ray, and may not, where that is switched off', () => {
+  test('have neither X-Ray tracing nor its rights if it is off', () => {
     const template = synthesize({ tracing: Tracing.DISABLED }).template();
 
     const functions = propertiesOf<{ readonly TracingConfig?: unknown }>(template, 'AWS::Lambda::Function');
@@ -292,7 +292,7 @@ describe('what the construct gives back', () => {
     });
   });
 
-  test('a grantee: what a bucket grants to the workers, their role gets', () => {
+  test("grants a bucket's rights to the workers' role", () => {
     const { workers } = synthesize();
 
     expect(workers.grantPrincipal).toBe(workers.worker.function.grantPrincipal);

@@ -18,7 +18,7 @@ describe('waking on enqueue', () => {
       dynamodb: { Keys: { pk: { S: queues.map((queue) => ({ prefix: `task#${queue}#` })) } } },
     });
 
-  test('that is switched off leaves neither stream nor function behind', () => {
+  test('creates neither stream nor function if it is off', () => {
     const template = synthesize({ wakeOnEnqueue: false }).template();
 
     template.resourceCountIs('AWS::Lambda::EventSourceMapping', 0);
@@ -40,7 +40,7 @@ describe('waking on enqueue', () => {
     });
   });
 
-  test('is one function for all queues of a table, with the settings of each that are no defaults, and leaves out those that want none', () => {
+  test('uses one function for all queues of a table, with their non-default settings, without queues that opted out', () => {
     const stack = new Stack(newApp(), 'Theirs');
     const table = new CoordinationTable(stack, 'Shared');
     new TaskWorkers(stack, 'Media', { entry: ENTRY, table, queue: 'media' });
@@ -103,7 +103,7 @@ describe('waking on enqueue', () => {
     );
   });
 
-  test('needs a stream of a table that was there already: without it there is a warning, or an error when it was asked for', () => {
+  test('needs a stream on an existing table: it warns without one, or fails if it was requested', () => {
     const stack = new Stack(newApp(), 'Theirs');
     const existing = Table.fromTableName(stack, 'Existing', 'leases');
     const table = CoordinationTable.fromTable(stack, 'Leases', existing);

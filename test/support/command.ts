@@ -4,12 +4,13 @@ import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { SATELLITES } from '../../api/satellites.ts';
 import { openCommandLine } from '../../cli/command-line.ts';
 
 // Nor in this process do wishes of the terminal that started it decide what is said.
 Reflect.deleteProperty(process.env, 'FORCE_COLOR');
 
-const PROGRAM = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../api/command.ts', import.meta.url));
 
 export interface CommandEnd {
   readonly exitCode: number | null;
@@ -97,6 +98,7 @@ export async function runHere(argv: readonly string[], stdin = ''): Promise<Comm
     stdin: Readable.from([stdin]) as unknown as NodeJS.ReadStream,
     out: out as unknown as NodeJS.WriteStream,
     err: err as unknown as NodeJS.WriteStream,
+    satellites: SATELLITES,
   });
   const exitCode = await line.perform(argv);
   return { exitCode, signal: null, out: out.text, err: err.text };

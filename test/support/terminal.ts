@@ -5,7 +5,7 @@ import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 
-const PROGRAM = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../api/command.ts', import.meta.url));
 
 /** Why no pseudo-terminal can be made here; undefined if one can. With CI=true it is not asked: then a missing one fails the test. */
 export function missingTerminal(): string | undefined {

@@ -47,7 +47,7 @@ describe('the command that repeats a test', () => {
     },
   );
 
-  test('is that of its file where no test was reached', () => {
+  test('names the file if no test was reached', () => {
     expect(repeatCommand('test/unit/x.test.ts')).toBe('npx vitest run test/unit/x.test.ts');
   });
 });

@@ -135,7 +135,7 @@ describe('an unknown name is refused', () => {
     expect(await refusal(act)).toMatch(unknownOption(name));
   });
 
-  test('of a commit', async () => {
+  test('refuses an unknown name in a commit', async () => {
     let told: unknown;
     const commits = defineTask({
       name: 'commits',
@@ -151,7 +151,7 @@ describe('an unknown name is refused', () => {
   });
 });
 
-test('of a bulk, an option about single tasks is named as such', async () => {
+test('names an option of single tasks as such in a bulk', async () => {
   const message = await refusal(({ leasehold }) => leasehold.tasks.enqueueBulk('work', [1], wrong({ key: 'k' })));
 
   expect(message).toContain('key is about single tasks');
@@ -331,7 +331,7 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
   });
 });
 
-test('what a task throws is written down as it is', async () => {
+test('records what a task throws as it is', async () => {
   const throws = defineTask({
     name: 'throws',
     retry: { maxAttempts: 1 },

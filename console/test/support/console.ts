@@ -1,6 +1,7 @@
 /** A console over a table of a test's own. */
 import type { Overview } from '../../model.ts';
-import type { ConsoleOptions, RunningConsole } from '../../server.ts';
+import type { PageOptions } from '../../../cli/page.ts';
+import type { RunningConsole } from '../../server.ts';
 import { startConsole } from '../../server.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../../shared/core/lease/timing.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
@@ -13,7 +14,7 @@ const EVERY_MS = 200;
 
 export function openConsole(
   { endpoint, table }: CommandSettings,
-  changes: Partial<ConsoleOptions> = {},
+  changes: Partial<PageOptions> = {},
 ): Promise<RunningConsole> {
   return startConsole(
     {

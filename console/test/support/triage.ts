@@ -79,7 +79,7 @@ export function describeTriageOf(count: number): void {
       expect(opened.complaints).toEqual([]);
     });
 
-    test('are read bit by bit where reading costs money, until all are in a group', async () => {
+    test('reads in priced steps, until every dead task is in a group', async () => {
       const settings = { maxClockSkewMs: 1_000, queues: [], isReadOnly: true, by: 'ann', shards: CONSOLE_SHARDS };
       using connection = new Connection({ table: table.table, endpoint: table.endpoint, ...settings }, systemRuntime);
       const look = new DeadLook(connection, new KnownNames());

@@ -37,7 +37,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
     remoteOf(one).locks.release(key, session.id, content(value));
 
   describe('a renewal', () => {
-    test('is one write, through any process, and counts from when it was received', async () => {
+    test('is one write through any process, and counts from its receipt', async () => {
       const session = await create();
       world.clock.step(TTL_MS - 1_000);
 
@@ -76,7 +76,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       expect(await renew(session)).toEqual({ kind: 'gone' });
     });
 
-    test('of a session without TTL changes nothing, and it never ends', async () => {
+    test('changes nothing for a session without TTL, which never ends', async () => {
       const session = await create({ ttlMs: null });
       world.clock.step(TTL_MS * 1_000);
 
@@ -84,7 +84,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       expect(await remoteOf(other).sessions.live(session.id)).toMatchObject({ expiresAt: null });
     });
 
-    test('of a session whose check has failed ends it', async () => {
+    test('ends a session whose check has failed', async () => {
       const check = await one.leasehold.health.register('n', 'disk');
       const session = await create({ checks: ['disk'] });
       expect(await renew(session)).toMatchObject({ kind: 'renewed' });
@@ -94,7 +94,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       expect(check.id).toBe('disk');
     });
 
-    test('whose answer was lost is recognised', async () => {
+    test('recognizes an unanswered renewal', async () => {
       const session = await create();
       one.driver.accidents.push('dropResponse');
 
@@ -112,7 +112,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
   });
 
   describe('an acquire', () => {
-    test('is told who has the key', async () => {
+    test('reports the holder of the key', async () => {
       const [mine, theirs] = [await create(), await create()];
       await acquire(mine);
 
@@ -133,7 +133,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       });
     });
 
-    test('for a session that ended is refused, before and during', async () => {
+    test('is refused for an ended session, before and during the attempt', async () => {
       const session = await create();
       await other.leasehold.sessions.destroy(session.id);
 
@@ -180,7 +180,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       expect((await world.row(lockKey(key)))?.value).toBeInstanceOf(Uint8Array);
     });
 
-    test('that are stored already are not written again', async () => {
+    test('are not written again if unchanged', async () => {
       await one.leasehold.locks.put(key, 'v', { flags: 7 });
       const before = await world.row(lockKey(key));
 
@@ -188,7 +188,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       expect(await world.row(lockKey(key))).toEqual(before);
     });
 
-    test('released under the hands of a holder that is no remote one go to the next, and it is told', async () => {
+    test('released by force go to the next session, and the local holder learns of it', async () => {
       const native = await one.leasehold.session({ ttl: TTL_MS });
       const lock = await acquireNow(native, key, { value: 'v' });
 
@@ -202,7 +202,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       expect([lock.signal.aborted, native.signal.aborted]).toEqual([true, false]);
     });
 
-    test('deleted under the hands of a holder take its tenure with them, and it is told', async () => {
+    test('deleted under a local holder end its tenure, and it learns of it', async () => {
       const native = await one.leasehold.session({ ttl: TTL_MS });
       const lock = await acquireNow(native, key, { value: 'v' });
 
@@ -218,7 +218,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
   });
 
   describe('a lost response', () => {
-    test('of a release is recognised, also when the key is another’s by then', async () => {
+    test('recognizes an unanswered release, even if another holds the key by then', async () => {
       const [mine, theirs] = [await create({ lockDelayMs: 0 }), await create()];
       await acquire(mine);
       loseNextAnswer(one.driver, async () => {
@@ -229,7 +229,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       expect(await release(mine)).toBe('notHeld');
     });
 
-    test('of an acquire that replaces the value does not undo what was put since', async () => {
+    test('does not undo a later put after an unanswered acquire with a value', async () => {
       const session = await create();
       await acquire(session, 'a');
       loseNextAnswer(one.driver, () => other.leasehold.locks.put(key, 'theirs', { evenIfHeld: true }));
@@ -258,7 +258,7 @@ describeInEveryWorld('remote sessions and their locks', (open) => {
       expect(emptied.fingerprint).toBe(empty.fingerprint);
     });
 
-    test('tells those who wait that a session below it has expired', async () => {
+    test('notifies its waiters of an expired session below it', async () => {
       const session = await create({ behaviour: 'delete' });
       await acquire(session);
       const before = await remoteOf(other).prefixes.view(key);

@@ -124,7 +124,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
     expect(mine.signal.aborted).toBe(false);
   });
 
-  test('looks again when the holder of a key it deletes has just gone', async () => {
+  test('reads again if the holder of a deleted key has just left', async () => {
     await acquireNow(mine, key);
     const attempt = one.driver.attempt.bind(one.driver);
     let isFirst = true;
@@ -140,7 +140,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
     expect(await one.leasehold.locks.get(key)).toBeUndefined();
   });
 
-  test('of a hundred keys and the session of the holder that loses one takes one action too many', async () => {
+  test('refuses a hundred keys plus the session of a losing holder as one action too many', async () => {
     const keys = Array.from({ length: 100 }, (_, n) => `${key}/${n}`);
     await acquireNow(mine, keys[0]!);
 
@@ -150,7 +150,7 @@ describeInEveryWorld('a transaction over keys', (open) => {
     });
   });
 
-  test('tells of each key the indexes that it gives to it', async () => {
+  test("reports each key's new index", async () => {
     const [mine, theirs] = [await create(), await create()];
     const set = { verb: 'set', key, content: content('new') } as const;
     const acquireFor = ({ id }: LiveSession) =>

@@ -28,7 +28,7 @@ describe('a prefix', () => {
   ])('above a key whose row is %s', (_what, change) => {
     beforeEach(() => damage(lockKey('q/b'), change));
 
-    test('is listed without it, and an operator is told', async () => {
+    test('is listed without the damaged row, and the operator is warned', async () => {
       expect(await keys()).toEqual(['q/a', 'q/c']);
       expect((await ask('GET', 'kv/q/?recurse')).status).toBe(200);
 
@@ -55,7 +55,7 @@ describe('a prefix', () => {
       expect(await gateway.world.row(lockKey('q/b'))).toMatchObject(change);
     });
 
-    test('is not deleted by a transaction, which is all or none', async () => {
+    test('is not deleted by an all-or-nothing transaction', async () => {
       const body = JSON.stringify([{ KV: { Verb: 'delete-tree', Key: 'q/' } }]);
 
       expect((await ask('PUT', 'txn', body)).status).toBe(500);

@@ -71,7 +71,7 @@ describe('the index of a list', () => {
     expect([first, other, back].every(Number.isSafeInteger)).toBe(true);
   });
 
-  test('of nothing at all is greater than zero', () => {
+  test('is greater than zero for an empty list', () => {
     expect(new PrefixIndexes().indexOf('x', contentOf('', 0), 0)).toBeGreaterThan(0);
   });
 

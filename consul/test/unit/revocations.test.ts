@@ -3,7 +3,7 @@ import { sessionKey } from '../../../shared/dynamo/engine/keys.ts';
 import { simulatedWorld } from '../../../test/support/coordination.ts';
 import { remoteOf } from '../remote-of.ts';
 
-test('the forced release of a lock of a remote session is not noted in its row, which no heartbeat of ours reads', async () => {
+test("does not record a remote session's forced release in its row, which our heartbeats do not read", async () => {
   const world = simulatedWorld();
   const remote = remoteOf(world.start());
   const { locks } = world.start().leasehold;

@@ -4,7 +4,7 @@ import { FLOWS } from './flows.ts';
 import type { Stage } from './stage.ts';
 import { FAULTS, play, playAll } from './stage.ts';
 
-test.each(FLOWS)('$name: nothing is done twice or left undone, wherever one fault falls', async (flow) => {
+test.each(FLOWS)('$name: does nothing twice and leaves nothing undone for any single fault', async (flow) => {
   const { placements, states, failures } = await playAll(flow, { pairs: false });
   console.log(`${flow.name}: ${placements} placements, ${states} different histories`);
 

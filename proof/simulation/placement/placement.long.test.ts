@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { FLOWS } from './flows.ts';
 import { playAll } from './stage.ts';
 
-test.each(FLOWS)('$name: nothing is done twice or left undone, wherever two faults fall', async (flow) => {
+test.each(FLOWS)('$name: does nothing twice and leaves nothing undone for any two faults', async (flow) => {
   const { placements, states, failures } = await playAll(flow, { pairs: true });
   console.log(`${flow.name}: ${placements} placements, ${states} different histories`);
 

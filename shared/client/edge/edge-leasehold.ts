@@ -38,7 +38,7 @@ export class EdgeLeasehold {
   readonly locks: LockClient;
   /** Who leads, and observing it. */
   readonly elections: ElectionClient;
-  /** Semaphores: permits for sessions, who holds them, their limits, evictions. */
+  /** Reads semaphores and their holders, sets limits and evicts permits. */
   readonly semaphores: SemaphoreClient;
 
   readonly #connection: EdgeConnection;

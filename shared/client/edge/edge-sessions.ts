@@ -29,9 +29,9 @@ export interface EdgeSessionSettings {
   /** Lease duration. Absent: 30 s. */
   readonly ttl?: Duration | undefined;
   readonly heartbeat?: Duration | undefined;
-  /** How long its keys stay closed when it is lost: 0 to 60 seconds. */
+  /** How long the session's keys stay closed after the session is lost: 0 to 60 seconds. */
   readonly lockDelay?: Duration | undefined;
-  /** For people; need not be unique. Absent: `leasehold`. */
+  /** Display name; does not have to be unique. Absent: `leasehold`. */
   readonly name?: string | undefined;
   /** Where it runs. Absent: `edge`. */
   readonly node?: string | undefined;

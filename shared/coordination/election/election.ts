@@ -133,7 +133,7 @@ export class Election {
     this.#locks = locks;
   }
 
-  /** Returns at once: the leadership, or who leads. Being elected again by the same session keeps the term and replaces the value. */
+  /** Tries to become leader. Returns the leadership, or the current leader, without waiting. Being elected again by the same session keeps the term and replaces the value. */
   async tryCampaign(options: CampaignOptions = {}): Promise<Campaign> {
     const { value = '' } = validOptions('the options of a campaign', options, { value: true });
     const acquisition = await this.#locks.tryAcquire(this.#key, { value, reentrant: true });

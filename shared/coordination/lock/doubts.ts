@@ -1,11 +1,10 @@
 /**
- * Keys of which a session does not know whether it holds them: an answer to an acquire, or to a release, was lost.
+ * Keys whose state is unknown to the session because the response to an acquire or a release was lost.
  *
  * Two things may be true of such a key:
  * its row names the session although no lock of it is known here, or a request that is still under way
- * will name it later. A read cannot tell them apart from a key that is free,
- * for the request may land after it; so a key is out of doubt only
- * when a row was seen that no such request can change any more.
+ * will name it later. A read cannot resolve this, because the request may still arrive later. The key is resolved once we have read a row
+ * that the request can no longer change.
  */
 import type { LockRecord } from './lock-record.ts';
 

@@ -82,7 +82,7 @@ const DELETE_OPTIONS = { ifIndex: true, evenIfHeld: true } as const;
 const PUT_OPTIONS = { ...DELETE_OPTIONS, flags: true, encoding: true } as const;
 const FORCE_OPTIONS = { by: true, reason: true, leaseCounter: true, lockDelay: true } as const;
 
-/** Keys from outside, without a session: look, watch, put, delete, release by force. */
+/** Reads, watches, writes, deletes and force-releases keys without holding a session. */
 export class LockClient {
   readonly #ports: LockPorts;
   readonly #reader: LockReader;
@@ -261,7 +261,7 @@ export class LockClient {
     });
   }
 
-  /** The holder of a session whose row is damaged cannot be told, and is given the longest time there is. */
+  /** If the holder's session row is damaged, we cannot notify the holder, so the longest lock-delay applies. */
   async #holderOf({ session: id }: HeldLock): Promise<{ readonly tell: boolean; readonly lockDelayMs: number }> {
     try {
       const session = await this.#ports.sessions.get(id);

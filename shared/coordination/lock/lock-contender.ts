@@ -1,9 +1,12 @@
 /**
- * The contender's side of a lock: one attempt, and what stands in its way.
+ * `LockContender` makes one attempt to acquire a lock and reports what blocks it.
  *
- * Requests: one when the key is free; two when it has become free so lately that clocks cannot order that against the acquire
- * (within the clock bound; one again when it was seen free, as waiters do); two when it is held, for the holder's session is read as well;
- * four when the holder is dead and still unnoticed (refused, read, end its session, take over).
+ * Requests per attempt:
+ *   - one if the key is free;
+ *   - two if the key was freed within the clock bound, because clocks cannot order that release and the acquire (one if
+ *     the contender has seen the key free, as waiters have);
+ *   - two if the key is held, because we also read the holder's session;
+ *   - four if the holder's session has expired but is still marked live: refused, read, end the session, take over.
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
@@ -26,31 +29,31 @@ export type ContendingSession = Pick<SessionHolder, 'id' | 'timing' | 'signal' |
 
 export type Attempt<Right = HeldLock> = { readonly kind: 'acquired'; readonly right: Right } | Refusal;
 
-/** Who contends for one key or several, from the first attempt to the last. */
+/** Contends for one key or several, until it acquires them or gives up. */
 export interface Contender<Right> {
-  /** What a waiter waits for, in the words of `Turns`. */
+  /** Key under which `Turns` queues the waiter. */
   readonly key: string;
   /**
-   * Acquires, or says who has it.
-   * @throws ClockSkewError when our clock is proven too wrong to take part
-   * @throws LeaseLostError when our own session may no longer be believed in
+   * Acquires, or returns the reason for the refusal.
+   * @throws ClockSkewError if our clock is provably too wrong to take part
+   * @throws LeaseLostError if our own session can no longer be trusted
    */
   attempt(): Promise<Attempt<Right>>;
-  /** Looks whether an attempt is worth its price. Undefined: it is. */
+  /** Checks whether an attempt is worth its cost. Returns undefined if it is. */
   look(): Promise<Refusal | undefined>;
 }
 
-/** A row whose session is dead, or our own: the next write takes it over. */
+/** A row whose session has ended, or is our own. The next write takes it over. */
 interface Abandoned {
   readonly lock: HeldLock;
   readonly openAt: number;
   readonly isFresh: boolean;
 }
 
-/** Rounds of one attempt; each but the last was lost to a faster contender. */
+/** Maximum number of rounds of an attempt. Each further round follows a lost race. */
 export const ATTEMPT_ROUNDS_LIMIT = 5;
 
-/** The last round refuses: a key that others keep winning is not free, and a caller that waits tries again. */
+/** Retries a lost race. The last round refuses: a key that others keep winning is not free. Waiting callers retry. */
 export function lostRound(round: number, key: string, clock: Pick<Clock, 'now'>): Contended | Refusal {
   return round < ATTEMPT_ROUNDS_LIMIT ? contended() : { kind: 'delayed', key, until: clock.now() };
 }
@@ -63,12 +66,12 @@ export class LockContender implements Contender<HeldLock> {
   readonly #maxClockSkewMs: number;
   readonly #doubts: Doubts | undefined;
   #abandoned: Abandoned | undefined;
-  /** The counter of the row when it was last seen free. */
+  /** Counter of the row when we last saw it free. */
   #observedCounter: number | undefined;
-  /** Who held it when it was last looked at. */
+  /** Session that held the key at the last read. */
   #lastHolder: string | undefined;
 
-  /** @param doubts where a lost answer is noted; absent: the caller knows how to settle it */
+  /** @param doubts records acquires without a response; if absent, the caller resolves them itself */
   constructor(
     key: string,
     content: Content | undefined,
@@ -83,7 +86,7 @@ export class LockContender implements Contender<HeldLock> {
     this.#doubts = ports.doubts;
   }
 
-  /** What the row said when it was seen free; an outdated counter does no harm. */
+  /** Notes the counter of a row that was seen free. An outdated counter is harmless. */
   observe(counter: number): void {
     this.#observedCounter = Math.max(counter, this.#observedCounter ?? 0);
   }
@@ -96,7 +99,7 @@ export class LockContender implements Contender<HeldLock> {
       if (closed !== undefined) return closed;
       const outcome = await this.#send();
       if (outcome.kind === 'applied') {
-        // A session that died meanwhile holds nothing; the next contender finds it dead.
+        // If our session expired during the write, we hold nothing. The next contender will end the session.
         this.#session.ensureBelief();
         return { kind: 'acquired', right: outcome.row };
       }
@@ -108,16 +111,16 @@ export class LockContender implements Contender<HeldLock> {
     });
   }
 
-  /** One cheap, eventually consistent request, as long as the holder is the same. */
+  /** Costs one eventually consistent request while the holder stays the same. */
   async look(): Promise<Refusal | undefined> {
-    // A stale read proves nothing of what may have been applied; an attempt tells.
+    // A stale read cannot show whether an unresolved acquire was applied. An attempt can.
     if (this.#doubts?.has(this.key) === true) return undefined;
     if (this.#abandoned !== undefined) return this.#closedUntil();
     const { locks, sessions } = this.#ports;
     const expected = this.#lastHolder ?? this.#session.id;
     const { lock, session } = await locks.getWithSession(this.key, expected, { consistent: false });
     const isForeign = lock?.state === 'held' && lock.session !== this.#session.id;
-    // Whatever a stale read shows of a session is still true of it or will be refused by a guard; that it shows none proves nothing.
+    // Stale data about a session is safe: it is still true, or the guard refuses us. A missing session proves nothing.
     const isUnseen = isForeign && (lock.session !== expected || session === undefined);
     return this.#assess(lock, isUnseen ? await sessions.get(lock.session) : session);
   }
@@ -147,7 +150,7 @@ export class LockContender implements Contender<HeldLock> {
     }
   }
 
-  /** Judges what was found; undefined when the next write may succeed. */
+  /** Judges the row that refused us. Returns undefined if the next write can succeed. */
   async #assess(lock: LockRecord | undefined, session: SessionRecord | undefined): Promise<Refusal | undefined> {
     this.#abandoned = undefined;
     if (lock === undefined) return undefined;
@@ -156,8 +159,8 @@ export class LockContender implements Contender<HeldLock> {
       return this.#refusalUntil(opensAt(lock.notBefore, this.#maxClockSkewMs));
     }
     if (lock.session === this.#session.id) {
-      // Ours without our knowing: an acquire was never answered, or a release.
-      // A new tenure, so that a late release of the old one ends nothing.
+      // The row names our session, but we hold no lock: the response to an acquire or a release was lost.
+      // Start a new tenure, so that a late release of the old one has no effect.
       this.#abandoned = { lock, openAt: 0, isFresh: false };
       return undefined;
     }
@@ -189,10 +192,10 @@ function unanswered(
   return { kind: 'takeOver', askedAt, session, leaseCounter };
 }
 
-/** A write that is not answered for so long is given up: its caller decides what that means. */
+/** Time after which a write without a response is abandoned. The caller decides how to continue. */
 const WRITE_BUDGET_MS = 8_000;
 
-/** How far a write of a lock's row may go. */
+/** Limits of a write to a lock row: the session's trust, and `WRITE_BUDGET_MS`. */
 export function lockLimitsOf(session: ContendingSession): WriteLimits {
   return limitsWithinTrust(session, WRITE_BUDGET_MS);
 }

@@ -14,10 +14,10 @@
  *   - A held row carries no TTL attribute, so that no sweep can end a tenure however long it lasts.
  *
  * Does not guarantee
- *   - That a superseded holder has stopped, for no lease can. Guard what it writes:
+ *   - That a superseded holder has stopped; no lease can. Guard its writes with
  *     `lock.condition()` in a transaction, or a `Fence` of the lock.
  *   - Exclusion of callers who name one session from several processes, as Consul's clients may: to the row, a lock belongs to a session.
- *   - Order. Waiters of one process that give the same `pause` take turns; all others overtake each other.
+ *   - Fairness. Waiters in one process with the same `pause` are served in order; all others are not.
  *   - Anything towards a client that never asks. Locks are advisory.
  *   - That an update by a holder whose session has just been invalidated is refused before another session took, or tidied, the key.
  *
@@ -51,13 +51,13 @@ export interface Entry {
   readonly value: string | undefined;
   readonly encoding: Encoding;
   readonly flags: Flags;
-  /** Clock of its creation; another one means that it was deleted in between. */
+  /** Creation time. A different value means the entry was deleted and recreated. */
   readonly createIndex: number;
   /** How many tenures it has had: for people and for Consul's clients. It starts over when the entry was deleted, so it is no token. */
   readonly lockIndex: number;
 }
 
-/** Who released a lock that was not his, and why. */
+/** Who force-released the lock, and why. */
 export interface ForcedRelease {
   readonly by: string;
   readonly reason: string;
@@ -121,7 +121,7 @@ export interface Holder {
   readonly until: number | null;
 }
 
-/** Why a key could not be had: contention is a value. */
+/** Why an acquire was refused. Contention is returned, not thrown. */
 export type Refusal =
   | {
       readonly kind: 'held';
@@ -283,7 +283,7 @@ export function describeRefusal(refusal: Refusal): string {
   if (refusal.isOwn === true)
     return (
       `held since ${momentText(since)} by this very session, ${session}: it is free when the caller that has it releases ` +
-      'it; a caller that waits for itself waits in vain, see the option reentrant'
+      'it; a session cannot wait for a lock it already holds; use `reentrant: true`'
     );
   const end =
     until === null

@@ -5,7 +5,7 @@ import type { WaitOptions } from '../../core/wait/wait.ts';
 import type { Lock, LockOptions } from './lock.ts';
 import type { Acquisition, SessionLocks } from './session-locks.ts';
 
-/** A session, kept alive until it is ended or lost. All that it holds goes with it. */
+/** A session that is renewed in the background until it ends or is lost. Everything it holds is released with it. */
 export class LockSession implements AsyncDisposable {
   /** For what is built on sessions. */
   readonly holder: SessionHolder;

@@ -1,5 +1,5 @@
 /**
- * The holder's side of a lock: its signal, its value, its end.
+ * `Lock` is a held lock: its signal, value and release.
  *
  * Failure by failure:
  *   - The session is lost: so is the lock, at once, by the clocks; nothing is sent for it any more.
@@ -7,7 +7,7 @@
  *   - An update is refused: another session has the key; the signal aborts.
  *   - A release is not answered: `release` throws, and may be called again;
  *     if it is not, the session's heartbeats free the key, or its end.
- * One verb is under way at a time, and after the release there is none.
+ * Operations on a lock are serialized. No operation starts after the release.
  *
  * A lock belongs to the caller who acquired it. Another caller of the same session waits for its release, and gets a tenure of its own.
  */
@@ -47,7 +47,7 @@ export interface LockHolderPorts {
   readonly runtime: Runtime;
   /** Part of the sequencer. */
   readonly table: string;
-  /** The lock is held no more, whatever the reason. */
+  /** Called when the lock is no longer held, for any reason. */
   onEnded(lock: Lock): void;
   /** A release was not answered: the row may still name the session. */
   onUndecided(lock: Lock): void;
@@ -61,7 +61,7 @@ export class Lock implements AsyncDisposable {
   /** Larger than that of any earlier tenure of this key. Give it to stores of your own that can compare it. */
   readonly fencingToken: number;
   /**
-   * Aborts, with a `LeaseLostError`, when the lock is held no more: lost, taken away, or released. Its `aborted` is computed when asked.
+   * Aborts, with a `LeaseLostError`, when the lock is no longer held: lost, revoked or released. Its `aborted` is computed when asked.
    */
   readonly signal: AbortSignal;
 
@@ -100,7 +100,7 @@ export class Lock implements AsyncDisposable {
     return this.fencingToken;
   }
 
-  /** (table, key, counter, session) as one text: other processes can ask whether it is still the current tenure. */
+  /** Opaque string that identifies this tenure. Another process passes it to `verify` to check whether the tenure is still current. */
   get sequencer(): string {
     return formatSequencer({ table: this.#ports.table, kind: 'lock', ...this.#record });
   }
@@ -172,7 +172,7 @@ export class Lock implements AsyncDisposable {
         const { current } = outcome;
         if (current?.state !== 'held' || !this.#isThisTenure(current))
           throw this.#lose('another session has it, or an operator released it by force');
-        // Still ours: an unanswered update of ours was applied, or another caller has put a value beside us.
+        // We still hold the lock: an earlier update was applied although its response was lost, or another caller put a value.
         this.#record = current;
       }
     });
@@ -226,7 +226,7 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * For a transaction of your own in the same account and region: it is carried out only if this is still the current tenure.
+   * Returns a ConditionCheck for your own transaction in the same account and region. The transaction succeeds only while this tenure is current.
    * Stronger than any signal, because the store itself decides.
    */
   condition(): TransactionAction {

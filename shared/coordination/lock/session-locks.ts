@@ -54,7 +54,7 @@ export class SessionLocks {
   readonly #held = new Map<string, Lock>();
   /** Counters of keys that were given back, the latest last. */
   readonly #left = new Map<string, number>();
-  /** Releases under way by key: the next attempt must not overtake them, and find the row ours. */
+  /** Releases in flight, by key. The next attempt must wait for them, or it would find the row still ours. */
   readonly #leaving = new Map<string, Promise<void>>();
   /** Attempts under way by key: two flows of one session must not both find the row theirs without knowing. */
   readonly #attempts = new Map<string, Promise<unknown>>();

@@ -1,6 +1,6 @@
 /**
  * Several keys, all or none: the rows are read first, judged, and taken in one transaction that rests on what was read.
- * Nothing is held while others are waited for, so waiters for several keys cannot deadlock.
+ * A waiter for several keys does not hold any of them, so it cannot deadlock.
  */
 import { ensureClockWithin } from '../../core/lease/skew.ts';
 import { StoreUnavailableError } from '../../core/errors.ts';

@@ -22,7 +22,7 @@ export interface OrphanPorts {
   readonly line?: Pick<Turns<unknown>, 'wake'> | undefined;
 }
 
-/** DynamoDB takes no request whose signature is older, so what has not arrived by then never does. */
+/** DynamoDB rejects a request whose signature is older, so it can no longer be applied. */
 const LATEST_ARRIVAL_MS = 15 * 60_000;
 
 /** An answer about this semaphore was lost just now. */

@@ -29,7 +29,7 @@ const EVICTION_OPTIONS = { token: true, by: true, reason: true, lockDelay: true 
 /** Each round but the last was lost to the holder itself. */
 const EVICTION_CONTENTION = { rounds: 10 };
 
-/** Semaphores: permits for sessions, who holds them, their limits, evictions. */
+/** Reads semaphores and their holders, sets limits and evicts permits. */
 export class SemaphoreClient {
   readonly #ports: SemaphorePorts;
   readonly #options: { readonly maxClockSkewMs: number };
@@ -130,7 +130,7 @@ export class SemaphoreClient {
     });
   }
 
-  /** The holder of a session whose row is damaged cannot be told, and is given the longest time there is. */
+  /** If the holder's session row is damaged, we cannot notify the holder, so the longest lock-delay applies. */
   async #sessionOf({ session: id }: HolderRecord): Promise<{ readonly isLive: boolean; readonly lockDelayMs: number }> {
     const found = { isDamaged: false };
     const records = await this.#ports.sessions.getMany([id], () => {

@@ -27,7 +27,7 @@ export function ensureUnwritten(
 ): void {
   if (earlierAttempt === 'none') return;
   throw new StoreUnavailableError(
-    `${what}: whether it was written is not known, for an answer was lost and others have written it since; look at it again`,
+    `${what}: could not tell whether the write was applied: the response was lost and the row has changed since; look at it again`,
     { applied: 'unknown' },
   );
 }

@@ -1,13 +1,13 @@
 /**
- * The only caller of a driver: time-outs, retries, and what a refused or unanswered write means.
+ * `Sender` is the only caller of a driver. It adds timeouts and retries, and resolves refused and unanswered writes.
  *
- * Three rules make outcomes sound.
- *   - Every attempt is bounded by a time-out that really aborts, and is preceded by a check that its sender still believes.
- *   - Every conditional write carries a nonce, and asks for the row that refused it: refused by one's own nonce means that an earlier,
- *     unanswered attempt was applied, and that is success.
- *   - What cannot be decided is thrown as `StoreUnavailableError` with `applied: 'unknown'`; nothing is guessed.
+ * Three rules make outcomes sound:
+ *   - Before each attempt, `ensureBelief` checks that the caller may still write. A timeout aborts the attempt.
+ *   - Every conditional write stores a nonce, and a refusal returns the row. If that row contains our own nonce, an
+ *     earlier, unanswered attempt was applied, which is success.
+ *   - If the outcome is unknown, we throw a `StoreUnavailableError` with `applied: 'unknown'`. We never guess.
  *
- * The SDK's own retries stay off: they would sign and send again after a thaw, without asking the session.
+ * The SDK's own retries stay off, because they would sign and resend after a freeze without checking the session.
  */
 import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -27,9 +27,9 @@ import { isMissingTable, missingTable } from './missing-table.ts';
 import type { Statement } from './statement.ts';
 
 export interface SendPolicy {
-  /** One attempt. DynamoDB answers in milliseconds; beyond a second an answer is late rather than slow. */
+  /** Timeout of one attempt. DynamoDB responds in milliseconds; after a second, a response is overdue. */
   readonly attemptTimeoutMs: number;
-  /** All attempts of one statement, waits included, unless its caller has less time. */
+  /** Total time for all attempts of a statement, pauses included, unless the caller sets its own budget. */
   readonly budgetMs: number;
   readonly backoff: { readonly baseMs: number; readonly capMs: number };
 }
@@ -40,19 +40,19 @@ const DEFAULT_SEND_POLICY: SendPolicy = {
   backoff: { baseMs: 25, capMs: 1_000 },
 };
 
-/** The row after a write, or the row that refused it. */
+/** The row after the write, or the row that refused it. */
 export type WriteResult =
   | {
       readonly kind: 'applied';
       readonly item: DynamoItem | undefined;
       readonly late: boolean;
       readonly earlierAttempt: 'none' | 'unknown';
-      /** The wall time that the applied attempt states, where it is not the first one's; unknown when `late`. */
+      /** Wall time in the applied attempt, if that was a retry. Unknown if `late`. */
       readonly restampedAt?: number | undefined;
     }
   | { readonly kind: 'refused'; readonly item: DynamoItem | undefined; readonly earlierAttempt: 'none' | 'unknown' };
 
-/** `canceled`: one of the actions beside the guarded one was refused. */
+/** `canceled`: an action other than the first, which carries the guard, was refused. */
 export type TransactionResult =
   | WriteResult
   | {
@@ -61,7 +61,7 @@ export type TransactionResult =
       readonly earlierAttempt: 'none' | 'unknown';
     };
 
-/** Sees every attempt: what was sent, and how it ended. For counting capacity, metrics and histories. */
+/** Receives every attempt and its result: for capacity counts, metrics and histories. */
 export interface SendObserver {
   onAttempt(attempt: {
     readonly statement: Statement;
@@ -99,12 +99,12 @@ export class Sender {
     throw answer.fault;
   }
 
-  /** Waits as long as between two attempts of one request, the more the later the round. */
+  /** Pauses as between two attempts of one request. The upper bound grows with `round`. */
   pause(round: number): Promise<void> {
     return this.#runtime.clock.sleep(fullJitterMs(this.#runtime.random, this.#policy.backoff, round));
   }
 
-  /** A single conditional write that stamps `nonce` into the row. */
+  /** Sends a conditional write that stores `nonce` in the row. */
   async write(
     statement: Statement<'put' | 'update' | 'delete'>,
     nonce: string,
@@ -115,7 +115,7 @@ export class Sender {
     return resolveRefusal(answer.fault.item, nonce, answer.unanswered);
   }
 
-  /** A transaction whose first action carries the guard and the nonce. */
+  /** Sends a transaction whose first action carries the guard and the nonce. */
   async transact(
     statement: Statement<'transactWrite'>,
     nonce: string,
@@ -128,7 +128,7 @@ export class Sender {
     return { kind: 'canceled', reasons, earlierAttempt: earlierAttempt(answer.unanswered) };
   }
 
-  /** Ends with an answer that decides something: an output, or the refusal of a condition. */
+  /** Retries until DynamoDB returns an output or refuses a condition. */
   async #attemptUntilAnswered<K extends DynamoKind>(statement: Statement<K>, limits: WriteLimits): Promise<Answer<K>> {
     const { clock, random } = this.#runtime;
     const { backoff } = this.#policy;
@@ -136,7 +136,7 @@ export class Sender {
     let unanswered = 0;
     for (let attempt = 1; ; attempt++) {
       limits.ensureBelief?.();
-      // Between attempts it is looked at below.
+      // Before later attempts, `ensureTimeFor` checks the signal.
       if (attempt === 1 && limits.signal?.aborted === true) throw givenUp(statement);
       const restampedAt = attempt === 1 || statement.restamped === undefined ? undefined : clock.now();
       const current = restampedAt === undefined ? statement : (statement.restamped?.(restampedAt) ?? statement);
@@ -154,7 +154,7 @@ export class Sender {
       const waitMs = fullJitterMs(random, backoff, attempt);
       ensureTimeFor(waitMs);
       await clock.sleep(waitMs, limits.signal);
-      // A process that was frozen here wakes long after its time, and what it sent then might meet a row that was swept.
+      // If we were frozen during the sleep, the deadline may be long past and the row already deleted by TTL.
       ensureTimeFor(0);
     }
   }
@@ -205,20 +205,20 @@ function applied(
   return { kind: 'applied', item, late: false, restampedAt, earlierAttempt: earlierAttempt(unanswered) };
 }
 
-/** The one decision about a refused write: by my own nonce, it was applied. */
+/** Decides what a refusal means. If the row contains our own nonce, the write was applied. */
 function resolveRefusal(item: DynamoItem | undefined, nonce: string, unanswered: number): WriteResult {
-  // One of the unanswered attempts has arrived.
+  // One of the unanswered attempts was applied.
   if (item?.nonce === nonce)
     return { kind: 'applied', item, late: true, earlierAttempt: earlierAttempt(unanswered - 1) };
   return { kind: 'refused', item, earlierAttempt: earlierAttempt(unanswered) };
 }
 
-/** One that was not answered may be on its way yet, and find true later what was false now. */
+/** An unanswered attempt may still be in flight, and its condition may become true later. */
 function earlierAttempt(unanswered: number): 'none' | 'unknown' {
   return unanswered > 0 ? 'unknown' : 'none';
 }
 
-/** Whether the service has decided: a condition was false. A transaction stopped by conflicts or throttling alone is tried again. */
+/** Whether the refusal is final: a condition was false. Conflicts and throttling alone do not refuse a transaction. */
 function isRefusal(fault: DynamoFault): boolean {
   if (fault.kind === 'conditionFailed') return true;
   return fault.kind === 'transactionCanceled' && fault.reasons.some(({ code }) => !PASSING_REASONS.has(code));
@@ -226,7 +226,7 @@ function isRefusal(fault: DynamoFault): boolean {
 
 const PASSING_REASONS = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
-/** In DynamoDB's words, of a put and of an update. */
+/** DynamoDB's messages for a put and for an update. */
 const ROW_IS_FULL = /^Item size (to update )?has exceeded/;
 
 function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
@@ -234,7 +234,7 @@ function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
   if (ROW_IS_FULL.test(fault.message))
     return new CorruptItemError(String(key), 'size', `is at DynamoDB's limit, and ${verb} would add to it`);
   const found = isMissingTable(fault)
-    ? missingTable(tables.join(' or ')) // the service does not say which of them it missed
+    ? missingTable(tables.join(' or ')) // the service does not name the missing one
     : fault.code === UNSTORABLE
       ? `${fault.message}; nothing was sent`
       : `the request was refused (${fault.code}): ${fault.message}`;
@@ -256,7 +256,7 @@ function unavailable(
   const found = `gave up after ${attempts} attempts (${fault.code}: ${fault.message}); ${known}`;
   const hint = HINTS[fault.kind] ?? '';
   return new StoreUnavailableError(`${describe(verb, targetOf(input).key)}: ${found}${hint}`, {
-    // A read is no exception: it may be the last of several requests, of which an earlier one was a write.
+    // This includes reads: an earlier request of the same call may have been a write.
     applied: unanswered ? 'unknown' : 'no',
     cause: fault,
   });
@@ -274,9 +274,9 @@ function describe(verb: string, key: string | undefined): string {
 }
 
 export interface Target {
-  /** With those of a transaction's writes of a user's own. */
+  /** Includes the tables of user writes in a transaction. */
   readonly tables: readonly string[];
-  /** Key of the row that carries the guard; absent: several rows are read. */
+  /** Key of the row that carries the guard. Absent if several rows are read. */
   readonly key?: string | undefined;
 }
 

@@ -5,22 +5,22 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `session#<id>`, `session` | create |
  * | v | N | schema version | create |
- * | id, name, node | S | identity; for people | create |
+ * | id, name, node | S | identity; display only | create |
  * | ttlMs | N or NULL | lease duration; NULL never expires | create |
- * | lockDelayMs | N, ms | how long its keys stay closed after an invalidation | create |
+ * | lockDelayMs | N, ms | time its keys stay closed after an invalidation | create |
  * | behaviour | S | `release` or `delete` | create |
- * | status | S | `live`, then `invalid` and never live again | create, expire, invalidate |
+ * | status | S | `live`, then `invalid`, which is final | create, expire, invalidate |
  * | createdAt | N, epoch ms | | create |
- * | expiresAt | N, epoch ms, or NULL | holder's clock before sending + ttlMs | create, renew |
- * | renewals | N | accepted renewals; without a TTL: how often `revoked` was shortened | create, renew |
- * | nonce | S | of the last write | all |
- * | remote | BOOL | renewed by its id, by every caller that knows it; absent: by its holder, from nonce to nonce | create |
- * | updatedAt | N, epoch ms | of a remote session: clock of the last accepted renewal | renew |
- * | checks | L of S | checks of its node that it is bound to; absent: none | create |
- * | revoked | L of S | what was taken away from it one by one, and its holder does not know yet; absent: nothing | revoke; shortened by renew |
- * | reason, invalidatedAt | S; N, epoch ms | why and when it ended | expire, invalidate |
- * | directoryKey, directoryName | S | `session`, name and id: the listing, of the living and of those that expired | create, invalidate |
- * | ttl | N, epoch s | sweeping, weeks beyond any use | all |
+ * | expiresAt | N, epoch ms, or NULL | holder's clock before sending, plus ttlMs | create, renew |
+ * | renewals | N | accepted renewals; without a TTL, writes that shortened `revoked` | create, renew |
+ * | nonce | S | nonce of the last write; a revoke leaves it unchanged | all but revoke |
+ * | remote | BOOL | any caller that knows the id can renew; if absent, only the holder, from nonce to nonce | create |
+ * | updatedAt | N, epoch ms | remote sessions only: clock of the last accepted renewal | renew |
+ * | checks | L of S | health checks of its node; absent if none | create |
+ * | revoked | L of S | revocations that the holder has not yet seen; absent if none | revoke; shortened by renew |
+ * | reason, invalidatedAt | S; N, epoch ms | reason and time of its end | expire, invalidate |
+ * | directoryKey, directoryName | S | `session`, name and id: lists live and expired sessions | create, invalidate |
+ * | ttl | N, epoch s | deletion by TTL, weeks after the last use | all |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { MAX_TTL_MS } from '../../core/lease/timing.ts';
@@ -38,7 +38,7 @@ import {
   updateStatement,
 } from '../../dynamo/engine/statement.ts';
 
-/** The one spelling of expiry: a damaged row (no number) is neither expired nor unexpired, so it is neither renewed nor taken over. */
+/** The tests of expiry. A damaged row (not a number) fails them all, so it is neither renewed nor taken over. */
 const EXPIRED_BEFORE = '#expiresAt <= :expiredBefore';
 const NOT_EXPIRED = '#expiresAt > :now';
 const NOT_EXPIRED_BEFORE = '#expiresAt > :expiredBefore';
@@ -70,20 +70,21 @@ export function createSession(table: string, session: NewSession): Statement<'pu
     directoryName: `${name}#${id}`,
     ...(checks.length === 0 ? {} : { checks }),
     ...(remote ? { remote } : {}),
-    // Without a TTL of its own it lasts until it is destroyed, so nothing may sweep it before.
+    // A session without a TTL lasts until it is destroyed, so its row must not be deleted earlier.
     ...(ttlMs === null ? {} : { ttl: ttlEpochSeconds(now + ttlMs, RETENTION_DAYS.session) }),
   });
 }
 
-/** What one renewal removes of `revoked`: an expression has 4 KB, and the next renewal goes on. */
+/** Entries of `revoked` that one renewal removes, because an expression has 4 KB. The next renewal continues. */
 const FORGET_LIMIT = 100;
 
 /**
- * Guard: live, last written by the renewal that this one follows, and with a TTL unexpired by its holder's clock.
- * Effect: with a TTL, expires at `now` + ttlMs; renewals + 1; the first `told` revocations go. These are what the renewal before it
- *   answered with: revocations are only ever appended, and only a renewal removes any, so whatever came since stands behind them.
- *   Without a TTL there is nothing to extend: it is sent only when something was taken away from the session.
- * Outcomes: refused = ended by another process, or another incarnation renews it: lost.
+ * Guard: live, nonce of the previous renewal, and, with a TTL, unexpired by the holder's clock.
+ * Effect: renewals + 1; with a TTL, expires at `now` + ttlMs; the first `told` revocations are removed.
+ *   The holder knows these from the response to the previous renewal. Revocations are only appended, and only renewals
+ *   remove them, so newer ones follow in the list.
+ *   Without a TTL there is nothing to extend, so this is sent only after a revocation.
+ * Outcomes: refused = lost: another process ended the session, or another incarnation renews it.
  */
 export function renewSession(table: string, renewal: SessionRenewal): Statement<'update'> {
   const { ttlMs } = renewal;
@@ -108,11 +109,10 @@ export function renewSession(table: string, renewal: SessionRenewal): Statement<
 }
 
 /**
- * Guard: live, remote, not expired before the bound that its enders wait for,
- * and not renewed later already: the attempts of one renewal may
- *   come from several gateways, and late, and none may take back time that was promised.
- * Effect: expires at `now` + its own ttlMs; renewals + 1.
- * Outcomes: refused = it has ended or expired; or it has no TTL, or was renewed later, and all is well.
+ * Guard: live, remote, not past its expiry and the clock bound, and not yet renewed at `now` or later. Attempts of one
+ *   renewal can come late and through several gateways, and must not shorten the time that a later renewal promised.
+ * Effect: expires at `now` + the row's ttlMs; renewals + 1.
+ * Outcomes: refused = ended or expired. Harmless if the session has no TTL or was renewed later.
  */
 export function renewRemoteSession(table: string, renewal: RemoteRenewal): Statement<'update'> {
   return updateStatement('session.renewRemote', {
@@ -128,21 +128,21 @@ export function renewRemoteSession(table: string, renewal: RemoteRenewal): State
       ':now': renewal.now,
       ':one': 1,
       ':nonce': renewal.nonce,
-      // Its TTL is in the row alone, so the sweep keeps clear of the longest.
+      // Only the row contains the session's TTL, so assume the longest one.
       ':ttl': ttlEpochSeconds(renewal.now + MAX_TTL_MS, RETENTION_DAYS.session),
     },
   });
 }
 
-/** For a transaction that rests on the session. Guard: live. */
+/** Condition for a transaction that requires the session. Guard: live. */
 export function liveCondition(table: string, id: string): TransactionCheck {
   return checkStatement(table, sessionKey(id), IS_LIVE, { ':live': 'live' });
 }
 
 /**
- * Guard: live, with the renewals that the contender observed, and past its expiry and the clock bound.
- * Effect: invalid, as of the attempt that is applied: its lock-delay counts from there.
- * Outcomes: refused = renewed meanwhile, or ended by another contender.
+ * Guard: live, with the observed number of renewals, and past its expiry and the clock bound.
+ * Effect: invalid as of the applied attempt. The lock-delay counts from then.
+ * Outcomes: refused = renewed since, or ended by another process.
  */
 export function expireSession(table: string, expiry: SessionExpiry): Statement<'update'> {
   const statement = updateStatement('session.expire', {
@@ -160,10 +160,9 @@ export function expireSession(table: string, expiry: SessionExpiry): Statement<'
 }
 
 /**
- * Guard: live. No nonce, because every ending must win over a renewal in flight.
- * Effect: invalid, as of the attempt that is applied; and listed no more:
- * only those that have not been ended are looked for afterwards.
- * Outcomes: refused = it had ended already.
+ * Guard: live. No nonce, because an end must win over a renewal in flight.
+ * Effect: invalid as of the applied attempt, and no longer listed.
+ * Outcomes: refused = already ended.
  */
 export function invalidateSession(table: string, invalidation: Invalidation): Statement<'update'> {
   const statement = updateStatement('session.invalidate', {
@@ -178,8 +177,8 @@ export function invalidateSession(table: string, invalidation: Invalidation): St
 
 /**
  * Guard: live.
- * Effect: its holder's next renewal answers with what was taken away. The nonce stays, for the renewal builds on it.
- * Outcomes: refused = it has ended, and its holder knows or will know.
+ * Effect: the holder's next renewal returns the revocations. The nonce stays, because that renewal compares it.
+ * Outcomes: refused = already ended; the holder knows or will learn of it.
  */
 export function revokeFromSession(table: string, id: string, ...revocations: readonly string[]): Statement<'update'> {
   return updateStatement('session.revoke', {
@@ -191,7 +190,7 @@ export function revokeFromSession(table: string, id: string, ...revocations: rea
   });
 }
 
-/** Sessions by name: the living, and for some weeks those that expired. Eventually consistent. */
+/** Lists sessions by name: live ones and, for some weeks, expired ones. Eventually consistent. */
 export const pageOfSessions = (table: string, prefix: string, after: unknown): Statement<'query'> =>
   directoryStatement('session.page', table, 'session', prefix, after);
 

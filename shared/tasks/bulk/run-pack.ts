@@ -11,7 +11,7 @@
  * | handed back, or the store was gone: ready again, attempt refunded | stay open, but for those that have ended |
  * | cancelled: cancelled | that are open are cancelled with it |
  * | lost, its holder taken over | that are not recorded run again elsewhere |
- * | an item could not leave, because its id is taken: tried again, in the end dead | that could are done all the same, unless it is suspected of a death |
+ * | an item could not leave, because its id is taken: tried again, in the end dead | items that can finish do so, unless the pack is suspected of crashing its worker |
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';

@@ -1,5 +1,5 @@
 /**
- * What a run writes beside its task. Nothing of the task depends on it,
+ * Best-effort writes next to a task's own row,
  * so it takes no longer than code has to stop, and a failure is only logged.
  */
 import { stampOf } from '../../core/lease/stamp.ts';

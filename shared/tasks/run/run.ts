@@ -142,7 +142,7 @@ class TaskRun {
     const ending = await Promise.race([running, stopped]);
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : undefined;
     if (reason instanceof LeaseLostError) return { kind: 'lost' };
-    // Code that still ended by itself, in time, has the last word; only errors after a request to stop are taken for obedience.
+    // Code that still ended by itself, in time, has the last word; an error thrown after a stop request counts as having stopped.
     if (ending.kind === 'returned' || reason === undefined) return ending;
     if (reason instanceof TaskCancelledError) return cancelled(reason.message);
     if (ending.kind === 'threw' && ending.error instanceof DoNotRetry) return ending;
@@ -423,5 +423,5 @@ class TaskRun {
 /** Between requests that end a task, at most. Each of them has tried for a session's whole trust, unless the row was fought over. */
 const RESEND_MS = 1_000;
 
-/** Given so that none is made: making an abort's own reason costs more than the rest of it. */
+/** An explicit reason avoids building a DOMException, the expensive part of abort(). */
 const FINISHED = 'finished';

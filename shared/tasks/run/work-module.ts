@@ -9,7 +9,7 @@
  * | `payloads` | the store of inputs that do not fit into the table |
  * | `schedules` | a list of tasks that recur, made with `defineSchedule`; workers that stay define them when they begin |
  *
- * Under these names anything else is refused, for it would be ignored in silence where it was meant.
+ * Any other value under these names is rejected; otherwise a typo would be ignored silently.
  */
 import { ConfigurationError, messageOf, shown } from '../../core/errors.ts';
 import type { TaskSchedule } from '../schedule/declaration.ts';

@@ -4,7 +4,7 @@ import type { TaskRequest } from './task-request.ts';
 import type { UserWrite } from './task-store.ts';
 import type { Json } from './task.ts';
 
-/** What task code sees beside its input. */
+/** The context that Leasehold passes to task code along with the input. */
 export interface TaskContext {
   readonly id: string;
   readonly queue: string;
@@ -18,7 +18,7 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /** The lease counter of this claim: larger than that of any earlier one. Give it to stores of your own that can compare it. */
   readonly fencingToken: number;
-  /** Grows with every call, over all tasks of one worker: orders the writes under one lease counter, which the items of a pack share. */
+  /** Returns a sequence number that increases with every call in this worker. It orders writes that share a lease counter, as items of a pack do. */
   nextSequence(): number;
   /**
    * (table, task, counter, session) as one opaque text, to pass to others:
@@ -27,11 +27,11 @@ export interface TaskContext {
   readonly sequencer: string;
   /** What an earlier attempt saved, if any. */
   readonly progress: Json | undefined;
-  /** The span that the task was enqueued in, as W3C Trace Context words it; what it spawns belongs to the same trace. */
+  /** W3C Trace Context of the span that enqueued the task. Tasks it spawns join the same trace. */
   readonly traceparent: string | undefined;
-  /** How the children ended that an earlier attempt waited for; undefined before it waits for any. */
+  /** Results of the children that an earlier attempt waited for; undefined if none did. */
   readonly children: BatchCounts | undefined;
-  /** Milliseconds that this attempt still has. */
+  /** Milliseconds left for this attempt. */
   remainingMs(): number;
   /**
    * Saves progress for the next attempt.
@@ -48,12 +48,12 @@ export interface TaskContext {
    * @throws CommitRefusedError when a condition of one of the writes was false: nothing was applied, the task still runs
    */
   commit(result?: Json, writes?: readonly UserWrite[], options?: CommitOptions): Promise<Committed>;
-  /** Gives the task back until the time has passed, without counting this attempt. */
+  /** Releases the task and runs it again after the given delay. This attempt is not counted. */
   snooze(delay: Duration): Promise<Committed>;
   /**
    * Creates children (at most 97) and gives the task back until the last of them has ended, done or not, without counting this attempt.
-   * The task then runs again, and finds in `children` how they ended. They are of its own queue, and may run in order,
-   * but not in the line that it stands in itself: there they would wait for it.
+   * The task then runs again, and finds in `children` how they ended. Children run in the same queue. They may be ordered, but not by this
+   * task's own key: they would wait for this task.
    */
   waitFor(children: readonly TaskRequest[]): Promise<Committed>;
   /** Each line carries the task's queue, id (`task`), name and attempt, also after the logger is passed on. */

@@ -1,4 +1,4 @@
-/** A request for a task, as a user words it, and the checks that make a new task of it. */
+/** Task requests: the options that users pass, and the validation that turns them into a new task. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';
@@ -21,7 +21,7 @@ import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import { laterBy, validMoment } from '../../core/validate/moment.ts';
 import type { StandardIssue, StandardSchemaV1 } from '../../core/validate/standard-schema.ts';
 
-/** A definition, or just its name where the code that enqueues does not have the code that runs. */
+/** A task definition, or its name if the producer does not import the definition. */
 export type TaskReference<Given> =
   | string
   | {
@@ -32,37 +32,37 @@ export type TaskReference<Given> =
     };
 
 export interface EnqueueOptions {
-  /** Identity: enqueuing the same id and input again changes nothing. Made, in order of time, when absent. */
+  /** Task id: enqueuing the same id and input again changes nothing. Default: a generated, time-ordered id. */
   readonly id?: string;
   readonly queue?: string;
   readonly priority?: Priority;
-  /** Not before this moment (epoch milliseconds, or a Date). */
+  /** Earliest time the task may run: epoch milliseconds or a Date. Default: now. */
   readonly runAt?: number | Date;
-  /** Not before this long from now; instead of `runAt`. */
+  /** Delay before the task may run. Mutually exclusive with `runAt`. */
   readonly delay?: Duration;
-  /** The trace that it belongs to, as W3C Trace Context words it; absent: that of the client, or of the parent. */
+  /** W3C Trace Context of the task. Default: the trace of the client or of the parent task. */
   readonly traceparent?: string;
-  /** At most `limit` tasks of one key run at a time. */
+  /** Concurrency key: at most `limit` tasks of one key run at a time. */
   readonly key?: string;
-  /** Needs a `key`; 1 when absent. */
+  /** Maximum number of concurrently running tasks of the key: 1 to 100. Requires `key`. Default: 1. */
   readonly limit?: number;
-  /** At most so many tasks of the key begin in each span of that length; needs a `key`. */
+  /** At most `count` tasks of the key start per window of `per`, which is at least 1 s. Requires `key`. */
   readonly rate?: { readonly count: number; readonly per: Duration };
-  /** The tasks of the key that are ordered run one at a time, in the order in which they are enqueued; needs a `key`. See `line.ts`. */
+  /** Runs the ordered tasks of a key one at a time, in the order they were enqueued. Requires `key`. See `line.ts`. */
   readonly ordered?: boolean;
-  /** Whose it is: workers serve the tenants of a queue in turn; absent: that of the parent, if there is one. See `tenants.ts`. */
+  /** Tenant: workers serve the tenants of a queue round robin. Default: the parent task's tenant. See `tenants.ts`. */
   readonly tenant?: string;
-  /** What becomes of this request when its id is taken; needs an `id`. See `dedup.ts`. */
+  /** Action if a task with this id already exists. Requires `id`. Default: `reject`. See `dedup.ts`. */
   readonly onDuplicate?: DuplicatePolicy;
-  /** How long from its creation an id stands for the same work, once that has ended; needs an `id`. Absent: without end. */
+  /** How long after its creation an ended task's id still counts as a duplicate. Requires `id`. Default: no limit. */
   readonly window?: Duration;
-  /** Dropped unless some worker starts it before this moment; what was started once does not expire any more. */
+  /** Discards the task if no worker has started it by this time. A task that has started never expires. */
   readonly expiresAt?: number | Date;
-  /** Dropped unless some worker starts it within this long from when it is due; instead of `expiresAt`. */
+  /** Like `expiresAt`, as a duration from the time the task is due. Mutually exclusive with `expiresAt`. */
   readonly expiresIn?: Duration;
-  /** Claims before this task is dead, instead of its definition's; its definition's `maxDeaths` holds as well. */
+  /** Overrides the definition's `maxAttempts`. The definition's `maxDeaths` still applies. */
   readonly maxAttempts?: number;
-  /** The time of one attempt of this task, instead of its definition's. */
+  /** Overrides the definition's `timeout` for one attempt. */
   readonly timeout?: Duration;
 }
 
@@ -86,54 +86,54 @@ export const ENQUEUE_OPTIONS = {
   timeout: true,
 } as const;
 
-/** What a request is completed with. */
+/** Defaults for options that a request leaves out. */
 export interface RequestDefaults {
   readonly runtime: Runtime;
   readonly queue: string;
   readonly traceparent?: string | undefined;
   readonly tenant?: string | undefined;
-  /** Whether there is a place for inputs that do not fit into the table. */
+  /** Whether the client has a payload store for inputs that are too large for the table. */
   readonly hasPayloadStore?: boolean;
 }
 
-/** A task to be created in a transaction with others. */
+/** A task to create later, or together with others. Built by `spawn`. */
 export interface TaskRequest {
   readonly task: TaskReference<unknown>;
   readonly input: unknown;
   readonly options: EnqueueOptions;
 }
 
-/** Words a request: what `enqueue` takes, for those who enqueue later. */
+/** Builds a task request from the arguments of `enqueue`, without enqueueing it. */
 export function spawn<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): TaskRequest;
 export function spawn<Given>(task: TaskReference<Given> & WithoutInput<Given>): TaskRequest;
 export function spawn(task: TaskReference<unknown>, ...given: InputAndOptions): TaskRequest {
   return { task, ...inputAndOptions(given) };
 }
 
-/** A task whose input may be null needs none; any other lacks what this asks for. */
+/** Makes the input optional for tasks that accept null. Other tasks do not match this type. */
 export type WithoutInput<Given> = null extends Given ? unknown : { readonly inputIsRequired: never };
 
-/** What follows the task: its input, and options. */
+/** Arguments after the task: input and options. */
 export type InputAndOptions = [input?: unknown, options?: EnqueueOptions];
 
-/** No input is null; one that is undefined was meant to be something, and is refused as such. */
+/** A missing input becomes null. An explicit `undefined` is kept and later rejected, because it is likely a mistake. */
 export function inputAndOptions(given: InputAndOptions): Omit<TaskRequest, 'task'> {
   const [input, options = {}] = given;
   return { input: given.length === 0 ? null : input, options };
 }
 
-/** What is to be a list of requests. @throws ConfigurationError naming the first that is none */
+/** Checks a list of requests. @throws ConfigurationError naming the position of the first invalid one */
 export function validRequests(what: string, requests: readonly TaskRequest[]): readonly TaskRequest[] {
   if (!Array.isArray(requests)) throw new ConfigurationError(`${what} must be an array of spawn(task, input)`);
   const stranger = requests.findIndex((request: unknown) => !isRequest(request));
   if (stranger >= 0)
     throw new ConfigurationError(
-      `${what}: number ${stranger + 1} is not a request for a task: make it with spawn(task, input)`,
+      `${what}: number ${stranger + 1} is not a task request; create it with spawn(task, input)`,
     );
   return requests as readonly TaskRequest[];
 }
 
-/** Whether it is what `spawn` words. */
+/** Whether the value has the shape that `spawn` returns. */
 export function isRequest(request: unknown): request is TaskRequest {
   if (typeof request !== 'object' || request === null || !('task' in request)) return false;
   const { task, options } = request as { readonly task: unknown; readonly options?: unknown };
@@ -141,7 +141,7 @@ export function isRequest(request: unknown): request is TaskRequest {
   return isTask && typeof options === 'object' && options !== null;
 }
 
-/** Checks everything that can be checked before anything is written. @throws ConfigurationError */
+/** Validates a request completely before anything is written, and returns the new task. @throws ConfigurationError */
 export async function newTaskOf(
   task: TaskReference<unknown>,
   input: unknown,
@@ -152,7 +152,7 @@ export async function newTaskOf(
   return { ...asked, line: validLine(options), dedup: validDedup(options, defaults.runtime.clock.now()) };
 }
 
-/** The same of a task that stands in no line, and leaves one that has its id as it is. @throws ConfigurationError */
+/** Like `newTaskOf`, without support for `ordered`, `onDuplicate` and `window`. @throws ConfigurationError */
 export async function plainTaskOf(
   task: TaskReference<unknown>,
   input: unknown,
@@ -164,12 +164,12 @@ export async function plainTaskOf(
   if (typeof task !== 'string' && ((task as unknown) === null || typeof task !== 'object'))
     throw new ConfigurationError(`the task is ${shown(task)}: give its definition, or its name`);
   const name = validName('task name', typeof task === 'string' ? task : task.name);
-  // Null is no way to leave a name out: with an id of ours, the task would be added again each time.
+  // A null id is invalid. If we generated one instead, every retry would add the task again.
   const { id: asked = ids.ordered(), queue = defaults.queue, tenant = defaults.tenant } = options;
   const id = validName('task id', asked);
   const what = `the input of task ${id}`;
   ensureSurvives(what, input);
-  // The input as the worker gets it; the worker's schema transforms it when it runs.
+  // Validate the input that the worker will receive. The worker's schema transforms it when the task runs.
   const carried = carriedInput(what, input, defaults.hasPayloadStore ?? false);
   if (typeof task !== 'string') await checkInput(task, { given: input, arriving: arrivingInput(carried) }, id);
   const now = clock.now();
@@ -216,7 +216,7 @@ function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): n
   return at;
 }
 
-/** One task of a line runs at a time anyway, so only a rate adds a limit. */
+/** Ordered tasks already run one at a time, so only a rate limits them further. */
 function validLinks(options: EnqueueOptions): NewTask['links'] {
   const { key, limit = 1, rate, ordered = false } = options;
   if (ordered && limit === 1 && rate === undefined) return undefined;
@@ -231,12 +231,12 @@ function validLinks(options: EnqueueOptions): NewTask['links'] {
 function validLine({ key, limit = 1, ordered = false, onDuplicate = 'reject' }: EnqueueOptions): string | undefined {
   if (typeof ordered !== 'boolean') throw new ConfigurationError(`ordered = ${shown(ordered)}: give true or false`);
   if (!ordered) return undefined;
-  if (key === undefined) throw new ConfigurationError('ordered is about the tasks of one key: give a key');
+  if (key === undefined) throw new ConfigurationError('ordered requires a key');
   if (limit !== 1)
-    throw new ConfigurationError(`limit = ${limit} and ordered are both given: in order means one at a time`);
+    throw new ConfigurationError(`limit = ${limit} cannot be combined with ordered, which runs one task at a time`);
   if (onDuplicate === 'replace' || onDuplicate === 'debounce')
     throw new ConfigurationError(
-      `onDuplicate = ${onDuplicate} and ordered are both given: what is replaced would have two places`,
+      `onDuplicate = ${onDuplicate} cannot be combined with ordered: the replaced task would have two places in the line`,
     );
   return validName('key', key);
 }
@@ -259,7 +259,7 @@ function validRate(rate: NonNullable<EnqueueOptions['rate']>): RateOfKey {
   return { count, perMs };
 }
 
-/** Shorter windows are finer than clocks agree. */
+/** Clocks do not agree closely enough for shorter windows. */
 const MIN_RATE_WINDOW_MS = 1_000;
 
 function validTraceparent(traceparent: string | undefined): string | undefined {
@@ -276,12 +276,12 @@ function validTenant(tenant: string | undefined): string | undefined {
 
 function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOptions, now: number): Dedup | undefined {
   if (id === undefined && (onDuplicate !== 'reject' || window !== undefined))
-    throw new ConfigurationError('onDuplicate and window are about an id that may be taken: give an id');
+    throw new ConfigurationError('onDuplicate and window require an id');
   const policy = DUPLICATE_POLICIES.find((known) => known === onDuplicate);
   if (policy === undefined)
     throw new ConfigurationError(`onDuplicate = ${shown(onDuplicate)}: give one of ${DUPLICATE_POLICIES.join(', ')}`);
   if (policy === 'debounce' && delay === undefined)
-    throw new ConfigurationError('onDuplicate = debounce puts a task off by its delay each time: give a delay');
+    throw new ConfigurationError("onDuplicate = 'debounce' requires a delay");
   return { policy, windowMs: window === undefined ? undefined : laterBy('window', now, window) - now };
 }
 

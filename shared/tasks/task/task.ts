@@ -54,7 +54,7 @@ export interface TaskError {
   readonly at: number;
 }
 
-/** What hangs on a task, and changes in the same instant as the task does. */
+/** Rows that change in the same transaction as the task as the task does. */
 export interface TaskLinks {
   /** The batch that counts its end. */
   readonly batch?: string | undefined;

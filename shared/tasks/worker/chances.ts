@@ -4,7 +4,7 @@ import type { AnyTask, RetryPolicy } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';
 import type { RunningTask } from '../task/task.ts';
 
-/** What has failed for so long will hardly pass by itself soon: a person should look, long before the last attempt. */
+/** A task that has failed for this long is unlikely to recover on its own: a person should look, long before the last attempt. */
 const FAILING_LONG_MS = 10 * 60_000;
 
 /** Its last holder died, and so may its next: see `solo-gate.ts`. */

@@ -1,10 +1,9 @@
 /**
- * A worker: claims and runs tasks under one session until the backlog is empty or it is told to stop.
+ * `runWorker` claims and runs tasks under one session until the backlog is empty or the caller stops it.
  *
- * `concurrency` slots work side by side, each one claim at a time; one backlog feeds them all.
- * When nothing is due, the slots that have nothing to do wait as long as others are at work, for their tasks may come back, or new
- * ones come in. No timer, slot or task of a worker outlives `runWorker`, but for task code that does not listen to its signal; that
- * is fenced.
+ * `concurrency` slots run in parallel, each with one claim at a time. One `TaskPicker` feeds them all.
+ * An idle slot waits while other slots are busy, because their tasks may come back and new ones may arrive.
+ * No timer, slot or task outlives `runWorker`, except task code that ignores its signal. Its writes are fenced.
  */
 import { runTraced } from '../bulk/run-traced.ts';
 import {
@@ -53,21 +52,23 @@ export interface WorkerSettings {
   readonly homeShards: readonly number[];
   /** Its part of the home shards, if it shares them. Default: all of them. */
   readonly slice?: Slice | undefined;
-  /** Ids of tasks to try first, whether or not the index shows them. */
+  /** Ids of tasks to try first, even if they are not in the index yet. */
   readonly named?: readonly string[] | undefined;
-  /** Tasks at work side by side. */
+  /** Number of tasks to run at once. */
   readonly concurrency: number;
-  /** Maximum gap between two polls of one partition each: see `tasks/picker/poll-schedule.ts`. */
+  /**
+   * Maximum interval of polls. A poll reads one partition: see `tasks/picker/poll-schedule.ts`.
+   */
   readonly pollMs: number;
-  /** The same after a minute without a find. Default: `pollMs`. */
+  /** Poll interval after a minute in which polls found nothing. Default: `pollMs`. */
   readonly idlePollMs?: number | undefined;
-  /** How long it stays with nothing to do; absent: not at all. `Infinity`: until it is told to go, also while its queue is paused. */
+  /** Idle time before exit. `Infinity`: stays until stopped, even while its queue is paused. Default: 0. */
   readonly lingerMs?: number | undefined;
-  /** Whether ticks of a dispatcher look at lanes that are not in use yet; absent: the worker looks there before it goes home. */
+  /** Whether a dispatcher polls lanes not yet in use. If not, the worker polls them before it exits. Default: false. */
   readonly hasDispatcher?: boolean | undefined;
-  /** How long task code may take to stop once asked to hand back, or past its timeout. */
+  /** Time for task code to stop after a request to hand back, or after its timeout. */
   readonly graceMs: number;
-  /** Monotonic moment by which everything must be handed back. */
+  /** Monotonic time by which the worker must have handed back every task. */
   readonly deadlineMonotonicMs: number;
   /** The planners' setting; absent: nobody plans workers of this kind, and this one writes no hints for plans. */
   readonly startWithinMs?: number | undefined;
@@ -76,9 +77,9 @@ export interface WorkerSettings {
 export interface WorkerPorts {
   readonly tasks: TaskAndPackStore;
   readonly sessions: SessionStore;
-  /** Where inputs are that do not fit into the table; absent: nowhere. */
+  /** Store for inputs that are too large for the table. */
   readonly payloads?: PayloadStore | undefined;
-  /** What operators have set; absent: nothing. */
+  /** Store of the queue's row, with the settings of operators. Without it, the queue is always open. */
   readonly queues?: QueueStore | undefined;
   readonly session: SessionHolder;
   readonly runtime: Runtime;
@@ -86,20 +87,19 @@ export interface WorkerPorts {
   readonly log: TaskLog;
   readonly events?: TaskEvents | undefined;
   readonly spans?: TaskSpans | undefined;
-  /** Listens for tasks of its queue that were enqueued, by their ids if known; returns how to stop listening. Absent: looks find them. */
+  /** Subscribes to enqueued tasks, with ids if known. Returns an unsubscribe function. Without it, polls find tasks. */
   readonly onEnqueued?: ((listener: (ids?: readonly string[]) => void) => () => void) | undefined;
-  /** Told of each figure of the report when it changes. */
+  /** Called when a figure of the report changes. */
   readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
-  /** Told how long tasks waited when they are claimed, and how long they ran when they are done. A pack is one task. */
+  /** Called with a task's wait time when it is claimed, and its run time when it is done. A pack is one task. */
   readonly onTimed?: ((name: string, times: TaskTimes) => void) | undefined;
 }
 
-/** What one worker did. */
 export interface WorkerReport extends WorkerCounts {
   readonly ended: 'drained' | 'handedBack' | 'paused' | 'sessionLost' | 'storeUnavailable';
 }
 
-/** Runs until the backlog is drained, `handBack` aborts, or the session is lost. */
+/** Runs a worker until the backlog is drained, `handBack` aborts or the session is lost. */
 export function runWorker(
   registry: TaskRegistry,
   ports: WorkerPorts,
@@ -109,10 +109,10 @@ export function runWorker(
   return new Worker(registry, ports, settings, handBack).run();
 }
 
-/** One may be chance; the next makes it likely that the task never fits into a worker's life. */
+/** One hand-back may be a coincidence. After two in a row, the task probably never fits into a worker's lifetime. */
 const STALLED_HAND_BACKS = 2;
 
-/** The pause of a worker that stays, between looks at whether its queue is still paused. */
+/** Interval at which a long-lived worker checks whether its queue is still paused. */
 const CLOSED_MS = 1_000;
 
 class Worker {
@@ -133,7 +133,7 @@ class Worker {
   readonly #lingerMs: number;
   #busyAtMonotonicMs: number;
   #storeFailure: unknown;
-  /** An unforeseen error: thrown when all slots have ended. */
+  /** Unexpected error, thrown after all slots have ended. */
   #mistake: Error | undefined;
   #isPaused = false;
 
@@ -196,17 +196,16 @@ class Worker {
     );
   }
 
-  /** Until the backlog is empty, or there is a reason to stop. */
   async run(): Promise<WorkerReport> {
     const stop = (): void => this.#over.abort();
     const stopListening = this.#ports.onEnqueued?.((ids) => this.#expect(ids));
     this.#handBack.addEventListener('abort', stop, { once: true });
     this.#ports.session.signal.addEventListener('abort', stop, { once: true });
-    // No listener hears of what was before: told to go while its session was opened, it would claim and hand back for ever.
+    // Listeners do not fire for past aborts. A stop during session setup would leave us claiming and releasing forever.
     if (this.#handBack.aborted) stop();
     try {
       await this.#beginWithNamed();
-      // Each slot is seen to its end, whatever becomes of the others.
+      // Wait for every slot, even if others fail.
       await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
       await this.#picker.finish();
       await this.#hints?.finish();
@@ -276,7 +275,7 @@ class Worker {
     }
   }
 
-  /** A queue whose row is damaged may be paused: it is closed until the row is repaired. */
+  /** Treats a queue with a damaged row as paused, because it may be. It stays closed until the row is repaired. */
   async #isOpen(): Promise<boolean> {
     try {
       return await this.#gate.isOpen();
@@ -291,7 +290,7 @@ class Worker {
   async #work(candidate: Candidate, onCodeEnded: () => void): Promise<void> {
     const { log, session, runtime } = this.#ports;
     const definition = this.#registry.get(candidate.task.name);
-    // What was not started in time is over, whether or not its name is known.
+    // An overdue task expires, even if its name is unknown.
     if (definition === undefined && !isOverdue(candidate, runtime.clock.now())) {
       this.#unknown.note(candidate.task);
       this.#hints?.meetUnknown(candidate.task);
@@ -306,7 +305,7 @@ class Worker {
     }
     let leaveSlot: (() => void) | undefined;
     try {
-      // Waiting for the place may have taken long.
+      // `enter` may have waited a long time.
       const claimed = this.#mustStop() ? 'untried' : await this.#claim(candidate, definition);
       if (!isClaimed(claimed) || definition === undefined) {
         await candidate.end(isClaimed(claimed) ? 'untried' : claimed);
@@ -354,11 +353,11 @@ class Worker {
     }
   }
 
-  /** @param definition absent: the candidate is overdue, and nothing of it is run */
+  /** @param definition undefined only for an overdue candidate, which does not run */
   async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | Outcome> {
     const { tasks, session, runtime } = this.#ports;
     if (candidate.kind === 'adopted') return candidate.task;
-    // A pack loses the item that killed its holder, and lives on.
+    // A pack drops the item that crashed its worker and continues.
     const isBuriable = candidate.kind === 'abandoned' && candidate.task.bulk === undefined;
     if (isBuriable && definition !== undefined && isUsedUp(candidate.task, retryOf(definition, candidate.task)))
       return this.#bury(candidate.task);
@@ -386,7 +385,7 @@ class Worker {
     return 'contended';
   }
 
-  /** The task used up its attempts by killing, or outliving, every worker that took it. */
+  /** Marks a task dead that used up its attempts by crashing or outliving its workers. */
   async #bury(task: RunningTask): Promise<Outcome> {
     const { tasks, runtime, log } = this.#ports;
     const now = runtime.clock.now();
@@ -416,12 +415,12 @@ class Worker {
   #ended(): WorkerReport['ended'] {
     if (this.#ports.session.remainingTrustMs() <= 0) return 'sessionLost';
     if (this.#storeFailure !== undefined) return 'storeUnavailable';
-    // A worker that only lingered leaves nothing behind.
+    // A worker that was only lingering has nothing to hand back.
     if (this.#handBack.aborted) return this.#lingerMs > 0 && this.#picker.isDrained ? 'drained' : 'handedBack';
     return this.#isPaused ? 'paused' : 'drained';
   }
 
-  /** A row that cannot be understood stops no worker; a store that is gone stops claiming, while the tasks at work settle as they can. */
+  /** A damaged row does not stop the worker. An unavailable store stops claims; running tasks settle if they can. */
   #giveUp(error: unknown): void {
     if (error instanceof LeaseLostError) return;
     if (error instanceof CorruptItemError) {

@@ -21,7 +21,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
   });
 
   describe('a pack', () => {
-    test('is claimed once for all of its items, which run in order, each as a task of its own name', async () => {
+    test('claims a pack once for all its items, and runs them in order, each under its own name', async () => {
       const seen: unknown[] = [];
       const work = defineTask({
         name: 'work',
@@ -44,7 +44,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(await b.item('b/1/0')).toMatchObject({ state: 'done', pack: 'b/1', index: 0, input: { n: 2 } });
     });
 
-    test('costs one write each for its claim and its end, however many items it has', async () => {
+    test('costs one write for the claim and one for the end, for any number of items', async () => {
       const inputs = Array.from({ length: 16 }, (_, n) => ({
         bucket: 'photos-eu',
         key: `2026/11/21/IMG_${4000 + n}.jpg`,
@@ -59,7 +59,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect({ enqueue, claim, finish, record }).toEqual({ enqueue: 2, claim: 1, finish: 2, record: undefined });
     });
 
-    test('keeps what its items return where its definition says so', async () => {
+    test("keeps the items' results if its definition asks for them", async () => {
       const work = defineTask({ name: 'work', bulk: { keepResults: true }, run: (n: number) => ({ twice: 2 * n }) });
       await q.client.enqueueBulk(work, [1, 2, 3], { id: 'b' });
 
@@ -69,7 +69,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(await b.item('b/0/2')).toMatchObject({ state: 'done', result: { twice: 6 } });
     });
 
-    test('is there once, however often it is asked for, and not for other inputs', async () => {
+    test('is created once for repeated requests, and refuses other inputs', async () => {
       await q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', packSize: 2 });
 
       expect(await q.client.enqueueBulk(noop, [1, 2, 3], { id: 'b', packSize: 2 })).toMatchObject({ created: 0 });
@@ -84,7 +84,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
   });
 
   describe('an item', () => {
-    test('that fails is tried again as a task of its own, and keeps none of the others waiting', async () => {
+    test('retries a failed item as a separate task, without delaying the others', async () => {
       const attempts: [number, number][] = [];
       const work = defineTask({
         name: 'work',
@@ -108,7 +108,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(await b.pack('b/0')).toMatchObject({ state: 'done' });
     });
 
-    test('that is not to be tried again is dead where operators look, and can be redriven', async () => {
+    test('marks a failed item dead if it must not be retried, and an operator can redrive it', async () => {
       let isBroken = true;
       const work = defineTask({
         name: 'work',
@@ -127,7 +127,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(await b.item('b/0/1')).toMatchObject({ state: 'done' });
     });
 
-    test('whose input does not fit the schema is dead alone', async () => {
+    test('marks only the item dead whose input does not fit the schema', async () => {
       const schema = {
         '~standard': {
           version: 1,
@@ -146,7 +146,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       });
     });
 
-    test('snoozes as a task of its own, without the attempt being counted', async () => {
+    test('snoozes as a separate task, without counting the attempt', async () => {
       const attempts: number[] = [];
       const work = defineTask({
         name: 'work',
@@ -161,7 +161,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(attempts).toEqual([1, 1]);
     });
 
-    test('may not save progress or wait for children, and is told why', async () => {
+    test('refuses to save progress or to wait for children, and gives the reason', async () => {
       const errors: unknown[] = [];
       const work = defineTask({
         name: 'work',
@@ -178,7 +178,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(String(errors[0])).toContain('b/0/0');
     });
 
-    test('that times out is tried again alone', async () => {
+    test('retries only the item that timed out', async () => {
       const work = defineTask({
         name: 'work',
         timeout: 30,
@@ -195,7 +195,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(await b.item('b/0/1')).toMatchObject({ state: 'dead', task: { lastError: { name: 'TaskTimeoutError' } } });
     });
 
-    test('that cannot leave because its id is taken keeps its pack alive, and the others are done', async () => {
+    test('keeps the pack alive for an item whose id is taken, and completes the others', async () => {
       const work = defineTask({
         name: 'work',
         retry: { maxAttempts: 1 },

@@ -22,7 +22,7 @@ describeOnEveryStore('committing items of a pack', (open) => {
   });
 
   describe('commit', () => {
-    test('takes effect once for each item, with writes of its own', async () => {
+    test("takes effect once per item, with the item's own writes", async () => {
       const work = defineTask({
         name: 'work',
         run: (n: number, task) => task.commit(undefined, [b.increment(String(n))]),
@@ -33,7 +33,7 @@ describeOnEveryStore('committing items of a pack', (open) => {
       expect(await Promise.all(['0', '1', '2'].map((name) => b.effectOf(name)))).toEqual([1, 1, 1]);
     });
 
-    test('that the user’s own condition refuses applies nothing, and the item still runs', async () => {
+    test('applies nothing if the user’s own condition fails, and the item still runs', async () => {
       const errors: unknown[] = [];
       const work = defineTask({
         name: 'work',
@@ -119,7 +119,7 @@ describeOnEveryStore('committing items of a pack', (open) => {
       expect(await q.tasks.get(task)).toBeUndefined();
     });
 
-    test('loses its session’s items to the next, who runs those that were not recorded', async () => {
+    test('loses its session’s items to the next holder, which runs only items that were not recorded', async () => {
       const zombie = await superseded();
       const running = await b.pack('b/0');
       if (running.state !== 'running') throw new Error('not running');

@@ -98,7 +98,7 @@ describeOnEveryStore('stopping the items of a pack', (open) => {
       expect(await b.pack('b/0')).toMatchObject({ state: 'done', bulk: { cancelled: new Set([1]) } });
     });
 
-    test('one that has not begun keeps it from beginning, once the row has been written', async () => {
+    test('prevents an unstarted item from starting once the row has been written', async () => {
       const seen: number[] = [];
       const work = defineTask({
         name: 'work',

@@ -83,25 +83,22 @@ describeOnEveryStore('tasks that belong together', (open) => {
       expect(await get('orphan')).toBeUndefined();
     });
 
-    test.each(['commit', 'wait'] as const)(
-      'with an id that is taken refuses the %s, and names the task',
-      async (how) => {
-        const taken = [spawn(child, {}), spawn(child, { n: 2 }, { id: 'taken' })];
-        const parent = defineTask({
-          name: 'parent',
-          retry: { maxAttempts: 1 },
-          run: (_: unknown, task) => (how === 'wait' ? task.waitFor(taken) : task.commit(null, [], { spawn: taken })),
-        });
-        await q.client.enqueue(child, { n: 1 }, { id: 'taken', delay: '1h' });
-        await q.client.enqueue(parent, {}, { id: 'parent' });
-        await q.work({ parent, child });
+    test.each(['commit', 'wait'] as const)('refuses the %s if an id is taken, and names the task', async (how) => {
+      const taken = [spawn(child, {}), spawn(child, { n: 2 }, { id: 'taken' })];
+      const parent = defineTask({
+        name: 'parent',
+        retry: { maxAttempts: 1 },
+        run: (_: unknown, task) => (how === 'wait' ? task.waitFor(taken) : task.commit(null, [], { spawn: taken })),
+      });
+      await q.client.enqueue(child, { n: 1 }, { id: 'taken', delay: '1h' });
+      await q.client.enqueue(parent, {}, { id: 'parent' });
+      await q.work({ parent, child });
 
-        expect((await get('parent'))?.lastError).toMatchObject({
-          name: 'CommitRefusedError',
-          message: expect.stringContaining(`task taken of queue ${q.queue} is there already (ready)`) as string,
-        });
-      },
-    );
+      expect((await get('parent'))?.lastError).toMatchObject({
+        name: 'CommitRefusedError',
+        message: expect.stringContaining(`task taken of queue ${q.queue} is there already (ready)`) as string,
+      });
+    });
   });
 
   describe('a batch', () => {
@@ -178,7 +175,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       await expect(enqueueBatch(4)).rejects.toThrow(MismatchError);
     });
 
-    test('takes no task that is there already for another reason as its child', async () => {
+    test('does not adopt a task as its child that exists for another reason', async () => {
       await q.client.enqueue(child, {}, { id: 'mine' });
 
       await expect(q.client.enqueueBatch([spawn(child, {}, { id: 'mine' })], { id: 'b' })).rejects.toThrow(
@@ -186,7 +183,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       );
     });
 
-    test('with a callback whose id is taken is refused, and the error names both', async () => {
+    test("is refused if its callback's id is taken, and the error names both", async () => {
       await q.client.enqueue(callback, { other: true }, { id: 'published' });
       const then = spawn(callback, {}, { id: 'published' });
 
@@ -254,7 +251,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       expect(await get('b/then')).toMatchObject({ state: 'done', input: { batch: 'b' } });
     });
 
-    test('whose callback names an unknown task keeps that one for a worker that knows it', async () => {
+    test('keeps a callback with an unknown name for a worker that defines it', async () => {
       const impatient = { maxAttempts: 1 };
       await q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn('unknown', {}) });
       await q.work({ child: defineTask({ name: 'child', retry: impatient, run: () => undefined }) });
@@ -324,7 +321,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       expect(seen[1]).toMatchObject({ total: 2, dead: 2 });
     });
 
-    test('cancelled under its children loses none of them, and stays cancelled', async () => {
+    test('stays cancelled under its children, and keeps all of them', async () => {
       const seen: TaskContext['children'][] = [];
       const parent = parentOf(2, seen);
       const slow = new AbortController();

@@ -17,7 +17,7 @@ describeOnEveryStore('where attempts failed', (open) => {
 
   const failure = () => q.tasks.getFailure({ queue: q.queue, id: 't' });
 
-  test('is kept of an attempt that is tried again, and of one that is not, for two units at most', async () => {
+  test('keeps the failure of a retried and of a final attempt, for at most two units', async () => {
     let attempts = 0;
     const kept: (Awaited<ReturnType<typeof failure>> | undefined)[] = [];
     const fails = defineTask({
@@ -45,7 +45,7 @@ describeOnEveryStore('where attempts failed', (open) => {
     expect(q.units()['failure.keep']).toBeLessThanOrEqual(2 + 2);
   });
 
-  test('is not kept of an earlier attempt than is there already', async () => {
+  test('does not replace a failure with that of an earlier attempt', async () => {
     const claim: Claim = { queue: q.queue, id: 't', session: 's', leaseCounter: 7 };
 
     await q.tasks.keepFailure({ ...claim, leaseCounter: 8 }, 'later', stamp());

@@ -34,7 +34,7 @@ describeOnEveryStore('what follows a running task', (open) => {
     return outcome.row;
   };
 
-  test('keeps the id, is one however many ask, and has the newest input', async () => {
+  test('keeps the id, stays a single task for any number of requests, and takes the newest input', async () => {
     await using session = await q.session();
     await ask({ n: 1 });
     const running = await claim(session.id);
@@ -116,7 +116,7 @@ describeOnEveryStore('what follows a running task', (open) => {
     expect(seen).toEqual([{ n: 4 }]);
   });
 
-  test('stays when the worker dies: the next attempt runs what was begun, and then the follower comes', async () => {
+  test("survives a worker's death: the next attempt runs the first input, and then the follower starts", async () => {
     await ask({ n: 1 });
     const dead = await claim();
     await ask({ n: 2 });
@@ -145,7 +145,7 @@ describeOnEveryStore('what follows a running task', (open) => {
     expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, done: 1 });
   });
 
-  test('has its large input beside the one that is being worked on, and each is removed after its end', async () => {
+  test('stores its large input next to the running one, and removes each after its task ends', async () => {
     const inputs = () => q.tasks.getPayload({ queue: q.queue, id: 'doc' });
     await ask({ n: 1, LARGE });
     const running = await claim();

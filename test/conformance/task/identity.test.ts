@@ -27,21 +27,21 @@ describeOnEveryStore('the identity of a task', (open) => {
     return outcome.row;
   };
 
-  test('is its id: the same input again changes nothing, other input is a mismatch that says so', async () => {
+  test('identifies a task: the same input changes nothing, and another input is reported as a mismatch', async () => {
     expect(await ask(1)).toMatchObject({ created: true });
     expect(await ask(1)).toMatchObject({ created: false, replaced: false });
     await expect(ask(2)).rejects.toThrow(MismatchError);
     expect(await get()).toMatchObject({ input: { n: 1 } });
   });
 
-  test('with policy keep, the first stays whatever comes after it', async () => {
+  test('keeps the first task with the policy keep', async () => {
     await ask(1);
 
     expect(await ask(2, { onDuplicate: 'keep' })).toMatchObject({ created: false });
     expect(await get()).toMatchObject({ input: { n: 1 } });
   });
 
-  test('a policy of its own comes, changes and goes with what asks for it', async () => {
+  test("lets a follower's own policy come, change and go with the request", async () => {
     const waits = (options: EnqueueOptions) => ask(2, { onDuplicate: 'replace', ...options });
     await ask(1, { maxAttempts: 4, timeout: '1m' });
     expect(await get()).toMatchObject({ policy: { maxAttempts: 4, timeoutMs: 60_000 } });
@@ -61,7 +61,7 @@ describeOnEveryStore('the identity of a task', (open) => {
     expect(await get()).toMatchObject({ state: 'ready', policy: { maxAttempts: 7 } });
   });
 
-  test('within its window stands for the same work though that has ended, and for new work afterwards', async () => {
+  test('reuses an ended task within its window, and creates a new one afterwards', async () => {
     await ask(1, { window: '1h' });
     await q.work({ noop });
     const before = await get();
@@ -76,7 +76,7 @@ describeOnEveryStore('the identity of a task', (open) => {
   });
 
   test.each(['replace', 'debounce'] as const)(
-    'with policy %s, what has ended starts over within its window too',
+    'restarts an ended task within its window with the policy %s',
     async (onDuplicate) => {
       const again: EnqueueOptions = {
         onDuplicate,
@@ -101,14 +101,14 @@ describeOnEveryStore('the identity of a task', (open) => {
     expect(await get()).toMatchObject({ generation: 1 });
   });
 
-  test('with policy replace, what waits takes over the new input', async () => {
+  test('gives a waiting task the new input with the policy replace', async () => {
     await ask(1, { delay: '1h' });
 
     expect(await ask(2, { onDuplicate: 'replace', delay: '2h' })).toMatchObject({ created: false, replaced: true });
     expect(await get()).toMatchObject({ input: { n: 2 }, state: 'ready' });
   });
 
-  test('with policy debounce, each request puts the task off, and the last one’s input is run', async () => {
+  test('delays the task with each request, and runs the last one’s input, with the policy debounce', async () => {
     await ask(1, { onDuplicate: 'debounce', delay: '10s' });
     const first = await get();
     await ask(2, { onDuplicate: 'debounce', delay: '60s' });
@@ -143,10 +143,10 @@ describeOnEveryStore('the identity of a task', (open) => {
 
   test.each([
     ['an unknown policy', { id: 'x', onDuplicate: 'never' }, 'give one of reject, keep, replace, debounce'],
-    ['a policy without an id', { onDuplicate: 'keep' }, 'give an id'],
-    ['a window without an id', { window: '1m' }, 'give an id'],
+    ['a policy without an id', { onDuplicate: 'keep' }, 'require an id'],
+    ['a window without an id', { window: '1m' }, 'require an id'],
     ['a negative window', { id: 'x', window: -1 }, 'window = -1'],
-    ['debounce without a delay', { id: 'x', onDuplicate: 'debounce' }, 'give a delay'],
+    ['debounce without a delay', { id: 'x', onDuplicate: 'debounce' }, 'requires a delay'],
     ['a negative delay', { delay: -1 }, 'delay = -1'],
   ])('refuses %s before anything is written', async (_what, options, message) => {
     const asking = q.client.enqueue(noop, {}, options as EnqueueOptions);

@@ -36,7 +36,7 @@ describeOnEveryStore('limits per key', (open) => {
     return outcome.row;
   };
 
-  test('no more tasks of a key are claimed than its limit, however many try at once', async () => {
+  test('never claims more tasks of a key than its limit', async () => {
     const ids = Array.from({ length: 8 }, (_, n) => `t${n}`);
     await Promise.all(ids.map((id) => enqueue(id)));
 
@@ -115,7 +115,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  test('a key that others have filled costs a worker few reads, and it goes home', async () => {
+  test('reads little and goes home when other workers have filled the key', async () => {
     // Time stands still while requests are under way: what was read too long ago is read again.
     const [clock, traffic] = [new ManualClock(STARTS_AT), new Traffic(open().driver)];
     q = openQueue({ ...open(), driver: traffic }, { ...systemRuntime, clock, random: { next: () => 0.5 } });
@@ -132,7 +132,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect(q.meter.read().byVerb['key.get']?.requests).toBeLessThan(6);
   });
 
-  test('a claim that expects room does not look at the key, and is refused all the same where there is none', async () => {
+  test('claims without reading the key if capacity is likely, and is refused if there is none', async () => {
     for (const id of ['a', 'b']) await enqueue(id, { limit: 1 });
     const [a, b] = [await run('a'), await q.tasks.get({ queue: q.queue, id: 'b' })];
     if (b?.state !== 'ready') throw new Error('not ready');
@@ -206,7 +206,7 @@ describeOnEveryStore('limits per key', (open) => {
 describe('the room of a key', () => {
   const rate = { count: 2, perMs: 1_000 };
 
-  test('depends on what runs, and on what began in the current window', () => {
+  test('depends on running tasks, and on starts in the current window', () => {
     const limit = { key: 'k', limit: 3, rate };
 
     expect(hasRoom(limit, { running: 3, window: undefined, started: 0, enteredAt: undefined }, 5_500)).toBe(false);

@@ -65,7 +65,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect((await claim('b')).kind).toBe('refused');
   });
 
-  test('workers run each line in order and one at a time, and several lines beside each other', async () => {
+  test('run in order, one task of a line at a time, and several lines in parallel', async () => {
     const keys = ['k1', 'k2', 'k3'];
     const order = new Map<string, number[]>(keys.map((key) => [key, []]));
     const running = new Set<string>();
@@ -168,7 +168,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(order).toEqual(['a', 'b']);
   });
 
-  test('a head that is not due yet blocks those that are', async () => {
+  test('waits behind a head that is not due yet', async () => {
     await enqueue('a', { delay: '1h' });
     await enqueue('b');
 
@@ -177,7 +177,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await proposed()).toEqual(['a']);
   });
 
-  test('one that waits may be cancelled, and the line closes behind it', async () => {
+  test('closes the line behind a cancelled waiting task', async () => {
     await enqueueEach('a', 'b', 'c');
     const head = await run('a');
 
@@ -200,7 +200,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await get('c')).toMatchObject({ state: 'done' });
   });
 
-  test('one that was removed by hand is passed over', async () => {
+  test('passes over a task that was removed by hand', async () => {
     await enqueueEach('a', 'b', 'c');
     const head = await run('a');
     const { client, table } = open();
@@ -216,7 +216,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect((await claim('d')).kind).toBe('applied');
   });
 
-  test('one that waits keeps its turn when it is rescheduled, whatever its priority', async () => {
+  test('keeps the turn of a rescheduled waiting task, whatever its priority', async () => {
     await enqueueEach('a', 'b');
 
     await q.operator.reschedule('b', { priority: 'high', runAt: 0 });
@@ -226,7 +226,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await proposed('high')).toEqual(['b']);
   });
 
-  test('a dead one that is redriven joins at the end', async () => {
+  test('appends a redriven task at the end', async () => {
     await enqueueEach('a', 'b');
     await q.tasks.discard(claimOf(await run('a')), ERROR, stamp());
 
@@ -274,7 +274,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await get('b/then')).toMatchObject({ state: 'done' });
   });
 
-  test('what was applied without an answer is applied once', async () => {
+  test('applies an unanswered write once', async () => {
     const driver = new FaultyDriver(open().driver);
     const sender = new Sender({ driver, runtime: systemRuntime, policy: PATIENT });
     const tasks = createTaskStore(sender, { table: q.table, shards: 2 });
@@ -312,8 +312,8 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
   });
 
   test.each([
-    ['order without a key', { key: undefined }, 'give a key'],
-    ['order beside a limit', { limit: 2 }, 'one at a time'],
+    ['order without a key', { key: undefined }, 'ordered requires a key'],
+    ['order beside a limit', { limit: 2 }, 'one task at a time'],
     ['order that replaces', { onDuplicate: 'replace' }, 'two places'],
     ['order that is not a truth', { ordered: 'yes' }, 'give true or false'],
   ])('refuses %s before anything is written', async (_what, options, message) => {

@@ -21,7 +21,7 @@ describeOnEveryStore('listing what is ready and running', (open) => {
     return found.sort();
   };
 
-  test('shows each once, of tenants and of none, due or for later; and nothing that has ended', async () => {
+  test('shows each task once, with or without a tenant, due or delayed, and no ended task', async () => {
     await enqueue('plain');
     await enqueue('later', { delay: '1h' });
     await enqueue('of a tenant', { tenant: 'acme' });

@@ -96,7 +96,7 @@ describeOnEveryStore('operating on tasks', (open) => {
       expect(calls).toBe(0);
     });
 
-    test('is not for other work that has the id meanwhile', async () => {
+    test('does not affect other work that reuses the id', async () => {
       const observed = await enqueued(q.tasks, { queue: q.queue });
       await q.tasks.replace(observed, newTask({ queue: q.queue, id: observed.id }), stamp());
 
@@ -104,7 +104,7 @@ describeOnEveryStore('operating on tasks', (open) => {
       expect(await get(observed.id)).toMatchObject({ state: 'ready' });
     });
 
-    test('leaves a task that has ended as it is, and says what became of it', async () => {
+    test('leaves an ended task as it is, and reports how it ended', async () => {
       const { id } = await dead();
 
       expect(await q.operator.cancel(id)).toEqual({ kind: 'ended', state: 'dead' });
@@ -125,7 +125,7 @@ describeOnEveryStore('operating on tasks', (open) => {
       });
     });
 
-    test('is not for other work that has the id meanwhile', async () => {
+    test('does not affect other work that reuses the id', async () => {
       const expired = { queue: q.queue, expiresAt: q.runtime.clock.now() - 1 };
       const observed = await enqueued(q.tasks, expired);
       await q.tasks.replace(observed, newTask({ ...expired, id: observed.id }), stamp());
@@ -182,14 +182,14 @@ describeOnEveryStore('operating on tasks', (open) => {
       expect((await get(task.id))?.past).toMatchObject([{ leaseCounter, session, claimedAt, how, error }]);
     });
 
-    test('refuses what is not dead, and what is not there', async () => {
+    test('refuses a task that is not dead, or does not exist', async () => {
       const { id } = await q.client.enqueue(noop, {});
 
       expect(await q.operator.redrive(id)).toEqual({ kind: 'unfit', state: 'ready' });
       expect(await q.operator.redrive('nobody')).toEqual({ kind: 'missing' });
     });
 
-    test('of all dead tasks finds each of them once, in every part of the list', async () => {
+    test('finds each dead task once, in every part of the list', async () => {
       await Promise.all(Array.from({ length: 9 }, dead));
 
       expect(await q.operator.redriveAll()).toBe(9);
@@ -197,7 +197,7 @@ describeOnEveryStore('operating on tasks', (open) => {
       expect((await q.work({ noop })).settled.done).toBe(9);
     });
 
-    test('takes only those that are chosen, and no more than the limit', async () => {
+    test('takes only the chosen tasks, up to the limit', async () => {
       const [chosen] = await Promise.all(Array.from({ length: 3 }, dead));
 
       expect(await q.operator.redriveAll({ choose: ({ id }) => id === chosen?.id })).toBe(1);
@@ -278,7 +278,7 @@ describeOnEveryStore('operating on tasks', (open) => {
   });
 
   describe('pause', () => {
-    test('keeps workers from claiming until it is resumed; what was enqueued meanwhile is run then', async () => {
+    test('stops claims until the queue is resumed, then runs the tasks enqueued in between', async () => {
       await q.operator.pause({ reason: 'maintenance' });
       const { id } = await q.client.enqueue(noop, {});
 
@@ -290,7 +290,7 @@ describeOnEveryStore('operating on tasks', (open) => {
       expect(await get(id)).toMatchObject({ state: 'done' });
     });
 
-    test('of one queue leaves others alone', async () => {
+    test('does not affect other queues', async () => {
       await q.operator.pause({ queue: 'another' });
       await q.client.enqueue(noop, {});
 

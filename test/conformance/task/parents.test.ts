@@ -49,7 +49,7 @@ describeOnEveryStore('a parent and its operator', (open) => {
     await q.tasks.complete(claimOf(await claim(id)), undefined, stamp());
   };
 
-  test('redriven after it died with its children done, goes on with what they came to', async () => {
+  test("continues with its children's results when it is redriven after they are done", async () => {
     isBroken = true;
     await q.client.enqueue(parent, {}, { id: 'p' });
     await work();
@@ -91,7 +91,7 @@ describeOnEveryStore('a parent and its operator', (open) => {
     expect(await get()).toMatchObject({ state: 'done', result: 2 });
   });
 
-  test('redriven together with other dead ones goes on as well', async () => {
+  test('continues when it is redriven together with other dead tasks', async () => {
     isBroken = true;
     await q.client.enqueue(parent, {}, { id: 'p' });
     await work();

@@ -110,7 +110,7 @@ describeOnEveryStore('parked tasks', (open) => {
     expect((await q.tasks.claim(observed, 'somebody', stamp())).kind).toBe('refused');
   });
 
-  test('a task that was claimed or changed meanwhile is not parked', async () => {
+  test('does not park a task that was claimed or changed in the meantime', async () => {
     await enqueue('a');
     await enqueue('b', { key: 'another' });
     const [a, b] = [await read('a'), await read('b')];
@@ -124,7 +124,7 @@ describeOnEveryStore('parked tasks', (open) => {
     expect((await read('b')).isParked).toBe(false);
   });
 
-  test('of a tenant go back to the places of tenants', async () => {
+  test("returns tasks of a tenant to the tenant's partition", async () => {
     await enqueue('a', { tenant: 'acme' });
     await enqueue('b', { tenant: 'acme' });
     const a = await run('a');
@@ -212,7 +212,7 @@ describeOnEveryStore('parked tasks', (open) => {
     expect(await inSight()).toEqual([]);
   });
 
-  test('what was overlooked is found by a repair, of every key that has room', async () => {
+  test('finds overlooked tasks in a repair, for every key with capacity', async () => {
     const ends: RunningTask[] = [];
     for (let n = 0; n < 6; n++) {
       const key = `key-${n}`;
@@ -228,7 +228,7 @@ describeOnEveryStore('parked tasks', (open) => {
     expect(back.map(({ id }) => id).sort()).toEqual(['second-0', 'second-1', 'second-2', 'second-3']);
   });
 
-  test('a smaller limit of those before it holds up none that has room, once a repair has looked', async () => {
+  test('unblocks a key held up by a smaller limit of earlier tasks after a repair', async () => {
     await enqueue('running', { limit: 3 });
     await run('running');
     for (let n = 0; n < 6; n++) await enqueue(`narrow-${n}`, { limit: 1, priority: 'high' });

@@ -60,7 +60,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
   const rowOf = () => q.tasks.getPayload({ queue: q.queue, id: 't' });
   const work = (definitions: Record<string, unknown> = { see }) => q.work(definitions, { ports: { payloads } });
 
-  test('a large one waits beside its task, reaches the code, and is removed with its end', async () => {
+  test('stores a large input in a second row, passes it to the code, and removes it at the end', async () => {
     await enqueue(LARGE);
     expect(await get()).toMatchObject({ input: null, payload: { bytes: 40_011, reference: undefined } });
     expect(await rowOf()).toBe(JSON.stringify(LARGE));

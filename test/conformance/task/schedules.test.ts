@@ -135,7 +135,7 @@ describeOnEveryStore('recurring tasks', (open) => {
     expect(await tick()).toBe(0);
   });
 
-  test('removing it ends it, and listing shows what is left', async () => {
+  test('ends with its removal, and the listing shows the others', async () => {
     await client.define('a', 'report', {}, { cron: '0 * * * *' });
     await client.define('b', 'report', {}, { cron: '0 0 1 1 *', zone: 'Asia/Tokyo' });
 
@@ -181,7 +181,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       expect(await Array.fromAsync(client.list())).toEqual([]);
     });
 
-    test('is not brought back by a change that was meant for what it was', async () => {
+    test('is not brought back by an update of its earlier state', async () => {
       const { driver, sent } = recording();
       await define();
       const { attempt } = driver;
@@ -217,7 +217,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       expect(await tick()).toBe(1);
     });
 
-    test('is swept, and one that was defined again is not', async () => {
+    test('is swept, unless it was defined again', async () => {
       const key = { ...scheduleKey(q.queue, 'hourly') };
       const row = async () =>
         (await open().driver.attempt('get', { TableName: open().table, Key: key }, new AbortController().signal)).Item;
@@ -306,7 +306,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       await driver.attempt('put', { TableName, Item: { ...row, ...key, name } }, signal);
     };
 
-    test('whose name is too long for the key of its task, the others become tasks, and it is reported', async () => {
+    test("reports a name that is too long for its task's key, and enqueues the others", async () => {
       await client.define('sound', 'report', {}, { cron: '0 * * * *' });
       const { pk } = scheduleKey(q.queue, '');
       const long = 'n'.repeat(2_048 - pk.length);
@@ -317,7 +317,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       expect(await slot('sound', '2026-03-28T13:00:00.000Z')).toMatchObject({ state: 'ready' });
     });
 
-    test('that belongs to another queue, the others become tasks, and it is reported and not read', async () => {
+    test('reports a schedule of another queue without reading it, and enqueues the others', async () => {
       await client.define('sound', 'report', {}, { cron: '0 * * * *' });
       await copySound(scheduleKey(`other-${q.queue}`, 'foreign'), 'foreign');
       clock.step(HOUR);

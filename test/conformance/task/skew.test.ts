@@ -7,7 +7,7 @@ import { claimed } from '../../support/tasks.ts';
 const noop = defineTask({ name: 'work', run: () => undefined });
 
 describeOnEveryStore('a worker whose clock is proven wrong by more than the bound', (open) => {
-  test('declares no session dead, says so once, and works on what has no holder', async () => {
+  test('expires no session, reports that once, and claims tasks without a holder', async () => {
     const q = openQueue(open());
     const dying = await q.session();
     const held = await claimed(q.tasks, dying.id, { queue: q.queue });

@@ -76,7 +76,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(order).toEqual(['b', 'c', 'a']);
   });
 
-  test('stand behind those who are in the line already', async () => {
+  test('stands behind tasks already in the line', async () => {
     await q.client.enqueue('work', {}, { id: 'first', ...inLine() });
 
     await commit(await start('parent'), spawned('a', 'b'));
@@ -86,7 +86,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(order).toEqual(['first', 'a', 'b']);
   });
 
-  test('of a parent in the same line stand behind the task that waits behind it, and its end calls that one', async () => {
+  test("stands behind the waiting task of the parent's line, whose end starts that one", async () => {
     const parent = await start('parent', inLine());
     await q.client.enqueue('work', {}, { id: 'next', ...inLine() });
 
@@ -97,7 +97,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(order).toEqual(['next', 'a', 'b']);
   });
 
-  test('of a parent that is the last of the same line are called by its end', async () => {
+  test('starts at the end of a parent that is last in the same line', async () => {
     const parent = await start('parent', inLine());
 
     await commit(parent, spawned('a', 'b'));
@@ -108,7 +108,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(order).toEqual(['a', 'b', 'later']);
   });
 
-  test('of a parent whose next was removed by hand are called in its place', async () => {
+  test("starts in place of the parent's next task that was removed by hand", async () => {
     const parent = await start('parent', inLine());
     await q.client.enqueue('work', {}, { id: 'gone', ...inLine() });
     const { client, table } = open();
@@ -121,7 +121,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await line('a')).toEqual(['a is head']);
   });
 
-  test('may join several lines at once, beside others that join none', async () => {
+  test('joins several lines at once, next to children without a line', async () => {
     await q.client.enqueue('work', {}, { id: 'first', ...inLine('k2') });
     const children = [child('a', 'k1'), child('b', 'k2'), plain('c'), child('d', 'k1'), child('e', 'k2')];
 
@@ -135,7 +135,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await get('c')).toMatchObject({ state: 'ready', isHeld: false, links: undefined });
   });
 
-  test('go with everything else that hangs on their parent: its batch, its key, its line, and a write of the user’s own', async () => {
+  test("commits together with the parent's batch, key, line and a write of the user’s own", async () => {
     const batch = { queue: q.queue, id: 'batch' };
     const callback = { ...plain('then'), runAt: NEVER, children: batch };
     await q.tasks.createBatch({ ...batch, total: 1, waiter: waiterOf(callback) }, callback, stamp());
@@ -177,7 +177,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await line('intruder 1', 'intruder 0', 'a', 'b')).toEqual(['intruder 1 is head', 'intruder 0', 'a', 'b']);
   });
 
-  test('join beside each other from many parents, and those of each keep their order', async () => {
+  test('keeps the order of each of many concurrent parents', async () => {
     const parents = Array.from({ length: 6 }, (_, n) => `p${n}`);
     const parent = defineTask({
       name: 'parent',
@@ -228,7 +228,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await get('behind')).toMatchObject({ isHeld: true });
   });
 
-  test('may have inputs beside their rows', async () => {
+  test('may store inputs in second rows', async () => {
     const seen: number[] = [];
     const measure = defineTask({ name: 'measure', run: ({ text }: { text: string }) => void seen.push(text.length) });
     const parent = defineTask({
@@ -245,7 +245,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(seen).toEqual([40_000, 20_000, 30_000]);
   });
 
-  test('and waited for run one after the other, and wake their parent when the last has ended', async () => {
+  test('run one after another, and wake the waiting parent when the last has ended', async () => {
     const seen: TaskContext['children'][] = [];
     const parent = defineTask({
       name: 'parent',
@@ -264,7 +264,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await get('parent')).toMatchObject({ state: 'done', result: 3 });
   });
 
-  test('and waited for by a task of another line leave that line blocked until it is over', async () => {
+  test('blocks the line of a parent that waits for tasks of another line', async () => {
     const parent = await start('parent', inLine('mine'));
     await q.client.enqueue('work', {}, { id: 'follower', ...inLine('mine') });
 
@@ -276,7 +276,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await q.client.getBatch('kids')).toMatchObject({ total: 2, pending: 2 });
   });
 
-  test('by items of a pack join as those of any task do', async () => {
+  test('join from items of a pack like those of any task', async () => {
     const item = defineTask({
       name: 'item',
       run: (n: number, task) =>
@@ -292,7 +292,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(order).toEqual(['0/0', '0/1', '1/0', '1/1', '2/0', '2/1']);
   });
 
-  test('units: 5 for the first of an empty line, and 4 for each that stands behind it', async (context) => {
+  test('costs 5 units for the first task of an empty line, and 4 for each one behind it', async (context) => {
     context.skip(open().engine === 'dynamodb-local', 'it charges transactions as if they were none');
     const none = await commitUnits(await start('p0'), []);
     const one = await commitUnits(await start('p1'), [{ spawn: child('one', 'k1') }]);
@@ -329,7 +329,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await get('a')).toBeUndefined();
   });
 
-  test('and refused are told apart from a refused commit', async () => {
+  test('distinguishes a refused child from a refused commit', async () => {
     const errors: unknown[] = [];
     await q.client.enqueue('work', {}, { id: 'taken', delay: '1h' });
     const parent = defineTask({

@@ -72,7 +72,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(bigBefore).toBeGreaterThan(0);
   });
 
-  test('the tasks of all tenants are done, with tasks without a tenant among them', async () => {
+  test('runs the tasks of all tenants, and tasks without a tenant among them', async () => {
     const work = defineTask({ name: 'work', run: () => undefined });
     for (let n = 0; n < 30; n++)
       await q.client.enqueue(work, { n }, n % 3 === 0 ? {} : { tenant: `t${n % 7}`, priority: n % 2 ? 'low' : 'high' });
@@ -82,7 +82,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(reports.reduce((sum, { settled }) => sum + settled.done, 0)).toBe(30);
   });
 
-  test('what is not due yet is not run, and holds no other up', async () => {
+  test('does not run delayed tasks, and they delay no other', async () => {
     const work = defineTask({ name: 'work', run: () => undefined });
     for (let n = 0; n < 60; n++) await enqueue(`later-${n}`, { delay: '1h' });
     await enqueue('now', { tenant: 'zebra' });
@@ -126,7 +126,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     for await (const { id } of q.operator.dead()) expect(id).toBe('none');
   });
 
-  test('one that is rescheduled changes its place', async () => {
+  test('moves a rescheduled task', async () => {
     await enqueue('a', { delay: '1h' });
     await q.operator.reschedule('a', { runAt: 1_000 });
 
@@ -179,7 +179,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(await enqueue('a', { tenant: 'other', onDuplicate: 'keep' })).toMatchObject({ created: false });
   });
 
-  test('units: as for any other task, 2, 1 and 2', async (context) => {
+  test('costs 2, 1 and 2 units, like any other task', async (context) => {
     context.skip(open().engine === 'dynamodb-local', 'it does not charge for indexes');
     await enqueue('a');
     await q.tasks.complete(claimOf(await run('a')), null, stamp());
@@ -216,7 +216,7 @@ describe('the way round the tenants', () => {
   };
   const query = { now: 100, wanted: 1, isWorthReading: () => true };
 
-  test.each([0, 0.3, 0.6, 0.99])('passes by pages of foreign entries, wherever it begins (%d)', async (start) => {
+  test.each([0, 0.3, 0.6, 0.99])('passes pages of foreign entries from any starting point (%d)', async (start) => {
     const foreign = Array.from({ length: 120 }, (_, readyAt) => ({ tenant: FOREIGN, readyAt }));
     const walk = walkOver([{ tenant: '5', readyAt: 1 }, ...foreign, { tenant: '9', readyAt: 1 }], start);
 
@@ -240,7 +240,7 @@ describe('the way round the tenants', () => {
     expect(visits.slice(4)).toEqual(visits.slice(0, 4));
   });
 
-  test('jumps over tenants of whom nothing is due, and ends once round', async () => {
+  test('jumps over tenants without due tasks, and ends after one round', async () => {
     const walk = walkOver(
       [...Array.from({ length: 200 }, () => ({ tenant: '3', readyAt: 500 })), { tenant: '7', readyAt: 1 }],
       0.5,

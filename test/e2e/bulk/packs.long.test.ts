@@ -62,7 +62,7 @@ describe.skipIf(inject('embeddedEndpoint') === null)('a pack whose worker', () =
     });
   });
 
-  test('is stopped and continued is told that it can commit nothing, and begins no other item', async () => {
+  test('rejects every commit of a suspended worker, which then starts no other item', async () => {
     const { victim, before } = await startPack(3);
     platform.lambda.freeze(victim);
     await until(async () => {

@@ -36,7 +36,7 @@ describe.skipIf(endpoint === null).each(['direct', 'delivered twice'] as const)(
     edge.createLeasehold({ table, region: 'us-east-1', endpoint: address, credentials });
   const open = () => openIsolate(bundle);
 
-  test('cycles of a lock in four isolates give each tenure a token of its own', async () => {
+  test('give each tenure its own token across lock cycles in four isolates', async () => {
     const cycles = async (): Promise<number[]> => {
       const tokens: number[] = [];
       await using session = await leaseholdIn(open()).session({ ttl: '1m' });

@@ -45,7 +45,7 @@ describe.each(RUNTIMES)('isolates in %s', (name, binary, startHost) => {
     });
     afterAll(() => host[Symbol.asyncDispose]());
 
-    test('cycles of a lock give each tenure a token of its own', async () => {
+    test('give each tenure its own token', async () => {
       const cycles = { kind: 'cycles', key: 'cycles', rounds: 5 } as const;
       const tokens = (await Promise.all([0, 1, 2, 3].map((isolate) => host.ask(isolate, cycles)))).flat();
 
@@ -69,7 +69,7 @@ describe.each(RUNTIMES)('isolates in %s', (name, binary, startHost) => {
       expect(kinds.filter((kind) => kind === 'taken')).toHaveLength(LIMIT.burst);
     });
 
-    test('the lock of one that was killed is taken over, and what it sends late is refused by the fence', async () => {
+    test('take over the lock of a killed isolate, and the fence refuses its late writes', async () => {
       const victims = await start(1);
       const lost = await victims.hold(0, 'killed');
       await victims.kill(0);

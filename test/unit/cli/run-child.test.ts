@@ -20,7 +20,7 @@ describe('the gate before the program of leasehold run', () => {
     file,
   ];
 
-  test('keeps the program from its first instruction until its guard has been told', async () => {
+  test('keeps the program from its first instruction until its guard is informed', async () => {
     const file = path.join(folder, 'begun');
     let hadBegun: boolean | undefined;
 
@@ -34,7 +34,7 @@ describe('the gate before the program of leasehold run', () => {
     expect(existsSync(file)).toBe(true);
   });
 
-  test('never opens when the guard could not be told', async () => {
+  test('never opens if the guard could not be informed', async () => {
     const file = path.join(folder, 'unguarded');
     let group = 0;
 

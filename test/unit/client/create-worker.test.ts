@@ -47,7 +47,7 @@ describe('a worker of one’s own process', () => {
     }
   });
 
-  test('runs what waits, and says how it ended', async () => {
+  test('runs waiting tasks, and reports how they ended', async () => {
     const fails = defineTask({
       name: 'fails',
       run: () => {
@@ -112,7 +112,7 @@ describe('a worker of one’s own process', () => {
     expect(await leasehold.tasks.get('long', 'stopped')).toMatchObject({ state: 'ready', attempts: 0 });
   });
 
-  test('that is stopped before it has begun begins nothing', async () => {
+  test('starts nothing if stopped before it began', async () => {
     await leasehold.tasks.enqueue(greet, { name: 'Ada' }, { queue: 'early', id: 'ada' });
     const worker = create({ greet }, { queue: 'early' });
     worker.stop();

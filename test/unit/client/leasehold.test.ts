@@ -65,7 +65,7 @@ describe('a Node that is too old', () => {
   });
 
   test('reads the entry of the command as far as the check: it takes no single name from a module of Node', () => {
-    const entry = readFileSync(new URL('../../../cli/main.ts', import.meta.url), 'utf8');
+    const entry = readFileSync(new URL('../../../api/command.ts', import.meta.url), 'utf8');
 
     expect(entry).not.toMatch(/^import \{[^}]*\} from 'node:/m);
     expect(entry.indexOf('ensureNode()')).toBeLessThan(entry.indexOf('await import('));

@@ -145,7 +145,7 @@ describe('a worker that stays', () => {
     expect(order).toEqual(['urgent', 'plain', 'of a tenant']);
   });
 
-  test('goes home without a claim when it was told to go before it began', async () => {
+  test('exits without a claim if stopped before it began', async () => {
     await idle.world.run(async () => {
       await enqueue(3);
 
@@ -179,7 +179,7 @@ describe('a worker that stays', () => {
     expect(waited).toHaveLength(1);
   });
 
-  test('is at home in shards that the row of its queue counts later', async () => {
+  test("serves shards that the queue's row counts later", async () => {
     idle = openIdleWorld({ clientShards: 2 * IDLE_SHARDS });
     await beside(async () => {
       await idle.clock.sleep(1_000);
@@ -272,7 +272,7 @@ describe('a worker that goes home', () => {
     });
   });
 
-  test('finds tasks within half a second while they flow, beside one that runs', async () => {
+  test('finds tasks within half a second during a steady flow, next to a running one', async () => {
     await idle.world.run(async () => {
       await idle.noteLanes('normal');
       await idle.client.enqueue('long', {}, { id: 'long' });
@@ -290,7 +290,7 @@ describe('a worker that goes home', () => {
     });
   });
 
-  test('lingers as long as it is told to, from its last task on', async () => {
+  test('lingers for the configured time after its last task', async () => {
     await idle.world.run(async () => {
       await idle.noteLanes('normal');
       await enqueue(1);

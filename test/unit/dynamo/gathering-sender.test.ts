@@ -36,7 +36,7 @@ function open() {
 }
 
 describe('reads of single rows', () => {
-  test('that are asked for in one turn are one request, and each has its own row', async () => {
+  test('become one request if made in one turn, and each gets its own row', async () => {
     const { clock, asked, read } = open();
     const reads = ['a', 'b', 'absent', 'a'].map(read);
 

@@ -66,7 +66,7 @@ describe.each(['memory', 'embedded', 'dynamodb-local'] as const)('the stream of 
 });
 
 describe('a worker of this machine', () => {
-  test('hears of the tasks of its queue, and of no other', async () => {
+  test('receives the tasks of its queue, and of no other', async () => {
     const engine = await startEngine({ kind: 'memory' });
     const table = await openCommandTable(engine.endpoint);
     const heard: string[] = [];

@@ -68,7 +68,7 @@ describe('an asynchronous event', () => {
     expect(attemptedAt).toEqual([0]);
   });
 
-  test('comes back ever later when throttled, up to five minutes apart', async () => {
+  test('returns after growing pauses when throttled, at most five minutes apart', async () => {
     const { clock, attemptedAt } = queueWith(['throttled']);
 
     await clock.advance(30 * MINUTE);
@@ -103,7 +103,7 @@ describe('an asynchronous event', () => {
     expect(isDone()).toBe(true);
   });
 
-  test('is dropped without a word when the platform stops', async () => {
+  test('is dropped silently when the platform stops', async () => {
     const { clock, attemptedAt, events, isDone, stopping } = queueWith(['throttled']);
     await clock.advance(10 * SECOND);
     const attempts = attemptedAt.length;

@@ -14,7 +14,7 @@ const LOCK_DELAY_MS = 10_000;
 const SILENT_MS = 3_000;
 
 describe('a tenure that is ended by force', () => {
-  test('closes its key for the lock-delay from the attempt that was applied, and says so', async () => {
+  test('closes its key for the lock-delay from the applied attempt, and reports it', async () => {
     const { world, operator, network, leaseCounter } = await heldKey(/:forced/);
     const firstSentAt = world.clock.now();
     network.fate = 'late';
@@ -47,7 +47,7 @@ describe('a tenure that is ended by force', () => {
     expect(await passTime(world, released)).toEqual({ kind: 'released', closedUntil: 0 });
   });
 
-  test('was ended by one of two calls of the same person, however often the other was sent', async () => {
+  test('is ended by one of two calls of the same person, for any number of retries', async () => {
     const { world, operator, network, leaseCounter } = await heldKey(/:forced/);
     const force = ({ leasehold }: Process) =>
       leasehold.locks.forceRelease(KEY, { ...FORCE, leaseCounter, lockDelay: 0 });

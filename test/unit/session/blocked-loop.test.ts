@@ -44,7 +44,7 @@ async function block(ms: number, atTheEnd: () => void = () => undefined): Promis
 const SAYS_SO =
   /no renewal was confirmed .* event loop was blocked, or its process stopped, for 2\d s at least: .*worker thread/;
 
-test('a session that is lost to a blocked event loop says so, and names the remedy', async () => {
+test('reports a session lost to a blocked event loop, with the remedy', async () => {
   await block(TTL_MS + 1_000);
 
   expect(lost).toMatchObject([{ reason: 'expired' }]);
@@ -53,7 +53,7 @@ test('a session that is lost to a blocked event loop says so, and names the reme
   expect(late[0]).toBeGreaterThan(20_000);
 });
 
-test('code that asks at once after it has blocked is told as well, before any timer has run', async () => {
+test('informs code that asks right after it blocked, before any timer fires', async () => {
   await block(TTL_MS + 1_000, () => {
     expect(session.signal.aborted).toBe(true);
   });
@@ -61,7 +61,7 @@ test('code that asks at once after it has blocked is told as well, before any ti
   expect((session.signal.reason as LeaseLostError).message).toMatch(SAYS_SO);
 });
 
-test('a heartbeat that is late and in time is told of, and the session goes on', async () => {
+test('reports a late but timely heartbeat, and the session continues', async () => {
   await block(16_000);
   await world.clock.advance(20_000);
 
@@ -77,7 +77,7 @@ test('a store that does not answer is not taken for a blocked event loop', async
   expect(late).toEqual([]);
 });
 
-test('a block that a renewal has outlived is no reason of a later loss', async () => {
+test('does not blame a later loss on a block that a renewal survived', async () => {
   await block(16_000);
   await world.clock.advance(20_000);
   here.driver.isDown = true;

@@ -41,7 +41,7 @@ describe('a clock that is proven wrong', () => {
     expect(await sessions()).toEqual([]);
   });
 
-  test('by the very answer to its opening ends the session again', async () => {
+  test('ends a session again whose opening answer proves the clock wrong', async () => {
     provedByNextAnswer(SKEW_MS);
 
     await expect(here.leasehold.session({ ttl: '30s' })).rejects.toThrow(ClockSkewError);

@@ -1,11 +1,11 @@
-/** The holder's side of a session: what it is told, and what it tells. */
+/** `SessionHolder`: hooks, revocations, the orderly end, and sessions without a TTL. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LeaseLostError } from '../../../shared/core/errors.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 const BY_OPERATOR = { by: 'operator', reason: 'stuck' };
 
-describe('a hook that throws', () => {
+describe('SessionHolder with a hook that throws', () => {
   const throws = (): never => {
     throw new TypeError('the metrics client is closed');
   };
@@ -14,7 +14,7 @@ describe('a hook that throws', () => {
     warned.mockClear();
   });
 
-  test('ends neither the heartbeat nor the process, and the session can be ended', async () => {
+  test('keeps the process and the heartbeat running, and can still be ended', async () => {
     const world = simulatedWorld();
     const { leasehold, driver } = world.start();
     const session = await leasehold.session({ ttl: '30s', events: { onRenewed: throws, onRenewalFailed: throws } });
@@ -29,7 +29,7 @@ describe('a hook that throws', () => {
     expect(warned).toHaveBeenCalledOnce();
   });
 
-  test('keeps no listener from what a heartbeat has brought', async () => {
+  test('aborts a lock that a heartbeat reports as revoked', async () => {
     const world = simulatedWorld();
     const { leasehold } = world.start();
     const session = await leasehold.session({ ttl: '30s', events: { onRenewed: throws } });
@@ -42,7 +42,7 @@ describe('a hook that throws', () => {
   });
 });
 
-test('what a heartbeat has brought is known before its watchers are told of it', async () => {
+test('SessionHolder removes a revoked lock before it calls onRenewed', async () => {
   const world = simulatedWorld();
   const { leasehold } = world.start();
   const seen: boolean[] = [];
@@ -56,8 +56,8 @@ test('what a heartbeat has brought is known before its watchers are told of it',
   expect(seen).toEqual([false]);
 });
 
-describe('the orderly end of a session', () => {
-  test('aborts its signal and those of all that hangs on it, once each, and is no loss', async () => {
+describe('SessionHolder.end', () => {
+  test('aborts the session and everything it holds, once each, without calling onLost', async () => {
     const onLost = vi.fn<() => void>();
     const session = await simulatedWorld().start().leasehold.session({ events: { onLost } });
     const holders = { lock: await session.lock('k'), permit: await session.permit('s', { limit: 1 }), session };
@@ -68,7 +68,7 @@ describe('the orderly end of a session', () => {
     await session.end();
     await session.end();
 
-    // The lock is given back while the session lives.
+    // The lock is released while the session is still live.
     expect([aborts[0], aborts.toSorted()]).toEqual(['lock', ['lock', 'permit', 'session']]);
     for (const { signal } of Object.values(holders)) {
       expect(signal.reason).toBeInstanceOf(LeaseLostError);
@@ -77,7 +77,7 @@ describe('the orderly end of a session', () => {
     expect(onLost).not.toHaveBeenCalled();
   });
 
-  test('ends the waits of those who stand in line behind others of their process', async () => {
+  test('ends waits that are queued behind other waiters of the process', async () => {
     const world = simulatedWorld();
     const { leasehold } = world.start();
     const [holder, first, second] = [
@@ -102,7 +102,7 @@ describe('the orderly end of a session', () => {
     await Promise.allSettled(inFront);
   });
 
-  test('stops what runs in a slot of its limiter, whose place is free then', async () => {
+  test('stops a job that runs in a limiter slot', async () => {
     const world = simulatedWorld();
     const { leasehold } = world.start();
     const session = await leasehold.session();
@@ -122,7 +122,7 @@ describe('the orderly end of a session', () => {
   });
 });
 
-describe('a session without a TTL', () => {
+describe('SessionHolder without a TTL', () => {
   const open = async (settings = {}) => {
     const world = simulatedWorld();
     const process = world.start();
@@ -131,7 +131,7 @@ describe('a session without a TTL', () => {
     return { world, process, leasehold, session, lock: await session.lock('k') };
   };
 
-  test('looks at its row with every heartbeat, for one read unit', async () => {
+  test('reads its row at every heartbeat, for one read unit', async () => {
     const { world, session, process } = await open({ heartbeat: '20s' });
 
     expect(await process.cost(() => world.clock.advance(60_000))).toMatchObject({
@@ -143,7 +143,7 @@ describe('a session without a TTL', () => {
     expect(await process.cost(() => world.clock.advance(60_000))).toMatchObject({ requests: 0 });
   });
 
-  test('learns that it was destroyed', async () => {
+  test('detects that it was destroyed', async () => {
     const onLost = vi.fn();
     const { world, leasehold, session, lock } = await open({ events: { onLost } });
 
@@ -155,7 +155,7 @@ describe('a session without a TTL', () => {
     expect(lock.signal.aborted).toBe(true);
   });
 
-  test('learns that a lock was released by force, and goes on', async () => {
+  test('aborts a force-released lock and continues', async () => {
     const { world, leasehold, session, lock } = await open();
 
     await leasehold.locks.forceRelease('k', { ...BY_OPERATOR, leaseCounter: lock.leaseCounter });
@@ -165,7 +165,7 @@ describe('a session without a TTL', () => {
     await session.end();
   });
 
-  test('ends when one of its checks fails', async () => {
+  test('ends if one of its health checks fails', async () => {
     const world = simulatedWorld();
     const { leasehold } = world.start();
     const check = await leasehold.health.register('n', 'disk', { ttl: '1m' });
@@ -180,7 +180,7 @@ describe('a session without a TTL', () => {
     expect(check.record.status).toBe('passing');
   });
 
-  test('believes on while its row cannot be read', async () => {
+  test('stays trusted while its row cannot be read', async () => {
     const failed = Promise.withResolvers<unknown>();
     const { world, session, process } = await open({ events: { onRenewalFailed: failed.resolve } });
 

@@ -45,7 +45,7 @@ describe('the lock-delay', () => {
     expect(lockDelayEndsAt({ ...EXPIRED, lockDelayMs: 0 }, SKEW_MS)).toBe(0);
   });
 
-  test('of a holder that has been dead for long keeps the first caller out for a heartbeat, not for all of it', async () => {
+  test('keeps the first caller out for a heartbeat if the holder expired long ago, not for the whole delay', async () => {
     const world = simulatedWorld();
     const dying = world.start();
     const late = world.start();

@@ -352,7 +352,7 @@ export function putValue(
 }
 
 /**
- * Guard: not written since it was observed; the caller has seen that it has no holder, or means to delete it under its holder's hands.
+ * Guard: not written since it was observed; the caller has seen that it has no holder, or intends to delete it while it is held.
  * Effect: the entry is gone, and the tenure with it; the row keeps the counter, and is open.
  * Outcomes: refused = it was written meanwhile: look again.
  */

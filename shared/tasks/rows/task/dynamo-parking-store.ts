@@ -37,7 +37,7 @@ interface ParkedCursor {
 const WRITES_AT_ONCE = 16;
 /** Entries of one key in one look: within half a read unit. */
 const ENTRIES = 25;
-/** Rows read of them at a time, until none of these has room: most often one place is free. */
+/** Number of rows to read at a time; stop when none of them fits. Usually only one slot is free. */
 const ROWS_AT_A_TIME = 4;
 /** Entries of a page for people: the rows behind them are read in one batch. */
 const PAGE = 100;

@@ -1,9 +1,8 @@
 /**
  * The lines of keys as the transactions that tasks join and leave them by need them: see `tasks/task/line.ts` for what a line guarantees.
  *
- * A task that joins or leaves looks first, and writes under the guard
- * that the line still is as it was seen; when it is not, the transaction
- * is refused as a whole and he looks again. A transaction names each row once, so all that it does to one line is planned together.
+ * Joining or leaving reads the line first and makes the write conditional on what it read. If the line changed, the whole transaction is
+ * refused and the caller reads again. A transaction names each row once, so all that it does to one line is planned together.
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { TaskKey } from '../../task/task.ts';

@@ -1,7 +1,7 @@
 /**
- * What hangs on a task changes in the same instant as the task: a batch counts its end, a key gets back its place, a line moves on.
+ * Dependent rows (batch counter, key slot, line) change in the same transaction as the task: a batch counts its end, a key gets back its place, a line moves on.
  *
- * A task on which nothing hangs is written alone, at its plain price; everything else goes through one transaction
+ * A task without dependent rows is written with a single-item write. Otherwise one transaction updates the task and its dependent rows
  * whose first action is the task's own, with its guard and nonce. So a companion changes exactly as often as the task does.
  */
 import { ConfigurationError, StoreUnavailableError } from '../../../core/errors.ts';
@@ -134,8 +134,8 @@ export class LinkedRows {
   }
 
   /**
-   * Counts the child as one of several first;
-   * the child that is refused by the count is the last one, and sees in the row what is to be done.
+   * First tries to count the child as one of several. If that write is refused, this is the last child, and the returned row says what to
+   * do next.
    */
   async #endChild(
     batch: BatchKey,
@@ -147,7 +147,7 @@ export class LinkedRows {
     const refusal = companionRefusal(oneOfMany, 0);
     if (refusal === undefined) return oneOfMany;
     const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
-    // Swept, or ended by more children than were counted: nothing waits for this one.
+    // The batch was deleted by TTL or is already complete, so this child has no waiting parent.
     if (record === undefined || record.pending === 0) return send([]);
     const last = actionOf(countLast(this.#table, batch, ending, stamp));
     const { waiter } = record;

@@ -23,7 +23,7 @@ import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED, LEAVE_INDEX, finishValues, observ
 /**
  * Guard: it waits, and was not written since it was observed: a late attempt must not cancel other work under the id.
  * Effect: cancelled.
- * Outcomes: refused = it runs, has ended, or was changed: look again.
+ * Outcomes: refused: the task is running, has ended or was changed; read it again.
  */
 export function cancelWaitingTask(
   table: string,
@@ -60,7 +60,7 @@ export function expireTask(table: string, observed: ReadyTask, reason: string, s
 }
 
 /**
- * Guard: still running under the session and counter that were observed; the caller has found that session dead, and dead it stays.
+ * Guard: still running under the session and counter that were observed; the caller has seen that the session has ended, which is final.
  * Effect: cancelled.
  * Outcomes: refused = taken over, or finished by its holder in the last moment; or it has a follower, see `follower-statements.ts`.
  */
@@ -259,7 +259,7 @@ function seatValues(seat: Seat | undefined): UpdateParts['values'] {
   return seat === undefined ? {} : { ':line': seat.line, ':ticket': seat.ticket };
 }
 
-/** What an ended task has to be rid of, so as not to be listed as dead any more; a tenant's task stands in the same index. */
+/** Index attributes to remove from an ended task, so as not to be listed as dead any more; a tenant's task stands in the same index. */
 function unlisted({ tenant }: { readonly tenant?: string | undefined }, isHeld: boolean): string {
   if (tenant === undefined) return ', #directoryKey, #directoryName';
   return isHeld ? ', #directoryKey' : '';

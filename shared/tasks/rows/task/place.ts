@@ -1,5 +1,5 @@
 /**
- * The task row, continued: where a task stands in an index while it is ready or running.
+ * The task row, continued: the index entry of a ready or running task.
  *
  * | task | index | attributes |
  * | --- | --- | --- |

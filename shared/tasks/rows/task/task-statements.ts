@@ -65,7 +65,7 @@ export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #sess
 export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
 /** Effect of every verb that ends a task. The index entry and the claim go, the row stays until its retention is over. */
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
-/** Dead tasks wait for a person, who finds them by the directory; that is their extra unit. */
+/** Dead tasks are listed in the directory index for operators, which costs one more write unit. */
 const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
 export const LEAVE_INDEX = 'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName';
 /** Effect of what is listed elsewhere from now on. */
@@ -152,7 +152,7 @@ export function claimTask(
 }
 
 /**
- * Guard: still running under the session and counter that were observed; the caller has found that session dead, and dead it stays.
+ * Guard: still running under the session and counter that were observed; the caller has seen that the session has ended, which is final.
  * Effect: as a claim, and one more death.
  * Outcomes: refused = another worker took it over, or its holder finished it in the last moment.
  */
@@ -181,7 +181,7 @@ export function takeOverTask(
 
 /**
  * Guard: as take over.
- * Effect: dead; its attempts are used up and the last holder died without a word.
+ * Effect: dead: all attempts are used up and the last worker crashed.
  * Outcomes: as take over.
  */
 export function buryTask(table: string, observed: RunningTask, error: TaskError, stamp: Stamp): Statement<'update'> {

@@ -14,7 +14,7 @@ describe('the bundle of leasehold/edge', () => {
     expect(text).not.toMatch(/from\s*"node:|require\("/);
   });
 
-  test('is evaluated where there are only the globals of the web', async () => {
+  test("loads with only the web's globals", async () => {
     const { edge } = openIsolate(await bundleEdge());
 
     expect(Object.keys(edge)).toEqual(

@@ -127,7 +127,7 @@ describe('an enqueuer', () => {
 });
 
 describe('getTask', () => {
-  test('gives a task as its row has it, of the queue of the connection or another', async () => {
+  test("returns a task as stored, from the connection's queue or another", async () => {
     const { connection, client } = openWorld();
     await client.enqueue('ship', { n: 1 }, { id: 'a' });
     await client.enqueue('ship', { n: 2 }, { id: 'a', queue: 'other' });

@@ -85,7 +85,7 @@ describe('with a clock that stands still between answers', () => {
     expect(session.remainingTrustMs()).toBeGreaterThan(0.8 * TTL_MS);
   });
 
-  test('what a holder sends after it has computed too long is refused, once another has its lock', async () => {
+  test("refuses a holder's write after a long computation, once another holds its lock", async () => {
     const late = await sessionIn(open());
     const lock = await late.lock('key');
     world.now += TTL_MS + BOUND_MS + 1;

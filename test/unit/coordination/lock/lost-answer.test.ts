@@ -33,18 +33,21 @@ describe('a lost answer', () => {
     ['lockAll', (session) => session.lockAll([KEY, 'other'], { wait: '5s' })],
   ];
 
-  test.each(verbs)('of %s is unknown, and the key is free within two heartbeats', async (_verb, acquire) => {
-    network.fate = 'loseAnswer';
-    await expect(passTime(world, acquire(mine))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
+  test.each(verbs)(
+    'leaves an unanswered %s unknown, and frees the key within two heartbeats',
+    async (_verb, acquire) => {
+      network.fate = 'loseAnswer';
+      await expect(passTime(world, acquire(mine))).rejects.toMatchObject(IS_UNKNOWN);
+      network.fate = 'none';
 
-    const lock = await passTime(world, theirs.lock(KEY, { wait: '20s' }));
+      const lock = await passTime(world, theirs.lock(KEY, { wait: '20s' }));
 
-    expect(lock.fencingToken).toBeGreaterThan(0);
-    expect(mine.remainingTrustMs()).toBeGreaterThan(0);
-  });
+      expect(lock.fencingToken).toBeGreaterThan(0);
+      expect(mine.remainingTrustMs()).toBeGreaterThan(0);
+    },
+  );
 
-  test('of a campaign leaves no leader that does not know that it leads', async () => {
+  test('leaves no leader unaware of its leadership after an unanswered campaign', async () => {
     network.fate = 'loseAnswer';
     await expect(passTime(world, mine.tryCampaign('e', { value: 'me' }))).rejects.toMatchObject(IS_UNKNOWN);
     network.fate = 'none';
@@ -53,7 +56,7 @@ describe('a lost answer', () => {
     expect(await there.leasehold.elections.get('e')).toBeUndefined();
   });
 
-  test('of a release that is not repeated frees the key within two heartbeats', async () => {
+  test('frees the key within two heartbeats of an unrepeated, unanswered release', async () => {
     const lock = await mine.lock(KEY);
     network.fate = 'late';
     await expect(passTime(world, lock.release())).rejects.toMatchObject(IS_UNKNOWN);
@@ -64,7 +67,7 @@ describe('a lost answer', () => {
     expect(await lock.release()).toBe(true);
   });
 
-  test.each(verbs)('of %s: what arrives after it was settled is refused', async (_verb, acquire) => {
+  test.each(verbs)('refuses a %s that arrives after it was settled', async (_verb, acquire) => {
     network.fate = 'late';
     await expect(passTime(world, acquire(mine))).rejects.toMatchObject(IS_UNKNOWN);
     network.fate = 'none';
@@ -74,7 +77,7 @@ describe('a lost answer', () => {
     expect(await theirs.tryLock(KEY)).toMatchObject({ kind: 'acquired' });
   });
 
-  test('of an acquire of a key that was seen free: what arrives after it was settled is refused', async () => {
+  test('refuses an acquire of a free key that arrives after it was settled', async () => {
     await (await mine.lock(KEY)).release();
     network.fate = 'late';
     await expect(passTime(world, mine.tryLock(KEY))).rejects.toMatchObject(IS_UNKNOWN);
@@ -85,7 +88,7 @@ describe('a lost answer', () => {
     expect(await theirs.tryLock(KEY)).toMatchObject({ kind: 'acquired' });
   });
 
-  test('of a take-over: what arrives after it was settled is refused', async () => {
+  test('refuses a take-over that arrives after it was settled', async () => {
     const dying = await there.leasehold.session({ ttl: '30s', lockDelay: 0 });
     await dying.lock(KEY);
     there.driver.isDown = true;

@@ -39,7 +39,7 @@ describe('a key that several callers of one session want', () => {
     expect(tokens).toEqual([tokens[0], (tokens[0] ?? 0) + 1, (tokens[0] ?? 0) + 2]);
   });
 
-  test('is waited for without a request for as long as the session has it', async () => {
+  test('costs no request to wait for while the session holds it', async () => {
     const lock = await session.lock(KEY);
     const waiting = session.lock(KEY);
 

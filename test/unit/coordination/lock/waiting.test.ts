@@ -107,7 +107,7 @@ describe('waiting for a lock', () => {
     await patient;
   });
 
-  test('with a wait of 0 is one attempt', async () => {
+  test('makes one attempt if the wait is 0', async () => {
     const waiter = await other.leasehold.session({ ttl: '1h' });
     expect(await waiter.lock('free', { wait: 0 })).toMatchObject({ key: 'free' });
     await holder.lock(KEY);
@@ -147,7 +147,7 @@ describe('waiting for a lock', () => {
     expect((await timeOf(patient)).result).toMatchObject({ key: KEY });
   });
 
-  test('for several keys holds none of them meanwhile', async () => {
+  test('holds none of several keys while it waits', async () => {
     const lock = await holder.lock('b');
     const waiter = await other.leasehold.session({ ttl: '1h' });
     const waiting = waiter.lockAll(['a', 'b', 'c']);
@@ -160,7 +160,7 @@ describe('waiting for a lock', () => {
     expect([...result].map(({ key }) => key)).toEqual(['a', 'b', 'c']);
   });
 
-  test('in two processes for each other’s keys does not deadlock', async () => {
+  test('does not deadlock between two processes that want each other’s keys', async () => {
     const waiter = await other.leasehold.session({ ttl: '1h' });
     const first = await holder.lockAll(['a', 'b']);
     const second = waiter.lockAll(['b', 'a'], { wait: '60s' });
@@ -171,7 +171,7 @@ describe('waiting for a lock', () => {
   });
 
   describe('by a crowd of 200', () => {
-    test('in as many processes costs at most 100 requests a second', async () => {
+    test('costs at most 100 requests a second from 200 processes', async () => {
       await holder.lock(KEY);
       const crowd = await Promise.all(
         Array.from({ length: 200 }, async () => {
@@ -196,7 +196,7 @@ describe('waiting for a lock', () => {
       expect(late / 30).toBeLessThanOrEqual(75);
     });
 
-    test('in one process costs what one waiter costs, and every one gets his turn', async () => {
+    test('costs the same as one waiter in one process, and serves everyone in order', async () => {
       const lock = await holder.lock(KEY);
       const sessions = await Promise.all(Array.from({ length: 200 }, () => other.leasehold.session(QUIET)));
       const order: number[] = [];

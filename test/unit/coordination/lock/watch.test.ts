@@ -98,7 +98,7 @@ describe('watching a key', () => {
     expect(await aborted).toMatchObject({ index });
   });
 
-  test('costs less than a read unit a second for a held key, however many watch it', async () => {
+  test('costs under one read unit a second for a held key, for any number of watchers', async () => {
     await session.lock(KEY);
     const index = await indexOf();
     const stop = new AbortController();

@@ -15,7 +15,7 @@ function open(rate: RateOptions) {
 
 const RATES = [1, 6, 7, 999, 3_000, 300_000, 700_000, 1_500_000, 3_000_000, 10_000_000, 7e9];
 
-test.each(RATES)('at %d a second gives out what flows in', async (rate) => {
+test.each(RATES)('gives out its inflow at %d a second', async (rate) => {
   const { kit, limiter } = open({ rate, per: '1s', burst: rate });
   const chunk = Math.max(1, rate / 20);
   await limiter.tryTake('k', { tokens: rate });

@@ -24,7 +24,7 @@ describe('callers of one process that wait for tokens', () => {
     expect(world.clock.now() - startedAt).toBeLessThan(1.5 * CROWD * 100);
   });
 
-  test('take at once what is there, side by side: the line is for those that find none', async () => {
+  test('take available tokens immediately and in parallel; only the others line up', async () => {
     const world = simulatedWorld();
     const process = world.start();
     const limiter = process.leasehold.rateLimiter('calls', { rate: 1, per: '1h', burst: 20 });
@@ -37,7 +37,7 @@ describe('callers of one process that wait for tokens', () => {
     expect(requests).toBe(19);
   });
 
-  test('are refused at once when there will be no tokens in time, also behind others', async () => {
+  test('are refused immediately if there will be no tokens in time, even behind others', async () => {
     const world = simulatedWorld();
     const limiter = world.start().leasehold.rateLimiter('calls', { rate: 1, per: '1m', burst: 1 });
     await limiter.take('vendor');
@@ -52,7 +52,7 @@ describe('callers of one process that wait for tokens', () => {
     expect((await passTime(world, patient)).kind).toBe('taken');
   });
 
-  test('whose time ends in the line are told when there may be tokens, and leave the others their places', async () => {
+  test("learn when tokens may be available if they time out in the line, and keep the others' positions", async () => {
     const world = simulatedWorld();
     const limiter = world.start().leasehold.rateLimiter('calls', { rate: 1, per: '10s', burst: 1 });
     await limiter.take('vendor');

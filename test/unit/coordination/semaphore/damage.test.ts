@@ -11,7 +11,7 @@ describe('a damaged row', () => {
     await world.driver.attempt('put', { TableName: world.table, Item }, new AbortController().signal);
   }
 
-  test('of a holder’s session keeps its permit taken, shows it, and lets an operator take it away', async () => {
+  test('keeps the permit of a damaged session, shows it, and lets an operator revoke it', async () => {
     const world = simulatedWorld();
     const { leasehold } = world.start();
     const broken = await leasehold.session({ lockDelay: 0 });
@@ -31,7 +31,7 @@ describe('a damaged row', () => {
     });
   });
 
-  test('of a semaphore is left as it is, and refuses everybody', async () => {
+  test('leaves a damaged semaphore unchanged, and refuses everyone', async () => {
     const world = simulatedWorld();
     const { leasehold } = world.start();
     const session = await leasehold.session();

@@ -36,7 +36,7 @@ test('slots that another process gives back are not kept in mind as long as thei
   expect(book.knows(parsePermit(kept)!)).toBe(true);
 });
 
-test('a slot that its own process gives back is free at once for those who wait there', async () => {
+test('frees a slot immediately for waiters in the same process', async () => {
   const world = simulatedWorld();
   const session = await world.start().leasehold.session();
   const limiter = session.limiter('l', { limit: 1, pause: '1h' });
@@ -63,7 +63,7 @@ test('done of a slot of another limiter gives back neither', async () => {
 });
 
 test.each(['throttle', 'dropResponse'] as const)(
-  'a release that failed (%s) says, when it is repeated, that there was something to release',
+  'reports what it released if a failed release (%s) is repeated',
   async (accident) => {
     const world = simulatedWorld();
     const { leasehold, driver } = world.start();

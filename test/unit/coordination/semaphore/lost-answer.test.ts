@@ -33,15 +33,18 @@ describe('a lost answer', () => {
     ['a limiter', (session: Session) => session.limiter(NAME, { limit: 1 }).add({ wait: '5s' })],
   ];
 
-  test.each(verbs)('of %s is unknown, and the room comes back within two heartbeats', async (_verb, take) => {
-    network.fate = 'loseAnswer';
-    await expect(passTime(world, take(mine))).rejects.toMatchObject(IS_UNKNOWN);
-    network.fate = 'none';
+  test.each(verbs)(
+    'leaves an unanswered %s unknown, and frees the capacity within two heartbeats',
+    async (_verb, take) => {
+      network.fate = 'loseAnswer';
+      await expect(passTime(world, take(mine))).rejects.toMatchObject(IS_UNKNOWN);
+      network.fate = 'none';
 
-    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
-  });
+      await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+    },
+  );
 
-  test('of a release that is not repeated costs the room two heartbeats', async () => {
+  test('costs the capacity two heartbeats after an unrepeated, unanswered release', async () => {
     const permit = await mine.permit(NAME, LIMIT);
     network.fate = 'late';
     await expect(passTime(world, permit.release())).rejects.toMatchObject(IS_UNKNOWN);
@@ -50,7 +53,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
   });
 
-  test('and a request that arrives a minute late take nothing for long', async () => {
+  test('takes nothing for long if the request arrives a minute late', async () => {
     network.fate = 'late';
     await expect(passTime(world, mine.tryPermit(NAME, LIMIT))).rejects.toMatchObject(IS_UNKNOWN);
     network.fate = 'none';
@@ -61,7 +64,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
   });
 
-  test('of a place in the queue holds no contender up: a place without a caller is given back', async () => {
+  test('gives back an unanswered queue position without a caller, so it blocks no contender', async () => {
     const held = await theirs.permit(NAME, LIMIT);
     const queueing = new LossyNetwork(here, /list_append/);
     queueing.fate = 'late';
@@ -80,7 +83,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '30s' }))).resolves.toBeDefined();
   });
 
-  test('of an admission that was repeated takes no permit for long once that is released', async () => {
+  test('takes no permit for long after a repeated admission is released', async () => {
     network.fate = 'lateOnce';
     const permit = await passTime(world, mine.permit(NAME, LIMIT));
     await permit.release();
@@ -90,7 +93,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
   });
 
-  test('of two attempts is one that may arrive yet, though the third finds that one was applied', async () => {
+  test('treats one of two unanswered attempts as possibly in flight, even if the third finds the other applied', async () => {
     const lost = new LossyNetwork(here, /leaseCounter = #leaseCounter/);
     lost.fate = 'lateOnce';
     const taking = mine.permit(NAME, LIMIT);
@@ -105,7 +108,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
   });
 
-  test('of a slot that another process gives back takes none for long', async () => {
+  test('takes no slot for long after another process gives it back', async () => {
     network.fate = 'lateOnce';
     const id = (await passTime(world, mine.limiter(NAME, { limit: 1 }).add())) ?? '';
     await theirs.limiter(NAME, { limit: 1 }).done(id);
@@ -114,7 +117,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
   });
 
-  test('of a place in the queue that was taken again holds no contender up, while its permit is held', async () => {
+  test('blocks no contender with a re-taken queue position while its permit is held', async () => {
     const two = { limit: 2 } as const;
     const pair = 'pair';
     const held = [await theirs.permit(pair, two), await theirs.permit(pair, two)];

@@ -23,7 +23,7 @@ describe('a sequencer', () => {
     );
   });
 
-  test('with any character changed is refused', () => {
+  test('rejects a sequencer with any character changed', () => {
     fc.assert(
       fc.property(sequencers, fc.nat(), fc.string({ minLength: 1, maxLength: 1 }), (sequencer, at, character) => {
         const text = formatSequencer(sequencer);
@@ -36,19 +36,19 @@ describe('a sequencer', () => {
     );
   });
 
-  test('that is no text at all is refused', () => {
+  test('rejects a sequencer that is not a string', () => {
     for (const nothing of [undefined, null, 7, {}, '', ':::::::'])
       expect(() => parseSequencer(nothing as never, 't')).toThrow('not a sequencer');
   });
 
-  test('that was made up, with a digest that fits, is refused', () => {
+  test('rejects an invented sequencer with a matching digest', () => {
     const body = 'leasehold-1:t:lock:%E0:1:s';
     const digest = hash('sha256', body, 'base64url').slice(0, 12);
 
     expect(() => parseSequencer(`${body}:${digest}`, 't')).toThrow(ConfigurationError);
   });
 
-  test('of another table is refused, with both names', () => {
+  test('rejects a sequencer of another table, and names both', () => {
     const text = formatSequencer({ table: 'blue', kind: 'lock', key: 'k', leaseCounter: 1, session: 's' });
 
     expect(() => parseSequencer(text, 'green')).toThrow('is of table blue, and this is table green');

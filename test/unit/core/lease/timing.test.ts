@@ -28,7 +28,7 @@ describe('sessionTiming', () => {
     expect(() => sessionTiming(given)).toThrow(message);
   });
 
-  test('lets a session without TTL believe for ever', () => {
+  test('lets a session without TTL trust itself forever', () => {
     expect(trustDurationMs(sessionTiming({ ttlMs: null }))).toBe(Infinity);
   });
 });

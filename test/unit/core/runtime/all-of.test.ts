@@ -9,7 +9,7 @@ test('gives the values of all in their order', async () => {
   expect(await both).toEqual(['one', 2]);
 });
 
-test('throws what the first of them threw, and not before all have ended: nothing is left behind', async () => {
+test('throws the first error, after all have ended', async () => {
   const slow = Promise.withResolvers<string>();
   const ended: string[] = [];
   const all = allOf([

@@ -28,7 +28,7 @@ describe('systemClock', () => {
     expect(calls).toEqual(['due']);
   });
 
-  test('does not call back at once what is to come after the longest timer', async () => {
+  test('does not fire early for a time beyond the longest timer', async () => {
     const calls: string[] = [];
     const cancel = systemClock.after(Infinity, () => void calls.push('early'));
     await sleep(5);

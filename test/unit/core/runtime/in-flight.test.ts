@@ -36,7 +36,7 @@ describe('inFlight', () => {
     expect(await outcomes).toEqual([0, 1, 2, 3].map((value) => ({ status: 'fulfilled', value })));
   });
 
-  test('begins nothing after a failure: what was not begun fails with it, what was begun ends as it would', async () => {
+  test('starts nothing after a failure: unstarted jobs fail with it, and running jobs finish', async () => {
     const { works, outcomes, begunByNow } = open(4);
     const failure = new Error('the table is not there');
 
@@ -68,7 +68,7 @@ describe('sideBySide', () => {
     return { begun, begin, end: () => first.resolve(undefined), running };
   }
 
-  test('passes a place from the one who leaves to the one who came first', async () => {
+  test('passes a slot from the one who leaves to the one who waited longest', async () => {
     const { begun, begin, end, running } = open();
     const { signal } = new AbortController();
     const later = Promise.all([begin('second', signal), begin('third', signal)]);

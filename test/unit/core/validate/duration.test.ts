@@ -21,7 +21,7 @@ test.each(UNITS)('a duration in units of "%s" is as long as the library ms makes
     }
 });
 
-test('any text is a duration, or refused, as the library ms has it', () => {
+test('accepts or refuses any text exactly as the library ms does', () => {
   const letters = fc.constantFrom(...'0123456789.-+ emsinhdwy\n'.split(''));
   const anyText = fc.oneof(
     fc.string({ maxLength: 12 }),

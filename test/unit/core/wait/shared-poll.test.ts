@@ -33,7 +33,7 @@ function open(options: { readonly togetherMs?: number; readonly look?: Look } = 
 const never = (): boolean => false;
 
 describe('a key that is watched', () => {
-  test('is looked at once for all who wait, at pauses that grow, and not after the last has left', async () => {
+  test('is polled once for all waiters, at growing intervals, until the last one leaves', async () => {
     const { clock, looks, poll, forever } = open();
     const waits = [1, 1, 2].map((first) => poll.next('a', (seen) => seen >= first, forever.signal));
 
@@ -43,7 +43,7 @@ describe('a key that is watched', () => {
     expect(looks.map(({ at }) => at)).toEqual([100, 300, 700]);
   });
 
-  test('is left by one whose signal aborts, who is told of nothing', async () => {
+  test('is left silently by a waiter whose signal aborts', async () => {
     const { clock, looks, poll } = open();
     const stop = new AbortController();
     const waiting = poll.next('a', never, stop.signal);
@@ -57,7 +57,7 @@ describe('a key that is watched', () => {
     expect(await poll.next('a', () => true, stop.signal)).toBeUndefined();
   });
 
-  test('that is nudged is looked at at once, and again when a look was under way', async () => {
+  test('is polled immediately after a nudge, and again if a poll was in flight', async () => {
     const gate = Promise.withResolvers<undefined>();
     const { clock, looks, poll, forever } = open({
       look: async ([one], tell) => {

@@ -50,7 +50,7 @@ describe('a wait', () => {
     return { result: waiting.catch((error: unknown) => error), at };
   }
 
-  test('of 0 is one look, and needs no time to pass', async () => {
+  test('makes one poll if the wait is 0, without passing time', async () => {
     const { result, at } = start(() => BUSY, { wait: 0 }, { line: { turns, key: 'k' } });
 
     expect(await result).toMatchObject({ kind: 'blocked', by: 'busy', waitedMs: 0 });
@@ -112,7 +112,7 @@ describe('a wait', () => {
     expect(at).toEqual([0]);
   });
 
-  test('in line ends with what the first in it has met', async () => {
+  test("ends in a line with the first waiter's result", async () => {
     const first = start(() => BUSY, {}, { line: { turns, key: 'k' } });
     const second = start(() => BUSY, { wait: 500 }, { line: { turns, key: 'k' } });
     await clock.advance(600);
@@ -122,7 +122,7 @@ describe('a wait', () => {
     expect(first.at.length).toBeGreaterThan(1);
   });
 
-  test('of another kind stands in a line of its own, and is woken by the same release', async () => {
+  test('has a separate line per kind, woken by the same release', async () => {
     let isFree = false;
     start(() => BUSY, {}, { line: { turns, key: 'k', kind: 'big' } });
     const look = (): Look<string, string> => (isFree ? { kind: 'found', found: 'it' } : BUSY);

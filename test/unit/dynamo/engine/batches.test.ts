@@ -60,14 +60,14 @@ test('more rows than one request takes, or one answer holds, are asked for in se
   }
 });
 
-test('nothing is asked for when nothing is named', async () => {
+test('sends no request for an empty list', async () => {
   const { read, requests } = open();
 
   expect(await read([])).toEqual([]);
   expect(requests).toEqual([]);
 });
 
-test('what a throttled table left unread is asked for with growing waits, not at once', async () => {
+test('reads what a throttled table left unread with growing pauses', async () => {
   const waits: number[] = [];
   const clock = { ...systemRuntime.clock, sleep: (ms: number) => Promise.resolve(void waits.push(ms)) };
   const { read, requests } = open(10, { ...systemRuntime, clock, random: { next: () => 0.5 } });

@@ -25,7 +25,7 @@ describe('a transaction that was cancelled', () => {
     });
   });
 
-  test('by a conflict alone was refused by no condition', () => {
+  test('counts no refused condition if only a conflict cancelled it', () => {
     expect(meteredWith({ code: 'TransactionConflict' }, { code: 'None' })).toMatchObject({ refused: 0, writeUnits: 4 });
   });
 });

@@ -78,7 +78,7 @@ test('a caller that is rejected after an attempt without an answer does not say 
   });
 });
 
-test('of a transaction that others cancelled, an attempt without an answer may yet be applied', async () => {
+test('treats an unanswered attempt of a cancelled transaction as possibly applied', async () => {
   const reasons = [
     { code: 'None', message: undefined, item: undefined },
     { code: 'ConditionalCheckFailed', message: undefined, item: undefined },
@@ -100,7 +100,7 @@ test('of a transaction that others cancelled, an attempt without an answer may y
   expect(await transact('unanswered', 'transactionCanceled')).toMatchObject({ earlierAttempt: 'unknown' });
 });
 
-test('a transaction that misses a table names all of its tables, for the service does not say which', async () => {
+test('names all tables of a transaction that misses one, because the service does not say which', async () => {
   const attempt = () =>
     Promise.reject(new DynamoFault('rejected', { code: 'ResourceNotFoundException', message: 'not found' }));
   const sender = new Sender({ driver: { attempt }, runtime: systemRuntime });

@@ -83,7 +83,7 @@ describe('the gauge of clock skew', () => {
     expect(gauge.provenSkewMs()).toBe(0);
   });
 
-  test('forgets what it proved when the wall clock was corrected, and is judged anew by the first answer after it', async () => {
+  test('forgets its proof after the wall clock was corrected, and judges by the next answer', async () => {
     expect(answer(60_000)).toBeGreaterThan(58_000);
     clock.step(-60_000);
     expect(gauge.provenSkewMs()).toBe(0);

@@ -77,7 +77,7 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
       expect(await outcome(serviceError(type, { status }))).toMatchObject({ kind, code: type, message: 'no' });
     });
 
-    test('throttling, with the reasons of the service: which limit, of which table or index', async () => {
+    test("reads throttling with the service's reasons: the limit, and the table or index", async () => {
       const ThrottlingReasons = [
         { reason: 'IndexWriteKeyRangeThroughputExceeded', resource: 'arn:aws:dynamodb:x:1:table/t/index/directory' },
       ];
@@ -102,7 +102,7 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
       });
     });
 
-    test('an unknown one where the type is a number, and by its status where there is none', async () => {
+    test('reads an unknown error if its type is a number, or by its status without a type', async () => {
       expect(await outcome(answer({ status: 400, body: '{"__type":5}' }))).toMatchObject({
         kind: 'rejected',
         code: '5',
@@ -222,7 +222,7 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
       expect(await outcome(answer({ ...rows, headers }), 'get', GET)).toEqual({ Item: { pk: 'a' } });
     });
 
-    test('one that is unpacked rightly, with the checksum of what was sent', async () => {
+    test('accepts only a body that unpacks and matches its checksum', async () => {
       const body = gzipSync(rows.body);
       const headers = { 'content-encoding': 'gzip', 'x-amz-crc32': sum(body) };
       expect(await outcome(answer({ body, headers }), 'get', GET)).toEqual({ Item: { pk: 'a' } });

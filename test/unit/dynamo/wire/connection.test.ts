@@ -308,12 +308,12 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
       }
     }
 
-    test('that is reset, or meets a server without TLS, sends nothing', async () => {
+    test('sends nothing through a handshake that is reset, or to a server without TLS', async () => {
       expect(UNSENT).toContain(await met((socket) => void socket.resetAndDestroy()));
       expect(UNSENT).toContain(await met((socket) => void socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     });
 
-    test('that is never answered sends nothing', async () => {
+    test('sends nothing through a handshake that is never answered', async () => {
       const attempt = new AbortController();
       const sockets: Socket[] = [];
       const kind = await met((socket) => {

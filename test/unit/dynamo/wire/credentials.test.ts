@@ -78,7 +78,7 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
     expect(credentials.asked).toBe(2);
   });
 
-  test('is refused in the end where there are no other credentials', async () => {
+  test('ends refused if there are no other credentials', async () => {
     const credentials: CredentialSource = () => Promise.resolve({ accessKeyId: 'AKIDONLY', secretAccessKey: 's' });
     server.behave(serviceError('ExpiredTokenException', { message: 'The security token is expired' }));
 

@@ -66,7 +66,7 @@ describe('a destination that is certain', () => {
     expect(credentials).toMatchObject({ ...found?.credentials });
   });
 
-  test('of an emulator on this machine asks for nothing', async () => {
+  test('sends no request for an emulator on this machine', async () => {
     const local = { region: 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
 
     expect(await certain({ endpoint: 'http://127.0.0.1:8000', local })?.current()).toMatchObject({
@@ -102,7 +102,7 @@ describe('a destination that is certain', () => {
     expect(certain()).toBeUndefined();
   });
 
-  test('keeps the keys that it has read, until it is asked to look again', async () => {
+  test('keeps the keys that it has read until it is asked to read again', async () => {
     given({ ...KEYS, AWS_REGION: 'eu-west-1' });
     const destination = certain();
     await destination?.current();

@@ -105,7 +105,7 @@ describe('the fetch driver alone', () => {
     expect(server.received.length - before).toBe(2);
   });
 
-  test('never has more under way than it may, and what is given up while it waits was not sent', async () => {
+  test('never exceeds its concurrency, and reports abandoned queued requests as unsent', async () => {
     let [underWay, most] = [0, 0];
     const answers: (() => void)[] = [];
     const driver = open({
@@ -168,7 +168,7 @@ describe('credentials of a provider', () => {
     expect(asked).toBe(2);
   });
 
-  test('that are good for some minutes yet are used while the provider fails, and no longer', async () => {
+  test('are used while still valid if the provider fails, and no longer', async () => {
     let [isAway, now] = [false, NOW];
     const provider = () => {
       if (isAway) throw new Error('away');
@@ -194,7 +194,7 @@ describe('credentials of a provider', () => {
     expect(asked).toBe(1);
   });
 
-  test('that were replaced meanwhile are tried before the provider is asked again', async () => {
+  test('are tried again after a replacement before the provider is asked', async () => {
     let asked = 0;
     const provider = () => setOf(`key-${++asked}`, 60);
     const kept = new KeptCredentials(provider, () => NOW);

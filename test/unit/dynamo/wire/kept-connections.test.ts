@@ -62,7 +62,7 @@ test('closes a connection that brings what nobody asked for, and takes it for no
   expect(server.connections).toBe(2);
 });
 
-test('keeps no connection on which a part of an answered request is still to be written', async () => {
+test('closes a connection if part of an answered request is unsent', async () => {
   server.onConnection((socket) => {
     socket.once('data', () => {
       socket.pause();

@@ -54,7 +54,7 @@ test.each(['DynamoDBClient', 'DynamoDBDocumentClient'])(
   },
 );
 
-test('a middleware that sends again gets the first outcome, so that nothing is sent twice', async () => {
+test('returns the first outcome to a middleware that resends, so nothing is sent twice', async () => {
   client.middlewareStack.add(
     (next) => async (args) => {
       await next(args).catch(() => undefined);

@@ -32,7 +32,7 @@ describe('a request that cannot be sent', () => {
     vi.unstubAllEnvs();
   });
 
-  test('was not applied, where nothing listens', async () => {
+  test('was not applied if nothing listens', async () => {
     await expect(read({ endpoint: NOBODY, region: 'local', credentials: CREDENTIALS })).rejects.toMatchObject({
       name: 'StoreUnavailableError',
       applied: 'no',
@@ -42,7 +42,7 @@ describe('a request that cannot be sent', () => {
     });
   });
 
-  test('was not applied, where there are no credentials', async () => {
+  test('was not applied without credentials', async () => {
     const credentials = (): Promise<never> =>
       Promise.reject(Object.assign(new Error('none found'), { name: 'CredentialsProviderError' }));
 
@@ -96,7 +96,7 @@ describe('a write with a value that cannot be stored', () => {
     await expect(write({ pk: 'x', ...item })).rejects.toThrow(message);
   });
 
-  test('is told from one that can be, and that was not taken', async () => {
+  test('is distinguished from a value that could be stored but was refused', async () => {
     const storable = {
       tags: new Set(['a']),
       none: undefined,

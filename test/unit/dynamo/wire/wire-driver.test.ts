@@ -35,7 +35,7 @@ describe('the default driver', () => {
     },
   );
 
-  test('has the SDK send what names a table by its ARN, because the host is the one of its account', async () => {
+  test("lets the SDK send requests that name a table by ARN, because the host is the account's", async () => {
     server.behave(answer());
     const from = server.received.length;
     using driver = openWireDriver({ endpoint: server.endpoint });

@@ -6,7 +6,7 @@ import { createTestKit } from '../../../../shared/testing/kit.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
 import { SimulatedDynamo } from '../../../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
 
-test('fenced writes of all items of a pack are taken', async () => {
+test('accepts fenced writes of all items of a pack', async () => {
   const accounts = new SimulatedDynamo({ now: () => 0 });
   accounts.createTable({ name: 'accounts', partition: { name: 'id', type: 'S' } });
   const driver = simulatedDriver(accounts);

@@ -59,7 +59,7 @@ describe('the ends of items', () => {
     expect(recorder.settled).toEqual({ done: 2 });
   });
 
-  test('stay to be written when the store answers with an unforeseen error, which is told only when asked for', async () => {
+  test('keeps unwritten ends after an unforeseen store error, and reports it only when asked', async () => {
     const q = openMemoryQueue();
     const pack = await claimedPack(q, 3);
     const packs: PackStore = Object.create(q.tasks.bulk) as PackStore;
@@ -121,7 +121,7 @@ describe('the ends of items', () => {
 });
 
 describe('a pack that has moved on', () => {
-  test('to another holder is lost', async () => {
+  test('is lost if another holder has it', async () => {
     const q = openMemoryQueue();
     const pack = await claimedPack(q, 4);
     const { recorder, losses } = recorderOf(q, pack, 0);
@@ -134,7 +134,7 @@ describe('a pack that has moved on', () => {
     expect(recorder.settled).toEqual({});
   });
 
-  test('by a commit of unknown outcome keeps what that returned', async () => {
+  test('keeps the result of a commit with unknown outcome', async () => {
     const q = openMemoryQueue();
     const pack = await claimedPack(q, 4);
     const packs: PackStore = Object.create(q.tasks.bulk) as PackStore;
@@ -153,7 +153,7 @@ describe('a pack that has moved on', () => {
     expect(losses).toEqual([]);
   });
 
-  test('by a record without an answer counts its items as done once', async () => {
+  test('counts its items once after an unanswered record', async () => {
     const q = openMemoryQueue();
     const pack = await claimedPack(q, 4);
     const packs: PackStore = Object.create(q.tasks.bulk) as PackStore;
@@ -174,7 +174,7 @@ describe('a pack that has moved on', () => {
     expect(losses).toEqual([]);
   });
 
-  test('by a request of this very claim that had been given up for lost is taken as it is, and gone on with', async () => {
+  test('accepts its own abandoned request as applied, and continues', async () => {
     const q = openMemoryQueue();
     const pack = await claimedPack(q, 4);
     const { recorder, losses } = recorderOf(q, pack, 0);

@@ -59,7 +59,7 @@ describe('an item that kills its worker', () => {
     expect(pack).toMatchObject({ state: 'done' });
   });
 
-  test('is told from others that do', async () => {
+  test('is distinguished from items that do not', async () => {
     const { runs, items, pack } = await liveWith([0, 1, 6], 3);
 
     expect(items.map((item) => item?.state)).toEqual(['dead', 'dead', 'done', 'done', 'done', 'done', 'dead', 'done']);
@@ -79,7 +79,7 @@ describe('an item that kills its worker', () => {
     expect(pack).toMatchObject({ state: 'done' });
   });
 
-  test('is no suspect any more once its pack was cancelled and redriven', async () => {
+  test('is no longer suspected after its pack was cancelled and redriven', async () => {
     const q = openMemoryQueue();
     const deadline = new AbortController();
     const key = { queue: QUEUE, id: 'b/0' };

@@ -43,7 +43,7 @@ describe('a pack of 16 tasks of 60 bytes', () => {
     expect(sum(units) / 16).toBeLessThanOrEqual(1.3);
   });
 
-  test('costs two more for each task that commits, beside its own writes', async () => {
+  test('costs two more units for each task that commits, plus its own writes', async () => {
     const committing = defineTask({ name: 'committing', run: (_: unknown, task) => task.commit() });
     const q = openMemoryQueue();
     await q.client.enqueueBulk(committing, inputs);
@@ -53,7 +53,7 @@ describe('a pack of 16 tasks of 60 bytes', () => {
     expect(q.taskUnits()).toEqual({ 'pack.enqueue': 2, 'task.claim': 1, 'pack.commit': 32, 'pack.finish': 2 });
   });
 
-  test('costs five more for each task that fails and leaves, and then what a task of its own costs', async () => {
+  test('costs five more units for each task that fails and leaves, and then the cost of a plain task', async () => {
     let calls = 0;
     const flaky = defineTask({
       name: 'flaky',

@@ -47,7 +47,7 @@ describe('servable', () => {
     expect(left({ due: 2_000 }, sample).due).toBe(2_000);
   });
 
-  test('counts tasks without a key beside a full one by their part', () => {
+  test('counts tasks without a key next to a full one by their share', () => {
     expect(left({ due: 2_000 }, [...rows(10, { key: 'k' }), ...rows(10, {})]).due).toBe(1_001);
   });
 
@@ -83,7 +83,7 @@ describe('servable', () => {
     expect(left({ due: 100 }, sample)).toMatchObject({ due: 50, less: undefined });
   });
 
-  test('takes the end as unseen only while enough of what was seen can be served', () => {
+  test('treats the end as unseen only while enough visible tasks can be served', () => {
     const some = [...rows(20, { key: 'k' }), ...rows(5, {})];
 
     expect(left({ due: 8_000, isCutShort: true }, some).isCutShort).toBe(true);

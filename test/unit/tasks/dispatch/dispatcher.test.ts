@@ -153,7 +153,7 @@ test('starts the difference to the workers that live', async () => {
 });
 
 describe('the age of the oldest task that waits', () => {
-  test.each([0, 24, 25, 100, 250])('is told of those behind the %i that run', async (running) => {
+  test.each([0, 24, 25, 100, 250])('reports tasks behind the %i running ones', async (running) => {
     const q = open();
     await q.enqueue(...named('runs', running));
     await q.claim(...named('runs', running));
@@ -173,7 +173,7 @@ describe('the age of the oldest task that waits', () => {
     expect(await q.tick()).toMatchObject({ backlog: 30, oldestReadyAgeMs: 0 });
   });
 
-  test('is told where workers run more than they are started for', async () => {
+  test('reports it when more workers run than the plan starts', async () => {
     const q = open();
     await q.enqueue(...named('runs', 50));
     await q.claim(...named('runs', 50));
@@ -187,7 +187,7 @@ describe('the age of the oldest task that waits', () => {
   });
 });
 
-test('however many shards there are, a few are looked at at a time', async () => {
+test('reads a few shards at a time, for any number of shards', async () => {
   const q = open({ shards: 64 });
   let [now, atMost] = [0, 0];
   const counted = async <T>(look: Promise<T>): Promise<T> => {
@@ -254,7 +254,7 @@ describe('a client with more shards than the deployment', () => {
     }
   }
 
-  test('has its tasks run, by workers that are at home where they are', async () => {
+  test('has its tasks run by workers that own their shards', async () => {
     const q = open({ shards: 2, clientShards: 5 });
     await q.enqueue(...IDS);
 
@@ -273,7 +273,7 @@ describe('a client with more shards than the deployment', () => {
     expect(q.done).toEqual(['alone']);
   });
 
-  test('is told of, while its tasks wait', async () => {
+  test('is reported while its tasks wait', async () => {
     const q = open({ shards: 2, clientShards: 3 });
     await q.enqueue(...IDS);
     await q.tick();
@@ -293,7 +293,7 @@ describe('a client with more shards than the deployment', () => {
     expect(q.done.toSorted()).toEqual(IDS);
   });
 
-  test('costs one write, and none with the ticks that follow', async () => {
+  test('costs one write, and none on later ticks', async () => {
     const q = open({ shards: 2, clientShards: 3 });
     await q.enqueue(...IDS);
     await q.tick();
@@ -306,7 +306,7 @@ describe('a client with more shards than the deployment', () => {
 });
 
 describe('the shards that a queue ever had', () => {
-  test('are looked at when a deployment has fewer', async () => {
+  test('are read if a deployment has fewer', async () => {
     const before = open({ shards: 4 });
     await before.enqueue(...named('t', 32));
     await before.tick();
@@ -317,7 +317,7 @@ describe('the shards that a queue ever had', () => {
     expect(new Set(before.started.flatMap(({ homeShards }) => homeShards))).toEqual(new Set([0, 1, 2, 3]));
   });
 
-  test('are those of the deployment where the row says nothing, or less', async () => {
+  test("are the deployment's if the row names fewer or none", async () => {
     const q = open({ shards: 4 });
     await q.queues.change(QUEUE, undefined, { isPaused: true, reason: 'because' }, { now: q.clock.now(), nonce: 'n' });
 

@@ -27,14 +27,14 @@ test('a few are read where the oldest waits', async () => {
   expect(queue.read()).toBe(25);
 });
 
-test('it reads on while none waits', async () => {
+test('reads on while no task waits', async () => {
   const queue = open(900, 850);
 
   expect((await queue.find()).readyAt).toBe(850);
   expect(queue.read()).toBe(900);
 });
 
-test('of very many it looks at some, and tells of one that is nearly as old', async () => {
+test('samples very many tasks, and reports one that is nearly as old', async () => {
   const queue = open(8_000, 2_000);
 
   expect(await queue.find().then(({ readyAt }) => readyAt)).toBeOneOf(Array.from({ length: 16 }, (_, n) => 2_000 + n));

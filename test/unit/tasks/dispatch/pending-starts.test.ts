@@ -11,7 +11,7 @@ describe('PendingStarts', () => {
     expect(starts.count(15, 1_900)).toBe(0);
   });
 
-  test('adds what is started meanwhile', () => {
+  test('adds starts made in the meantime', () => {
     const starts = new PendingStarts();
     starts.begin(3, 0, 0);
     starts.begin(2, 1, 500);

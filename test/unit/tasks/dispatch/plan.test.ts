@@ -32,7 +32,7 @@ describe('wantedWorkers', () => {
     expect(wanted({ due: 250 })).toEqual({ workers: 10, missing: 15, why: 'maxWorkers' });
   });
 
-  test('wants a slot for each task if each is to begin at once', () => {
+  test('wants a slot per task if each is to start immediately', () => {
     expect(wanted({ due: 100, tookMs: 5 }, 0, { startWithinMs: 0 }).workers).toBe(10);
   });
 

@@ -58,7 +58,7 @@ test('a tick serves at most its number of schedules and says how many wait, and 
   expect(await q.tick()).toEqual({ made: 0, reported: [] });
 });
 
-test('rows that were written past the library and stay due for ever starve no schedule', async () => {
+test('starves no schedule because of foreign rows that stay due forever', async () => {
   const q = open();
   for (let n = 0; n < 2 * SCHEDULES_PER_TICK; n++) await q.flood(`flood${n}`);
   for (let n = 0; n < 3; n++) await q.client.define(`good${n}`, 'report', {}, { cron: '0 * * * *' });

@@ -115,7 +115,7 @@ function open(settings: Partial<WakerSettings> = {}) {
 }
 
 describe('a wake of a queue', () => {
-  test('starts what a tick would start: a slot for each task while nothing is known of them', async () => {
+  test('starts as many as a tick would: a slot per task without a measured time', async () => {
     const q = open();
     const ids = await q.enqueue(15);
 
@@ -155,7 +155,7 @@ describe('a wake of a queue', () => {
     expect([...tasks].sort()).toEqual([...ids].sort());
   });
 
-  test('names nothing where others wait, which come first: the order is that of the index', async () => {
+  test("names no tasks if others wait, which come first in the index's order", async () => {
     const q = open();
     await q.enqueue(3);
 
@@ -165,7 +165,7 @@ describe('a wake of a queue', () => {
     expect(q.started[0]).not.toHaveProperty('tasks');
   });
 
-  test('that is doubled starts nothing more while the first start is under way', async () => {
+  test('starts nothing more for a doubled wake while the first start is in flight', async () => {
     const q = open();
     const ids = await q.enqueue(1);
     await q.waker.wake(ids);

@@ -122,7 +122,7 @@ describe('a task whose entry in the index is older than its row', () => {
   });
 });
 
-test('a worker goes home only after the parent that its last child has woken, though the index shows the parent all the time', async () => {
+test('runs the parent that its last child woke before the worker exits, although the index lags', async () => {
   let entry: DynamoItem | undefined;
   // An index that lags: once the parent was in it, it stays.
   const lagging = (driver: DynamoDriver): DynamoDriver => ({

@@ -21,7 +21,7 @@ const fill = (count: number, options: EnqueueOptions) =>
   );
 
 describe('a key that is full', () => {
-  test('keeps none waiting that stand behind its tasks', async () => {
+  test('delays no tasks behind its own', async () => {
     await fill(500, { limit: 1 });
     await q.clock.advance(1_000);
     for (let n = 0; n < 5; n++) await q.client.enqueue('free', {}, { id: `f${n}` });
@@ -99,7 +99,7 @@ describe('a key that is full', () => {
     expect(waitedMs).toBeLessThan(2_000);
   });
 
-  test('lets its worker go home when its rate is used up for long', async () => {
+  test('lets its worker exit if its rate is used up for long', async () => {
     await fill(200, { limit: 1, rate: { count: 1, per: '1h' } });
 
     const report = await q.work({ keyed: defineTask({ name: 'keyed', run: () => undefined }) }, { concurrency: 5 });

@@ -54,14 +54,14 @@ describe('the look for tasks', () => {
     expect(done).toBe(120);
   });
 
-  test('no tenants are asked for in a queue that has none, but for once before going home', async () => {
+  test('reads no tenants in a queue without any, except once before exit', async () => {
     const { cost } = await drain(simulatedWorld(), settings, { noop }, (client) => enqueueMix(client, 500, PLAIN, 32));
 
     // Three priorities in each shard.
     expect(cost.byVerb['task.pageOfTenants']?.requests).toBeLessThanOrEqual(3 * settings.shards);
   });
 
-  test('a task in a lane that no tick has seen is found before the worker goes home', async () => {
+  test('finds a task in a lane that no tick has seen before the worker exits', async () => {
     const world = simulatedWorld();
     let queue: TaskClient | undefined;
     const parent = defineTask({

@@ -73,7 +73,7 @@ describe('a flood of one key', () => {
     expect(requests('task.getMany')).toBeLessThan(400);
   });
 
-  test('of a rate lets its worker rest until the window turns', async () => {
+  test('lets its worker rest until the next window of its rate', async () => {
     await fill(500, { rate: { count: 1, per: '1h' } });
     const before = q.meter.read().readUnits;
 
@@ -143,7 +143,7 @@ describe('a place that is left', () => {
     expect((second?.at ?? 0) - (first?.at ?? 0) - LONG_MS).toBeLessThan(2 * SECOND_MS);
   });
 
-  test('by one that is handed back stays its own', async () => {
+  test('stays with a task that is handed back', async () => {
     const definition = await parkBehind(async (id) => {
       start(id);
       await q.clock.sleep(10 * MINUTE_MS);
@@ -155,7 +155,7 @@ describe('a place that is left', () => {
     expect(await isParked(first?.id === 'k0' ? 'k1' : 'k0')).toBe(true);
   });
 
-  test('in silence is found by a worker that has nothing else to do', async () => {
+  test('is found by an otherwise idle worker without any message', async () => {
     const definition = await parkBehind((id) => void start(id));
     const task = await read('k0');
     if (task.state !== 'ready') throw new Error('not ready');
@@ -210,7 +210,7 @@ describe('a place that is left', () => {
     expect((startedAtMs[0]?.at ?? Infinity) - beganAt).toBeLessThan(10 * SECOND_MS + MINUTE_MS + 5 * SECOND_MS);
   });
 
-  test('in a window of a rate by one that has expired in sight passes to the parked one', async () => {
+  test('passes to the parked task from one that expired within the window', async () => {
     const perMs = 10 * MINUTE_MS;
     await q.clock.advance(30 * SECOND_MS);
     for (const id of ['k0', 'k1', 'k2']) {
@@ -227,7 +227,7 @@ describe('a place that is left', () => {
     expect((startedAtMs[1]?.at ?? Infinity) % perMs).toBeLessThan(5 * SECOND_MS);
   });
 
-  test('by a parent that waits for its children passes on, and the parent takes its turn again', async () => {
+  test('passes on from a parent that waits for children, and the parent queues again', async () => {
     const ended: string[] = [];
     const child = defineTask({ name: 'child', run: () => q.clock.sleep(2 * MINUTE_MS) });
     const parent = defineTask({

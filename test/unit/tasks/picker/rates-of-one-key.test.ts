@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000;
 const SECOND = { count: 1, perMs: 1_000 };
 const MINUTE = { count: 1, perMs: MINUTE_MS };
 
-test('a task of the longer span waits for its next window once the shorter has turned, and is not tried in vain before', () => {
+test('waits for the longer window once the shorter has turned, without a wasted attempt', () => {
   const state = { running: 0, window: 5_000, started: 1, enteredAt: 5_000 };
   const limit = { key: 'k', limit: 1 };
 
@@ -17,7 +17,7 @@ test('a task of the longer span waits for its next window once the shorter has t
   expect(fullnessOf({ ...limit, rate: MINUTE }, state, MINUTE_MS)).toBeUndefined();
 });
 
-test('none of their rates is exceeded, and each task begins in the end', async () => {
+test('never exceeds a rate, and eventually starts each task', async () => {
   const queue = openMemoryQueue();
   const begun: { readonly id: string; readonly at: number }[] = [];
   const work = defineTask({

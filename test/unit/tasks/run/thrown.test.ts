@@ -15,7 +15,7 @@ test('an error is described with its stack and its causes, and without propertie
   expect(JSON.stringify(thrown)).not.toContain('secret');
 });
 
-test('the stacks of an error and its causes share the room that there is', () => {
+test('shares the available bytes between the stacks of an error and its causes', () => {
   const long = new Error('x'.repeat(3_000), { cause: new RangeError('the root of it') });
   const text = stackOf(describeThrown(long), 1_000) ?? '';
 
@@ -23,7 +23,7 @@ test('the stacks of an error and its causes share the room that there is', () =>
   expect(text).toContain('caused by RangeError: the root of it');
 });
 
-test('what has no stack is described all the same, and keeps none', () => {
+test('describes values without a stack', () => {
   expect(describeThrown('a text')).toEqual({ name: 'Error', message: 'a text' });
   expect(stackOf(describeThrown('a text'), 1_000)).toBeUndefined();
   expect(stackOf(describeThrown(undefined), 1_000)).toBeUndefined();

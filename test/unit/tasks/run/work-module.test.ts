@@ -12,7 +12,7 @@ beforeEach(() => {
   surrounded.settled.length = 0;
 });
 
-test('the kit runs a module with the middleware and events that it exports, those of its own inside and after', async () => {
+test("runs a module in the kit with its exported middleware and events, after the kit's own", async () => {
   const told: string[] = [];
   const kit = createTestKit({
     tasks: surrounded,
@@ -27,7 +27,7 @@ test('the kit runs a module with the middleware and events that it exports, thos
   expect(told).toEqual(['a']);
 });
 
-test('an event handler that throws keeps those after it from nothing, and is logged', async () => {
+test('calls later event handlers after one throws, and logs it', async () => {
   const told: string[] = [];
   const logged: string[] = [];
   const log = (message: string) => void logged.push(message);
@@ -60,7 +60,7 @@ test.each([
   expect(() => workModule({ task, ...exports })).toThrow('or name it otherwise');
 });
 
-test('what the code that runs the module gives takes the place of its store for large inputs', () => {
+test("lets the runner's payload store replace the module's", () => {
   const [exported, given] = [new MemoryPayloads(), new MemoryPayloads()];
 
   expect(workModule({ task, payloads: exported }).payloads).toBe(exported);

@@ -29,7 +29,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-test('what is put can be got under its reference, and is gone when it was deleted', async () => {
+test('returns a stored payload by its reference, until it is deleted', async () => {
   const text = JSON.stringify({ words: 'ä€𝄞'.repeat(1_000) });
 
   const reference = await payloads.put('default/task-1/nonce', text);
@@ -59,7 +59,7 @@ test('reads and deletes nothing elsewhere, whatever a reference says', async () 
   expect(server.objects.size).toBe(0);
 });
 
-test('reads and deletes for a task only what was put under its name', async () => {
+test("reads and deletes only payloads stored under the task's name", async () => {
   const text = '"theirs"';
   const put = async (queue: string, id: string) =>
     (
@@ -91,7 +91,7 @@ test('reads and deletes for a task only what was put under its name', async () =
   expect(await payloads.get(theirs, { task: { queue: 'other', id: 'a/b+c' } })).toBe(text);
 });
 
-test('refuses what is no bucket', () => {
+test('refuses an invalid bucket', () => {
   expect(() => createS3Payloads({ bucket: 'Not A Bucket', client })).toThrow(ConfigurationError);
 });
 

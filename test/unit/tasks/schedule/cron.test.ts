@@ -20,9 +20,12 @@ describe('the last slot up to a moment', () => {
     expect(slotUpTo(HOURLY, at(moment))).toBe(at(slot));
   });
 
-  test.each(['12:00:00.000', '12:00:00.001', '12:00:00.999'])('at %s of every second is that second', (moment) => {
-    expect(slotUpTo({ cron: '* * * * * *', zone: 'UTC' }, at(moment))).toBe(at('12:00:00'));
-  });
+  test.each(['12:00:00.000', '12:00:00.001', '12:00:00.999'])(
+    'returns second %s for a pattern of every second',
+    (moment) => {
+      expect(slotUpTo({ cron: '* * * * * *', zone: 'UTC' }, at(moment))).toBe(at('12:00:00'));
+    },
+  );
 
   test('is never after the moment, and nothing lies between it and the next', () => {
     for (let moment = at('11:59:57'); moment < at('12:00:03'); moment += 37) {
@@ -33,7 +36,7 @@ describe('the last slot up to a moment', () => {
   });
 });
 
-test('a tick just before a slot makes up for the last one that was missed, not for the first', () => {
+test('enqueues the last missed run just before the next, not the first', () => {
   const schedule = { ...HOURLY, missed: 'last', nextAt: at('09:00:00') } as ScheduleRecord;
 
   expect(dueSlots(schedule, at('12:59:59.500'))).toEqual({ slots: [at('12:00:00')], nextAt: at('13:00:00') });

@@ -7,7 +7,7 @@ const report = defineTask({ name: 'report', run: (_: { readonly kind: string }) 
 const nightly = defineSchedule('nightly', report, { kind: 'sales' }, { cron: '0 3 * * *' });
 
 describe('a declared schedule', () => {
-  test('is what a module of tasks exports beside its tasks', () => {
+  test('is exported by a module next to its tasks', () => {
     expect(workModule({ report, schedules: [nightly] }).schedules).toEqual([
       {
         kind: 'leasehold.schedule',

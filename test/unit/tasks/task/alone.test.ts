@@ -126,7 +126,7 @@ test.each([
   ).toEqual(CHILDREN.map(() => 'done'));
 });
 
-test('an unused lane is looked at as soon as the row of the queue names it', async () => {
+test("polls an unused lane as soon as the queue's row names it", async () => {
   const q = open();
   const client = q.client();
   const startedAt = new Map<string, number>();

@@ -10,7 +10,7 @@ test('a definition without code is refused', () => {
   );
 });
 
-test('an input that does not fit is told by its place, to the client that enqueues it and in the row of the dead task', async () => {
+test("reports where an input does not fit, to the enqueuing client and in the dead task's row", async () => {
   const resize = defineTask({
     name: 'resize',
     input: z.object({ size: z.object({ width: z.number() }) }),
@@ -28,7 +28,7 @@ test('an input that does not fit is told by its place, to the client that enqueu
   expect(task?.lastError?.message).toMatch(/resize: size\.width: /);
 });
 
-test('an input has the type that the schema takes, or that the code gets where there is no schema', async () => {
+test('types an input by its schema, or by the code without one', async () => {
   const parse = defineTask({
     name: 'parse',
     input: z.object({ n: z.string().transform(Number) }),

@@ -36,7 +36,7 @@ test('a completion that the service refuses fails the worker, and the task is ta
   expect(await q.client.get('t')).toMatchObject({ state: 'done', attempts: 2, result: 2 });
 });
 
-test('a result that cannot be stored makes the task dead, for its work is done', async () => {
+test('marks a task dead if its result cannot be stored, because its work is done', async () => {
   let runs = 0;
   const work = defineTask({
     name: 'work',

@@ -88,7 +88,7 @@ describe('when the store goes away', () => {
   });
 });
 
-test('takes what enqueue takes, worded by spawn, beside what validate has checked, and answers in that order', async () => {
+test('takes requests made by spawn and validated ones like enqueue, and answers in order', async () => {
   const queue = openMemoryQueue();
   const noted = defineTask({ name: 'noted', input: z.object({ n: z.number() }), run: () => undefined });
 

@@ -24,7 +24,7 @@ test('time that passes while code runs ends code that never would, at its timeou
   expect(kit.clock.now() - begun).toBeLessThanOrEqual(16 * 60_000);
 });
 
-test('code that goes on while time stands still is named, with what lets time pass', async () => {
+test('names code that runs while time stands still, and the option that lets it pass', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   onTestFinished(() => {
     warned.mockRestore();
@@ -42,7 +42,7 @@ test('code that goes on while time stands still is named, with what lets time pa
   expect(warned.mock.calls[0]?.[0]).toMatch(/waits for the code of stuck s, .* give \{ timePasses: true \}$/);
 });
 
-test('drain runs what is due, and what follows from it', async () => {
+test('runs due tasks and what follows from them in drain', async () => {
   const seen: unknown[] = [];
   const child = defineTask({ name: 'child', run: (input: unknown) => seen.push(input) });
   const parent = defineTask({
@@ -59,7 +59,7 @@ test('drain runs what is due, and what follows from it', async () => {
   expect(await kit.tasks.get('p')).toMatchObject({ state: 'done', result: 1 });
 });
 
-test('runOnce makes one attempt, and time passes only when the test says so', async () => {
+test('makes one attempt in runOnce, and advances time only when the test does', async () => {
   let calls = 0;
   const flaky = defineTask({
     name: 'flaky',
@@ -139,7 +139,7 @@ test('a schedule’s tasks have its input, up to the last byte that its row take
   expect(seen).toEqual([input]);
 });
 
-test('operators’ tools are there too', async () => {
+test('offers operators’ tools', async () => {
   const work = defineTask({ name: 'work', run: () => undefined });
   const kit = createTestKit({ tasks: { work } });
   await kit.tasks.enqueue(work, {}, { id: 'w', delay: '1h' });
@@ -188,14 +188,14 @@ test('a task whose payload was deleted is dead, with the reason', async () => {
   expect((await kit.tasks.get('t'))?.lastError?.message).toContain('is gone');
 });
 
-test('without a payload store inputs that need one are refused, as in production', async () => {
+test('refuses large inputs without a payload store, as in production', async () => {
   const measure = defineTask({ name: 'measure', run: () => undefined });
   const kit = createTestKit({ tasks: { measure } });
 
   await expect(kit.tasks.enqueue(measure, 'x'.repeat(1_000_000))).rejects.toThrow('give the client a store');
 });
 
-test('a commit into a table that is not there names that table, and not the one of the tasks', async () => {
+test("names the missing table of a commit, not the tasks' table", async () => {
   const Item = { id: 'a' };
   const ship = defineTask({
     name: 'ship',
@@ -281,7 +281,7 @@ test('locks, semaphores and limits of the library are on the same table and cloc
   expect(seen).toEqual(['acquired', 'acquired']);
 });
 
-test('middleware and events are those of the handler', async () => {
+test("runs the handler's middleware and events", async () => {
   const seen: string[] = [];
   const work = defineTask({ name: 'work', run: () => void seen.push('run') });
   const kit = createTestKit({

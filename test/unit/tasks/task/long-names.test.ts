@@ -5,7 +5,7 @@ import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
 
-test('a batch whose callback could have no row is refused, and nothing is added', async () => {
+test('refuses a batch whose callback cannot have a row, and adds nothing', async () => {
   const work = defineTask({ name: 'work', run: () => 'done' });
   const kit = createTestKit({ tasks: { work } });
   const then = spawn(work, null, { tenant: '#'.repeat(400) });

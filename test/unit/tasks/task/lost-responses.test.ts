@@ -366,7 +366,7 @@ function heard(row: object): object {
   return 'revoked' in row ? { ...row, revoked: new Set(row.revoked as readonly string[]) } : row;
 }
 
-test('a holder knows its own write again when an operator has asked it to give up meanwhile', async () => {
+test('recognizes its own write after an operator asked for a cancel in between', async () => {
   const world = new World();
   const session = await world.session();
   const task = await world.running({}, session.id);
@@ -378,7 +378,7 @@ test('a holder knows its own write again when an operator has asked it to give u
   expect(outcome).toMatchObject({ kind: 'applied', row: { progress: { page: 7 }, cancellation: CANCELLATION } });
 });
 
-test('what is refused, and not by its own nonce, is not taken for its own', async () => {
+test('does not mistake a refusal with another nonce for its own write', async () => {
   const world = new World();
   const task = await world.running();
   await world.tasks.takeOver(task, 'session-2', world.stamp());

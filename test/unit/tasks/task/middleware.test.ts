@@ -89,7 +89,7 @@ describe('a trace', () => {
     expect(seen).toEqual([TRACE, TRACE]);
   });
 
-  test('that is none is refused', async () => {
+  test('refuses an invalid trace context', async () => {
     const kit = createTestKit({ tasks: { work: defineTask({ name: 'work', run: () => undefined }) } });
 
     await expect(kit.tasks.enqueue('work', {}, { traceparent: 'yes' })).rejects.toThrow('traceparent = "yes"');

@@ -31,7 +31,7 @@ describe('a payload store from which nothing can be removed', () => {
     await client.enqueue('work', huge('a'), { id: 't', delay: '1h' });
   });
 
-  test('does not hide that a task was there already', async () => {
+  test('does not hide an existing task', async () => {
     expect(await client.enqueue('work', huge('a'), { id: 't' })).toMatchObject({ created: false, replaced: false });
     expect(payloads.asked).toHaveLength(1);
   });

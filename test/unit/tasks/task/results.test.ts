@@ -36,7 +36,7 @@ describe('the result of a task', () => {
     expect(outcome).toMatchObject({ kind: 'done', id, result: { twice: 42 }, task: { state: 'done' } });
   });
 
-  test('is any JSON by the id alone, and what was committed, or nothing, where the code says so', async () => {
+  test('is any JSON by id alone, and the committed value, or nothing, as the code defines', async () => {
     const q = open();
     await q.client.enqueue(committing, null, { id: 'c' });
     await q.client.enqueue(silent, null, { id: 's' });
@@ -81,7 +81,7 @@ describe('the result of a task', () => {
     expect(await q.client.result('t', { wait: 0 })).toMatchObject({ kind: 'deadline' });
   });
 
-  test('of a task that is not there, or is of another definition, is refused', async () => {
+  test('is refused for a missing task, or one of another definition', async () => {
     const q = open();
     await q.client.enqueue(silent, null, { id: 't' });
 
@@ -121,7 +121,7 @@ describe('the result of a task', () => {
     expect(await q.both(waiting)).toMatchObject({ kind: 'done' });
   });
 
-  test('of a task that is not there is refused when the store comes back, however the wait began', async () => {
+  test('is refused for a missing task when the store comes back, however the wait began', async () => {
     let isAway = true;
     const q = open((driver) => ({
       attempt: (kind, input, signal) =>
@@ -170,7 +170,7 @@ describe('enqueueAndWait', () => {
     expect(await q.both(waiting)).toMatchObject({ kind: 'done', id: 't', result: { twice: 8 } });
   });
 
-  test('is refused inside of a task before anything is written, also in what the task calls later', async () => {
+  test('is refused inside a task before any write, even in code that the task calls later', async () => {
     const q = open();
     const parent = defineTask({
       name: 'parent',

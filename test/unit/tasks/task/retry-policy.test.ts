@@ -25,7 +25,7 @@ async function untilEnded(kit: TestKit, id: string): Promise<number> {
   return kit.clock.now() - begun;
 }
 
-test('25 attempts whose waits double from 2 seconds to 4 hours, and five deaths, where nothing is given', () => {
+test('allows 25 attempts with delays from 2 seconds to 4 hours, and five deaths, by default', () => {
   expect(policyOf().retry).toEqual({
     maxAttempts: 25,
     maxDeaths: 5,
@@ -58,7 +58,7 @@ test.each([0, 1.5, 1_001, Number.NaN])('maxDeaths = %s is refused', (maxDeaths) 
   expect(() => policyOf({ maxDeaths })).toThrow(ConfigurationError);
 });
 
-test('an outage of an hour kills nothing, and one that lasts kills after about a day', async () => {
+test('survives an outage of an hour, and dies after about a day', async () => {
   let isOut = true;
   const calls = defineTask({
     name: 'calls',
@@ -146,7 +146,7 @@ test('deaths and failures are two counts, and a task that is brought back has al
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'done', attempts: 2, deaths: 1, failingSince: undefined });
 });
 
-test('a worker counts failures of tasks that have been failing for ten minutes, and says since when', async () => {
+test('counts failures of tasks that have failed for ten minutes, and reports since when', async () => {
   const fails = defineTask({ name: 'fails', run: () => Promise.reject(new RetryAfter(60_000, 'always')) });
   const kit = createTestKit({ tasks: { fails } });
   await kit.tasks.enqueue(fails, null, { id: 't' });
@@ -195,7 +195,7 @@ test('attempts of a task bound its deaths, and the deaths of its definition hold
   expect(await kit.tasks.get('often')).toMatchObject({ state: 'dead', attempts: 2, deaths: 2 });
 });
 
-test('a timeout that is given when it is enqueued takes the place of the definition’s, and task code is told of it', async () => {
+test('overrides the definition’s timeout at enqueue, and tells the task code', async () => {
   const left: number[] = [];
   const hangs = defineTask({
     name: 'hangs',

@@ -63,11 +63,11 @@ describe('a commit', () => {
     ['a policy for ids that are taken', commit(many(1, { onDuplicate: 'keep' })), 'with onDuplicate = keep: a trans'],
     ['a window of an id', commit(many(1, { window: '1h' })), 'with window = 3600000 ms: a transaction is refused'],
     ['what is no list', commit('work' as never), 'what task parent of queue default spawns must be an array'],
-    ['what is no request', commit([...many(1), { input: 1 } as never]), 'number 2 is not a request for a task'],
+    ['what is no request', commit([...many(1), { input: 1 } as never]), 'number 2 is not a task request'],
     ['an unknown policy', commit(many(1, { onDuplicate: 'merge' as never })), 'onDuplicate = "merge": give one of'],
     ['an unknown priority', commit(many(1, { priority: 'urgent' as never })), 'priority = "urgent"'],
     ['a negative delay', commit(many(1, { delay: -5 })), 'delay = -5'],
-    ['an order without a key', commit(many(1, { ordered: true })), 'give a key'],
+    ['an order without a key', commit(many(1, { ordered: true })), 'ordered requires a key'],
   ])('refuses %s, and sends nothing', async (_what, said, message) => {
     expect(await messageOf(said)).toContain(message);
 
@@ -108,7 +108,7 @@ describe('a task that waits', () => {
       '1 write and 50 tasks, which take 102',
     ],
     ['what is no list', waitFor(undefined as never), 'the children of task parent of queue default must be an array'],
-    ['what is no request', waitFor(['work' as never]), 'number 1 is not a request for a task'],
+    ['what is no request', waitFor(['work' as never]), 'number 1 is not a task request'],
     ['a child of another queue', waitFor(many(1, { queue: 'other' })), 'are of its own queue'],
   ])('for %s is told so', async (_what, said, message) => {
     expect(await messageOf(said)).toContain(message);
@@ -116,7 +116,7 @@ describe('a task that waits', () => {
     expect(await kit.tasks.get('child-0')).toBeUndefined();
   });
 
-  test('for a child behind it in its own line is told so', async () => {
+  test('refuses to wait for a child behind it in its own line', async () => {
     const inLine = { key: 'k', ordered: true };
     const message = await messageOf(waitFor(many(1, inLine)), () => enqueueParent(inLine));
 

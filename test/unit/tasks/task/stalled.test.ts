@@ -55,7 +55,7 @@ test('begin their count again when they are brought back', async () => {
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', handBacks: 4 });
 });
 
-test('go on for ever as long as each life brings new progress', async () => {
+test('continue as long as each attempt saves new progress', async () => {
   let step = 0;
   const kit = endless((task) => task.saveProgress(++step));
   await kit.tasks.enqueue('forever', null, { id: 't' });

@@ -90,7 +90,7 @@ test('a getter that throws is a clear error, and so is a depth without end', asy
   await expect(kit.tasks.enqueue(look, deep)).rejects.toThrow(ConfigurationError);
 });
 
-test('what JSON words on purpose, or leaves out on both sides, arrives', async () => {
+test('delivers values that JSON converts on purpose, or omits on both sides', async () => {
   const kit = createTestKit({ tasks: { look } });
   const shared = { a: 1 };
   seen.length = 0;
@@ -136,7 +136,7 @@ test('options that name a prototype are refused', async () => {
   await expect(kit.tasks.enqueue(look, {}, options)).rejects.toThrow('unknown option "__proto__"');
 });
 
-test('a schema of dates is asked about the text that the worker would get, and refuses it with a word', async () => {
+test('validates dates as the text the worker would get, and explains the refusal', async () => {
   const kit = createTestKit({ tasks: { dated, texted } });
 
   await expect(kit.tasks.enqueue(dated, { at: new Date(0) })).rejects.toThrow(
@@ -157,7 +157,7 @@ test('a large input is checked as it arrives, too', async () => {
   await expect(enqueuing).rejects.toThrow('does not fit the schema of dated');
 });
 
-test('a task without input is enqueued by itself and gets null; one whose input was meant to be something is refused', async () => {
+test('enqueues a task without input as null, and refuses an input that became undefined', async () => {
   const needy = defineTask({ name: 'needy', input: z.object({ a: z.number() }), run: () => 'never' });
   const kit = createTestKit({ tasks: { look, needy } });
   seen.length = 0;

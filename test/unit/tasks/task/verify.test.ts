@@ -47,7 +47,7 @@ test('is of one attempt: released behind it, and superseded by the next', async 
   expect(shown[1]?.found).toMatchObject({ kind: 'valid' });
 });
 
-test('of a worker that died is valid until its session has expired, and superseded once the task was taken over', async () => {
+test("is valid until the dead worker's session expires, and superseded after the takeover", async () => {
   const dying = dyingKit();
   await dying.kit.tasks.enqueue('dying', {}, { id: 'a' });
   await dying.kit.crash('beforeSettle');
@@ -60,7 +60,7 @@ test('of a worker that died is valid until its session has expired, and supersed
   expect(await verifyFirst()).toMatchObject({ kind: 'superseded' });
 });
 
-test('of an item of a pack is valid while the item is at work, and not while the others are', async () => {
+test('is valid for an item while it runs, and not for the others', async () => {
   const found: unknown[] = [];
   const item = defineTask({
     name: 'item',
@@ -93,7 +93,7 @@ test('says which task it is of, whatever its name and its queue', async () => {
   expect(shown).toMatchObject([{ found: { kind: 'valid' } }]);
 });
 
-test('that names another session is none, although that one is alive and the rest is right', async () => {
+test('is invalid with another session, even a live one', async () => {
   const forging = defineTask({
     name: 'forging',
     async run(_: unknown, { sequencer }) {
@@ -113,7 +113,7 @@ test('that names another session is none, although that one is alive and the res
   expect(await kit.tasks.get('a')).toMatchObject({ result: 'superseded' });
 });
 
-test('of a semaphore is refused, with a word on where to look', async () => {
+test('is refused for a semaphore, with a hint where to look', async () => {
   const { table } = kit.leasehold;
   const sequencer = formatSequencer({ table, kind: 'semaphore', key: 'vendor', leaseCounter: 1, session: 's' });
 

@@ -34,7 +34,7 @@ test.each([
   expect(answer).toContain(message);
 });
 
-test('takes a whole number beyond those that JavaScript holds exactly', async () => {
+test("accepts a whole number beyond JavaScript's exact range", async () => {
   const write = (TableName: string) => [{ Put: { TableName, Item: { pk: 'x', sk: 'x', n: 2n ** 60n } } }];
 
   expect(await told(write)).toBe('{"kind":"leasehold.settled"}');

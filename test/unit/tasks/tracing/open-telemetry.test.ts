@@ -21,12 +21,12 @@ test('the API registers where it is looked for, and its contexts keep their span
   expect(trace.setSpan(ROOT_CONTEXT, span).getValue(Symbol.for('OpenTelemetry Context Key SPAN'))).toBe(span);
 });
 
-test('its types are those that are assumed', () => {
+test('has the assumed types', () => {
   expectTypeOf<TracerProvider>().toExtend<NonNullable<Registered['trace']>>();
   expectTypeOf<ContextManager['active']>().toExtend<NonNullable<Registered['context']>['active']>();
 });
 
-test('nothing is begun, and no draft made, while nothing is registered', () => {
+test('starts nothing and drafts nothing without a registered provider', () => {
   expect(
     openTelemetry.begin(() => {
       throw new Error('a draft was made');
@@ -62,7 +62,7 @@ test('a span that would end before it began, by the clock of another machine, ta
   expect(recorded.take()[0]?.duration).toEqual([0, 0]);
 });
 
-test.each(ATTEMPT_SPANS)('by the setting %s an attempt is under its row’s context, or linked to it', (how) => {
+test.each(ATTEMPT_SPANS)('puts an attempt under its row’s context, or links it, by the setting %s', (how) => {
   using recorded = recordSpans();
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
   const task = { queue: 'q', id: 'a', name: 'n', attempts: 1, leaseCounter: 7, session: 's', past: [] };

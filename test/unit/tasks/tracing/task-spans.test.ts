@@ -67,7 +67,7 @@ describe('with a provider that is registered', () => {
     ]);
   });
 
-  test('a worker that is killed leaves no hole: the one that takes over writes its attempt, with its times', async () => {
+  test('leaves no gap for a killed worker: the next one records its attempt, with its times', async () => {
     const kit = createTestKit({ tasks: { child, parent } });
     await kit.tasks.enqueue(parent, {}, { id: 'p' });
     const survived = recorded.take();
@@ -124,7 +124,7 @@ describe('with a provider that is registered', () => {
     expect(dead?.attributes).toMatchObject({ 'leasehold.attempt': 1, 'leasehold.settlement': 'died' });
   });
 
-  test('its attributes are those of messaging, and the wait begins when the task was due', async () => {
+  test('uses messaging attributes, and starts the wait when the task was due', async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.tasks.enqueue(child, {}, { id: 'late', delay: '5s' });
     const dueAt = kit.clock.now() + 5_000;
@@ -172,7 +172,7 @@ describe('with a provider that is registered', () => {
     ]);
   });
 
-  test('the caller’s trace goes on, and an invocation that is active becomes a link', async () => {
+  test('continues the caller’s trace, and links an active invocation', async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.tasks.enqueue(child, {}, { id: 'c', traceparent: TRACE });
     await trace.getTracer('lambda').startActiveSpan('invocation', async (invocation) => {
@@ -207,7 +207,7 @@ describe('with a provider that is registered', () => {
     expect(ids('process default')).toEqual(expect.arrayContaining(created));
   });
 
-  test('of a large bulk the first hundred items have a span for their creation', async () => {
+  test('creates spans for the first hundred items of a large bulk', async () => {
     const kit = createTestKit({ tasks: { child } });
     const { items } = await kit.tasks.enqueueBulk(child, Array<object>(130).fill({}), { id: 'b' });
 
@@ -215,7 +215,7 @@ describe('with a provider that is registered', () => {
     expect(created.map(({ attributes }) => attributes['messaging.message.id'])).toEqual(items.slice(0, 100));
   });
 
-  test('what is written for items of a pack has spans: one for those that end together, and one for each that ends by itself', async () => {
+  test('creates one span for items that end together, and one for each that ends alone', async () => {
     const item = defineTask({
       name: 'item',
       bulk: { flushInterval: 0 },
@@ -292,7 +292,7 @@ describe('with a provider that is registered', () => {
   });
 });
 
-test('what is not sampled is told to the row, and exports nothing', async () => {
+test('records an unsampled context in the row, and exports nothing', async () => {
   using recorded = recordSpans({ sampler: new AlwaysOffSampler() });
   const kit = createTestKit({ tasks: { child } });
   await kit.tasks.enqueue(child, {}, { id: 'c' });
@@ -302,7 +302,7 @@ test('what is not sampled is told to the row, and exports nothing', async () => 
   expect(recorded.take()).toEqual([]);
 });
 
-test('without a context manager the children still hang on their parent', async () => {
+test('attaches children to their parent without a context manager', async () => {
   using recorded = recordSpans({ hasContexts: false });
   const kit = createTestKit({ tasks: { child, parent } });
   await kit.tasks.enqueue(parent, {}, { id: 'p' });
@@ -312,7 +312,7 @@ test('without a context manager the children still hang on their parent', async 
   expect(traces(ours).size).toBe(1);
 });
 
-test('without a provider nothing is made, and nothing is written to the row', async () => {
+test('creates and stores nothing without a provider', async () => {
   const kit = createTestKit({ tasks: { child } });
   await kit.tasks.enqueue(child, {}, { id: 'c' });
   await kit.drain();

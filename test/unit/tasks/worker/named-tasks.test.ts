@@ -74,7 +74,7 @@ describe('a worker that hears of tasks while it has nothing to do', () => {
     expect(state.tell).toBeUndefined();
   });
 
-  test("goes on with what it can when it hears of tasks that are gone, for later, or another worker's", async () => {
+  test('continues with the remaining tasks if announced ones are gone, delayed or taken', async () => {
     const q = openMemoryQueue(behind);
     await q.client.enqueue(heard, null, { id: 'later', delay: '1h' });
     await q.client.enqueue(heard, null, { id: 'first' });

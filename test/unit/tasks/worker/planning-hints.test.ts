@@ -72,7 +72,7 @@ describe('PlanningHintsWriter', () => {
     expect(written).toMatchObject([{ unknownNames: ['lost', 'other'] }]);
   });
 
-  test('announces its names once, after its own those of other workers', async () => {
+  test('announces its names once, after those of other workers', async () => {
     const { hints, written } = open({ announcedNames: ['resize', 'task'] }, ['greet', 'task']);
     await hints.finish();
     await hints.finish();

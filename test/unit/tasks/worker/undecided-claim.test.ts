@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000;
 /** How long the other work takes; far more than the session's TTL. */
 const LONG_MS = 3 * MINUTE_MS;
 
-test('whose task runs all the same, as soon as its row answers again', async () => {
+test('runs its task once its row answers again', async () => {
   let isTroubled = true;
   const queue = openMemoryQueue((driver) => ({
     async attempt(kind, input, signal) {
@@ -33,7 +33,7 @@ test('whose task runs all the same, as soon as its row answers again', async () 
   expect(await queue.client.get('victim')).toMatchObject({ state: 'done', attempts: 1 });
 });
 
-test('that the network delivers once more, when its key has room by then, is adopted', async () => {
+test('adopts a claim that the network delivers again after its key has capacity', async () => {
   let copy: (() => Promise<unknown>) | undefined;
   let isCopied = false;
   const queue = openMemoryQueue((driver: DynamoDriver) => ({

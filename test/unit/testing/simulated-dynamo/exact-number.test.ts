@@ -51,7 +51,7 @@ describe('arithmetic', () => {
     expect(text(addNumbers(0.1, wide('1e-30')))).toBe('0.100000000000000000000000000001');
   });
 
-  test('goes on where JavaScript integers end', () => {
+  test("continues beyond JavaScript's integers", () => {
     expect(addNumbers(Number.MAX_SAFE_INTEGER, 2)).toBe(9007199254740993n);
     expect(subtractNumbers(9007199254740993n, 9007199254740993n)).toBe(0);
   });

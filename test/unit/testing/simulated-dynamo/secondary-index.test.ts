@@ -34,7 +34,7 @@ describe('an index', () => {
     expect(keys()).toEqual([]);
   });
 
-  test('cannot be read consistently, nor for what it does not project', () => {
+  test('refuses consistent reads, and attributes that it does not project', () => {
     const world = new World();
 
     expect(() => world.ready({ ConsistentRead: true })).toThrow('Consistent reads are not supported');

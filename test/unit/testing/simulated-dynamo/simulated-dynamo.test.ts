@@ -4,7 +4,7 @@ import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/dri
 import { TABLE, World } from './world.ts';
 
 describe('what goes in and out', () => {
-  test('is copied, so that no caller can change what is stored', () => {
+  test('copies values, so that no caller can change stored ones', () => {
     const world = new World();
     const item = { pk: 'a', list: [1], map: { x: 1 }, set: new Set(['a']), bytes: new Uint8Array([1]) };
     world.put(item);
@@ -77,7 +77,7 @@ describe('limits', () => {
 describe('sweepExpired', () => {
   const YEAR_SECONDS = 365 * 24 * 60 * 60;
 
-  test('takes what has passed, unless it passed so long ago that it must be a mistake', () => {
+  test('removes expired rows, unless they expired implausibly long ago', () => {
     const world = new World();
     world.now = 10 * YEAR_SECONDS * 1_000;
     const now = world.now / 1_000;
@@ -92,7 +92,7 @@ describe('sweepExpired', () => {
     expect(world.store.scan(TABLE)).toHaveLength(4);
   });
 
-  test('takes those that it is told to', () => {
+  test('removes the given rows', () => {
     const world = new World();
     world.put({ pk: 'a', ttl: 1, queue: 'q', readyAt: 1 });
     world.put({ pk: 'b', ttl: 1 });

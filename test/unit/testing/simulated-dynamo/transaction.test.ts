@@ -34,7 +34,7 @@ describe('transactWrite', () => {
     expect(world.store.scan(TABLE)).toEqual([{ pk: 'a', n: 1 }]);
   });
 
-  test('names only the first action whose item is impossible, before any guard is looked at', () => {
+  test('names only the first action with an invalid item, before any condition', () => {
     const fault = new World().fault('transactWrite', {
       TransactItems: [
         { Delete: { TableName: TABLE, Key: { pk: 'a' }, ConditionExpression: 'attribute_exists(pk)' } },

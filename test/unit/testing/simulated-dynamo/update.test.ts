@@ -78,7 +78,7 @@ describe('SET', () => {
 });
 
 describe('REMOVE', () => {
-  test('ignores what is not there, but not a path that leads nowhere', () => {
+  test('ignores a missing attribute, but not an invalid path', () => {
     expect(update({ m: {}, l: [1] }, 'REMOVE gone, m.gone, l[7]')).toEqual({ ...KEY, m: {}, l: [1] });
     expect(() => update({ m: {} }, 'REMOVE gone.x')).toThrow('document path');
   });
@@ -124,7 +124,7 @@ describe('what an update returns', () => {
     expect(update(before, 'SET a.b = :v, a.c[1] = :w', values, 'UPDATED_NEW')).toEqual({ a: { b: 7, c: [8] } });
   });
 
-  test('is nothing where nothing was, or nothing is left', () => {
+  test('is empty if the item was or became missing', () => {
     expect(update(before, 'SET e = :v', { ':v': 1 }, 'UPDATED_OLD')).toBeUndefined();
     expect(update(before, 'REMOVE d', {}, 'UPDATED_NEW')).toBeUndefined();
     expect(update(before, 'SET a.c[9] = :v', { ':v': 1 }, 'UPDATED_NEW')).toBeUndefined();

@@ -2,8 +2,8 @@
 /** The entry of the `leasehold` command: the only place that reads the process's arguments, environment and streams. */
 import { ensureNode } from '../shared/core/environment.ts';
 import { messageOf } from '../shared/core/errors.ts';
-import { enableCompileCache } from './compile-cache.ts';
-import { ownVersion } from './version.ts';
+import { enableCompileCache } from '../cli/compile-cache.ts';
+import { ownVersion } from '../cli/version.ts';
 
 try {
   ensureNode();
@@ -25,12 +25,14 @@ enableCompileCache(process.env);
 for (const [variable, value] of Object.entries(process.env))
   if (variable.startsWith('LEASEHOLD_') && value === '') Reflect.deleteProperty(process.env, variable);
 
-const { openCommandLine } = await import('./command-line.ts');
+const { openCommandLine } = await import('../cli/command-line.ts');
+const { SATELLITES } = await import('./satellites.ts');
 const line = openCommandLine({
   environment: process.env,
   stdin: process.stdin,
   out: process.stdout,
   err: process.stderr,
+  satellites: SATELLITES,
 });
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(line.cannotAnswer(error)));
 // Notes are for people who watch: the work goes on without them.
