@@ -62,6 +62,8 @@ export class Candidates {
   readonly #inHand = new Set<string>();
   /** Tasks that are not for us, and until when it is not worth looking. */
   readonly #heldUntil = new Map<string, number>();
+  /** Sessions that were read and live, and until when they are not read again. */
+  readonly #live = new Map<string, { readonly until: number; readonly recheckAt: number }>();
   /** For each reading of rows under way: parents whose children have ended here since it began, so it may show them as they were. */
   readonly #calledWhileReading = new Set<Set<string>>();
 
@@ -210,6 +212,7 @@ export class Candidates {
   forgetHeld(): void {
     const now = this.#ports.runtime.clock.now();
     for (const [name, until] of this.#heldUntil) if (until <= now) this.#heldUntil.delete(name);
+    for (const [id, { recheckAt }] of this.#live) if (recheckAt <= now) this.#live.delete(id);
     this.places.forget();
   }
 
@@ -232,21 +235,28 @@ export class Candidates {
 
   /** By session: until when it is not worth asking again; absent when what it held is free. */
   async #standingsOf(ids: ReadonlySet<string>): Promise<Map<string, number>> {
+    const { clock } = this.#ports.runtime;
     const heldUntil = new Map<string, number>();
-    if (ids.size === 0) return heldUntil;
+    for (const id of ids) {
+      const live = this.#live.get(id);
+      if (live !== undefined && clock.now() < live.recheckAt) heldUntil.set(id, live.until);
+    }
+    const unknown = [...ids].filter((id) => !heldUntil.has(id));
+    if (unknown.length === 0) return heldUntil;
     // What a session held whose row is damaged waits for a person, and nothing else does.
-    const records = await this.#ports.sessions.getMany([...ids], (id, error) => {
+    const records = await this.#ports.sessions.getMany(unknown, (id, error) => {
       this.#ports.onDamaged(error);
       heldUntil.set(id, Infinity);
     });
-    for (const id of ids) {
+    for (const id of unknown) {
       if (heldUntil.has(id)) continue;
       const standing = await this.#settle(records.get(id));
       if (standing.kind === 'free') continue;
       if (standing.kind === 'damaged')
         this.#ports.onDamaged(new Error(`session ${id} has an expiry beyond reason; its tasks wait`));
-      const until = standing.kind === 'damaged' ? null : standing.until;
-      heldUntil.set(id, until ?? Infinity);
+      const until = (standing.kind === 'damaged' ? null : standing.until) ?? Infinity;
+      heldUntil.set(id, until);
+      this.#live.set(id, { until, recheckAt: Math.min(until, clock.now() + HELD_RECHECK_MS) });
     }
     return heldUntil;
   }
