@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { builtModules } from './test/support/built-modules.ts';
 import { RunReporter } from './test/support/reporter.ts';
 import type { Tier } from './test/support/tiers.ts';
 import { ALL, LONG, TIERS } from './test/support/tiers.ts';
@@ -32,6 +33,7 @@ export default defineConfig(({ mode }) => {
     test: { name, isolate, include: [...include], exclude: [...configDefaults.exclude, ...exclude, ...elsewhere] },
   });
   return {
+    plugins: mode === 'built' ? [builtModules()] : [],
     test: {
       projects: [project('shared', false, NOT_SHARING), project('alone', true, SHARING)],
       globalSetup: 'test/support/global-setup.ts',

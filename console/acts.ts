@@ -1,6 +1,6 @@
 /**
- * What operators do from the page: what the page sends becomes an operation, and its report a sentence.
- * An act is refused when the thing is not, or no longer, as the operator saw it.
+ * Operator actions from the page: a request from the page becomes an operation, and its report a sentence.
+ * An action is refused if its object is no longer as the operator saw it.
  */
 import { ConfigurationError, MismatchError, assertNever } from '../shared/core/errors.ts';
 import { validName } from '../shared/core/validate/name.ts';
@@ -60,7 +60,7 @@ export function parseAct(body: unknown): Act {
   }
 }
 
-/** Does what was asked for, as `shared/operate/operations.ts` has it, and says how it went. */
+/** Executes the action as defined in `shared/operate/operations.ts`, and reports the outcome. */
 export async function execute(connection: Connection, act: Act): Promise<ActAnswer> {
   try {
     return await answerTo(act, connection.open().operations, { by: connection.options.by, reason: act.reason });

@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-/** All of them by path, read once: what is not among them is not served, whatever a path says. */
+/** All assets by path, read once. Other paths are not served. */
 export async function readAssets(): Promise<ReadonlyMap<string, Asset>> {
   const entries = await readdir(FOLDER, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && path.extname(entry.name) in TYPES);

@@ -71,7 +71,7 @@ async function serve({ output, connect, runtime, settings }: Context, options: O
   );
   try {
     const address = running.invite();
-    // Who reads the address may interrupt us at once.
+    // As soon as the address is printed, its reader may interrupt us.
     return await untilInterrupted((interrupted) => {
       output.answer({ address }, () => address);
       output.note(`table ${table}${options.readOnly === true ? ', read-only' : ''}; Ctrl+C ends it`);

@@ -20,7 +20,7 @@ type ConnectionSettings = Omit<PageOptions, 'port' | 'everyMs' | 'onEntered'>;
 export interface Stores extends Omit<TableStores, 'operations'> {
   readonly leasehold: Leasehold;
   readonly audit: AuditStore;
-  /** What operators do, each written down. */
+  /** Operator actions, each recorded. */
   readonly operations: Operations;
   readonly operatorStore: TableStores['operations'];
   /** Read units that these stores have used. */

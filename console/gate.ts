@@ -1,15 +1,15 @@
 /**
- * Who may come in: a browser on this machine that was given the one-time token, asking for our own pages.
+ * Admission: a browser on this machine that received the one-time token, and requests our own pages.
  *
  *   - The server listens on loopback only.
- *   - `Host` must name loopback and our port: a foreign name that was made to point here (DNS rebinding) is refused.
- *   - `Origin`, where it is sent, must be ours, and it must be sent with everything that changes anything.
- *   - The token in the address is good for one exchange; the cookie that it becomes is HttpOnly and SameSite=Strict.
+ *   - `Host` must name loopback and our port: a foreign name that resolves to this address (DNS rebinding) is refused.
+ *   - `Origin`, if present, must be ours, and every request that changes something must send it.
+ *   - The token in the address works once; the cookie that it becomes is HttpOnly and SameSite=Strict.
  *   - Everything is served below a random path, which is the cookie's `Path`: browsers send cookies of one host to all its ports,
- *     and no other server on this machine has that path. Styles and the icon are served to everybody as well, at the top,
- *     so that the page that refuses looks like the others.
- *   - No inline script or style runs, nothing comes from elsewhere, no other site frames us, and caches keep the page's own
- *     files alone, and ask whether they have changed.
+ *     and no other server on this machine has that path. Styles and the icon are also served to everybody, at the top,
+ *     so that the refusal page looks like the others.
+ *   - No inline script or style runs, nothing is loaded from elsewhere, no other site may frame us, and caches keep only the page's own
+ *     files, and revalidate them.
  */
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
@@ -105,7 +105,7 @@ export class Gate {
   }
 
   #enter(context: Context, token: string): Response | Promise<Response> {
-    // A reload of the first address, in the browser that it let in, is no second one.
+    // The admitted browser may reload the first address.
     const isKnown = this.#browsers.has(getCookie(context, this.#cookie) ?? '');
     if (!isKnown) {
       if (!this.#tokens.delete(token))

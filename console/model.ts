@@ -1,4 +1,4 @@
-/** What the server tells the page, as JSON: records of the library as they are, and figures of the console's own. */
+/** The server's JSON for the page: the library's records as they are, and the console's own figures. */
 import type { AuditRecord } from '../shared/operate/audit/audit-store.ts';
 import type { LockInfo } from '../shared/coordination/lock/lock-record.ts';
 import type { SemaphoreState } from '../shared/coordination/semaphore/state.ts';
@@ -8,7 +8,7 @@ import type { FailureRecord } from '../shared/tasks/task/task-store.ts';
 import type { BatchCounts } from '../shared/tasks/task/batch.ts';
 import type { Json, Priority, TaskKey, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
 
-/** Where the console stands, and what it may do. */
+/** The connection of the console, and its rights. */
 export interface ConnectionInfo {
   readonly table: string;
   /** As given to the console: for commands that do what the page does. */
@@ -31,12 +31,12 @@ export interface Count {
 
 export interface QueueFigures {
   readonly queue: string;
-  /** When it was looked at. */
+  /** Time of the poll. */
   readonly at: number;
   readonly isPaused: boolean;
   /** Why it was paused, or resumed. */
   readonly reason: string | undefined;
-  /** Index entries that are due, running ones among them, and those for later. */
+  /** Due index entries (running tasks included), and delayed ones. */
   readonly due: Readonly<Record<Priority, number>>;
   readonly later: number;
   /** Due, and out of workers' sight until their key has room; how long the oldest of them has been due. */
@@ -46,7 +46,7 @@ export interface QueueFigures {
   /** How many of the oldest due tasks were read, and how many of these run. */
   readonly looked: number;
   readonly running: number;
-  /** Null when none of those that were read waits. */
+  /** Null if no task among those read waits. */
   readonly oldestReadyAgeMs: number | null;
   readonly dead: Count;
   /** Live workers; how many of them hold a permit, as deployed ones do, and how many permits there are. */
@@ -55,7 +55,7 @@ export interface QueueFigures {
   readonly wanted: number | null;
   /** Mean time of a task in a worker, each counted up to `startWithin`; null if unknown. */
   readonly tookMs: number | null;
-  /** Tasks that came into the index and left it, a second, in the last 30 seconds; at least so many. Null after the first look. */
+  /** Tasks that entered and left the index, per second, in the last 30 seconds: lower bounds. Null after the first poll. */
   readonly flow: { readonly arrived: number; readonly left: number } | null;
 }
 
@@ -88,7 +88,7 @@ export interface Overview {
   readonly now: number;
   readonly desk: ConnectionInfo;
   readonly queues: readonly QueueFigures[];
-  /** Queues that are known and will be looked at next. */
+  /** Known queues that are polled next. */
   readonly unseen: readonly string[];
   readonly readings: readonly Reading[];
   readonly lost: readonly LostLease[];
@@ -98,7 +98,7 @@ export interface Overview {
   readonly units: { readonly total: number; readonly perSecond: number };
 }
 
-/** Dead tasks have a page of their own; done and cancelled ones are in no index. */
+/** Dead tasks have their own page; done and cancelled ones are in no index. */
 export const LISTED_STATES = ['unfinished', 'ready', 'delayed', 'parked', 'running'] as const;
 export type ListedState = (typeof LISTED_STATES)[number];
 
@@ -133,9 +133,9 @@ export interface TaskPage {
   readonly now: number;
   readonly queue: string;
   readonly tasks: readonly TaskLine[];
-  /** Where to go on; absent: this is all. */
+  /** Cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
-  /** Index entries that were looked at for it. */
+  /** Number of index entries read for it. */
   readonly looked: number;
 }
 
@@ -175,7 +175,7 @@ export interface ScanPage {
   readonly isCut: boolean;
 }
 
-/** What a scan of the whole table costs, by the size that DynamoDB states, which is up to six hours old; null: it states none. */
+/** Price of a scan of the whole table, by DynamoDB's stated size, which is up to six hours old; null without a stated size. */
 export interface ScanPrice {
   readonly units: number | null;
 }
@@ -197,13 +197,13 @@ export interface TaskView {
   readonly waitsForChildren: boolean;
   /** Those children, if they were asked for, or cost nothing to find. */
   readonly offspring: ScanPage | undefined;
-  /** What finding them costs; null: not known. */
+  /** Price of finding them; null if unknown. */
   readonly scanUnits: number | null;
-  /** Where its last failed attempt failed. */
+  /** The failure of its last failed attempt. */
   readonly failure: FailureRecord | undefined;
-  /** How the session of a running task stands. */
+  /** State of a running task's session. */
   readonly holder: SessionLine | undefined;
-  /** What has become of the items of a task that is a pack of a bulk. */
+  /** State of the items, if the task is a pack of a bulk. */
   readonly items:
     | { readonly total: number; readonly done: number; readonly moved: number; readonly cancelled: number }
     | undefined;
@@ -235,7 +235,7 @@ export interface Holding {
 export interface SessionPage {
   readonly now: number;
   readonly sessions: readonly SessionLine[];
-  /** The directory keeps expired sessions for weeks and is walked bit by bit. */
+  /** The directory keeps expired sessions for weeks, so it is read in steps. */
   readonly walk: { readonly seen: number; readonly isComplete: boolean };
 }
 
@@ -251,7 +251,7 @@ export interface SemaphorePage {
   readonly isMore: boolean;
 }
 
-/** What has become of one slot: a task's state; `missing`: no task is there, though it is past; `next`: it is still to come. */
+/** One scheduled run: a task's state; `missing`: its time has passed without a task; `next`: still to come. */
 export interface SlotLine {
   readonly at: number;
   readonly fate: TaskState | 'missing' | 'next';
@@ -281,7 +281,7 @@ export interface AuditPage {
   readonly isMore: boolean;
 }
 
-/** What an operator asks for: each act with what was seen when it was decided. */
+/** An operator's request: each action with the state that it was decided on. */
 export type Act = { readonly reason: string } & (
   | {
       readonly verb: 'task.retry' | 'task.redrive' | 'task.cancel';
@@ -311,10 +311,10 @@ export type Act = { readonly reason: string } & (
   | { readonly verb: 'session.destroy'; readonly id: string }
 );
 
-/** `refused`: it was not, or no longer, as the operator saw it; nothing was done. */
+/** `refused`: its object was no longer as the operator saw it; nothing was done. */
 export interface ActAnswer {
   readonly kind: 'done' | 'refused';
   readonly message: string;
-  /** Of a task that was added. */
+  /** Id of an added task. */
   readonly id?: string;
 }

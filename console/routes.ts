@@ -1,4 +1,4 @@
-/** What the page asks for: looks, shared by all viewers; acts; and the feed of news. */
+/** The page's requests: views, shared by all viewers; actions; and the news feed. */
 import type { Context } from 'hono';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -57,7 +57,7 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
     const state = oneOf('state', LISTED_STATES, wanted);
     const query = { queue, state, after, name, id, withTenants: overview.mayHaveTenants(queue) };
     const page = await looks.ask(`tasks ${JSON.stringify(query)}`, () => lookAtTasks(connection, names, query));
-    // A mistyped name is not looked at again and again.
+    // Do not poll a mistyped name again and again.
     if (page.tasks.length > 0) overview.include(queue);
     return context.json(page);
   });
@@ -179,7 +179,7 @@ function oneOf<const Known extends string>(what: string, known: readonly Known[]
   return found;
 }
 
-/** What the person at the page has agreed to pay. */
+/** The price that the person at the page agreed to. */
 function unitsIn(context: Context): number {
   return validWholeNumber('units', Number(context.req.query('units')), { min: 1, max: SCAN_LIMIT_UNITS });
 }

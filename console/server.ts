@@ -1,6 +1,6 @@
 /**
- * The console: a page on loopback that shows a table, and acts on it, with its operator's own credentials.
- * It has no protocol of its own: whatever it reads or writes goes through the library's clients and stores.
+ * The console: a page on loopback that shows a table and acts on it with its operator's own credentials.
+ * It has no protocol of its own: all reads and writes go through the library's clients and stores.
  */
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
@@ -28,12 +28,12 @@ export interface RunningConsole extends Page {
   isLooking(): boolean;
 }
 
-/** What each page may cost while it is looked at: about a cent an hour. */
+/** Price limit of each page while it is open: about a cent an hour. */
 const UNITS_PER_SECOND = 20;
 /** An engine on this machine costs no money, and only some of its CPU time. */
 const LOCAL_UNITS_PER_SECOND = 400;
 
-/** @throws ConfigurationError when the port cannot be had */
+/** @throws ConfigurationError if the port is not available */
 export async function startConsole(options: PageOptions, runtime: Runtime): Promise<RunningConsole> {
   const assets = await readAssets();
   const connection = new Connection(options, runtime);
@@ -55,7 +55,7 @@ export async function startConsole(options: PageOptions, runtime: Runtime): Prom
     return asset === undefined ? context.notFound() : answerWith(asset, context.req.raw);
   };
   app.get(`${gate.root}*`, (context) => serve(context.req.path.slice(gate.root.length) || 'index.html', context));
-  // What the gate lets everybody see.
+  // Files that the gate shows to everybody.
   app.get('/:file', (context) => serve(context.req.param('file'), context));
 
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;

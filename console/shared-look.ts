@@ -8,7 +8,7 @@ export interface Priced<T> {
 
 interface Answer {
   readonly value: Promise<unknown>;
-  /** By the monotonic clock; while it is under way, for ever. */
+  /** By the monotonic clock; Infinity while a poll is in flight. */
   freshUntil: number;
 }
 

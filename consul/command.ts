@@ -71,7 +71,7 @@ async function serve(context: Context, options: Options): Promise<ExitCode> {
     },
   });
   try {
-    // Who reads the address may interrupt us at once.
+    // As soon as the address is printed, its reader may interrupt us.
     return await untilInterrupted((interrupted) => {
       output.answer({ url: running.url }, () => running.url);
       output.note(`table ${settings.table}${tokens === undefined ? '' : `, ${tokens.length} tokens`}; Ctrl+C ends it`);

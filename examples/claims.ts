@@ -1,4 +1,4 @@
-/** What an example claims: its processes report what they did, and at the end it looks whether the claim holds. */
+/** Checks an example's claim: its processes report their actions, and the example compares them at the end. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 

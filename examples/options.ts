@@ -1,4 +1,4 @@
-/** The options of an example, all of them texts. What is wrong with them is said in a sentence, before anything is started. */
+/** The options of an example, all strings. Mistakes are reported in a sentence before anything starts. */
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { probe } from '../local/engine/probe.ts';
@@ -10,7 +10,7 @@ export type ExampleOptions<Name extends string> = Readonly<Record<Name, string>>
 const PROBE_TIMEOUT_MS = 3_000;
 const BAD_OPTIONS = 2;
 
-/** Reads those that are named, with their defaults, and `--endpoint`, which every example has. */
+/** Reads the named options with their defaults, plus `--endpoint`, which every example has. */
 export async function exampleOptions<Name extends string = never>(
   defaults: Readonly<Record<Name, string>>,
 ): Promise<ExampleOptions<Name>> {

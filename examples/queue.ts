@@ -18,7 +18,7 @@ import { TABLE } from './table.ts';
 export interface ExampleQueue extends AsyncDisposable {
   readonly name: string;
   readonly leasehold: Leasehold;
-  /** Starts workers of a module of tasks; they go on until they are stopped. */
+  /** Starts workers of a task module; they run until they are stopped. */
   start(tasks: URL, options?: WorkerOptions): readonly Worker[];
   /** Waits until each of these tasks has ended, whichever worker runs them. */
   ended(ids: readonly string[]): Promise<void>;
@@ -34,9 +34,9 @@ export interface WorkerOptions {
 }
 
 export interface Worker {
-  /** What the code of its tasks has printed. */
+  /** The output of the tasks' code. */
   readonly lines: readonly string[];
-  /** What it has said of itself: `done <id> …`, one for each. */
+  /** The tasks' own reports: `done <id> …`, one for each. */
   readonly notes: readonly string[];
   kill(): void;
   /** It hands back what it runs, and ends. */
@@ -52,7 +52,7 @@ export async function openQueue(
   endpoint: string | undefined,
   options: Pick<LeaseholdOptions, 'payloads' | 'observer'> = {},
 ): Promise<ExampleQueue> {
-  // Before modules of tasks are loaded that make clients of their own.
+  // Before loading task modules that create their own clients.
   Object.assign(process.env, await localSettings(endpoint));
   using creator = await openLeasehold(endpoint);
   const { table } = creator;

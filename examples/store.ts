@@ -1,9 +1,9 @@
 /**
  * The store of all examples, with their table.
  *
- * Several terminals must meet at one table, and one of them being killed must not take it along.
- * So without `--endpoint` the first of them starts the embedded engine in
- * a process of its own, which ends by itself after a quarter of an hour.
+ * Several terminals share one table, and killing one of them must not remove it.
+ * So without `--endpoint` the first one starts the embedded engine in
+ * its own process, which ends after a quarter of an hour.
  */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,7 +30,7 @@ export type LocalSettings = Readonly<
   Record<'AWS_ENDPOINT_URL_DYNAMODB' | 'AWS_REGION' | 'AWS_ACCESS_KEY_ID' | 'AWS_SECRET_ACCESS_KEY', string>
 >;
 
-/** What the AWS SDK of a program has to be told to find that store; in the cloud it is told by Lambda. */
+/** Settings that lead a program's AWS SDK to that store; in the cloud, Lambda sets them. */
 export async function localSettings(endpoint: string | undefined): Promise<LocalSettings> {
   return {
     AWS_ENDPOINT_URL_DYNAMODB: endpoint ?? (await sharedStore()),

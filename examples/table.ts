@@ -1,2 +1,2 @@
-/** The table of all examples; some of them keep rows of their own in it. */
+/** The table of all examples; some of them keep their own rows in it. */
 export const TABLE = 'leasehold-examples';

@@ -1,11 +1,11 @@
 /**
- * A worker that has to end with tasks left starts its successor, so that a long backlog does not wait for the next tick.
+ * A worker near its end with tasks left starts its successor, so that a long backlog does not wait for the next tick.
  *
- * Each invocation starts one at most, and of the deliveries of one start only the first works:
+ * Each invocation starts at most one, and of the deliveries of one start only the first works:
  * it takes the slot of its predecessor in the ledger.
- * So a chain of workers never forks, and the workers' semaphore bounds how many chains there are.
- * A chain has thirteen workers at most, and Lambda's guard against functions that invoke themselves for ever, which ends a chain
- * after about sixteen, stays on. The next tick takes up what a chain leaves, and makes up for a start that failed.
+ * So a chain of workers never forks, and the workers' semaphore bounds the number of chains.
+ * A chain has at most thirteen workers, so that Lambda's guard against recursive invocations, which ends a chain
+ * after about sixteen, can stay on. The next tick picks up tasks that a chain leaves, and replaces a failed start.
  */
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import { startOf } from '../shared/tasks/dispatch/dispatcher.ts';
@@ -17,10 +17,10 @@ import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
 import { continuationSchedule } from './env.ts';
 import { createStarter } from './starter.ts';
 
-/** The worker is near its end as it is; the schedule is there for what takes longer. */
+/** The worker is near its end anyway, and the schedule covers failures. */
 const START = { attempts: 1, requestTimeoutMs: 2_000 };
 
-/** Whether this delivery of a start is the one that works; a start by the dispatcher always is. */
+/** Whether this delivery of a start should work; a start by the dispatcher always should. */
 export async function isFirstDelivery(
   { queue, after }: WorkEvent,
   by: string,

@@ -34,7 +34,7 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
   const spans = new TaskSpans(openTelemetry);
   const onDamaged = (error: unknown): void => logger.error('row skipped', { error: String(error) });
   let isDefined = env.schedules.length === 0;
-  /** Once in the life of a process, so with each deployment; what could not be defined is tried again with the next tick. */
+  /** Once per process, and so with each deployment. A failed definition is retried at the next tick. */
   const defineSchedules = async (
     stores: ConstructorParameters<typeof ScheduleClient>[0],
   ): Promise<Error | undefined> => {
@@ -71,7 +71,7 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
     });
 }
 
-/** The scheduler fills in the time that a tick was meant for. Text that it left as it is would make all ticks one. */
+/** The scheduler replaces this text with the tick's intended time. Unreplaced text would make all ticks one. */
 function validSlot(slot: unknown): string {
   const name = validName('slot', slot);
   if (name.includes('<aws.'))
@@ -82,8 +82,8 @@ function validSlot(slot: unknown): string {
 }
 
 /**
- * A dispatcher that can start no worker has failed, and its errors are what the alarm counts.
- * Lambda tries its invocation again, which goes on with the slot that it took; then the next tick tries again.
+ * A dispatcher that can start no worker has failed, and the alarm counts its errors.
+ * Lambda retries the invocation, which continues with its slot; then the next tick tries again.
  */
 function ensureStarted({ started, failedStarts }: DispatchReport): void {
   if (failedStarts > 0 && started === 0)

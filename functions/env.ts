@@ -40,9 +40,9 @@ export const ENV = {
   schedules: 'LEASEHOLD_SCHEDULES',
   /** Whether a worker that nears its deadline with tasks left starts its successor. */
   continuation: 'LEASEHOLD_CONTINUATION',
-  /** How the spans of attempts hang on the context in the task's row: `parent` or `link`. */
+  /** How attempt spans relate to the context in the task's row: `parent` or `link`. */
   attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
-  /** Task names whose times are metrics of their own. */
+  /** Number of task names with metrics of their own. */
   timedNames: 'LEASEHOLD_TIMED_NAMES',
   /** Another DynamoDB than AWS's: laptops and tests. */
   endpoint: 'LEASEHOLD_ENDPOINT',
@@ -61,7 +61,7 @@ export const DEFAULT_START_WITHIN_MS = 10_000;
 export const MAX_START_WITHIN_MS = 900_000;
 /** Time to abort what runs, hand it back and end the session, slow replies included, before Lambda stops the process. */
 export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
-/** A worker with nothing to do ends: one that stays is billed, and the table's stream starts another. */
+/** A worker with nothing to do exits, because staying is billed and the table's stream starts another. */
 export const DEFAULT_LINGER_MS = 0;
 /** Lambda's longest invocation. */
 export const MAX_LINGER_MS = 900_000;
@@ -73,7 +73,7 @@ export const MAX_TIMED_NAMES = 100;
 /** The name of ticks that no schedule sends; the names of schedules have no slash. */
 export const continuationSchedule = (queue: string): string => `continue/${queue}`;
 
-/** Whatever a superseded worker writes to its task is refused, so its successor need not wait until it has surely stopped. */
+/** Every write of a superseded worker is refused, so its successor need not wait until it has surely stopped. */
 export const DEFAULT_WORKER_LOCK_DELAY_MS = 0;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -109,9 +109,9 @@ export interface WorkEnv extends QueueEnv {
   /** Whether it starts its successor when it has to end with tasks left. */
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
-  /** Tasks are timed up to this, because plans use no more. */
+  /** Tasks are timed up to this limit, because plans use no more. */
   readonly startWithinMs: number;
-  /** Task names whose times are metrics of their own; the rest is `other`. */
+  /** Number of task names with metrics of their own; the others count as `other`. */
   readonly timedNames: number;
 }
 
@@ -131,7 +131,7 @@ export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
   };
 }
 
-/** What a waker knows of one queue; what is absent has its default. */
+/** A waker's settings of one queue; missing ones have their defaults. */
 export interface WakeSettings {
   readonly queue: string;
   readonly workerFunction: string;
@@ -159,7 +159,7 @@ function wakeQueues(env: Environment): readonly WakeSettings[] {
     const queues: unknown = JSON.parse(text);
     if (Array.isArray(queues)) return queues as WakeSettings[];
   } catch {
-    // Not JSON, hence no list of queues: the same error says so.
+    // Invalid JSON is not a list of queues: the same error reports it.
   }
   throw new ConfigurationError(`${ENV.wakeQueues} = ${JSON.stringify(text)}: give a list of queues as JSON`);
 }

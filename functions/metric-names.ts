@@ -1,6 +1,7 @@
 /**
- * The names under which the handlers report and the dashboard and the alarms listen.
- * CloudWatch compares names and dimensions exactly: an alarm on a name that is never sent is silent for ever, so both sides import these.
+ * Names of metrics for the handlers that report them, and for the dashboard and alarms that read them.
+ * CloudWatch compares names and dimensions exactly, and an alarm on a name that is never sent stays silent forever. So both sides import
+ * these.
  */
 
 export const METRICS_NAMESPACE = 'Leasehold';
@@ -18,7 +19,7 @@ export function metricDimensions({ table, queue }: QueueAddress): Record<'servic
   return { service: METRICS_SERVICE, table, queue };
 }
 
-/** The set of the times of one task name; beside the set of the queue, in the same lines. */
+/** Dimensions for the times of one task name, in the same lines as the queue's. */
 export function taskDimensions(address: QueueAddress, task: string): Record<string, string> {
   return { ...metricDimensions(address), task };
 }
@@ -41,7 +42,7 @@ export const METRIC = {
   tasksStalled: 'TasksStalled',
   /** Claimed from a session that had died. */
   tasksTakenOver: 'TasksTakenOver',
-  /** Claimed at most ten minutes after they were inserted, which the waker should have been told of. */
+  /** Tasks claimed within ten minutes of their insertion, which the waker should have noticed. */
   tasksNew: 'TasksNew',
   /** Another worker was faster: paid for without work. */
   claimsRefused: 'ClaimsRefused',

@@ -14,7 +14,7 @@ import { throttleLog } from './throttle-log.ts';
 import type { QueueAddress } from './metric-names.ts';
 import { METRICS_NAMESPACE, METRICS_SERVICE, metricDimensions } from './metric-names.ts';
 
-/** Stores over one client and its warm connections, with what stands beside them. Holds no identity, so it may outlive an invocation. */
+/** Stores over one client and its warm connections, with runtime and gauge. Holds no identity, so it may outlive an invocation. */
 export type Connected<Stores> = Stores & { readonly runtime: Runtime; readonly gauge: SkewGauge };
 
 export interface Connection<Stores> {
@@ -23,7 +23,7 @@ export interface Connection<Stores> {
   open(meter: Meter): Connected<Stores>;
 }
 
-/** @param createStores those that the function needs: what it does not name stays out of its bundle */
+/** @param createStores the stores that the function needs: the others stay out of its bundle */
 export function connect<Stores>(
   settings: TaskStoreOptions & Pick<ConnectionOptions, 'endpoint' | 'client'>,
   createStores: (sender: Sender, options: TaskStoreOptions) => Stores,
@@ -52,7 +52,7 @@ export interface Telemetry {
   readonly metrics: Metrics;
 }
 
-/** Powertools, as its users know it: levels and sampling are set by its own environment variables. */
+/** Powertools as usual: its own environment variables set levels and sampling. */
 export function createTelemetry(address: QueueAddress): Telemetry {
   return {
     logger: new Logger({ serviceName: METRICS_SERVICE }),

@@ -1,8 +1,8 @@
 /**
- * Whether a worker that was started is one too many: two reads, before it has written anything.
+ * Whether a started worker is one too many: two reads, before it has written anything.
  *
  * A tick and a wake may start a worker each, and Lambda delivers starts twice; opening a session for each would cost three write units.
- * Nothing here is authority: the permit decides, and is asked for once the session stands.
+ * This check is advisory: the permit decides, and the worker requests it after opening its session.
  */
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { SessionTiming } from '../shared/core/lease/timing.ts';

@@ -1,9 +1,9 @@
 /**
- * How long tasks wait and run, as metric values of which CloudWatch takes percentiles: of the queue, and of each task name.
+ * Wait and run times of tasks, as metric values for CloudWatch's percentiles: of the queue, and of each task name.
  *
- * A line has an array of values and two sets of dimensions, so each value is counted in both. Each name costs three metrics of CloudWatch,
- * so only so many names have their own: those of the first definitions,
- * which are the same in all workers of a deployment; the rest is `other`.
+ * A line has an array of values and two sets of dimensions, so each value counts in both. Each name costs three CloudWatch metrics,
+ * so only the first few names have their own metrics: the names of the first definitions,
+ * which are the same in all workers of a deployment. The others count as `other`.
  */
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
@@ -29,7 +29,7 @@ export class TaskTimeMetrics {
   readonly #unwritten = new Map<string, Map<MetricName, number[]>>();
 
   /**
-   * @param metrics of its own: what is written of it changes its dimensions
+   * @param metrics its own object, because writing changes the dimensions
    * @param names in the order of their definitions
    */
   constructor(metrics: Metrics, names: Iterable<string>, timedNames: number) {

@@ -1,6 +1,6 @@
 /**
- * Logs requests that DynamoDB throttled, when it happens: a worker that is killed later reports nothing any more.
- * The error names the limit and the table or index; the key, with its partition, is that of the row.
+ * Logs requests that DynamoDB throttled, immediately, because a worker that is killed later reports nothing.
+ * The error names the limit and the table or index; the key, with its partition, is the row's.
  */
 import type { Clock } from '../shared/core/runtime/clock.ts';
 import type { SendObserver } from '../shared/dynamo/engine/send.ts';

@@ -1,10 +1,10 @@
 /**
- * The waker function: the table's stream tells it which task rows were inserted, and it starts workers for their queues.
+ * The waker function: reads inserted task rows from the table's stream, and starts workers for their queues.
  *
- * One function serves all queues of a table that are to be woken.
- * Lambda reads each shard of the stream with one invocation at a time and hands
- * over what has gathered there, so what it costs is bounded by the stream's shards and not by the number of producers.
- * An event that is late, lost or doubled changes when tasks run, not which: see `shared/tasks/dispatch/wake.ts`.
+ * One function serves all queues of a table that want it.
+ * Lambda reads each shard of the stream with one invocation at a time, in batches,
+ * so the cost is bounded by the stream's shards and not by the number of producers.
+ * A late, lost or duplicate event changes when tasks run, not which tasks run: see `shared/tasks/dispatch/wake.ts`.
  */
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';

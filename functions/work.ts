@@ -46,21 +46,19 @@ export type WorkResult =
   | { readonly permit: false; readonly session?: string; readonly capacity: MeterReading };
 
 export interface WorkHandlerOptions {
-  /** What runs around every attempt, first one outermost, inside of what the module of the tasks exports as `middleware`. */
+  /** Middleware around every attempt, first one outermost, nested inside the middleware that the task module exports. */
   readonly middleware?: readonly TaskMiddleware[];
   /** Told after what the module exports as `events`. */
   readonly events?: TaskEvents;
   /** Your client of DynamoDB, which then sends all requests, as `createLeasehold` takes one. */
   readonly client?: SdkClient;
-  /** Where inputs are that do not fit into the table; absent: what the module of the tasks exports as `payloads`, if it does. */
+  /** Store for inputs that do not fit into the table. Default: the task module's export `payloads`, if any. */
   readonly payloads?: PayloadStore;
 }
 
 /** Rows that are read before the first look; more cannot have been meant. */
 const MAX_NAMED = 25;
-/**
- * Between looks at an empty backlog while tasks are still at work, one shard at a time: others are started for tasks that come meanwhile.
- */
+/** Poll interval of an empty backlog while tasks are running, one shard at a time: other workers are started for new tasks. */
 const POLL_MS = 1_250;
 /** The part of the deadline margin in which task code may still stop by itself; the rest is for handing back and ending the session. */
 const GRACE_SHARE = 0.4;
@@ -112,7 +110,7 @@ export function createWorkHandler(
   return (
     middy<WorkEvent, WorkResult>({ timeoutEarlyInMillis: 0 })
       .use(injectLambdaContext(telemetry.logger))
-      // Before whatever has to be ended: a response from here passes by the others.
+      // Before everything that must be cleaned up, because an early response skips the others.
       .use(leaveIfSurplus)
       .use(deadline({ marginMs: env.deadlineMarginMs, clock: connection.runtime.clock }))
       .use(openInvocation)
@@ -177,7 +175,7 @@ export function createWorkHandler(
           settings,
           signal,
         );
-        // A release that cannot be confirmed is no failure of the work: the permit goes with the session.
+        // An unconfirmed release does not fail the work: the session's end releases the permit.
         await permit.permit
           .release()
           .catch((error: unknown) => telemetry.logger.warn('permit not released', { error: String(error) }));
@@ -236,7 +234,7 @@ function validHomeShards(event: WorkEvent, env: WorkEnv): readonly number[] {
   return named.length > 0 ? [...new Set(named)] : Array.from({ length: env.shards }, (_, shard) => shard);
 }
 
-/** Tasks to try first: at most what a wake names, and nothing that is no id. */
+/** Tasks to try first: at most as many as a wake names, and only valid ids. */
 function validNamed({ tasks }: WorkEvent): readonly string[] {
   const named: readonly unknown[] = Array.isArray(tasks) ? tasks.slice(0, MAX_NAMED) : [];
   return named.filter((id): id is string => typeof id === 'string' && id !== '');

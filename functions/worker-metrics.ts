@@ -1,9 +1,10 @@
 /**
- * What a worker reports while it works, as metric lines on standard output.
+ * Metrics of a running worker, as lines on standard output.
  *
- * A worker may be killed at any moment, and then returns nothing: those invocations are the very ones that bury tasks. So a line is written
- * at once for what an alarm rings for, and every few seconds for the rest. What is left is written when the invocation ends, and when the
- * process exits. A kill that runs no code of ours loses at most the counts of the last seconds, and none of those that ring by one.
+ * A worker may be killed at any moment and then returns nothing, and such invocations are the ones that mark tasks dead. So a line is
+ * written
+ * immediately for counts with an alarm, and every few seconds for the others. The rest is written when the invocation ends, and when the
+ * process exits. A SIGKILL loses at most the other counts of the last seconds, and none with an alarm.
  */
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
@@ -49,7 +50,7 @@ const CLAIMS: readonly MetricName[] = [
 /** As long as two periods of the alarm that compares insertions with the waker's invocations. */
 const NEW_FOR_MS = 600_000;
 
-/** Whether the waker should have been told of it of late: one that was brought back, or made anew under its id, is no insertion. */
+/** Whether the waker should have noticed it recently: a redriven or recreated task is not an insertion. */
 export function isNew({ generation, createdAt, claimedAt }: RunningTask): boolean {
   return generation === 0 && claimedAt - createdAt <= NEW_FOR_MS;
 }

@@ -1,4 +1,4 @@
-/** The workers of one queue, as the functions see them that start some: the dispatcher and the waker. */
+/** The workers of one queue, for the functions that start them: the dispatcher and the waker. */
 import type { Planned } from '../shared/tasks/dispatch/planning.ts';
 import type { Workforce } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
@@ -11,7 +11,7 @@ import type { Connected, Telemetry } from './runtime.ts';
 import type { Starter } from './starter.ts';
 import { createStarter } from './starter.ts';
 
-/** A start without an answer must not take the time of the others; the log tells of each that failed. */
+/** An unanswered start must not delay the others; the log names each failed one. */
 const START = { attempts: 2, requestTimeoutMs: 5_000 };
 
 export function createLambdaStarter(): Starter {

@@ -1,4 +1,4 @@
-/** Numbers on a command line, for every command of ours; what they refuse is said by commander, with the option's name. */
+/** Number parsers for our command lines. commander reports invalid values with the option's name. */
 import { InvalidArgumentError } from 'commander';
 import { messageOf } from '../shared/core/errors.ts';
 
@@ -16,13 +16,13 @@ export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER):
   };
 }
 
-/** NaN for what is no number. */
+/** NaN if the text is not a number. */
 export function numberOf(text: string): number {
   // `Number` alone would read '' and ' ' as 0, and '0x10' as 16.
   return /^\d[\d_]*(?:\.\d+)?(?:e\d{1,2})?$/i.test(text) ? Number(text.replaceAll('_', '')) : NaN;
 }
 
-/** What the product refuses, commander says. */
+/** Passes the product's refusal on to commander. */
 export function checked<T>(parse: () => T): T {
   try {
     return parse();

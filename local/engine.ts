@@ -38,7 +38,7 @@ export type EngineOptions =
 export interface Engine {
   readonly kind: EngineKind;
   readonly endpoint: string;
-  /** Absent for an engine that was there before us, and for one in this process. */
+  /** Undefined for an engine that was already running, and for one in this process. */
   readonly pid?: number;
   /** Ends an engine that we started, data included; leaves any other alone. */
   stop(): Promise<void>;
@@ -47,7 +47,7 @@ export interface Engine {
 /** How long a given endpoint may take to answer at all. */
 const PROBE_TIMEOUT_MS = 5_000;
 
-/** What runs without a word of the user's. */
+/** The engine of commands without a choice. */
 export function defaultEngine(): 'embedded' | 'memory' {
   return isEmbeddedInstalled() ? 'embedded' : 'memory';
 }
@@ -76,7 +76,7 @@ async function useEndpoint(endpoint: string): Promise<Engine> {
   switch (answer.kind) {
     case 'ready':
       return { kind: 'endpoint', endpoint, stop: async () => undefined };
-    case 'refused': // What runs here sends the credentials that emulators take.
+    case 'refused': // Our processes send the credentials that emulators accept.
       throw new ConfigurationError(
         `endpoint ${endpoint} refused a stranger (${answer.reason}): give a DynamoDB that takes any credentials, as emulators do`,
       );

@@ -1,9 +1,9 @@
 /**
- * Makes `npm start` and `npm test` the only command that a fresh checkout needs: installs what package-lock.json says, if it is not there.
+ * Makes `npm start` and `npm test` the only command that a fresh checkout needs: installs package-lock.json's packages if they are missing.
  *
- * It runs before anything is installed, and with whatever Node the machine has: no dependency, no TypeScript, nothing newer than Node 18.
- * What is installed is judged by content (npm keeps a list in node_modules), because a checkout changes times and not packages.
- * Install scripts stay off: none of our dependencies needs one.
+ * It runs before any installation, on the machine's own Node: no dependency, no TypeScript, nothing newer than Node 18.
+ * It judges the installation by content (npm keeps a list in node_modules), because a checkout changes times and not packages.
+ * Install scripts stay off, because none of our dependencies needs one.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -58,7 +58,7 @@ function majorOf(version) {
   return Number(/^v(\d+)\./.exec(version)?.[1] ?? 0);
 }
 
-/** Optional packages may be absent: they are those of other platforms. */
+/** Optional packages of other platforms may be missing. */
 function isInstalled() {
   const wanted = packagesIn(WANTED);
   const installed = packagesIn(INSTALLED);

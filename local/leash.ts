@@ -31,7 +31,7 @@ for pid in $held; do kill -s KILL -- "-$pid" 2>/dev/null; done
 
 let watcher: Writable | undefined;
 
-/** @throws ConfigurationError where there are no process groups and no stop signal to build on */
+/** @throws ConfigurationError on a system without process groups and stop signals */
 export function assertPosix(): void {
   if (process.platform === 'win32') {
     throw new ConfigurationError(
@@ -51,7 +51,7 @@ export function leash(child: ChildProcess): void {
   const watch = (watcher ??= startWatcher());
   watch.write(`hold ${pid}\n`);
   child.once('exit', () => {
-    signalQuietly(pid, 'SIGKILL'); // What it started ends with it, as a Lambda sandbox ends as a whole.
+    signalQuietly(pid, 'SIGKILL'); // Its children end with it, as a Lambda sandbox ends as a whole.
     watch.write(`free ${pid}\n`);
   });
 }
@@ -84,7 +84,7 @@ export function startShell(script: string): ChildProcessByStdio<Writable, null, 
   return shell;
 }
 
-/** To a process group; false when nothing of it is left (ESRCH), which is what a signal to a finished process amounts to. */
+/** Signals a process group; false if nothing of it is left (ESRCH), as for a finished process. */
 export function signalQuietly(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(-group, signal);

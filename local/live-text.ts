@@ -1,4 +1,4 @@
-/** Text on a terminal that is replaced by its next version: progress, and a picture of what runs. */
+/** Replaceable text on a terminal, for progress and live pictures. */
 import { stripVTControlCharacters } from 'node:util';
 import { erase } from 'sisteransi';
 
@@ -36,7 +36,7 @@ function fitted(text: string, { columns, rows }: NodeJS.WriteStream): string {
   return lines.slice(-rows).join('\n');
 }
 
-/** A line that is too long loses its colours as well, so that none of them is left open. */
+/** Removes the colours of a line that is too long, so that none of them stays open. */
 function cut(line: string, columns: number): string {
   const plain = stripVTControlCharacters(line);
   return plain.length < columns ? line : `${plain.slice(0, Math.max(0, columns - 2))}…`;

@@ -1,7 +1,7 @@
 /**
- * Everything of a deployment, on a laptop: the engine with its table, the functions, the schedule that wakes the dispatcher,
+ * A complete deployment on a laptop: the engine with its table, the functions, the schedule that wakes the dispatcher,
  * and the table's stream, which invokes the waker.
- * What `npm start`, the end-to-end tests and the chaos tests stand on.
+ * Used by `npm start`, the end-to-end tests and the chaos tests.
  */
 import { fileURLToPath } from 'node:url';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -56,7 +56,7 @@ export interface Platform {
   readonly tasks: TaskClient;
   readonly store: TaskStore;
   readonly sessions: SessionStore;
-  /** What the enqueueing side spent; functions report what they spend themselves. */
+  /** The units of the enqueueing side; functions report their own. */
   readonly meter: Meter;
   /** Begins to deliver ticks, and wakes for tasks that are enqueued from now on. */
   startSchedule(): void;
@@ -68,7 +68,7 @@ export const DISPATCH_FUNCTION = 'leasehold-dispatch';
 export const WORK_FUNCTION = 'leasehold-work';
 export const WAKE_FUNCTION = 'leasehold-wake';
 const SCHEDULE_NAME = 'local';
-/** Eight would make each of a few packages' worth of tasks a shard of its own; four workers share four well. */
+/** Eight would give each small group of packages its own shard; four workers share four well. */
 export const SHARDS = 4;
 const DISPATCH_TIMEOUT_MS = 10_000;
 const WAKE_TIMEOUT_MS = 30_000;

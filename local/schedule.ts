@@ -1,12 +1,12 @@
 /**
- * A schedule on a laptop, with the habits of EventBridge Scheduler: every slot at least once, sometimes twice.
+ * A schedule on a laptop, with the properties of EventBridge Scheduler: every tick at least once, sometimes twice.
  *
- * - The first slot is the moment it starts; the others follow at the rate, by the wall clock.
- * - A delivery that is refused is tried again until it is taken or the schedule stops.
- * - A machine that slept through several slots gets the latest one: like on AWS, the past is not made up for.
- * - `duplicateRate` makes the rare frequent, so that a demonstration or a test meets it.
+ * - The first tick is the moment it starts; the others follow at the rate, by the wall clock.
+ * - A refused delivery is retried until it succeeds or the schedule stops.
+ * - A machine that slept through several ticks gets the latest one. As on AWS, missed ticks are not made up for.
+ * - `duplicateRate` makes rare duplicates frequent, for demonstrations and tests.
  *
- * The receiver of the event must be ready for all of that; the slot names the tick, so that its twin can be told.
+ * The receiver must accept all of that; the slot names the tick, so that a duplicate can be recognised.
  * @see https://docs.aws.amazon.com/scheduler/latest/UserGuide/what-is-scheduler.html
  */
 import type { Clock } from '../shared/core/runtime/clock.ts';
@@ -31,7 +31,7 @@ export interface ScheduleOptions {
 }
 
 export interface Schedule {
-  /** No further slot; resolves when nothing is being delivered any more. */
+  /** Stops further ticks; resolves when no delivery is in flight. */
   stop(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The worker function of the laptop: the tasks are those of the module that its environment names. */
+/** The laptop's worker function, with the tasks of the module in its environment. */
 import { pathToFileURL } from 'node:url';
 import { createWorkHandler } from '../functions/work.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';

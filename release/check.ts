@@ -13,7 +13,7 @@ import { OLDEST_CDK } from '../infra/cdk-version.ts';
 import type { Engine } from '../local/engine.ts';
 import { startEngine } from '../local/engine.ts';
 import { messageOf } from '../shared/core/errors.ts';
-import { tryContainer, tryDev, tryFirstBlock } from './try-processes.ts';
+import { tryContainer, tryDev } from './try-processes.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const CONSUMER = path.join(import.meta.dirname, 'consumer');
@@ -74,7 +74,6 @@ try {
   };
   const { endpoint: table } = engine;
   await stepAsync('leasehold dev, with a change of code', () => tryDev(project, enqueue));
-  await stepAsync('the first block of the README, pasted', () => tryFirstBlock(project, enqueue));
   await stepAsync('the worker of a container', () =>
     tryContainer(project, (task, input, at) => enqueue(task, input, at, '--queue', 'container'), table),
   );

@@ -1,7 +1,7 @@
 /** Programs of the installed package that stay, as their users start them: `leasehold dev`, and a worker of one's own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 /** Generous: the machine may be busy, and only a program that is stuck says nothing for so long. */
@@ -88,29 +88,6 @@ export async function tryDev(project: string, enqueue: Enqueue): Promise<string>
   const second = await dev.until(/^(good evening Mary)$/m);
   await dev.stop('SIGINT');
   return `“${first}”, and after a change of the code “${second}”`;
-}
-
-/** The first block of the README that is installed, pasted into a file of the name that it gives; then its two commands. */
-export async function tryFirstBlock(project: string, enqueue: Enqueue): Promise<string> {
-  const readme = readFileSync(path.join(project, 'node_modules/leasehold/README.md'), 'utf8');
-  const find = (pattern: RegExp): readonly string[] => {
-    const [, ...found] = pattern.exec(readme) ?? [];
-    if (found.length === 0) throw new Error(`the README has nothing like ${String(pattern)}`);
-    return found;
-  };
-  const [block = ''] = find(/^```ts\n([^]*?)^```$/m);
-  const [file = ''] = find(/^npx leasehold dev (\S+)$/m);
-  const [task = '', input = ''] = find(/^npx leasehold enqueue (\S+) '(.*)'$/m);
-  writeFileSync(path.join(project, file), block);
-  await using dev = start(project, [CLI, 'dev', file, ...DEV]);
-  const endpoint = await dev.until(/LEASEHOLD_ENDPOINT=(\S+)/);
-  await dev.until(/^tasks +(\w+)/m);
-  enqueue(task, input, endpoint);
-  const said = await dev.until(/^(Hello.*)$/m);
-  await dev.until(/^done (\S+)/m);
-  await dev.stop('SIGINT');
-  if (!readme.includes(`\n${said}\n`)) throw new Error(`it said “${said}”, which the README does not show`);
-  return `“${said}”, as the README shows it`;
 }
 
 /** A program on `createWorker`, as a container would run it: a task is done, and SIGTERM ends it well. */

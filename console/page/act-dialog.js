@@ -1,4 +1,4 @@
-/** Before anything is done: what it does to whom, the token that was seen, and why. */
+/** Asks before an action: its effect and object, the token that was seen, and the reason. */
 
 /** @import { Act } from '../model.ts' */
 /** @import { Child } from './dom.js' */
@@ -11,18 +11,18 @@ import { toast } from './toast.js';
 
 /**
  * @typedef {object} Question
- * @property {string} title what is done: a verb and its object
- * @property {string} target what it is done to, for those who hear the button alone
- * @property {string} consequence what becomes of it
- * @property {string} confirm what the button says
+ * @property {string} title the action: a verb and its object
+ * @property {string} target its object, for screen readers that announce only the button
+ * @property {string} consequence its effect
+ * @property {string} confirm the button's text
  * @property {boolean} [isFinal] it cannot be undone
- * @property {Record<string, unknown> & { verb: Act['verb'] }} act all of it but the reason
+ * @property {Record<string, unknown> & { verb: Act['verb'] }} act the action without its reason
  * @property {(answer: { readonly message: string, readonly id?: string }) => void} [onDone]
- * @property {string} [class] of the button that leads to it
- * @property {string} [reason] to begin with
- * @property {Child} [fields] further ones
+ * @property {string} [class] of the button that opens it
+ * @property {string} [reason] initial reason
+ * @property {Child} [fields] further fields
  * @property {(form: HTMLFormElement) => Record<string, unknown> | undefined} [read]
- *   what those say, and undefined when they cannot be sent; called with each change as well
+ *   returns the fields' values, or undefined if they cannot be sent; also called after each change
  */
 
 /**

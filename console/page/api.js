@@ -2,7 +2,7 @@
 
 /** @import { Act, ActAnswer, Overview } from '../model.ts' */
 
-/** What the server said instead of an answer. */
+/** The server's error in place of an answer. */
 export class Refusal extends Error {
   /**
    * @param {number} status 0: it could not be reached

@@ -22,13 +22,13 @@ import { trouble } from './trouble.js';
  * @property {boolean} [isOnce] its answer costs much: it is not asked again when there is news
  */
 /**
- * @typedef {object} Scene what a view is drawn from
+ * @typedef {object} Scene the data of a view
  * @property {Record<string, string>} query
  * @property {Overview} overview
- * @property {any} data what the view asked for
+ * @property {any} data the view's own data
  * @property {boolean} mayAct
- * @property {number} clock the server's time by this browser's clock: it goes on while no news comes
- * @property {() => void} refresh looks again, at once
+ * @property {number} clock the server's time by this browser's clock, which continues without news
+ * @property {() => void} refresh polls again at once
  */
 /**
  * @typedef {object} View
@@ -59,7 +59,7 @@ const views = new Map();
 
 /** As many as the server keeps. */
 const READINGS_KEPT = 300;
-/** A look may take so long beyond its time before the page says that it is overdue. */
+/** Extra time for a poll before the page calls it overdue. */
 const GRACE_MS = 4_000;
 const TICK_MS = 1_000;
 
@@ -128,7 +128,7 @@ async function load(isNews = false) {
   }
   try {
     const data = await ask(question.path, question.query);
-    // Another page was opened meanwhile, or a later answer was here first.
+    // Another page was opened in the meantime, or a later answer arrived first.
     if (mine !== asked) return;
     state.data = data;
     answered = name;
@@ -183,7 +183,7 @@ function content() {
     clock: clock(),
     refresh: () => void load(),
   };
-  // What was read stays in view while the table does not answer.
+  // Keep showing the last data while the table does not answer.
   const view = viewOf();
   const isShown = isAnswered && (view?.question === undefined || data !== undefined);
   return [
@@ -192,7 +192,7 @@ function content() {
   ];
 }
 
-/** The time of the last news, and what has passed since. */
+/** The time of the last news, plus the time since. */
 function clock() {
   return (state.overview?.now ?? 0) + (performance.now() - state.heardAt);
 }
@@ -223,7 +223,7 @@ addEventListener('hashchange', () => {
   state.isShown = !isOther;
   draw();
   shownPage = page;
-  // Where only the filters have changed, people go on with what they were at.
+  // If only the filters changed, keep the focus.
   if (isOther) {
     showTab();
     main.focus({ preventScroll: true });

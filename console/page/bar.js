@@ -85,7 +85,7 @@ export function bar(page, { overview, feed, isStale }, on) {
 }
 
 /**
- * What should be looked at, on the page where it is.
+ * Returns the items that need attention, for links on the current page.
  * @param {string} page
  * @param {Overview | undefined} overview
  */

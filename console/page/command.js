@@ -1,4 +1,4 @@
-/** What an act of the page is called on a command line. */
+/** Names an action of the page as a command line. */
 
 /** @import { Act, ConnectionInfo } from '../model.ts' */
 

@@ -41,8 +41,8 @@ export function svg(tag, props = {}, ...children) {
 }
 
 /**
- * Changes what is there into what it should be, node by node, so that focus, scrolling and what is being typed stay.
- * A child is matched by its key, never by its place alone: a button that others are put before stays the same button.
+ * Changes the existing nodes into the wanted ones, node by node, so that focus, scrolling and typed text stay.
+ * Matches a child by its key, never by position alone: a button stays the same button when others are inserted before it.
  * @param {Element} old
  * @param {Element} next
  */
@@ -116,7 +116,7 @@ function morphChildren(parent, wanted) {
 }
 
 /**
- * By key, in their order; of those that are alike, the second is another one than the first.
+ * Keys the nodes in order. Of two alike, the second gets another key.
  * @param {Iterable<ChildNode>} nodes
  */
 function keyed(nodes) {
@@ -133,7 +133,7 @@ function keyed(nodes) {
   return byKey;
 }
 
-/** What tells a node from those beside it: its `data-key`, where it leads, what it does, or what kind it is. @param {Node} node */
+/** Identifies a node among its siblings: by its `data-key`, its link, its action, or its kind. @param {Node} node */
 function keyOf(node) {
   if (!(node instanceof Element)) return node.nodeName;
   const given = ['data-key', 'href', 'name'].flatMap((name) => node.getAttribute(name) ?? []).slice(0, 1);
@@ -163,7 +163,7 @@ export function keepingFocus(change) {
   const row = rowOf(focused);
   change();
   if (!(focused instanceof HTMLElement) || focused === document.activeElement) return;
-  // What was moved within the page has lost the focus on the way.
+  // A node that was moved within the page has lost the focus.
   if (focused.isConnected) focused.focus({ preventScroll: true });
   else focusNear(row);
 }

@@ -79,7 +79,7 @@ function read(form, known) {
 }
 
 /**
- * What the last input seen with this name had, and this one has not, or the other way round.
+ * Compares the fields of this input with the last input seen under this name.
  * @param {unknown} input
  * @param {KnownName | undefined} alike
  */

@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. */
+/** Formats numbers and times for people. */
 
 /** @import { Count, QueueFigures } from '../model.ts' */
 import { isOn } from './settings.js';
@@ -71,13 +71,13 @@ export function rate(n) {
   return n === 0 ? '0' : n < 10 ? n.toFixed(1) : whole(n);
 }
 
-/** A rate a second of what was seen, which is a part of what there was. @param {number} n */
+/** Formats a rate per second as a lower bound. @param {number} n */
 export function rateSeen(n) {
   if (n === 0) return 'none seen';
   return `≥ ${n < 0.1 ? n.toPrecision(1) : rate(n)}/s`;
 }
 
-/** What was counted up to a bound. @param {Count} counted */
+/** Formats a count with an upper bound. @param {Count} counted */
 export function counted({ count, isMore }) {
   return isMore ? `≥ ${whole(count)}` : whole(count);
 }

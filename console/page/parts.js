@@ -67,7 +67,7 @@ export function when(at, now) {
 }
 
 /**
- * Time since a moment, as it goes on; or that moment.
+ * The running time since a moment, or that moment.
  * @param {number} at
  * @param {number} now
  */
@@ -118,8 +118,9 @@ export function sessionName(id) {
 }
 
 /**
- * Who holds something, in one line; opened, all that is known of that.
- * @param {{ readonly name?: string | undefined, readonly node?: string | undefined, readonly session: string, readonly token?: number }} holder
+ * A holder in one line, with details to open.
+ * @param {{ readonly name?: string | undefined, readonly node?: string | undefined, readonly session: string, readonly token?: number }}
+ * holder
  */
 export function holderOf({ name = 'unknown', node = 'unknown', session, token }) {
   return h(
@@ -140,10 +141,10 @@ export function holderOf({ name = 'unknown', node = 'unknown', session, token })
  */
 
 /**
- * A table, which on a narrow screen becomes a card for each row. Columns in which no row has anything are left out;
- * the first one says what each row is about.
+ * A table, which becomes one card per row on a narrow screen. Empty columns are left out;
+ * the first column names the row.
  * @template T
- * @param {string} caption for those who do not see it
+ * @param {string} caption for screen readers
  * @param {readonly Column<T>[]} columns
  * @param {readonly T[]} rows
  * @param {(row: T) => string} keyOf
@@ -211,12 +212,12 @@ export function factsOf(facts) {
   );
 }
 
-/** What `Finished ≥ 44/s` counts, in a sentence. */
+/** Explains `Finished ≥ 44/s` in a sentence. */
 export const FINISHED_NOTE =
   'Tasks that left the backlog in the last 30 seconds, whether done, dead or cancelled, a pack of small tasks counted as one; those that came and went between two looks are not seen.';
 
 /**
- * What stands where there is nothing to show, and what to do about it.
+ * Shown in place of an empty list, with advice.
  * @param {string} title
  * @param {...Child} text
  */
@@ -226,7 +227,7 @@ export function empty(title, ...text) {
 
 /**
  * @param {string} title
- * @param {...Child} beside controls, at the other end of the line
+ * @param {...Child} beside controls at the other end of the line
  */
 export function heading(title, ...beside) {
   return h('div', { class: 'heading' }, h('h1', { tabindex: -1 }, title), h('div', { class: 'beside' }, beside));
@@ -255,9 +256,9 @@ export function json(value, label) {
 }
 
 /**
- * A form whose one field asks for something in this page.
+ * A form with one search field for this page.
  * @param {{ label: string, name: string, value: string, hint: string, known?: readonly string[], onask: (text: string) => void }} field
- *   `known`: what it may be; other things may be typed
+ *   `known`: suggestions; other text may be typed
  */
 export function finder({ label, name, value, hint, known = [], onask }) {
   return h(
@@ -283,7 +284,7 @@ export function finder({ label, name, value, hint, known = [], onask }) {
         spellcheck: 'false',
         list: known.length > 0 && `known-${name}`,
         oninput: (/** @type {InputEvent} */ { inputType, target }) => {
-          // A choice from the list comes as one event, whatever it is called; typing goes on until Enter.
+          // Choosing from the list fires one event, under any name; typing continues until Enter.
           const text = /** @type {HTMLInputElement} */ (target).value;
           if ((inputType === undefined || inputType === 'insertReplacementText') && known.includes(text)) onask(text);
         },

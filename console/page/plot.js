@@ -1,4 +1,4 @@
-/** Small plots over time: what a figure has done in the last minutes. */
+/** Small plots of a figure over the last minutes. */
 import { h, svg } from './dom.js';
 import { moment } from './format.js';
 
@@ -6,10 +6,10 @@ import { moment } from './format.js';
 
 const WIDTH = 240;
 const HEIGHT = 48;
-/** At least so long, so that the first seconds do not look like a day. */
+/** Shortest time axis, so that the first seconds do not look like a day. */
 const SHORTEST_MS = 60_000;
 
-/** Where the pointer is, by plot: from 0 at the left to 1. @type {Map<string, number>} */
+/** The pointer's position, by plot: from 0 at the left to 1. @type {Map<string, number>} */
 const pointers = new Map();
 
 /** How much time plots of these points show. @param {readonly { readonly at: number }[]} points */

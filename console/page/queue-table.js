@@ -1,4 +1,4 @@
-/** Queues, a row each: on the overview as they are, on their own page with what can be done. */
+/** Queues, one row each: read-only on the overview, with actions on their own page. */
 
 /** @import { Child } from './dom.js' */
 /** @import { QueueFigures } from '../model.ts' */
@@ -81,7 +81,7 @@ function queueBadge(figures) {
     : badge('active', 'quiet');
 }
 
-/** What is due by priority, and delayed, side by side; opened, the figures that have no column. @param {QueueFigures} figures */
+/** Due tasks by priority and delayed ones, side by side, with the remaining figures to open. @param {QueueFigures} figures */
 function stack(figures) {
   const { due, later, isMore, isPaused, reason, parked, workers, wanted, tookMs, flow } = figures;
   const parts = [

@@ -1,4 +1,4 @@
-/** What a person has chosen for this browser: kept in it, and lost with it. */
+/** A person's settings, stored in this browser. */
 
 const DEFAULTS = { keys: true, absoluteTimes: false };
 const PREFIX = 'leasehold-';

@@ -1,4 +1,4 @@
-/** What a task's row tells of its time, as bars and as a table. */
+/** The times of a task's row, as bars and as a table. */
 
 /** @import { Attempt, Bar } from './waterfall.js' */
 /** @import { TaskView } from '../model.ts' */

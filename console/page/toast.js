@@ -1,4 +1,4 @@
-/** A line that says what has been done, for a while. */
+/** A short confirmation line that disappears. */
 
 const SHOWN_MS = 6_000;
 let shown = 0;

@@ -1,4 +1,4 @@
-/** What stands above a page that is not as new as it should be, or could not be had at all. */
+/** The banner above a page that is stale or could not be loaded. */
 
 /** @import { Overview } from '../model.ts' */
 /** @import { Child } from './dom.js' */

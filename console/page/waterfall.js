@@ -1,4 +1,4 @@
-/** What a task's row tells of its time: bars from its enqueueing to its end, computed without a page to draw on. */
+/** Computes a task's bars from its row, from enqueue to end, without a page to draw on. */
 
 /** @import { TaskView } from '../model.ts' */
 
@@ -13,13 +13,13 @@
  */
 
 /**
- * `delay`: it was not due yet, by choice or after a failure; `wait`: it was due, and unclaimed; `apart`: unclaimed, and the row no longer
- * says since when it was due; else an attempt.
+ * `delay`: not due yet, by choice or after a failure; `wait`: due and unclaimed; `apart`: unclaimed, and the row no longer
+ * records since when it was due; otherwise an attempt.
  * @typedef {object} Bar
  * @property {'delay' | 'wait' | 'apart' | 'attempt'} kind
  * @property {number} from
  * @property {number} until
- * @property {number} row attempts from top to bottom; what came before one is in its row
+ * @property {number} row attempts from top to bottom; the time before an attempt is in its row
  * @property {Attempt} [attempt]
  */
 
@@ -48,7 +48,7 @@ export function attemptsOf(task, now) {
  */
 export function waterfallOf(task, now) {
   const attempts = attemptsOf(task, now);
-  // A row remembers the last few attempts; what was before the first of them is not known.
+  // A row keeps only the last few attempts; earlier ones are unknown.
   const isWhole = attempts.length >= task.attempts || task.past.length < PAST_KEPT;
   /** @type {Bar[]} */
   const bars = [];

@@ -74,7 +74,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('axe-core finds not
 
   async function violations(page: Page): Promise<readonly string[]> {
     const { passes, violations: found } = await page.evaluate<AxeResults>('axe.run()');
-    // It has looked at something.
+    // The check really tested something.
     expect(passes.length).toBeGreaterThan(10);
     return found.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ''}`),

@@ -1,4 +1,4 @@
-/** What operators do through the console: with what they saw, with a reason, written down; or not at all. */
+/** Operator actions through the console: with the observed state and a reason, recorded, or not at all. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { RunningConsole } from '../server.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';

@@ -1,4 +1,4 @@
-/** The console in a real browser: what it shows live, and what it lets a person do. */
+/** The console in a real browser: its live views, and a person's actions. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -24,7 +24,7 @@ const endpoint = inject('embeddedEndpoint');
 const chromium = findChromium();
 const isRunnable = endpoint !== null && chromium !== undefined;
 
-/** A badge that says so, somewhere in the page's body. */
+/** A badge with this text in the page's body. */
 const badge = (page: Page, text: string) => page.locator('main .badge', { hasText: new RegExp(`^${text}$`) });
 
 describe.skipIf(!isRunnable)('the console in a browser', () => {
@@ -103,7 +103,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     for (const hash of ['', 'tasks?queue=default', 'sessions', 'locks', 'semaphores', 'queues', 'audit']) {
       if (hash !== '') await visit(page, hash);
       const text = () => page.locator('main').textContent();
-      // What a page shows comes with its first answer, and then with looks.
+      // A page's content comes with its first answer, and then with polls.
       if (!['queues', 'audit'].includes(hash)) await expect.poll(text).toContain('<img src=x');
       expect(await page.locator('main img, main script').count(), hash).toBe(0);
     }
@@ -243,7 +243,7 @@ describe.skipIf(!isRunnable)('the console beside real workers', () => {
       const holder = async () => (await page.locator('.holder code').textContent()) ?? '';
       const first = await holder();
 
-      // By its process: the first ticks may start a second worker, which finds nothing and goes home.
+      // Find it by its process: the first ticks may start a second worker, which finds nothing and exits.
       await expect.poll(() => readFileSync(file, 'utf8')).toContain('\n');
       const [line = ''] = readFileSync(file, 'utf8').split('\n');
       const { pid: writer } = JSON.parse(line) as DiaryLine;

@@ -1,4 +1,4 @@
-/** Where the focus goes when what had it is gone, and what opens, closes or navigates only when it should. */
+/** Focus after its element is gone, and controls that open, close or navigate only when they should. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { RunningConsole } from '../server.ts';
@@ -37,7 +37,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the focus', () => 
 
   const open = (hash: string) => openOn(browser, running, hash);
 
-  /** With the keyboard alone, as the button is named for those who hear it. */
+  /** Uses only the keyboard, and the button's accessible name. */
   async function act(page: Page, name: string): Promise<void> {
     await page.getByRole('button', { name, exact: true }).focus();
     await page.keyboard.press('Enter');

@@ -32,7 +32,7 @@ describe.skipIf(endpoint === null)('an act as a command', () => {
     table = await openCommandTable(endpoint ?? '');
     const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
-    // A module of the page, which has no types of its own here.
+    // A module of the page, without types here.
     ({ commandOf } = (await import(new URL('../page/command.js', import.meta.url).href)) as CommandModule);
   });
   afterAll(() => {

@@ -1,4 +1,4 @@
-/** Who is let in, and what may be asked for: without a browser, so that it runs everywhere. */
+/** Admission and allowed requests, without a browser, so that it runs everywhere. */
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';

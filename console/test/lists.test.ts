@@ -145,7 +145,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
 
     await visitor.act({ verb: 'queue.pause', queue: 'q-7', reason: 'a drill' });
 
-    // The look that was under way may be told of first.
+    // A poll in flight may report first.
     const after = [(await news.next()).value, (await news.next()).value] as readonly (Overview | undefined)[];
     const told = after.map((one) => one?.queues.find(({ queue }) => queue === 'q-7')?.isPaused);
     expect(told).toContain(true);

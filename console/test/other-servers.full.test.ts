@@ -58,7 +58,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('another server on 
         expect.arrayContaining(['/elsewhere none', '/page none', '/picture none', '/api/acts none']),
       );
       expect(cookies.filter((line) => line.includes('leasehold'))).toEqual([]);
-      // The browser has it all the same, for the console's own pages.
+      // The browser still has it, for the console's own pages.
       await inside.page.reload();
       await inside.page.getByRole('heading', { name: 'Overview' }).waitFor();
     },

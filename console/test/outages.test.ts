@@ -1,4 +1,4 @@
-/** A connection that breaks, and a store that does not answer: what the page says, and that it goes on by itself. */
+/** A broken connection, and a store that does not answer: the page's message, and its recovery. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { findChromium, launchBrowser, openOn, openPage } from './support/browser.ts';
 import { openConsole } from './support/console.ts';
@@ -42,7 +42,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
     await page.locator('#bar .feed.live').waitFor();
     await expect.poll(() => units.textContent()).not.toBe(before);
     expect(await page.locator('.trouble').count()).toBe(0);
-    // It asks for what is there, and so is never told that something is not.
+    // It requests only existing files, so it never receives a 404.
     expect(opened.complaints.filter((text) => text.includes('404'))).toEqual([]);
     await browser.close();
     await running.close();

@@ -1,4 +1,4 @@
-/** Parked tasks: the command, doctor and the console count the same, beside what is due. */
+/** Parked tasks: the command, doctor and the console count them alike, next to due tasks. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Overview } from '../model.ts';
 import type { Finding } from '../../cli/doctor/finding.ts';

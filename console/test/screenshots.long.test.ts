@@ -1,4 +1,4 @@
-/** Every page at two widths, in light and dark: kept to be looked at, and held to what a machine can see. */
+/** Every page at two widths, in light and dark: stored for people, and checked for machine-visible faults. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
@@ -91,7 +91,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the pages of the c
           expect(await page.evaluate('document.documentElement.scrollWidth'), size).toBeLessThanOrEqual(viewport.width);
         }
       expect(await page.locator('main img, main script').count()).toBe(0);
-      // A task that is not there is the browser's to mention.
+      // The browser itself reports a missing task.
       expect(complaints.filter((text) => !text.includes('404'))).toEqual([]);
     },
   );

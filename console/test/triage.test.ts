@@ -1,4 +1,4 @@
-/** Dead tasks by name and fault: by keyboard alone, and those that died after they were seen. */
+/** Dead tasks by name and fault: by keyboard alone, and tasks that died after they were seen. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { DeadPage } from '../model.ts';

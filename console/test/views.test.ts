@@ -1,4 +1,4 @@
-/** What looking costs, who pays for it, and what is said when not all was counted. */
+/** The price of views, its payer, and the note on incomplete counts. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { RecentFlow, flowBetween } from '../views/flow.ts';
 import type { Overview, TaskPage } from '../model.ts';
@@ -15,12 +15,12 @@ import { CONSOLE_SHARDS, enter, newsOf, openConsole } from './support/console.ts
 import { PATIENT } from '../../test/support/patient.ts';
 import { newTask, stamp } from '../../test/support/tasks.ts';
 
-/** AWS's own emulator beside the embedded one: units are counted by each. */
+/** AWS's own emulator next to the embedded one: each counts units itself. */
 const ENGINES = [
   { engine: 'embedded', endpoint: inject('embeddedEndpoint') },
   { engine: 'dynamodb-local', endpoint: inject('dynamodbLocalEndpoint') },
 ].filter(({ endpoint }) => endpoint !== null);
-/** Enough to be more than is counted, as a hundred thousand would be: what is read does not depend on what lies beyond. */
+/** More than the counting limit, so a hundred thousand would cost the same. */
 const TASKS = 4_000;
 const FIRST_PAGE_UNITS = 50;
 /** The next look, and the next answer to a question, would come long after the test, however busy the machine is. */

@@ -1,4 +1,4 @@
-/** What the console's task page draws of a task's time, without a page to draw on: rows as the shipped code leaves them. */
+/** The console's bars of a task's time, without a page: rows as the shipped code writes them. */
 import { expect, test } from 'vitest';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import { RetryAfter } from '../../shared/tasks/task/control.ts';

@@ -1,4 +1,4 @@
-/** Who works: the console and the command count the same sessions, whether they hold a permit or not. */
+/** Live workers: the console and the command count the same sessions, with or without a permit. */
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';

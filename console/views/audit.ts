@@ -1,4 +1,4 @@
-/** What operators did, the latest first. */
+/** Operator actions, the latest first. */
 import { take } from '../../shared/core/runtime/take.ts';
 import type { Connection } from '../connection.ts';
 import type { AuditPage } from '../model.ts';

@@ -16,7 +16,7 @@ export async function lookAtLocks(connection: Connection, prefix: string): Promi
 
 export async function lookAtSemaphores(connection: Connection, prefix: string): Promise<Priced<SemaphorePage>> {
   const { leasehold, spent } = connection.open();
-  // Names first: what is not shown is not read either.
+  // Names first, because hidden ones are not read.
   const { rows: names, more: isMore } = await take(leasehold.semaphores.list(prefix), SEMAPHORES_SHOWN);
   const semaphores: SemaphoreState[] = [];
   for (const name of names) {

@@ -1,9 +1,9 @@
 /**
  * `DeadLook` sorts the dead tasks of a queue by name and fault, for people who must decide what to retry.
  *
- * A task's fault is in its row, so each row is read once: half a read unit or more. A look reads a few rows that are new to it
- * and continues the list where the last look stopped, so that a page that stays open gets to the end, at the pace of every other look.
- * A task that was retried leaves when the next walk through the list is complete.
+ * A task's fault is in its row, so each row is read once: half a read unit or more. A poll reads a few new rows
+ * and continues the list from the previous poll, so an open page reaches the end at the pace of all other polls.
+ * A retried task disappears after the next complete walk through the list.
  */
 import { faultOf } from '../../shared/tasks/queue/fault.ts';
 import type { DeadHint } from '../../shared/tasks/task/task-operator-store.ts';
@@ -42,10 +42,10 @@ interface Entry {
   readonly sorted: { readonly line: TaskLine; readonly fault: string } | undefined;
 }
 
-/** What is known of one queue. */
+/** The state of one queue. */
 class Ward {
   readonly entries = new Map<string, Entry>();
-  /** Where the walk goes on; undefined: from the beginning. */
+  /** Cursor of the walk; undefined at the beginning. */
   after: unknown;
   /** Entries of this walk: the others have left the list when it is complete. */
   readonly met = new Set<string>();
@@ -62,7 +62,7 @@ export class DeadLook {
     this.#names = names;
   }
 
-  /** After an act: the next look begins the list anew. */
+  /** After an action, the next poll starts the list again. */
   restart(queue: string): void {
     this.#wards.delete(queue);
   }

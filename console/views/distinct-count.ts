@@ -1,6 +1,6 @@
 /**
- * How many different ids were met, in memory that does not grow for ever: beyond the limit, those met first are forgotten.
- * One that was forgotten and is met again is counted again.
+ * Counts distinct ids in bounded memory: beyond the limit, the oldest ids are forgotten.
+ * A forgotten id counts again when it returns.
  */
 export class DistinctCount {
   readonly #limit: number;

@@ -1,9 +1,9 @@
 /**
- * Counts the tasks that entered and left a queue's index between two looks, by the ids that each look saw.
- * `RecentFlow` makes rates of that over the latest looks, so it still shows 100 ends of a moment ago.
+ * Counts the tasks that entered and left a queue's index between two polls, by the ids that each poll saw.
+ * `RecentFlow` computes rates over the latest polls, so it still shows 100 ends of a moment ago.
  *
- * A truncated look covers a partition up to the last entry that it saw; nothing is said about what lies beyond.
- * So the figures are lower bounds: what came and went between two looks was never seen either.
+ * A truncated poll covers a partition up to the last entry that it saw, and says nothing about the rest.
+ * So the figures are lower bounds: tasks that came and went between two polls were never seen either.
  */
 import type { ReadyHint } from '../../shared/tasks/task/task-store.ts';
 

@@ -15,7 +15,7 @@ export class KnownNames {
   note(tasks: Iterable<Pick<TaskRecord, 'queue' | 'name' | 'input' | 'payload'>>): void {
     for (const { queue, name, input, payload } of tasks) {
       const key = JSON.stringify([queue, name]);
-      // An input beside its row was not read.
+      // An input in a second row was not read.
       const isObject = payload === undefined && typeof input === 'object' && input !== null && !Array.isArray(input);
       const fields = isObject ? Object.keys(input) : this.#names.get(key)?.known.fields;
       this.#names.set(key, { queue, known: { name, fields } });

@@ -1,4 +1,4 @@
-/** All queues together, looked at in turn: each round costs about the same, however many queues there are. */
+/** Polls all queues in turn: the cost of a refresh does not grow with the number of queues. */
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import type { Connection } from '../connection.ts';
@@ -6,11 +6,11 @@ import type { Holding, Overview, QueueFigures, Reading } from '../model.ts';
 import { QueueLook } from './queue.ts';
 import type { SessionBook } from './session-book.ts';
 
-/** A further queue is looked at only while a round has used less. One costs 15 to 45 units. */
+/** A refresh polls another queue only while it has used less. One costs 15 to 45 units. */
 const ROUND_UNITS = 20;
 /** Pause between two searches for new queues: half a unit for a hundred names. */
 const DISCOVER_EVERY_MS = 10_000;
-/** Pages of a hundred worker sessions read by the first search; a later one reads one page and goes on from there. */
+/** Pages of a hundred worker sessions that the first search reads; a later one reads one page and continues from there. */
 const FIRST_SESSION_PAGES = 8;
 const QUEUES_LIMIT = 200;
 /** At a round every two seconds: ten minutes. */
@@ -24,12 +24,12 @@ const RATE_MS = 30_000;
 export class OverviewLook {
   readonly #connection: Connection;
   readonly #book: SessionBook;
-  /** In the order in which they are due to be looked at. */
+  /** In the order of their next polls. */
   readonly #queues = new Map<string, QueueLook>();
   readonly #readings: Reading[] = [];
   readonly #spending: { readonly at: number; readonly units: number }[] = [];
   #discoveredAt = -Infinity;
-  /** Where the walk through the sessions of workers goes on. */
+  /** Cursor of the walk through the workers' sessions. */
   #sessionsAfter: unknown;
   #lostSeen = 0;
 
@@ -55,7 +55,7 @@ export class OverviewLook {
     for (const [name, other] of [[queue, look] as const, ...others]) this.#queues.set(name, other);
   }
 
-  /** Whether tasks of the queue may name tenants: unknown, until it has been looked at. */
+  /** Whether tasks of the queue may name tenants: unknown until its first poll. */
   mayHaveTenants(queue: string): boolean {
     return this.#queues.get(queue)?.mayHaveTenants ?? true;
   }
@@ -94,7 +94,7 @@ export class OverviewLook {
     };
   }
 
-  /** What sessions hold, as far as the last looks at the queues saw. */
+  /** Holdings of sessions, as of the last polls of the queues. */
   holdings(): ReadonlyMap<string, readonly Holding[]> {
     const held = new Map<string, Holding[]>();
     const note = (session: string, holding: Holding): void => {

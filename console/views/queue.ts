@@ -1,4 +1,4 @@
-/** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and says so. */
+/** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and reports that. */
 import { listedWorkers, workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { wantedNow } from '../../shared/tasks/dispatch/wanted-now.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
@@ -19,7 +19,7 @@ const FIRST_PAGE_ENTRIES = 30;
 const NEXT_PAGE_ENTRIES = 100;
 /** Enough for the heads of 24 partitions and of as many of tenants, or for the former and some hundred entries more. */
 const INDEX_UNITS = 26;
-/** Half of these requests find nothing in a queue without tenants, so such a queue is seldom asked for them. */
+/** Half of these requests find nothing in a queue without tenants, so they are rare there. */
 const TENANTS_EVERY_MS = 30_000;
 /** Oldest tasks that are read, by the batch, until their units are used up: rows may be large. */
 const ROWS_PER_BATCH = 8;
@@ -27,7 +27,7 @@ const ROW_UNITS = 6;
 /** The list of dead tasks has four parts. It changes slowly. */
 const DEAD_PAGES = 4;
 const DEAD_EVERY_MS = 10_000;
-/** So is that of parked tasks, which has four parts as well. */
+/** The list of parked tasks also has four parts. */
 const PARKED_PAGES = 6;
 const PARKED_EVERY_MS = 10_000;
 /** Sessions of workers that are read at most with one look. */
@@ -80,7 +80,7 @@ export class QueueLook {
     return this.#permits;
   }
 
-  /** What was counted a while ago is counted again with the next look. */
+  /** The next poll counts again. */
   forget(): void {
     this.#dead = undefined;
     this.#parked = undefined;
@@ -126,7 +126,7 @@ export class QueueLook {
     return figures;
   }
 
-  /** The heads of all sources, then on from where there is more, until the units are used up. */
+  /** Reads the heads of all sources, then further pages of long ones, until the units are used up. */
   async #readIndex(now: number): Promise<readonly Walk[]> {
     const stores = this.#connection.open();
     const isDue = this.mayHaveTenants || now - (this.#tenants?.at ?? 0) >= TENANTS_EVERY_MS;
@@ -183,7 +183,7 @@ export class QueueLook {
     const holders = new Set(this.#permits.map(({ session }) => session));
     const listed = await listedWorkers(stores.sessions, this.queue);
     await this.#book.refresh(stores, [...holders, ...listed], { limit: SESSIONS_PER_LOOK });
-    // Who holds a permit and has not been read yet is believed; of those that are listed many may have died.
+    // An unread permit holder counts as live, because many listed sessions may have expired.
     const permits = [...holders].filter((id) => ['live', 'damaged', undefined].includes(this.#book.standing(id)));
     const others = listed.filter((id) => !holders.has(id) && this.#isWorker(id));
     return { live: permits.length + others.length, permits: permits.length, limit: semaphore?.limit ?? 0 };
@@ -206,7 +206,7 @@ function byPriority(walks: readonly Walk[], now: number): QueueFigures['due'] {
   return due;
 }
 
-/** A truncated look at a source that is not in order of time tells nothing about what came and went. */
+/** A truncated poll of a source without time order says nothing about arrivals and departures. */
 function sightOf({ source, hints, after }: Walk): PartitionSight {
   const isMore = after !== undefined;
   return source.isOfTenants && isMore ? { hints: [], isMore } : { hints, isMore };

@@ -1,4 +1,4 @@
-/** Tasks that no index lists: those that have ended, and the children of a task. Found by reading the table from its beginning. */
+/** Tasks that no index lists: ended ones, and the children of a task. Found by scanning the table. */
 import { scannedTasks } from '../../cli/queue/scanned-tasks.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
@@ -47,7 +47,7 @@ export function lookAtChildren(
   return scan(connection, names, { queue, where: { batch }, maxReadUnits }, () => true);
 }
 
-/** What `scan` is going to cost. Needs `dynamodb:DescribeTable`: without it, no price is known. */
+/** Price of `scan`. Requires `dynamodb:DescribeTable`; without it, the price is unknown. */
 export async function priceOfScan(connection: Connection): Promise<Priced<ScanPrice>> {
   try {
     const { DescribeTableCommand } = await loadSdk();

@@ -66,7 +66,7 @@ function timesOf(schedule: ScheduleRecord, now: number): Times {
       overdue: overdueSlots(schedule, now),
     };
   } catch {
-    // This machine does not know the zone, or the expression is damaged: only the row tells whether a slot is due.
+    // This machine does not know the zone, or the expression is damaged, so only the row shows whether a run is due.
     const isDue = schedule.nextAt <= now;
     return { past: [], coming: undefined, overdue: { count: isDue ? 1 : 0, isMore: isDue } };
   }
@@ -77,7 +77,7 @@ function slotLine(schedule: ScheduleRecord, at: number, tasks: ReadonlyMap<strin
   return { at, task, fate: tasks.get(task)?.state ?? 'missing' };
 }
 
-/** Oldest first; none from before its definition, and none beyond the time for which finished tasks are surely kept. */
+/** Oldest first, without runs before its definition or beyond the retention of finished tasks. */
 function lastSlots(schedule: ScheduleRecord, now: number): readonly number[] {
   const slots: number[] = [];
   const since = Math.max(schedule.definedAt, now - HORIZON_MS);

@@ -1,6 +1,6 @@
 /**
- * Sessions as the console knows them. Reading one costs a unit, so each is read when it must be: when it is new,
- * and when what is known of it says that it may have ended. An ended one never comes back and is not read again.
+ * The console's view of sessions. Reading one costs a unit, so a session is read only if it is new,
+ * or if it may have ended by now. An ended one never comes back and is not read again.
  */
 import type { SessionRecord, Verdict } from '../../shared/session/session-record.ts';
 import { judgeSession } from '../../shared/session/session-record.ts';
@@ -15,7 +15,7 @@ interface Known {
   readonly isDamaged: boolean;
 }
 
-/** Beyond it, those that ended longest ago are forgotten. */
+/** Beyond it, the sessions that ended longest ago are forgotten. */
 const KNOWN_LIMIT = 5_000;
 const LOST_KEPT = 50;
 /** So many lost sessions are about ten megabytes of ids: a console may stay open for weeks. */
@@ -35,9 +35,9 @@ export class SessionBook {
   }
 
   /**
-   * Reads sessions that are not known well enough, those first of which nothing is known.
-   * @param options.limit at most so many: a unit each
-   * @param options.freshMs what is known of a live one suffices for so long; absent: until it may have expired
+   * Reads sessions whose state is missing or stale, missing ones first.
+   * @param options.limit maximum number of reads, a unit each
+   * @param options.freshMs how long the state of a live session is fresh; without it, until it may have expired
    */
   async refresh(
     stores: Stores,
@@ -69,7 +69,7 @@ export class SessionBook {
     return this.#known.has(id);
   }
 
-  /** Undefined: nothing is known of it. */
+  /** Undefined if unknown. */
   standing(id: string): SessionStanding | undefined {
     const known = this.#known.get(id);
     if (known === undefined) return undefined;
@@ -78,7 +78,7 @@ export class SessionBook {
     return STANDINGS[this.#judge(known).kind];
   }
 
-  /** What is to be shown of one; undefined while nothing is known of it. */
+  /** Returns a session's line, or undefined while nothing is known of it. */
   line(id: string, holds: readonly Holding[]): SessionLine | undefined {
     const session = this.#known.get(id)?.session;
     const standing = this.standing(id);

@@ -1,6 +1,6 @@
 /**
- * Who lives, and who ended last. The directory lists sessions by name, those that expired in the last weeks among them;
- * so it is walked bit by bit, while the sessions that hold something are looked at first.
+ * Live sessions, and the most recently ended ones. The directory lists sessions by name, including those that expired in the last weeks;
+ * so it is read in steps, and sessions with holdings are read first.
  */
 import type { Connection } from '../connection.ts';
 import type { Holding, LockPage, SemaphorePage, SessionPage } from '../model.ts';
@@ -11,7 +11,7 @@ import type { SessionBook } from './session-book.ts';
 const READ_PER_LOOK = 20;
 const FRESH_MS = 1_500;
 const ENDED_SHOWN = 30;
-/** A walk that came to its end begins again after so long. */
+/** Pause between two complete walks. */
 const WALK_EVERY_MS = 60_000;
 
 export class SessionsLook {
@@ -66,7 +66,7 @@ export class SessionsLook {
   }
 }
 
-/** What is held, by session, beside what the looks at the queues saw. */
+/** Adds holdings, by session, to those that the polls of queues saw. */
 export function withHoldings(
   known: ReadonlyMap<string, readonly Holding[]>,
   { locks }: LockPage,

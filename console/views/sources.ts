@@ -1,11 +1,9 @@
-/**
- * Where a queue's unfinished tasks stand: by priority and shard in the ready index, and those that name a tenant in an index of their own.
- */
+/** Sources of a queue's unfinished tasks: by priority and shard in the ready index; tasks with a tenant in their own index. */
 import type { ReadyHint, TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { Priority } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 
-/** A part of an index that is read from its beginning on. Each page costs half a read unit at least, be there anything or not. */
+/** A part of an index that is read from its beginning. Each page costs at least half a read unit, even if empty. */
 export interface Source {
   readonly priority: Priority;
   /** Its tasks name tenants: they are ordered by these first, and only then by the time they are due. */
@@ -23,7 +21,7 @@ const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 /** Places begin with hexadecimal digits, several of them. */
 const BEFORE_ALL_PLACES = '0';
 
-/** From high priority to low, those of tenants last. */
+/** From high priority to low, tenants last. */
 export function sourcesOf(queue: string, shards: number): readonly Source[] {
   const partitions = PRIORITIES.flatMap((priority) =>
     Array.from({ length: shards }, (_, shard) => ({ queue, priority, shard })),

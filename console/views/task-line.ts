@@ -1,4 +1,4 @@
-/** What a list says of a task. */
+/** A task's line in a list. */
 import { NEVER } from '../../shared/tasks/task/batch.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { TaskLine } from '../model.ts';

@@ -1,6 +1,6 @@
 /**
  * A page of a queue's tasks: some from the head of every partition of the index, so that a page of a long queue shows the oldest ones
- * of all shards; the next page goes on from there in each of them.
+ * of all shards. The next page continues in each of them.
  */
 import { isPack } from '../../shared/tasks/task/pack.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
@@ -18,7 +18,7 @@ import { isWaiting, lineOf } from './task-line.ts';
 export interface TaskQuery {
   readonly queue: string;
   readonly state: ListedState;
-  /** Where the page before ended. */
+  /** Cursor after the previous page. */
   readonly after: string | undefined;
   /** Whether to look for tasks that name one. */
   readonly withTenants: boolean;
@@ -32,16 +32,16 @@ const PAGE_TASKS = 32;
 const PAGE_FULL = 20;
 /** When so many units are used, a page ends, full or not. */
 const PAGE_UNITS = 36;
-/** Where the search for a task's children stops: a quarter of a gigabyte, for about a cent. */
+/** Limit of the search for a task's children: a quarter of a gigabyte, for about a cent. */
 const CHILDREN_UNITS = 32_768;
 
-/** Where each source of the index goes on; null: it has been read to its end. */
+/** Cursor of each source; null at its end. */
 interface IndexCursor {
   readonly kind: 'index';
   readonly afters: readonly unknown[];
 }
 
-/** Where a page of the list of parked tasks begins, and how much of it was read; null: at the list's beginning. */
+/** Cursor of the list of parked tasks, and how much of its page was read; null at the beginning. */
 interface ParkedCursor {
   readonly kind: 'parked';
   readonly after: unknown;
@@ -66,7 +66,7 @@ export async function lookAtTasks(
   let next: Cursor | undefined;
   for await (const step of walk) {
     looked += step.keys.length;
-    // An id that does not fit is told by its entry: its row is not read.
+    // The entry shows whether the id matches, so a row that does not is never read.
     const rows = await stores.tasks.getMany(step.keys.filter(({ id }) => id.startsWith(query.id)));
     names.note(rows);
     tasks.push(...rows.filter((task) => task.name.startsWith(query.name) && matches(task, query.state, now)));
@@ -147,7 +147,7 @@ interface Step {
   readonly next: Cursor | undefined;
 }
 
-/** What workers see, and after it what is parked. */
+/** Tasks that workers see, then parked ones. */
 async function* walkAll(
   connection: Connection,
   stores: Stores,
@@ -190,7 +190,7 @@ async function* walkIndex(
   }
 }
 
-/** The list comes in pages of a hundred, which are read in parts. What leaves meanwhile moves what follows it up. */
+/** The list comes in pages of a hundred, read in parts. A task that leaves in between moves the next ones up. */
 async function* walkParked({ tasks }: Stores, { queue }: TaskQuery, cursor: ParkedCursor): AsyncGenerator<Step> {
   let { after, offset } = cursor;
   for (;;) {

@@ -6,7 +6,7 @@ import type { Gateway } from './gateway.ts';
 const VERSION = '1.20.6';
 /** The address of the gateway's own node. */
 export const OWN_ADDRESS = '127.0.0.1';
-/** Where a leader's peers would find it; there are none, for the table is what decides. */
+/** The address of a leader's peers. There are none, because the table decides. */
 const LEADER = '127.0.0.1:8300';
 
 export const agentSelf: Endpoint = ({ gateway, rights }: Exchange) => {

@@ -1,6 +1,6 @@
 /**
- * Consul's HTTP API for sessions and keys, over the library: no protocol of its own.
- * A gateway keeps nothing but polls of what is waited for: any number of them on one table are one service. See consul/README.md.
+ * Consul's HTTP API for sessions and keys, on top of the library, without its own protocol.
+ * A gateway keeps only the polls of its waiting requests, so any number of gateways on one table act as one service. See consul/README.md.
  */
 import { agentMembers, agentSelf, statusLeader, statusPeers } from './agent.ts';
 import { deregisterNode, healthState, listDatacenters, listNodes, nodeHealth, registerNode } from './catalog.ts';
@@ -18,7 +18,7 @@ import type { TokenRules } from './tokens.ts';
 import { TokenBook } from './tokens.ts';
 import { runTransaction } from './txn.ts';
 
-/** What a gateway is given; the rest of it is its own. */
+/** Options of a gateway. It creates its other parts itself. */
 export interface GatewayOptions extends Omit<Gateway, 'tokens' | 'indexes' | 'polls'> {
   /** Absent: no caller is asked for a token. */
   readonly tokens: readonly TokenRules[] | undefined;
@@ -26,7 +26,7 @@ export interface GatewayOptions extends Omit<Gateway, 'tokens' | 'indexes' | 'po
 
 type Methods = Readonly<Record<string, Endpoint>>;
 
-/** By path; one that ends in a slash is followed by a name. */
+/** By path. A path that ends in a slash is followed by a name. */
 const ENDPOINTS: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/', { GET: () => Promise.resolve(new Response('Consul Agent')) }],
   ['/v1/session/create', { PUT: createSession }],
@@ -63,7 +63,7 @@ const ENDPOINTS: ReadonlyMap<string, Methods> = new Map<string, Methods>([
   ['/v1/health/service/', { GET: emptyList }],
 ]);
 
-/** What is known of a request beside itself: a `Request` resolves the dots in its URL. */
+/** Facts about a request that the `Request` object does not give: it resolves the dots in its URL. */
 export interface Bindings {
   /** The path and query as they were sent. */
   readonly target?: string | undefined;

@@ -1,8 +1,8 @@
 /**
  * Blocking queries: `index` and `wait`.
  *
- * A query with an index is answered when what it asks for is not what that index stood for any more, or when its wait is over.
- * Consul waits 5 minutes unless told otherwise and 10 at most, and adds up to a sixteenth so that those who came together leave apart.
+ * A query with an index is answered when the result no longer matches that index, or when its wait times out.
+ * Consul waits 5 minutes by default and 10 at most, and adds up to a sixteenth so that simultaneous queries do not return together.
  */
 import { lookAndWait } from '../../shared/core/wait/look-and-wait.ts';
 import type { Exchange } from './exchange.ts';
@@ -54,7 +54,7 @@ export async function within<T>(
   }
 }
 
-/** A query that may block, for what has no clock of its own. @param what names it, among everything that is polled */
+/** A query that may block, for results without a clock of their own. @param what names the result among everything that is polled */
 export async function blockingLook<T>(
   exchange: Exchange,
   what: string,

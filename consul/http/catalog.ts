@@ -36,7 +36,7 @@ export const registerNode: Endpoint = async (exchange) => {
   return { json: true };
 };
 
-/** Deregisters a check, or a node with all its checks; what is bound to them ends. */
+/** Deregisters a check, or a node with all its checks. Sessions bound to them end. */
 export const deregisterNode: Endpoint = async (exchange) => {
   exchange.rights.ensure('nodes', 'write');
   const body = await exchange.body();
@@ -90,7 +90,7 @@ function checksLook({ gateway }: Exchange, node: string | undefined): () => Prom
     const checks = await Array.fromAsync(leasehold.health.list(node));
     if (node === undefined || node === settings.node) addOwnNode(checks, settings.node);
     const judge = { now: runtime.clock.now(), maxClockSkewMs: settings.maxClockSkewMs };
-    // A report that says the same again is no change.
+    // A repeated report is not a change.
     const facts = checks.map((check) => [check.node, check.id, check.note, healthCheck(check, judge).Status]);
     return lookOf(checks, facts, Math.max(0, ...checks.map(({ updatedAt }) => updatedAt)));
   };

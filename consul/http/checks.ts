@@ -8,7 +8,7 @@ import { SERF_CHECK, healthCheck } from './shapes.ts';
 
 export type ReportedStatus = 'passing' | 'warning' | 'critical';
 const STATUSES: readonly string[] = ['passing', 'warning', 'critical'] satisfies ReportedStatus[];
-/** What is kept of a report: of any characters, no more than the 1,024 bytes that the library takes. */
+/** Longest note that we keep of a report. At any width of character it fits the library's 1,024 bytes. */
 const NOTE_LIMIT_CHARACTERS = 256;
 
 export const registerCheck: Endpoint = async (exchange) => {

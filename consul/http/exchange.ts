@@ -6,7 +6,7 @@ import { Problem, badRequest, failed, isFailure, problemOf } from './problem.ts'
 import type { Route } from './route.ts';
 import type { Rights } from './tokens.ts';
 
-/** What an endpoint answers with: something as JSON, or a whole response. */
+/** An endpoint's answer: JSON, or a whole response. */
 export type Answer =
   | {
       readonly json: unknown;
@@ -22,7 +22,7 @@ export class Exchange {
   readonly rights: Rights;
   readonly method: string;
   readonly query: URLSearchParams;
-  /** What follows the endpoint's own path, decoded. */
+  /** The rest of the path after the endpoint's own, decoded. */
   readonly rest: string;
   readonly #request: Request;
 
@@ -35,7 +35,7 @@ export class Exchange {
     this.rights = gateway.tokens.rightsOf(this.#token());
   }
 
-  /** Aborts when the client goes away, or the gateway closes. Made for those who wait: most requests do not. */
+  /** Aborts when the client goes away or the gateway closes. Created on first use, because most requests do not wait. */
   get signal(): AbortSignal {
     return AbortSignal.any([this.#request.signal, this.gateway.closing]);
   }
@@ -56,12 +56,12 @@ export class Exchange {
   }
 
   /**
-   * The body's bytes. What is too large is not kept, but read to its end within reason:
-   * a client that is cut off sees no answer. @throws Problem 413
+   * Returns the body's bytes. A body that is too large is read to its end, within reason, and dropped:
+   * a client that is cut off would not see the answer. @throws Problem 413
    */
   async bytes(limit: number): Promise<Uint8Array> {
     const declared = this.#request.headers.get('content-length');
-    // What is declared is no longer than that, and read at once, which costs much less than piece by piece.
+    // The declared length is within the limit. Reading it in one piece costs much less than reading chunks.
     if (declared !== null && Number(declared) <= limit) return new Uint8Array(await this.#request.arrayBuffer());
     const body: AsyncIterable<Uint8Array> | null = this.#request.body;
     if (body === null) return new Uint8Array();
@@ -72,7 +72,7 @@ export class Exchange {
       if (size <= limit) chunks.push(chunk);
       if (size > READ_LIMIT_BYTES) break;
     }
-    // What was not read to its end lies in the way of the next request.
+    // An unread rest would be taken for the next request.
     if (size > limit) throw bodyTooLarge(size, limit, size > READ_LIMIT_BYTES ? { Connection: 'close' } : {});
     return Buffer.concat(chunks);
   }
@@ -100,7 +100,7 @@ export class Exchange {
   }
 }
 
-/** What Consul says before the cause. */
+/** Consul's prefix for this error. */
 export const DECODE_FAILED = 'Request decode failed';
 /** More than a client sends except by mistake. */
 const READ_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -139,7 +139,7 @@ function tellFailure({ onFailure }: Gateway, { method, url }: Request, error: un
   onFailure({ method, path: new URL(url).pathname, error });
 }
 
-/** What clients read beside the body of a query. Every gateway is as good as a leader, and reads what is there. */
+/** Headers that clients read in addition to a query's body. Every gateway counts as a leader with a consistent read. */
 export function metaHeaders(index: number): Record<string, string> {
   return {
     'X-Consul-Index': String(index),
@@ -168,7 +168,7 @@ function ensureConsistency(exchange: Exchange): void {
     throw badRequest('Cannot specify ?stale with ?consistent, conflicting semantics.');
 }
 
-/** What the agent itself answers, wherever the rest is asked. */
+/** Endpoints that the agent itself answers, so `?dc` does not apply. */
 const OF_THE_AGENT = ['/v1/agent/', '/v1/catalog/datacenters', '/v1/event/list'];
 
 /** There is one datacenter: a lock that was asked for in another must not be taken here. */

@@ -1,9 +1,9 @@
 /**
- * Who may come in where no token is asked for: programs on this machine, and no page in a browser.
+ * Admission without tokens: programs on this machine may enter, and pages in a browser may not.
  *
- *   - `Host` must name loopback: a foreign name that was made to point here (DNS rebinding) is refused.
- *   - `Origin`, where it is sent, must be this address, and `Sec-Fetch-Site` must not be of another one: there are no pages here,
- *     so whatever a page elsewhere asks for, a person did not mean it.
+ *   - `Host` must name loopback. A foreign name that resolves to this address (DNS rebinding) is refused.
+ *   - `Origin`, if present, must be this address, and `Sec-Fetch-Site` must not name another site: there are no pages here,
+ *     so no person meant a request that a page sent.
  *
  * With tokens, the tokens decide.
  */

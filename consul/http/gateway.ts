@@ -1,4 +1,4 @@
-/** What every endpoint works with: the library, the settings, and who is asking. */
+/** What all endpoints share: the library, the settings and the tokens. */
 import { MAX_TTL_MS } from '../../shared/core/lease/timing.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import type { Remote } from '../remote/remote.ts';
@@ -14,7 +14,7 @@ export interface GatewaySettings {
   /** Bounds on the TTL of sessions. */
   readonly minTtlMs: number;
   readonly maxTtlMs: number;
-  /** The stated bound on the difference between any two clocks, as the library has it. */
+  /** The library's bound on the difference between any two clocks. */
   readonly maxClockSkewMs: number;
   /** No blocking query waits longer, whatever it asks for. */
   readonly maxWaitMs: number;
@@ -35,9 +35,9 @@ export interface Gateway {
   readonly runtime: Runtime;
   readonly settings: GatewaySettings;
   readonly tokens: TokenBook;
-  /** What prefixes were told last. */
+  /** The latest index given out for each prefix. */
   readonly indexes: PrefixIndexes;
-  /** Looks at sessions, checks and nodes, for those who wait for a change. */
+  /** Polls sessions, checks and nodes for blocking queries. */
   readonly polls: Polls;
   /** Aborts when the gateway closes: no wait lasts longer. */
   readonly closing: AbortSignal;
@@ -54,13 +54,13 @@ export type ReportFailure = (failure: {
   readonly error: unknown;
 }) => void;
 
-/** Those who wait here for these keys, or for prefixes of them, are told at once. */
+/** Wakes local requests that wait for these keys, or for prefixes of them. */
 export function tellWritten({ leasehold, remote }: Gateway, keys: readonly string[]): void {
   leasehold.locks.nudge(keys);
   remote.prefixes.nudge(keys);
 }
 
-/** Those who wait here for a session that was just ended, or for what it held, are told at once. */
+/** Wakes local requests that wait for a session that was just ended, or for a key it held. */
 export function tellEnded({ leasehold, remote, polls }: Gateway, session: string): void {
   leasehold.locks.nudgeHeldBy(session);
   remote.prefixes.nudgeAll();

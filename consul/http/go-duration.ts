@@ -29,7 +29,7 @@ export function parseGoDuration(text: string): number | undefined {
   return end === 0 || end !== digits.length ? undefined : sign * total;
 }
 
-/** As Go prints it: the largest units first, none that is zero in front. */
+/** Formats a duration as Go does: the largest units first, without leading zeros. */
 export function formatGoDuration(ms: number): string {
   if (ms === 0) return '0s';
   if (ms < SECOND_MS) return `${ms}ms`;

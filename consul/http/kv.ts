@@ -18,7 +18,7 @@ import { bytesOf, keyPair, valueOf } from './shapes.ts';
 /** Deletions side by side. */
 const DELETIONS_IN_FLIGHT = 16;
 
-/** What Consul says before what its log has refused. */
+/** Consul's prefix for an error of its log. */
 const APPLY_FAILED = 'raft apply failed';
 
 export const readKeys: Endpoint = (exchange) => {
@@ -35,7 +35,7 @@ async function readKey(exchange: Exchange): Promise<Answer> {
     asked === 0
       ? await locks.look(key)
       : await locks.watch(key, { index: asked, timeout: waitMs, isAbsenceNews: false, signal: exchange.signal });
-  // A key without a row has no clock; a client that saw one before it was swept goes on from there.
+  // A key without a row has no clock. A client that knew the key before it was swept continues from its own index.
   const index = seen.index === 0 ? Math.max(1, asked) : seen.index;
   if (seen.info === undefined) return notFound(index);
   const facts = factsOf(seen.info);
@@ -62,9 +62,9 @@ async function listKeys(exchange: Exchange): Promise<Answer> {
 }
 
 /**
- * The entries under the prefix that the caller may read, once they are not those that the asked index stands for.
- * The index is that of these entries: it tells nothing of others.
- * @throws Problem 403 before anything is read, if the caller may read no key with the prefix
+ * Returns the readable entries under the prefix once they differ from those of the given index.
+ * The index covers only these entries, so it reveals nothing about others.
+ * @throws Problem 403 before any read, if the caller may read no key with the prefix
  */
 async function blockingView(
   exchange: Exchange,
@@ -104,7 +104,7 @@ export const writeKey: Endpoint = async (exchange) => {
   const { locks } = exchange.gateway.leasehold;
   const startedAt = exchange.gateway.runtime.clock.now();
   const { isDone, createdAt } = await write();
-  // An entry that this request may have made must be listed before its writer is told.
+  // If this request created the entry, wait until listings show it before we answer.
   if (createdAt !== undefined && startedAt <= createdAt) await remote.prefixes.awaitListed(key);
   if (isDone) tellWritten(exchange.gateway, [key]);
   return { json: isDone };
@@ -137,7 +137,7 @@ export const deleteKeys: Endpoint = async (exchange) => {
   const { locks } = exchange.gateway.leasehold;
   const result = await locks.delete(key, { ifIndex, evenIfHeld: true });
   tellWritten(exchange.gateway, [key]);
-  // What is not there need not be deleted, whatever index was expected.
+  // A missing key needs no deletion, whatever index the caller expected.
   return { json: result.kind !== 'conflict' || result.current === undefined };
 };
 

@@ -1,6 +1,6 @@
 /**
- * Waiting for a change in what the library has no watch of: sessions, checks, nodes.
- * One poll for each thing and process, shared by all that wait for it, and none when none do.
+ * Waits for changes that the library cannot watch: sessions, checks, nodes.
+ * One poll per subject and process serves all its waiters, and stops with the last one.
  */
 import { hash } from 'node:crypto';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
@@ -61,12 +61,12 @@ export class Polls {
     } finally {
       if (--watched.waiters === 0) {
         this.#watched.delete(what);
-        await watched.looking?.catch(() => undefined); // What it throws was told to those who waited then.
+        await watched.looking?.catch(() => undefined); // The waiters of that poll have received its error.
       }
     }
   }
 
-  /** Something of all that was just changed by this gateway: those who wait here need not wait for the next poll. */
+  /** This gateway has just changed something of this kind: local waiters skip the pause before the next poll. */
   nudge(): void {
     this.#poll.nudge(() => true);
   }

@@ -1,15 +1,14 @@
 /**
- * The index of whatever has no clock of its own: all keys under a prefix, lists of sessions, checks and nodes.
+ * Computes an index for results without a clock of their own: keys under a prefix, lists of sessions, checks and nodes.
  *
- * Consul numbers all writes in one log. Here each key counts for itself, and a deleted key leaves a list without a trace of its number,
- * so a list's index says what was in the list: 22 bits of its fingerprint below,
- * and above them a count of seconds that only serves to grow.
+ * Consul numbers all writes in one log. Here each key counts for itself, and a deleted key leaves no number behind in a list.
+ * So a list's index encodes its content: the low 22 bits are a fingerprint, and a count of seconds above them makes it grow.
  *
- *   - It changes exactly when the content does (but for one change in four million, which is then told when the wait is over).
- *   - A client that asks with the index it was given is told a greater one when anything has changed, deletions included, whichever gateway
- *     he asks: nothing is needed but the number itself.
- *   - Without an index, the number follows from the content: the newest entry's clock. One gateway remembers what it told last,
- *     and tells a greater one for another content; two gateways may tell two numbers for one list, both of which are right to ask with.
+ *   - It changes exactly when the content changes (except one change in four million, which is reported when the wait times out).
+ *   - A client that repeats a query with its index gets a greater one after any change, deletions included, from any gateway,
+ *     because the number alone carries everything.
+ *   - Without an index, the number follows from the content: the newest entry's clock. One gateway remembers its latest number
+ *     and gives out a greater one for new content. Two gateways may give two numbers for one list, and both are valid to ask with.
  *   - It is greater than zero, and exact in a JavaScript number until 2156.
  */
 
@@ -46,7 +45,7 @@ export class PrefixIndexes {
   }
 }
 
-/** Whether an index that a client was told is that of this content. */
+/** Whether an index was given out for this content. */
 export function isSame(index: number, content: Content): boolean {
   return index % FINGERPRINTS === printOf(content);
 }

@@ -1,4 +1,4 @@
-/** An answer that is not what was asked for: Consul's status code, and a text for people as its body. */
+/** An error answer: Consul's status code, with a readable text as its body. */
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { ClockSkewError, ConfigurationError, StoreUnavailableError, messageOf } from '../../shared/core/errors.ts';
 
@@ -16,11 +16,11 @@ export class Problem extends Error {
 
 export const badRequest = (message: string): Problem => new Problem(400, message);
 export const denied = (): Problem => new Problem(403, 'Permission denied');
-/** What Consul's servers answer when they cannot do what was asked. */
+/** The answer of Consul's servers to a request that they cannot carry out. */
 export const failed = (message: string): Problem => new Problem(500, message);
 export const tooLarge = (message: string): Problem => new Problem(413, message);
 
-/** Whether an operator should hear of it: neither an answer of Consul's own, nor input that is refused. */
+/** Whether an operator should know: it is neither one of Consul's own answers nor refused input. */
 export function isFailure(error: unknown): boolean {
   return !(error instanceof Problem || error instanceof ConfigurationError);
 }

@@ -1,9 +1,9 @@
 /**
- * From a request's target to its endpoint, as Go's router finds it for Consul.
+ * Maps a request's target to its endpoint, as Go's router does for Consul.
  *
- * The target is taken as it was sent: a URL object would resolve the dots in a key, escaped ones included.
- * Literal dots, empty segments and a missing last slash are answered with a redirect to the path that was meant;
- * escaped ones belong to the key. A path with anything unprintable is refused.
+ * We use the target as it was sent, because a URL object would resolve the dots in a key, escaped ones included.
+ * Literal dots, empty segments and a missing last slash get a redirect to the clean path.
+ * Escaped ones belong to the key. A path with an unprintable character is refused.
  */
 import path from 'node:path';
 
@@ -20,11 +20,11 @@ export type Route<T> =
   | { readonly kind: 'refused'; readonly status: 400 | 404; readonly text: string };
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
-/** What Go's `unicode.IsPrint` does not print: of all spaces, the plain one alone is printable. */
+/** Characters that Go's `unicode.IsPrint` rejects. The plain space is the only printable space. */
 const UNPRINTABLE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 const UNKNOWN = 'Invalid URL path: not a recognized HTTP API endpoint\n';
 
-/** @param endpoints by path; one that ends in a slash is followed by a name */
+/** @param endpoints by path; a path that ends in a slash is followed by a name */
 export function routeOf<T>(target: string, endpoints: ReadonlyMap<string, T>): Route<T> {
   const [sent, query] = splitOnce(splitOnce(target.replace(ORIGIN, ''), '#')[0], '?');
   const decoded = decode(sent);
@@ -41,7 +41,7 @@ export function routeOf<T>(target: string, endpoints: ReadonlyMap<string, T>): R
   return { kind: 'found', endpoint, pattern, rest: decode(clean.slice(pattern.length)) ?? '', query };
 }
 
-/** The longest registered path that ends in a slash and begins this one. The root is no prefix. */
+/** Returns the longest registered path that ends in a slash and begins this one, except the root. */
 function prefixOf(clean: string, endpoints: ReadonlyMap<string, unknown>): string | undefined {
   for (let at = clean.lastIndexOf('/'); at > 0; at = clean.lastIndexOf('/', at - 1)) {
     const prefix = clean.slice(0, at + 1);

@@ -1,4 +1,4 @@
-/** The gateway as a process: for a laptop, or beside a program that speaks to Consul. */
+/** The gateway as a process, for a laptop or next to a program that speaks to Consul. */
 import type { Server } from 'node:http';
 import { isIP } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
@@ -21,7 +21,7 @@ export interface ServerOptions extends Omit<GatewayOptions, 'closing'> {
   readonly port: number;
 }
 
-/** @throws ConfigurationError when it would be open to others, or when the address cannot be had */
+/** @throws ConfigurationError if it would be open to other machines, or if the address is not available */
 export async function startGateway({ host, port, ...options }: ServerOptions): Promise<RunningGateway> {
   if (options.tokens === undefined && !isLoopbackHost(host))
     throw new ConfigurationError(

@@ -1,11 +1,11 @@
-/** Services and events, of which there are none: what common clients ask for when they start, in the right shape. */
+/** Empty lists of services and events. Common clients request them at startup. */
 import { OWN_ADDRESS } from './agent.ts';
 import { blockingLook } from './blocking.ts';
 import type { Answer, Endpoint, Exchange } from './exchange.ts';
 import { lookOf } from './polls.ts';
 import { catalogNode } from './shapes.ts';
 
-/** A query that blocks waits for its whole time: nothing ever changes. */
+/** Blocking queries always time out, because the result never changes. */
 async function answerNothing(exchange: Exchange, json: unknown): Promise<Answer> {
   exchange.rights.ensure('nodes', 'read');
   const { index } = await blockingLook(exchange, 'services', () => Promise.resolve(lookOf(null, [], 0)));

@@ -38,7 +38,7 @@ export const createSession: Endpoint = async (exchange) => {
   return { json: { ID: session.id } };
 };
 
-/** Idempotent: what is gone is destroyed. */
+/** Idempotent: a missing session counts as destroyed. */
 export const destroySession: Endpoint = async (exchange) => {
   exchange.rights.ensure('sessions', 'write');
   const id = idOf(exchange);
@@ -76,7 +76,7 @@ export const nodeSessions: Endpoint = (exchange) => {
   return listed(exchange, `sessions of ${node}`, (session) => session.node === node);
 };
 
-/** Sessions that have expired are not shown, ended or not; nor are damaged ones. */
+/** Hides expired and damaged sessions. */
 async function listed(exchange: Exchange, what: string, isWanted: (session: LiveSession) => boolean) {
   exchange.rights.ensure('sessions', 'read');
   const { leasehold, runtime, settings } = exchange.gateway;
@@ -119,7 +119,7 @@ function ttlOf(body: Body, { minTtlMs, maxTtlMs }: Gateway['settings']): number 
   return Math.round(ttlMs);
 }
 
-/** What is longer than a minute is a minute, as Consul has it. */
+/** Values above one minute become one minute, as in Consul. */
 function lockDelayOf(body: Body): number {
   const given = body.raw('LockDelay') ?? `${DEFAULT_LOCK_DELAY_MS}ms`;
   const delayNs = nanosecondsOf(given);
@@ -141,7 +141,7 @@ function behaviourOf(body: Body): 'release' | 'delete' {
   throw failed(`Invalid Behavior setting '${behaviour}'`);
 }
 
-/** The checks that the session is bound to. The gateway's own node is there as long as it is not registered, and then deregistered. */
+/** Returns the session's checks. The gateway's own node exists until someone registers and then deregisters it. */
 async function checksOf(
   body: Body,
   node: string,

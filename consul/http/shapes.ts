@@ -7,7 +7,7 @@ import type { LiveSession } from '../../shared/session/session-record.ts';
 import { formatGoDuration } from './go-duration.ts';
 
 const NS_PER_MS = 1_000_000;
-/** What Consul calls the check that stands for the node itself. */
+/** Consul's name for the check of the node itself. */
 export const SERF_CHECK = 'serfHealth';
 const SERF_NAME = 'Serf Health Status';
 const SERF_OUTPUT = 'Agent alive and reachable';
@@ -29,7 +29,7 @@ export function bytesOf({ value = '', encoding }: Pick<DraftEntry, 'value' | 'en
   return Buffer.from(value, encoding === 'base64' ? 'base64' : 'utf8');
 }
 
-/** Bytes that are text are stored as text, for people who read the table. */
+/** Stores bytes that are valid text as text, so that people can read the table. */
 export function valueOf(bytes: Uint8Array): { readonly value: string; readonly encoding: Encoding } {
   try {
     const value = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

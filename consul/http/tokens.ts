@@ -1,12 +1,12 @@
 /**
- * Who may do what, by token.
+ * Access rules, by token.
  *
  *   { "tokens": [
  *     { "name": "billing", "secret": "…", "keys": { "": "read", "billing/": "write" }, "sessions": "write" },
  *     { "name": "anyone", "keys": { "public/": "read" } } ] }
  *
- * The longest prefix that fits a key decides; a key that no rule names is denied.
- * The entry without a secret is for requests without a token. Secrets are compared by their digests, all of them, in constant time.
+ * The longest prefix that matches a key decides. A key without a matching rule is denied.
+ * The entry without a secret applies to requests without a token. We compare the digests of all secrets, in constant time.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError } from '../../shared/core/errors.ts';
@@ -27,7 +27,7 @@ export interface TokenRules {
   readonly nodes: Level;
 }
 
-/** What the caller of one request may do. */
+/** The rights of one request's caller. */
 export class Rights {
   readonly #areas: Pick<TokenRules, 'sessions' | 'nodes'>;
   /** The longest prefix first. */
@@ -47,7 +47,7 @@ export class Rights {
     return this.#prefixes.some(([, level]) => level !== 'deny');
   }
 
-  /** Names the keys with a prefix that it may read: an empty name is all of them, undefined none. */
+  /** Names the keys with a prefix that the caller may read: an empty name means all of them, undefined means none. */
   readableBelow(prefix: string): string | undefined {
     const below = this.#prefixes.filter(([ruled]) => ruled.startsWith(prefix));
     const isOwn = this.mayKey('read', prefix);
@@ -70,7 +70,7 @@ export class Rights {
    * Every key that begins with the prefix, whether it exists or not: one rule below that forbids writing is enough to refuse.
    */
   mayWriteTree(prefix: string): boolean {
-    // A key below is decided by a rule below, or by the one that decides over the prefix itself.
+    // A rule below the prefix decides for keys below it; otherwise the rule for the prefix itself does.
     const below = this.#prefixes.filter(([ruled]) => ruled.startsWith(prefix));
     return this.mayKey('write', prefix) && below.every(([, level]) => isEnough(level, 'write'));
   }
@@ -83,7 +83,7 @@ export class TokenBook {
   readonly #entries: readonly { readonly digest: Buffer; readonly rights: Rights }[];
   /** No caller is asked for a token. */
   readonly #isOpen: boolean;
-  /** What requests without a token may do. */
+  /** The rights of requests without a token. */
   readonly #anonymous: Rights;
 
   /** @param rules absent: no tokens are asked for, and everybody may do everything */
@@ -99,7 +99,7 @@ export class TokenBook {
 
   /** @throws Problem 403 */
   rightsOf(token: string | undefined): Rights {
-    // Where no token is asked for, Consul ignores what clients send.
+    // If no token is required, Consul ignores any that a client sends.
     if (this.#isOpen || token === undefined) return this.#anonymous;
     const digest = digestOf(token);
     let found: Rights | undefined;

@@ -21,11 +21,11 @@ const DENIED = 'Permission denied';
 interface Step {
   readonly verb: string;
   readonly operation: KeyOperation;
-  /** The entry as the request names it: what `get-or-empty` shows where there is none. */
+  /** The entry as requested, which `get-or-empty` returns if the key is missing. */
   readonly asked: DraftEntry;
 }
 
-/** What an operation of the body is refused for, before anything is looked at. */
+/** Why an operation of the body is refused before any read. */
 interface Refused {
   readonly verb?: string;
   readonly refusal: string;
@@ -44,7 +44,7 @@ export const runTransaction: Endpoint = async (exchange) => {
     stepOf(fields, rights),
   );
   const errors = parsed.flatMap((step, at) => ('refusal' in step ? [{ OpIndex: at, What: step.refusal }] : []));
-  // Consul answers one that only reads by another way, whose answers tell of the reading as well.
+  // Consul answers a read-only transaction on another path, whose answers describe the read as well.
   const isReading = parsed.every((step) => !('verb' in step) || !WRITING.includes(step.verb));
   if (errors.length > 0) return answer({ errors }, isReading ? { isLeaderKnown: false } : undefined);
   const reading = isReading ? { isLeaderKnown: true } : undefined;
@@ -77,7 +77,7 @@ function operationsOf(json: unknown): readonly Body[] {
   return json.map((entry) => new Body(entry, PARSE_FAILED)).filter((body) => KINDS.some((kind) => body.object(kind)));
 }
 
-/** What Consul's transactions are about; of these, keys are known here. */
+/** The subjects of Consul's transactions. Only keys exist here. */
 const KINDS = ['KV', 'Node', 'Service', 'Check'] as const;
 
 function stepOf(body: Body, rights: Rights): Step | Refused {
@@ -91,7 +91,7 @@ function stepOf(body: Body, rights: Rights): Step | Refused {
   return isAllowed(operation, rights) ? { verb, operation, asked: askedEntry(fields, key) } : { verb, refusal: DENIED };
 }
 
-/** Verbs that make a transaction one that writes. */
+/** Verbs that make a transaction a writing one. */
 const WRITING = ['set', 'cas', 'lock', 'unlock', 'delete', 'delete-cas', 'delete-tree'];
 
 /** Verbs that need a key alone, by their names here. */
@@ -136,7 +136,7 @@ function unstorableKey(key: string): string | undefined {
 }
 
 function contentOf(fields: Body, key: string) {
-  // Line breaks are no part of base64, and Go's decoder skips them.
+  // Line breaks are not part of base64, and Go's decoder skips them.
   const text = fields.text('Value').replaceAll(/[\r\n]/g, '');
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
     throw badRequest(`${PARSE_FAILED}: failed to decode value: illegal base64 data`);
@@ -162,7 +162,7 @@ function isAllowed(operation: KeyOperation, rights: Rights): boolean {
       return rights.readableBelow(operation.prefix) !== undefined;
     case 'find':
       return true;
-    // It fails when there is no entry, so its outcome alone would tell whether there is one.
+    // It fails without an entry, so its outcome alone would reveal whether there is one.
     case 'get':
     case 'checkIndex':
     case 'checkSession':

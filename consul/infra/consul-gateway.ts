@@ -1,10 +1,10 @@
 /**
- * Consul's HTTP API for sessions and keys, on a coordination table: a function behind a URL that only callers with IAM credentials reach.
+ * Consul's HTTP API for sessions and keys, on a coordination table: a function behind a URL that requires IAM credentials.
  *
  *     const consul = new ConsulGateway(this, 'Consul', { table: workers.table });
  *     consul.grantInvoke(role);
  *
- * Consul's own clients do not sign requests for AWS: they speak to `leasehold consul` beside them, which uses their machine's credentials.
+ * Consul's own clients do not sign requests for AWS. They speak to `leasehold consul` on their own machine, which uses its credentials.
  */
 import path from 'node:path';
 import { CfnOutput, Duration, Token } from 'aws-cdk-lib';
@@ -28,15 +28,15 @@ import type { CoordinationTable } from '../../infra/table.ts';
 
 export interface ConsulGatewayProps {
   readonly table: CoordinationTable;
-  /** What it calls its own node. Default: `leasehold`. */
+  /** Name of its own node. Default: `leasehold`. */
   readonly node?: string;
   /** How long a request may take; blocking queries are answered ten seconds before. Default: a minute. */
   readonly timeout?: Duration;
   /** Largest difference between any two clocks, as everywhere on the table. Default: 1 s. */
   readonly maxClockSkew?: Duration;
   /**
-   * Who may do what, as JSON, on top of IAM: see consul/README.md.
-   * Secrets in it are in the template. Default: a caller that may invoke it may do everything.
+   * Access rules as JSON, in addition to IAM: see consul/README.md.
+   * Its secrets are readable in the template. Default: every caller that may invoke the function may do everything.
    */
   readonly tokens?: string;
   /** Default: a month. */
@@ -59,7 +59,7 @@ const PROPS = {
 const HANDLER = path.join(import.meta.dirname, `../lambda/handler${path.extname(import.meta.filename)}`);
 const DEFAULT_TIMEOUT = Duration.minutes(1);
 const LAMBDA_MAX_TIMEOUT_MS = 900_000;
-/** Between the end of a blocking query and that of its function. */
+/** Time between the end of a blocking query and the function's timeout. */
 const MARGIN_MS = 10_000;
 const MEMORY_MB = 512;
 
@@ -124,7 +124,7 @@ export class ConsulGateway extends Construct {
   }
 }
 
-/** The rules themselves are checked by the handler. The text is no part of the message, for it holds secrets. */
+/** The handler checks the rules themselves. The message omits the text, because it contains secrets. */
 function ensureJson(tokens: string | undefined): void {
   if (tokens === undefined || Token.isUnresolved(tokens)) return;
   try {

@@ -1,4 +1,4 @@
-/** A key as a transaction would leave it: what was read, and what its operations have made of it so far. */
+/** A key as a transaction would leave it: the row as read, and the result of the operations so far. */
 import type { Content, Entry, HeldLock, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
 import type { KeyWrite } from '../../shared/coordination/lock/lock-store.ts';
 
@@ -12,7 +12,7 @@ export interface DraftEntry extends Entry {
 export class Draft {
   readonly key: string;
   readonly observed: LockRecord | undefined;
-  /** What every write of the transaction raises the key's index to. */
+  /** Every write of the transaction raises the key's index to this value. */
   readonly #nextIndex: number;
   readonly #now: number;
   #entry: DraftEntry | undefined;
@@ -44,8 +44,8 @@ export class Draft {
   }
 
   /**
-   * This content, and who holds it from then on; undefined: no session.
-   * The indexes are those that one write gives to the row as it was read, whatever the operations before have done to the draft.
+   * Sets this content and its holder; without a session, the key has no holder.
+   * The indexes are those of one write to the row as it was read, whatever earlier operations did to the draft.
    */
   become(content: Content, session: string | undefined): DraftEntry[] {
     this.#isChanged = true;
@@ -73,7 +73,7 @@ export class Draft {
     return observed?.state === 'held' && this.#isChanged && this.session !== observed.session ? observed : undefined;
   }
 
-  /** What makes the row what this draft says; undefined: nothing. */
+  /** Returns the write that turns the row into this draft, or undefined if nothing changed. */
   write(): KeyWrite | undefined {
     const { key, observed } = this;
     if (!this.#isChanged) return undefined;

@@ -1,13 +1,13 @@
 /**
- * The locks of sessions that are known by their id alone: what a gateway does for holders that speak another protocol.
+ * Locks of sessions that are known only by their id. A gateway holds them for clients that speak another protocol.
  *
- * The same rows, statements and judgements as `SessionLocks`; what differs is where belief comes from.
- * A holder of ours believes by its own clocks. Here the session's row is asked:
- * live before the acquire, so that no dead session is written,
- * and live after it, so that it was live when the key became its own, for what has ended stays ended.
+ * They use the same rows, statements and verdicts as `SessionLocks`, but trust works differently.
+ * A local holder trusts its own clocks. Here we read the session's row:
+ * it must be live before the acquire, so that we never write an ended session,
+ * and live after it, so that it was live when it got the key, because an ended session never comes back.
  *
- * Requests of an acquire: session and row, write, session; of a release:
- * session and row, write, which is a transaction where a session of the library is told. Where reads are gathered, two at once are one.
+ * An acquire sends: read session and row, write, read session. A release sends:
+ * read session and row, write (a transaction if a local session is notified). With gathered reads, two reads are one request.
  */
 import { LeaseLostError } from '../../shared/core/errors.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
@@ -60,7 +60,7 @@ export class RemoteLocks {
     }
   }
 
-  /** The answer to a dead session: the lock-delay is looked at before the session, as Consul does. */
+  /** The answer for an expired session. Like Consul, we check the lock-delay before the session. */
   async #goneAt(key: string): Promise<RemoteAcquisition> {
     const { lock } = await this.#reader.see(key);
     const until = this.#reader.closedUntil(lock);
@@ -68,8 +68,8 @@ export class RemoteLocks {
   }
 
   /**
-   * The holder gives the key back and leaves its last content; no lock-delay.
-   * A holder of ours that keeps its session alive has not asked for this: it is told in the same transaction.
+   * The holder releases the key and sets its last content, without a lock-delay.
+   * If a local holder keeps this session alive, it did not ask for the release, so the same transaction notifies it.
    */
   async release(key: string, sessionId: string, content: Content): Promise<RemoteRelease> {
     const { locks, sessions, runtime } = this.#ports;
@@ -88,8 +88,8 @@ export class RemoteLocks {
   }
 
   /**
-   * Another than the holder gives the key back: the session's next heartbeat tells the holder.
-   * False: a row was written meanwhile, or the session has ended.
+   * Releases the key for someone other than the holder. The session's next heartbeat tells the holder.
+   * Returns false if the row was written in between, or the session has ended.
    */
   async #releaseAndTell(lock: HeldLock, content: Content): Promise<boolean> {
     const { locks, runtime } = this.#ports;
@@ -120,7 +120,7 @@ export class RemoteLocks {
     });
   }
 
-  /** Undefined: the row was written meanwhile. */
+  /** Returns undefined if the row was written in between. */
   async #update(lock: HeldLock, content: Content): Promise<HeldLock | undefined> {
     if (isStored(content, lock.entry)) return lock;
     const outcome = await this.#ports.locks.update(lock, content, stampOf(this.#ports.runtime));

@@ -1,12 +1,13 @@
 /**
- * All entries under a prefix, as if at one moment.
+ * All entries under a prefix, as if read at one moment.
  *
- * Which keys there are is told by the listing, what is under each by its row, strongly consistent.
- * A listing that was read before the rows could miss a key that was created in between, and then show what rests on it without it:
- * the listing is read again after the rows, until it names no key whose row was not read.
- * So a reader that sees an entry sees everything that its writer had seen listed before writing it.
- * A row that does not decode is left out, and a key whose holder's session does not is shown as held: one damaged row fails for its key alone.
- * A key is listed a moment after its creation, on AWS; `awaitListed` waits for that, two seconds at most.
+ * The listing says which keys exist. A strongly consistent read of each row says what is under them.
+ * A listing taken before the rows could miss a key that was created in between, and yet show entries that depend on it.
+ * So we read the listing again after the rows, until it names no key whose row we have not read.
+ * A reader that sees an entry therefore sees everything that its writer had seen listed before writing it.
+ * A row that does not decode is left out, and a key is shown as held if its holder's session does not decode: one damaged row affects
+ * only its own key.
+ * On AWS, a key is listed a moment after its creation; `awaitListed` waits for that, two seconds at most.
  */
 import { sha256 } from '../../shared/core/runtime/sha256.ts';
 import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
@@ -33,7 +34,7 @@ interface Reading {
 }
 
 const CONTENTION = { rounds: 20 };
-/** An index is behind its table by milliseconds, seldom more; who waits longer than this does not gain by it. */
+/** An index lags its table by milliseconds, seldom more. Waiting longer gains nothing. */
 const LISTED_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 20;
 
@@ -48,9 +49,9 @@ export class PrefixReader {
   }
 
   /**
-   * Strongly consistent but for keys that are not listed yet.
-   * A listing twice, a read for each row, and one for each session that holds any.
-   * Who comes while a reading is under way shares the next: what each is given was read after he asked.
+   * Strongly consistent, except for keys that are not listed yet.
+   * Costs two listings, a read per row, and a read per session that holds any of them.
+   * A caller that arrives during a read shares the next one, so every result was read after its caller asked.
    */
   read(prefix: string): Promise<PrefixView> {
     const current = this.#readings.get(prefix);
@@ -84,8 +85,8 @@ export class PrefixReader {
   }
 
   /**
-   * Half the price, and perhaps a moment old: good enough to see that something may have changed.
-   * @param options.withSessions whether the holders' sessions are looked at: one that has ended frees its keys without touching their rows
+   * Half the price, and possibly a moment old: good enough to notice that something may have changed.
+   * @param options.withSessions whether to read the holders' sessions: one that has ended frees its keys without touching their rows
    */
   async glance(prefix: string, { withSessions }: { readonly withSessions: boolean }): Promise<string> {
     const rows = await this.#ports.locks.getMany(await this.#keys(prefix), { consistent: false, onDamaged: ignore });
@@ -154,7 +155,7 @@ export function fingerprintOfEntries(entries: readonly LockInfo[]): string {
 }
 
 function ignore(): void {
-  // A glance tells of no damage: the reading before it has.
+  // Damage is not reported here, because the preceding read has reported it.
 }
 
 function fingerprintOf(lines: readonly string[]): string {

@@ -15,10 +15,10 @@ import type { PrefixView } from './prefix.ts';
 import { PrefixReader } from './prefix.ts';
 
 const POLL_MS = { min: 750, max: 900 };
-/** A session is looked at every so many glances: it costs as much as its key. */
+/** Read the sessions only on every third glance: a session costs as much as its key. */
 const SESSIONS_EVERY = 3;
 
-/** What is known of a prefix from look to look. */
+/** State of a prefix between polls. */
 interface Seen {
   looks: number;
   lastGlance: string | undefined;
@@ -58,7 +58,7 @@ export class Prefixes {
     return this.#reader.awaitListed(validKey(key));
   }
 
-  /** Keys that were just written by this process: those who watch a prefix of them here need not wait for the next poll. */
+  /** This process has just written these keys: local watchers of their prefixes skip the pause before the next poll. */
   nudge(keys: readonly string[]): void {
     this.#poll.nudge((prefix) => keys.some((key) => key.startsWith(prefix)));
   }

@@ -1,4 +1,4 @@
-/** What a gateway needs beside the library: rights of holders that speak another protocol and know nothing of a session but its id. */
+/** The part of the library that only a gateway needs: leases of holders that speak another protocol and know only a session's id. */
 import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
 import { RemoteLocks } from './locks.ts';
 import { Prefixes } from './prefixes.ts';

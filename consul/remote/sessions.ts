@@ -1,19 +1,19 @@
 /**
- * Remote sessions: their holders are beyond a gateway, speak another protocol, and know nothing of a session but its id.
+ * Remote sessions. Their holders are behind a gateway, speak another protocol, and know only the session's id.
  *
  * Guarantees
- *   - Nothing in this process keeps them alive: a renewal is one conditional write, asked for by the holder, through any gateway.
- *   - The TTL is a lower bound whichever gateways the renewals come through:
- *     a renewal counts from when the gateway received it, no late attempt
- *     takes back time that a later renewal has promised, and a contender that
- *     ends a session waits for the bound on clock differences beside the TTL.
- *   - No renewal counts from a clock that is proven wrong: it is refused, and the holder renews through another gateway.
- *   - They end as all sessions do, in one step, by every contender that finds them expired.
- *     A renewal that comes after the TTL, but before a contender may have
- *     ended it, is still accepted: the row decides, and what it holds cannot have been taken over.
+ *   - This process does not keep them alive: the holder asks for each renewal, which is one conditional write through any gateway.
+ *   - The TTL is a lower bound for renewals through any mix of gateways:
+ *     a renewal counts from its receipt by the gateway, a late attempt never
+ *     shortens the time that a later renewal has promised, and a contender
+ *     waits for the bound on clock differences in addition to the TTL before it ends a session.
+ *   - A gateway whose clock is proven wrong refuses the renewal, and the holder renews through another gateway.
+ *   - They end like all sessions, in one step, by any contender that finds them expired.
+ *     A renewal after the TTL, but before a contender may have
+ *     ended the session, is still accepted: the row decides, and nothing that it holds can have been taken over.
  *
  * Does not guarantee
- *   - That there is only one holder: every caller that knows the id renews it.
+ *   - A single holder: every caller that knows the id renews it.
  */
 import { ensureClockWithin } from '../../shared/core/lease/skew.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
@@ -67,8 +67,9 @@ export class RemoteSessions {
   }
 
   /**
-   * One conditional write; a read of its checks as well when it is bound to any.
-   * @throws ClockSkewError when our clock, from which the TTL would count, is proven wrong by more than half of the bound, before the write or by its answer
+   * One conditional write, plus a read of its checks if it has any.
+   * @throws ClockSkewError if our clock, from which the TTL would count, is proven wrong by more than half of the bound, before the write
+   * or by its answer
    */
   async renew(id: string): Promise<RenewalResult> {
     const { sessions: store, runtime, gauge } = this.#ports;
@@ -76,7 +77,7 @@ export class RemoteSessions {
     await ensureSoundClock(id, { store, gauge }, { maxClockSkewMs }, RENEWING_NONE);
     const stamp = stampOf(runtime);
     const outcome = await store.renewRemote({ id, expiredBefore: stamp.now - maxClockSkewMs, ...stamp });
-    // The session stays as it was written, for keys may hang on it: another gateway may still renew it.
+    // The session stays as written, because it may hold keys, and another gateway may still renew it.
     ensureClockWithin(gauge, maxClockSkewMs, RENEWING_NONE);
     if (outcome.kind === 'applied' && outcome.row.checks.length === 0) return { kind: 'renewed', session: outcome.row };
     const session = await this.#liveOf(outcome.kind === 'applied' ? outcome.row : outcome.current);

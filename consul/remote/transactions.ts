@@ -1,13 +1,13 @@
 /**
  * Several operations on several keys, all or none.
  *
- * The rows are read, the operations are tried on what was read, one after the other, each on what those before it have left;
- * if all of them may be done, what they leave behind is written in one transaction that rests on every row being as it was read.
- * So it is as if they had been done at one moment. Operations that change nothing rest on two readings in a row that agree.
+ * We read the rows and try the operations on them one after another, each on the result of those before it.
+ * If all are allowed, one transaction writes the result, on the condition that every row is still as it was read.
+ * The effect is as if all happened at one moment. Operations that change nothing depend on two consecutive reads that agree.
  *
  * A row below a prefix that does not decode is not listed, and no transaction deletes the prefix without it.
  *
- * Keys that a prefix names are looked up first: what is created under it meanwhile is not part of the transaction.
+ * We look up the keys of a prefix first. A key that is created under it in the meantime is not part of the transaction.
  */
 import { CorruptItemError } from '../../shared/core/errors.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
@@ -53,7 +53,7 @@ export interface OperationRefusal {
 }
 
 export type TransactionOutcome =
-  /** What each operation found or left, in their order; nothing for deletions. */
+  /** The result of each operation, in order; deletions have none. */
   | {
       readonly kind: 'done';
       readonly results: readonly (readonly DraftEntry[])[];
@@ -97,7 +97,7 @@ export class KeyTransactions {
         const drafts = await this.#draftsOf(operations, { holders, damaged }, stamp);
         const live = await this.#liveOf(operations);
         const trial = new Trial(drafts, live, stamp.now - this.#maxClockSkewMs);
-        // A lock-delay is looked at before anything is tried, as Consul does: it alone is told then.
+        // Like Consul, we check the lock-delay before trying anything, and report only that.
         const delayed = operations.flatMap((operation, at) => trial.delay(operation, at));
         if (delayed.length > 0) return { kind: 'refused', failures: delayed };
         const failures = operations.flatMap((operation, at) => trial.try(operation, at));
@@ -125,7 +125,7 @@ export class KeyTransactions {
     );
   }
 
-  /** What its prefixes list now; what its own operations create below them is found among the drafts. */
+  /** Keys that the prefixes list now. Keys that our own operations create below them are among the drafts. */
   async #listedBy(operations: readonly KeyOperation[], damaged: unknown[]): Promise<readonly string[]> {
     const views = new Map<string, Promise<PrefixView>>();
     const listed: string[] = [];
@@ -194,7 +194,7 @@ export class KeyTransactions {
   }
 }
 
-/** The tenures that end, by sessions that can be told: a remote session has no heartbeat of ours to be told by. */
+/** The ended tenures whose sessions we can notify. A remote session has no local heartbeat that would read the notice. */
 function endedTenures(
   drafts: ReadonlyMap<string, Draft>,
   holders: ReadonlyMap<string, SessionRecord>,
@@ -238,7 +238,7 @@ class Trial {
     return [];
   }
 
-  /** Looks at all drafts, so that what earlier operations have created belongs to the prefix as well. */
+  /** Reads all drafts, so that entries created by earlier operations belong to the prefix as well. */
   #tree(operation: Extract<KeyOperation, { prefix: string }>): DraftEntry[] {
     const below = [...this.#drafts.values()].filter(({ key }) => key.startsWith(operation.prefix));
     if (operation.verb === 'list')

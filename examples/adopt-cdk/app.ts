@@ -1,9 +1,9 @@
 /**
- * An app that was there before, and adopts `TaskWorkers`: an API that takes uploads, and now has its thumbnails made by workers.
+ * An existing app that adopts `TaskWorkers`: an API that accepts uploads, and now lets workers make its thumbnails.
  *
  *   npx cdk synth --app 'node examples/adopt-cdk/app.ts'
  *
- * What is new is marked. Nothing that was there changes its place in the tree, so nothing that holds data is replaced.
+ * New lines are marked. Existing constructs keep their place in the tree, so no resource with data is replaced.
  */
 import { fileURLToPath } from 'node:url';
 import type { StackProps } from 'aws-cdk-lib';
@@ -38,7 +38,7 @@ export class UploadsStack extends Stack {
       queue: 'thumbnails',
       schedule: ScheduleExpression.rate(Duration.minutes(1)),
       maxWorkers: 50,
-      // What its tasks write goes through `commit`, so that no caller has to wait for a worker that vanished.
+      // Its tasks write through `commit`, so no caller has to wait after a worker has vanished.
       lockDelay: Duration.seconds(0),
       environment: { THUMBNAILS: thumbnails.tableName },
       alarmTopic: onCall,

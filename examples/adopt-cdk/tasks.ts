@@ -1,4 +1,4 @@
-/** What the workers of the app run. */
+/** The tasks of the app's workers. */
 import { defineTask } from 'leasehold/tasks';
 import * as z from 'zod';
 

@@ -3,9 +3,9 @@
  *
  *   node examples/batch-join/main.ts
  *
- * One of the processes is killed at work. Its items are leased to its session, so the wait does not hang on them:
- * when the session has expired, they are written down as lost, and the batch ends.
- * At the end the claim is checked, and the exit code says whether it holds.
+ * One of the processes is killed at work. Its items are leased to its session, so the wait does not block on them:
+ * after the session has expired, they are recorded as lost, and the batch ends.
+ * At the end the example checks its claim, and exits with a code.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
@@ -36,7 +36,7 @@ const processes = PROCESSES.map((letter) => startWorker(letter));
 using _processes = endingWith(processes);
 
 await added.promise;
-// Only now is it known that nothing more will come: a wait cannot end before.
+// Only now are all members known, so a wait cannot end earlier.
 await group.seal();
 startedAt = Date.now();
 say(`the batch is sealed: ${PROCESSES.length * ITEMS_PER_PROCESS} items, leased to ${PROCESSES.length} processes`);

@@ -10,7 +10,7 @@ import { openLeasehold } from '../store.ts';
 
 export type Report =
   | { readonly kind: 'added' }
-  /** `at`: before the group was told. */
+  /** `at`: before the group learned of it. */
   | { readonly kind: 'done'; readonly id: string; readonly at: number };
 
 const [letter = '?', name = '', generation = '', count = '', expiry = '', endpoint = ''] = process.argv.slice(2);

@@ -3,8 +3,8 @@
  *
  *   node examples/bulk/main.ts
  *
- * What was committed is not made again, what was not is made by another worker, and a damaged picture is dead alone.
- * At the end the claims are checked, and the exit code says whether they hold.
+ * Committed thumbnails are not made again, another worker makes the others, and a damaged picture is dead alone.
+ * At the end the example checks its claims, and exits with a code.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -26,7 +26,7 @@ const PATIENCE_MS = 300_000;
 const meter = createMeter();
 await using queue = await openQueue('bulk', options.endpoint, { observer: meter });
 const { tasks } = queue.leasehold;
-// Thumbnails of one run are apart from those of another on the same store.
+// Each run has its own thumbnails in a shared store.
 const album = queue.name;
 const inputs = Array.from({ length: PICTURES }, (_, picture) => ({ album, picture, table: TABLE }));
 

@@ -9,7 +9,7 @@ export const thumbnail = defineTask({
   bulk: { packSize: 16, flushInterval: '500ms' },
   async run({ album, picture, table }, task) {
     await sleep(10, undefined, { signal: task.signal });
-    // It is dead alone: the others of its pack go on, and an operator finds it.
+    // Only this item is dead: the others of its pack continue, and an operator finds it.
     if (picture % 100 === 99) throw new DoNotRetry('the picture is damaged');
     return task.commit(undefined, [
       {

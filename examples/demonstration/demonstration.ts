@@ -58,8 +58,8 @@ const WORKER_MEMORY_MB = 512;
 const KILL_AFTER_SHARE = 0.2;
 
 /**
- * @param tell is told the verdict as soon as it is found
- * @throws ConfigurationError, before anything is started where that is possible
+ * @param tell receives the verdict as soon as it is found
+ * @throws ConfigurationError, if possible before anything is started
  */
 export async function demonstrate(
   options: DemonstrationOptions,

@@ -1,4 +1,4 @@
-/** What a person sees while the work runs: a live picture on a terminal, plain lines elsewhere. */
+/** Progress for people: a live picture on a terminal, plain lines elsewhere. */
 import { styleText } from 'node:util';
 import { liveText } from '../../local/live-text.ts';
 import type { TaskState } from '../../shared/tasks/task/task.ts';

@@ -1,4 +1,4 @@
-/** Kills one worker in the middle of its tasks, as a crash would: SIGKILL, without a word. */
+/** Kills one worker in the middle of its tasks with SIGKILL, as a crash would. */
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { TaskKey } from '../../shared/tasks/task/task.ts';
@@ -9,7 +9,7 @@ export interface Killing {
   readonly environmentId: string;
   readonly session: string;
   readonly at: number;
-  /** What it held, by the table's word. */
+  /** Its tasks according to the table. */
   readonly tasks: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export async function killOneWorker(
     const victim = busiest(fleet);
     // Its invocation may have ended a moment ago; then there is nothing to freeze.
     if (victim?.session !== undefined && lambda.freeze(victim.environmentId)) {
-      // A stopped process can have nothing further on its way: what the table says now stays true.
+      // A stopped process has nothing left in flight, so the table's answer stays true.
       const held = await tasksOf(victim.session, store, openKeys());
       if (held.length > 0) {
         const at = clock.now();

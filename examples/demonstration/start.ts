@@ -54,7 +54,7 @@ const command = new Command('npm start --')
   .addOption(engineOption().default(defaultEngine(), 'embedded if it is installed, else memory'))
   .addHelpText('after', () => HELP)
   .showHelpAfterError("('npm start -- --help' lists what can be changed)")
-  // Help that was asked for is no mistake; whatever else commander ends with is.
+  // A request for help is not a mistake; every other exit of commander is.
   .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : 2));
 
 async function main(options: Flags): Promise<number> {
@@ -104,8 +104,14 @@ function summary(verdict: Verdict): string {
     ? 'Every task ended exactly once; nothing lost, nothing committed twice.'
     : 'THE PROMISE WAS BROKEN: see above.';
   const rest = verdict.rejected === 0 ? [] : ['Lines of the input were rejected: see above.'];
-  return [table.toString(), promise, ...rest].join('\n');
+  const units = verdict.doubleCommits === null ? [] : [UNITS];
+  return [table.toString(), ...units, promise, ...rest].join('\n');
 }
+
+/** Why it is not the 5 of a plain task. */
+const UNITS =
+  'Of the write units, 8 are those of a task that commits a row of its own: enqueue 2, claim 1, commit 5. ' +
+  'The rest is sessions, heartbeats, ticks and repeated attempts, which few tasks share here.';
 
 const LABELS: Readonly<Record<Exclude<keyof Verdict, 'perWorker'>, string>> = {
   tasks: 'tasks',

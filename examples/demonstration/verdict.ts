@@ -67,7 +67,7 @@ export function judge(input: VerdictInput): Verdict {
   };
 }
 
-/** What must hold, or the run has failed. */
+/** If this is false, the run has failed. */
 export function isKept(verdict: Verdict): boolean {
   return verdict.lost === 0 && (verdict.doubleCommits ?? 0) === 0 && (verdict.missingCommits ?? 0) === 0;
 }

@@ -1,4 +1,4 @@
-/** What the workers' own logs and the platform's events say about each worker: for the display, never for the verdict. */
+/** The state of each worker from its own log and the platform's events: for the display, never for the verdict. */
 import type { LambdaEvent } from '../../local/lambda/events.ts';
 import { WORK_FUNCTION } from '../../local/platform.ts';
 
@@ -6,7 +6,7 @@ export interface WorkerView {
   readonly environmentId: string;
   state: 'starting' | 'working' | 'frozen' | 'killed' | 'ended';
   session: string | undefined;
-  /** Tasks in its hands, with their lease counters, oldest first. */
+  /** Its running tasks with their lease counters, oldest first. */
   readonly running: Map<string, number>;
   settled: number;
   lastHeartbeatAt: number | undefined;
@@ -37,13 +37,13 @@ export class FleetView {
   readonly takeOvers: TakeOver[] = [];
   claimsRefused = 0;
   duplicateTicks = 0;
-  /** What invocations have reported, and what workers that died had reported by then. */
+  /** Units reported by invocations, and by killed workers until their death. */
   writeUnits = 0;
   readUnits = 0;
   readonly #failures = new Set<string>();
   readonly #untold: string[] = [];
 
-  /** Why invocations of any function failed, each reason once: those that were not told yet. */
+  /** Returns new reasons for failed invocations of any function, each once. */
   takeFailures(): string[] {
     return this.#untold.splice(0);
   }

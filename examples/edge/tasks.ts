@@ -1,4 +1,4 @@
-/** Where the workers are: quotes are made. */
+/** The workers' side: makes quotes. */
 import { defineTask } from 'leasehold/tasks';
 import * as z from 'zod';
 

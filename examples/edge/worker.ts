@@ -7,7 +7,7 @@
 import type { EdgeLeasehold, TemporaryCredentials } from 'leasehold/edge';
 import { createLeasehold } from 'leasehold/edge';
 
-/** What the platform gives to the worker beside the request. */
+/** The platform's arguments of the worker, in addition to the request. */
 export interface Env {
   readonly TABLE: string;
   readonly REGION: string;
@@ -19,7 +19,7 @@ export interface Env {
   readonly CREDENTIALS_SECRET: string;
 }
 
-/** What one caller may ask for. */
+/** The limit of one caller. */
 export const RATE = { rate: 3, per: '1h', burst: 3 } as const;
 const RATE_PER_CALLER = 'quotes';
 /** As long as a person may look at an empty page. */
@@ -49,7 +49,7 @@ export default {
   },
 };
 
-/** One for each request: the credentials are kept for the isolate all the same. */
+/** One per request; the isolate still keeps the credentials. */
 function open({ TABLE: table, REGION: region, ENDPOINT: endpoint, QUEUE: queue, ...vendor }: Env): EdgeLeasehold {
   return createLeasehold({ table, region, endpoint, queue, credentials: providerOf(vendor) });
 }
@@ -57,7 +57,7 @@ function open({ TABLE: table, REGION: region, ENDPOINT: endpoint, QUEUE: queue, 
 type Vendor = Pick<Env, 'CREDENTIALS_URL' | 'CREDENTIALS_SECRET'>;
 type Provider = () => Promise<TemporaryCredentials>;
 
-/** One for each vendor: what a provider gives is kept for as long as the provider is. */
+/** One per vendor, because a provider's credentials are kept as long as the provider. */
 const providers = new Map<string, Provider>();
 
 function providerOf({ CREDENTIALS_URL: url, CREDENTIALS_SECRET: secret }: Vendor): Provider {

@@ -1,10 +1,10 @@
 /**
- * Work that waits for other work: a batch with a callback, and a parent with children.
+ * Tasks that wait for other tasks: a batch with a callback, and a parent with children.
  *
  *   node examples/fan-in/main.ts
  *
- * Twelve pages of an album are rendered by three workers, of which one is killed, and one page cannot be rendered at all:
- * the album is bound all the same, once, when the last page has ended. A book waits for its chapters, which are printed in order.
+ * Three workers render twelve pages of an album. One worker is killed, and one page cannot be rendered at all.
+ * The album is still bound once, when the last page has ended. A book waits for its chapters, which are printed in order.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { spawn } from 'leasehold/tasks';

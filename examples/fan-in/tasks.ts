@@ -1,4 +1,4 @@
-/** An album of many pages, and a book of a few chapters: two ways to wait for the work of others. */
+/** An album of many pages, and a book of a few chapters: two ways to wait for other tasks. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLeasehold } from 'leasehold';
 import { DoNotRetry, defineTask, spawn } from 'leasehold/tasks';

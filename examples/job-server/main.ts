@@ -31,10 +31,10 @@ const { QUEUE, collect } = await import('./tasks.ts');
 
 using leasehold = await openLeasehold(options.endpoint);
 await createOrdersTable();
-// What a deployment does, once: from then on the dispatcher, or `leasehold work`, makes a task of each hour.
+// A deployment does this once. From then on the dispatcher, or `leasehold work`, enqueues a task every hour.
 await leasehold.schedules.define('hourly', collect, null, { cron: '0 * * * *', queue: QUEUE });
 
-/** Orders and hours of one run are apart from those of another on the same store. */
+/** Each run has its own orders and hours in a shared store. */
 const run = Date.now().toString(36);
 const startedAt = performance.now();
 // All runs share one queue, for an order that two of them find is one task.
@@ -76,7 +76,7 @@ function ordersOf(hour: number): string[] {
   return Array.from({ length: ORDERS_PER_HOUR }, (_, n) => `${run}/hour-${hour}/${n}`);
 }
 
-/** The first worker to have done some of the hour's orders has others in its hands. */
+/** The first worker to finish some of the hour's orders is still running others. */
 async function killAtWork(hour: number): Promise<void> {
   const isOfHour = (note: string): boolean => note.startsWith(`done ${run}/hour-${hour}/`);
   const isBusy = ({ notes }: Worker): boolean => notes.filter(isOfHour).length >= DONE_BEFORE_KILL;

@@ -1,4 +1,4 @@
-/** A table of the user's own: orders. An order without a price stands in the sparse index `new`, and leaves it when it is priced. */
+/** The user's own table: orders. An order without a price is listed in the sparse index `new`, and leaves it when it gets a price. */
 import {
   CreateTableCommand,
   DynamoDBClient,
@@ -15,7 +15,7 @@ export interface Order {
   readonly cents: readonly number[];
   /** Absent until it is priced. */
   readonly total?: number;
-  /** How often it was priced: what must be 1. */
+  /** How often it was priced: must be 1. */
   readonly priced?: number;
 }
 
@@ -61,7 +61,7 @@ export async function readOrder(id: string): Promise<Order | undefined> {
   return Item as Order | undefined;
 }
 
-/** What is new, whenever it was created: selected by state, so that nothing that came late is ever passed over. */
+/** New orders of any age: selected by state, so that a late one is never skipped. */
 export async function* newOrders(): AsyncGenerator<string> {
   let next: Record<string, unknown> | undefined;
   do {

@@ -1,4 +1,4 @@
-/** The hour's work: what is new becomes a task each, and each writes its result back, exactly once. */
+/** The hour's work: each new order becomes a task, and each task writes its result back exactly once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLeasehold } from 'leasehold';
 import { DoNotRetry, defineTask } from 'leasehold/tasks';
@@ -36,7 +36,7 @@ export const price = defineTask({
   },
 });
 
-/** Started each hour. The hour is a trigger and not the query: what an hour that failed has left is found by the next. */
+/** Started every hour. The hour only triggers it: orders left by a failed hour are found by the next. */
 export const collect = defineTask({
   name: 'orders.collect',
   async run(_: unknown, task) {

@@ -1,5 +1,5 @@
 /**
- * Inputs of any size: a small one is in its task's row, a larger one in a row beside it, a huge one in a store of your own.
+ * Inputs of any size: a small one in its task's row, a larger one in a second row, a huge one in your own store.
  *
  *   node examples/large-inputs/main.ts
  */

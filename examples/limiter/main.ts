@@ -1,11 +1,11 @@
 /**
- * Forty workers, and a vendor that must not be called by more than fifteen of them at a time.
+ * Forty workers, and a vendor that accepts at most fifteen concurrent calls.
  *
  *   node examples/limiter/main.ts
  *
- * The workers run in eight processes. Two of these are killed at work, which no code of theirs can notice:
- * their slots come back when their sessions have expired, and until then the others go on with fewer.
- * A picture of the slots is drawn as they change; at the end the claim is checked, and the exit code says whether it holds.
+ * The workers run in eight processes. Two of these are killed at work, and no code of theirs can notice:
+ * their slots come back when their sessions have expired, and until then the others continue with fewer.
+ * The example draws the slots as they change. At the end it checks its claim, and exits with a code.
  */
 import type { ChildProcess } from 'node:child_process';
 import { fork } from 'node:child_process';
@@ -39,7 +39,7 @@ const name = `vendor-${process.pid}-${Date.now()}`;
 let startedAt = Date.now();
 
 const shifts: Shift[] = [];
-/** When: what a process said before that may be heard later. */
+/** Time of the kill: earlier messages of the process may arrive later. */
 const killed = new Map<string, number>();
 let mostHeld = 0;
 const over = new AbortController();

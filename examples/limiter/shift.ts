@@ -14,7 +14,7 @@ export function mostAtOnce(shifts: readonly Shift[]): number {
     { at: beganAt, by: 1 },
     { at: endedAt, by: -1 },
   ]);
-  // Within one millisecond the order is not known: who ends has then ended.
+  // Within one millisecond the order is unknown, so an end sorts first.
   changes.sort((one, other) => one.at - other.at || one.by - other.by);
   let atWork = 0;
   let most = 0;

@@ -1,4 +1,4 @@
-/** One process of the limiter's example: a session, and five workers that hang on it. Started by `main.ts`. */
+/** One process of the limiter's example: a session, and five workers that share it. Started by `main.ts`. */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duration } from 'leasehold';

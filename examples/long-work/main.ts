@@ -4,8 +4,8 @@
  *   node examples/long-work/main.ts
  *
  * The functions of this laptop live for eight seconds, and the task takes fifteen.
- * Each function hands it back before its deadline, with the
- * checkpoint of the last chunk; the one that the next tick starts goes on from there. Nothing is retried, and no chunk is lost.
+ * Each function hands the task back before its deadline, with the
+ * checkpoint of the last chunk, and the next function continues from there. Nothing is retried, and no chunk is lost.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,9 +1,9 @@
-/** A migration that takes longer than any function may live. It leaves a checkpoint after each chunk, and goes on from the last one. */
+/** A migration that takes longer than a function may live. It saves a checkpoint after each chunk, and continues from the last one. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineTask } from 'leasehold/tasks';
 import * as z from 'zod';
 
-/** What an attempt leaves for the next: how far it is, and which attempt, by its token, has copied how many chunks. */
+/** An attempt's checkpoint for the next: the progress, and the number of chunks that each attempt copied, by its token. */
 const checkpoint = z.object({ copied: z.number(), by: z.record(z.string(), z.number()) });
 export type Checkpoint = z.infer<typeof checkpoint>;
 

@@ -1,11 +1,11 @@
 /**
- * Mutually exclusive workers, as the original demonstration has them.
+ * Mutually exclusive workers, as in the original demonstration.
  *
  *   node examples/mutual-exclusion/worker.ts                   in one terminal: it works for 30 seconds
- *   node examples/mutual-exclusion/worker.ts                   in another, meanwhile: it can not work, and ends
+ *   node examples/mutual-exclusion/worker.ts                   in another at the same time: it cannot work, and exits
  *   Ctrl+C in the first                                        the next one can work at once
  *   kill -9 of the first                                       the next one can work after the TTL and the lock-delay
- *   node examples/mutual-exclusion/worker.ts --wait 5m         does not end, but waits for its turn
+ *   node examples/mutual-exclusion/worker.ts --wait 5m         waits for its turn
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Duration } from 'leasehold';
@@ -39,7 +39,7 @@ await using session = await leasehold.session({
 say(`session ${session.id}`);
 
 try {
-  // The value is for people: it says at a look who works.
+  // The value shows people who is working.
   const wait = { wait: duration('wait'), signal: interrupted.signal };
   await using lock = await session.lock(`service/${options.task}/worker`, { value: session.id, ...wait });
   say(`I can work (fencing token ${lock.fencingToken})`);
@@ -52,7 +52,7 @@ try {
   else if (!interrupted.signal.aborted) throw error;
 }
 
-/** Stands for work that stops when it is told to. */
+/** Simulates work that stops when asked. */
 async function workFor(spanMs: number, signal: AbortSignal): Promise<void> {
   await sleep(spanMs, undefined, { signal }).catch(() => undefined);
 }

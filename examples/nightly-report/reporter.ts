@@ -1,4 +1,4 @@
-/** One machine's reporter: campaigns, and writes the night's report if that is not there yet. Started by `main.ts`. */
+/** One machine's reporter: campaigns, and writes the night's report unless it exists. Started by `main.ts`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpdateCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb';
@@ -17,7 +17,7 @@ await using leadership = await session.campaign(election, { value: name });
 say(`leads in term ${leadership.term}`);
 await reportOnce(leadership);
 
-/** A row of the user's own; here it lies in the examples' table, so that there is one to write to. */
+/** A row of the user's own, stored in the examples' table for simplicity. */
 async function reportOnce(leader: Leadership): Promise<void> {
   const target = { TableName: TABLE, Key: { pk: `report#${election}`, sk: night } };
   const guard = dynamoFence(leader);

@@ -1,7 +1,14 @@
-/** What `npm run deploy` runs: fetch a page, and remember what it was. */
+/** The tasks of `npm run deploy`: a greeting, and a page to fetch and describe. */
 import { createHash } from 'node:crypto';
 import { DoNotRetry, defineTask } from 'leasehold/tasks';
 import * as z from 'zod/mini';
+
+/** For a first try: it needs nothing. */
+export const greet = defineTask({
+  name: 'greet',
+  input: z.object({ name: z.string() }),
+  run: ({ name }) => `Hello, ${name}!`,
+});
 
 export const digestPage = defineTask({
   name: 'page.digest',

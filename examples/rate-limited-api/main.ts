@@ -59,8 +59,8 @@ function startCaller(): ChildProcess {
 }
 
 /**
- * Over all spans: tokens that were surely taken within the span, less those that the vendor allows in it.
- * A token counts when both its moments lie within; a millisecond is for the rounding of clocks.
+ * Over all intervals: tokens certainly taken within the interval, minus those that the vendor allows in it.
+ * A token counts if both its times are within; a millisecond allows for the rounding of clocks.
  */
 function mostAboveRate(): number {
   const spans = tokens.flatMap(({ after: from }) =>

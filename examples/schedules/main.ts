@@ -1,12 +1,12 @@
 /**
- * Tasks that recur: by cron, in the time of a zone, and what becomes of slots that no worker was there for.
+ * Recurring tasks: by cron, in a zone's time, and the runs that no worker was there for.
  *
  *   node examples/schedules/main.ts
  *
- * Three schedules have a slot each second, and for some seconds no worker runs.
- * The worker that comes then makes up for all slots, for the last,
- * or for none, as each schedule says. In AWS the dispatcher does that with each tick, here `leasehold work` does.
- * Then four nights pass in a moment, on the clock of the test kit, among them the night in which the clocks of Berlin are put forward.
+ * Three schedules are due every second, and for some seconds no worker runs.
+ * The next worker makes up for all missed runs, for the last,
+ * or for none, as each schedule defines. On AWS the dispatcher does that with each tick, here `leasehold work` does.
+ * Then four nights pass in a moment on the test kit's clock, including the night in which Berlin's clocks go forward.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestKit } from 'leasehold/testing';

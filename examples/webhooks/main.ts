@@ -1,10 +1,10 @@
 /**
- * Webhooks in order per customer: what happened first arrives first, however often it has to be tried.
+ * Webhooks in order per customer: earlier events arrive first, after any number of retries.
  *
  *   node examples/webhooks/main.ts
  *
  * Three customers get ten events each, from two workers. One of them does not answer at first, so its events wait for each other,
- * and no other receiver waits for them.
+ * and the other receivers do not wait.
  */
 import { check } from '../claims.ts';
 import { exampleOptions } from '../options.ts';

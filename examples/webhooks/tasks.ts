@@ -18,7 +18,7 @@ export const deliver = defineTask({
   },
 });
 
-/** What the customer has seen. */
+/** The events that the customer received. */
 export interface Delivery {
   readonly customer: string;
   readonly number: number;

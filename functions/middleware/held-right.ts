@@ -1,14 +1,14 @@
 /**
- * A right that is held around a handler: what `lock()`, `semaphore()` and `leader()` have in common.
+ * A lease held around a handler: the common part of `lock()`, `semaphore()` and `leader()`.
  *
- *   - One session per invocation, shared by all of them in a chain; made with the first and ended with the last,
- *     because an environment is frozen and reused with whatever it held.
- *   - Waiting never takes longer than the invocation has.
- *   - `signalOf(context)` aborts when a right is lost, or when the time is nearly over. A handler that does not stop then keeps its rights
- *     until Lambda ends it and its session expires: they are not given away under work that goes on.
+ *   - One session per invocation, shared by all of them in a chain. The first creates it and the last ends it,
+ *     because an environment is frozen and reused with everything it held.
+ *   - Waiting never takes longer than the invocation's time.
+ *   - `signalOf(context)` aborts when a lease is lost, or when the time is nearly over. A handler that does not stop then keeps its leases
+ *     until Lambda ends it and its session expires, so they never pass on under running work.
  *   - Failing to acquire is an error, so that Lambda or the queue behind it tries again;
- *     or the answer that `onUnavailable` gives,
- *     without the handler being called.
+ *     or the answer of `onUnavailable`,
+ *     without calling the handler.
  */
 import type { MiddlewareObj, Request } from '@middy/core';
 import { ConfigurationError, InvariantError, shown } from '../../shared/core/errors.ts';
@@ -34,11 +34,11 @@ export interface HeldRightOptions<Event, Unavailable extends Error> {
   readonly client?: SdkClient | undefined;
   /** How long to wait for the right; absent: not at all. */
   readonly wait?: Duration | undefined;
-  /** Settings of the session that it hangs on; in a chain of several, the first decides. */
+  /** Settings of its session; in a chain of several, the first decides. */
   readonly session?: Pick<SessionSettings, 'ttl' | 'heartbeat' | 'lockDelay'> | undefined;
-  /** How long before Lambda's timeout the handler is told to stop; of several, the first decides. */
+  /** How long before Lambda's timeout the handler is asked to stop; of several, the first decides. */
   readonly deadlineMargin?: Duration | undefined;
-  /** The answer when the right is not to be had; absent: the invocation fails with that error. */
+  /** The answer if the lease is unavailable. Without it, the invocation fails with that error. */
   readonly onUnavailable?: ((error: Unavailable, event: Event, context: Context) => unknown) | undefined;
 }
 
@@ -121,7 +121,7 @@ export function heldRight<R extends Right, Event, Unavailable extends LockUnavai
     try {
       await right[Symbol.asyncDispose]();
     } catch {
-      // The work is done, and must not fail for this: what cannot be given back goes with the session.
+      // The work is done and must not fail for this: the session's end releases the rest.
     }
     await Invocation.of(context)?.leave();
   };
@@ -234,12 +234,12 @@ class Invocation {
 
 type CleanUp = (request: never) => Promise<void> | void;
 
-/** In Powertools' convention: a middleware that answers early calls what those before it have left in `internal`. */
+/** Powertools' convention: a middleware that answers early calls the cleanups that earlier ones have stored in `internal`. */
 function leaveNoteFor(request: Request, key: string, cleanUp: CleanUp): void {
   request.internal = { ...request.internal, [key]: cleanUp };
 }
 
-/** middy runs no further hook of a chain that is answered early, so those before us would never clean up. */
+/** middy runs no further hooks of a chain that is answered early, so earlier middleware would never clean up. */
 async function answerEarly(request: Request, answer: unknown): Promise<void> {
   const notes = Object.entries(request.internal).filter(([key]) => /^(powertools-for-aws|leasehold)\./.test(key));
   for (const [, cleanUp] of notes.reverse())

@@ -1,4 +1,4 @@
 import type { Request } from '@middy/core';
 
-/** What Lambda tells a handler about its invocation, as middy types it. */
+/** Lambda's context of an invocation, as middy types it. */
 export type Context = Request['context'];

@@ -5,7 +5,7 @@ import { heldRight, nameFrom, validRight } from './held-right.ts';
 
 export interface LeaderOptions<Event> extends HeldRightOptions<Event, LockUnavailableError> {
   readonly election: NameOf<Event>;
-  /** What the leader has to say to observers. */
+  /** The leader's value for observers. */
   readonly value?: string | undefined;
 }
 

@@ -12,7 +12,7 @@ export interface SemaphoreOptions<Event> extends HeldRightOptions<Event, Semapho
 }
 
 /**
- * At most so many invocations at a time, of this function and of any other that names the same semaphore.
+ * A limit on concurrent invocations of this function and of any other that names the same semaphore.
  *
  *   const vendor = semaphore({ leasehold, semaphore: 'vendor-api', limit: 15, wait: '20s' });
  *   export const handler = middy(async (event, context) => call(event, { signal: signalOf(context) })).use(vendor);

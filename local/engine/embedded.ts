@@ -1,14 +1,14 @@
 /**
- * The embedded engine: dynoxide, a native binary that comes with `npm ci`, keeps everything in memory and is up in milliseconds.
- * It is not AWS's code; what it gets wrong is listed in test/support/dynamo-programs/allowed-divergences.ts,
- * and the conformance tests run on DynamoDB Local as well.
+ * The embedded engine: dynoxide, a native binary that comes with `npm ci`, keeps everything in memory and starts in milliseconds.
+ * It is not AWS's code. test/support/dynamo-programs/allowed-divergences.ts lists its errors,
+ * and the conformance tests also run on DynamoDB Local.
  */
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import type { EngineProgram } from './engine-process.ts';
 
-/** @throws ConfigurationError where there is no build for this machine */
+/** @throws ConfigurationError if there is no build for this machine */
 export function embeddedEngine(): EngineProgram {
   return {
     name: 'the embedded engine',

@@ -1,6 +1,6 @@
 /**
- * A DynamoDB engine as a child process on a loopback port: started, waited for, stopped, never left behind.
- * Users reach it through a front (see `front.ts`), at a port of theirs; its own address is known to nobody else.
+ * A DynamoDB engine as a child process on a loopback port: started, awaited, stopped, never left behind.
+ * Users reach it through a front (see `front.ts`) at their own port. Nobody else knows its own address.
  */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
@@ -37,7 +37,7 @@ export interface EngineProcess {
 }
 
 const POLL_EVERY_MS = 10;
-/** A port chosen for us can be taken by another process before the engine has bound it; thrice is no accident. */
+/** Another process can take a chosen port before the engine binds it; three times in a row is a real failure. */
 const PORT_ATTEMPTS = 3;
 /** Enough for a stack trace; engines say little else. */
 const KEPT_OUTPUT_CHARACTERS = 4000;

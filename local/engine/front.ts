@@ -1,15 +1,15 @@
 /**
- * The front of every engine that we start: it lets in programs of this machine, and no web page.
+ * The front of every engine that we start: it admits programs of this machine, and no web page.
  *
- * An engine checks no signature, and a developer's has a well-known port and table. Any page in the developer's browser could then
+ * An engine checks no signature, and a developer's engine has a well-known port and table. Any page in the developer's browser could
  * put a task into the table, and `leasehold dev` would run task code with the page's input.
  *
  *   - A request with an `Origin` comes from a page. Engines serve no pages, so no page has a reason to ask; a preflight has one too.
- *   - `Sec-Fetch-Site` says the same of requests that carry no `Origin`, such as those for images. `none` is a typed address.
+ *   - `Sec-Fetch-Site` identifies pages' requests without `Origin`, such as images. `none` is a typed address.
  *   - `Host` must name loopback: a foreign name that an attacker points at this machine (DNS rebinding) is refused.
  *
- * An engine in a process of its own listens behind it, at an address that nobody is told. On Linux that is one of 16 million
- * addresses of loopback; elsewhere only the port is random.
+ * An engine in its own process listens behind it, at a secret address. On Linux that is one of 16 million
+ * loopback addresses; elsewhere only the port is random.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Agent, createServer, request as ask } from 'node:http';
@@ -24,7 +24,7 @@ export interface EngineAddress {
 
 export interface Front {
   readonly endpoint: string;
-  /** Where requests go from now on. Before that, each ends without an answer. */
+  /** The target of requests from now on. Before that, each ends unanswered. */
   leadTo(engine: EngineAddress): void;
   close(): Promise<void>;
 }
@@ -79,7 +79,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, message: str
   response.end(JSON.stringify({ __type: 'com.amazonaws.dynamodb.v20120810#AccessDeniedException', message }));
 }
 
-/** Hands a request on as it is, and its answer back. If either side breaks off, so does the other: nothing is known then. */
+/** Passes a request and its answer on unchanged. If either side breaks off, so does the other, because the outcome is unknown. */
 function forward(
   request: IncomingMessage,
   response: ServerResponse,

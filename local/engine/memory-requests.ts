@@ -16,7 +16,7 @@ export const ROW_OPERATIONS: Readonly<Record<string, DynamoKind>> = {
   TransactWriteItems: 'transactWrite',
 };
 
-/** @throws Error for what no client of DynamoDB writes */
+/** @throws Error for a request that no DynamoDB client writes */
 export function decodeInput<K extends DynamoKind>(kind: K, members: Members): DynamoCalls[K]['input'] {
   if (kind === 'transactWrite') {
     const actions = listOf(members.TransactItems).map((action) => mapped(action, decodeDocuments));
@@ -62,7 +62,7 @@ export function recordOf(value: unknown): Members {
   return value as Members;
 }
 
-/** What is absent is an empty list: the store says what it needs. @throws Error */
+/** A missing value is an empty list: the store reports its requirements. @throws Error */
 export function listOf(value: unknown): readonly unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new Error('a list is missing');

@@ -1,9 +1,9 @@
 /**
- * The engine in memory: the exact table of the test kit behind a small HTTP server that speaks DynamoDB's JSON, in this process.
+ * The engine in memory: the test kit's exact table behind a small HTTP server that speaks DynamoDB's JSON, in this process.
  *
- * It runs wherever Node runs, and what it holds ends with it. It has the operations on rows that Leasehold sends, for tables of any keys
- * and global indexes, those that make, describe and delete tables, scan one, and read their streams; batch writes and
- * PartiQL it refuses by name. Signatures are not checked. It listens on loopback, and refuses web pages as every engine does (see `front.ts`).
+ * It runs wherever Node runs, and its data ends with it. It supports the row operations that Leasehold sends, for tables with any keys
+ * and global indexes, and creating, describing, deleting and scanning tables, and reading their streams. It refuses batch writes and
+ * PartiQL by name. It does not check signatures. It listens on loopback, and refuses web pages as every engine does (see `front.ts`).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
@@ -122,7 +122,7 @@ function membersOf(body: Buffer): Members {
   return serialized(() => recordOf(JSON.parse(body.toString())));
 }
 
-/** What cannot be read is the client's mistake. */
+/** Unreadable input is the client's mistake. */
 function serialized<T>(read: () => T): T {
   try {
     return read();

@@ -48,7 +48,7 @@ function parseObject(text: string): { TableNames?: unknown; __type?: unknown } |
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? value : undefined;
   } catch {
-    return undefined; // Not JSON, hence not DynamoDB: the caller says what was found instead.
+    return undefined; // Not JSON, so not DynamoDB: the caller reports what was found instead.
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * Asynchronous invocation: events that Lambda has accepted and now owes an attempt.
+ * Asynchronous invocation: events that Lambda has accepted and must attempt.
  *
- * - A throttled event goes back to the queue and is tried again, ever later, until it is too old. That costs no retry.
+ * - A throttled event returns to the queue and is tried again after growing pauses until it is too old. That costs no retry.
  * - An event whose function failed is retried `maximumRetryAttempts` times, under the same request id.
- * - Whatever is given up is reported; on AWS it would go to the dead-letter queue.
- * - Accepted events live in memory: a stop of the platform loses them, which loses no task: the next tick sees the whole backlog.
+ * - Abandoned events are reported; on AWS they would go to the dead-letter queue.
+ * - Accepted events live in memory: stopping the platform loses them, which loses no task, because the next tick sees the whole backlog.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/invocation-async-error-handling.html
  */

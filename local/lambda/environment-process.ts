@@ -153,7 +153,7 @@ export class EnvironmentProcess {
     return true;
   }
 
-  /** Lets a frozen invocation go on. False when it is not frozen by an operator. */
+  /** Continues a frozen invocation. False if no operator froze it. */
   thaw(): boolean {
     if (this.#state !== 'frozen' || this.#requestId === undefined || !this.isUsable) return false;
     this.#enter('busy');

@@ -1,6 +1,6 @@
 /**
- * What a function finds in its environment: Lambda's own variables, then the function's.
- * Nothing is inherited from the terminal, because nothing is on AWS: what works here must not hang on a developer's shell.
+ * A function's environment: Lambda's own variables, then the function's.
+ * Nothing is inherited from the terminal, as on AWS, so nothing here depends on a developer's shell.
  */
 import path from 'node:path';
 import { LOCAL_REGION } from './function-name.ts';
@@ -16,7 +16,7 @@ const COMPILE_CACHE = path.join(import.meta.dirname, '../../.leasehold/compile-c
 export interface Surroundings {
   readonly logGroupName: string;
   readonly logStreamName: string;
-  /** Where this local Lambda listens: functions that invoke others reach it without knowing that it is local. */
+  /** The local Lambda's address: functions that invoke others use it without knowing that it is local. */
   readonly lambdaEndpoint: string;
 }
 

@@ -1,8 +1,6 @@
-/**
- * Everything that happens in the local Lambda, as one union: what the display draws and what the tests assert on.
- */
+/** All events of the local Lambda, as one union: the display draws them and the tests assert on them. */
 
-/** How an invocation ended. All but `success` are function errors to the caller, as they are on AWS. */
+/** An invocation's outcome. All except `success` are function errors to the caller, as on AWS. */
 export type InvocationOutcome =
   | 'success'
   /** The handler threw. */
@@ -14,7 +12,7 @@ export type InvocationOutcome =
   /** The process ended before it answered: exit, crash, out of memory, or killed from outside. */
   | 'exit';
 
-/** Who ended an environment with SIGKILL. */
+/** The cause of an environment's SIGKILL. */
 export type KilledBy = 'operator' | 'timeout' | 'initTimeout' | 'idleTimeout' | 'shutdown';
 
 export interface FunctionError {
@@ -82,7 +80,7 @@ export type LambdaEvent =
 
 type WithoutEnvironment<Event> = Event extends OfEnvironment ? Omit<Event, keyof OfEnvironment> : never;
 
-/** What an environment says of itself, before its id and function are added. */
+/** An environment's event, before its id and function are added. */
 export type EnvironmentEvent = WithoutEnvironment<LambdaEvent>;
 
 export type Emit = (event: LambdaEvent) => void;

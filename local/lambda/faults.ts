@@ -1,6 +1,6 @@
 /**
- * The refusals of Lambda's Invoke API, with the names, statuses and bodies that its SDK clients look for.
- * A function that fails is none of them: that is an answer with status 200.
+ * The refusals of Lambda's Invoke API, with the names, statuses and bodies that its SDK clients expect.
+ * A failing function is not among them: that is an answer with status 200.
  * @see https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html#API_Invoke_Errors
  */
 import { functionArn } from './function-name.ts';

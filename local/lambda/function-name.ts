@@ -1,6 +1,6 @@
 /** A function can be named in four ways; all of them lead to a name and, perhaps, a qualifier. */
 
-/** What emulators call themselves: no real account has it. */
+/** The account number of emulators; no real account has it. */
 const LOCAL_ACCOUNT_ID = '000000000000';
 export const LOCAL_REGION = 'us-east-1';
 
@@ -14,7 +14,7 @@ const ARN = /^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:function:([A-Za-z0-9-_]+)(
 const PARTIAL_ARN = /^\d{12}:function:([A-Za-z0-9-_]+)(?::([A-Za-z0-9$_-]+))?$/;
 const NAME = /^([A-Za-z0-9-_]+)(?::([A-Za-z0-9$_-]+))?$/;
 
-/** `name`, `name:alias`, `account:function:name` or the full ARN; `undefined` when it is none of them. */
+/** `name`, `name:alias`, `account:function:name` or the full ARN; `undefined` for other text. */
 export function parseFunctionReference(text: string): FunctionReference | undefined {
   const match = ARN.exec(text) ?? PARTIAL_ARN.exec(text) ?? NAME.exec(text);
   return match?.[1] === undefined ? undefined : { name: match[1], qualifier: match[2] };

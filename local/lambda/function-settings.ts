@@ -1,6 +1,4 @@
-/**
- * What a local function is: the part of Lambda's function configuration that changes how code behaves.
- */
+/** A local function: the part of Lambda's function configuration that affects code. */
 import path from 'node:path';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 

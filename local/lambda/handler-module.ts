@@ -14,7 +14,7 @@ export type Loaded =
   | { readonly kind: 'loaded'; readonly handler: Handler }
   | { readonly kind: 'failed'; readonly error: FunctionError };
 
-/** Runs the module once, as the init phase does: what it keeps in variables lives as long as the environment. */
+/** Runs the module once, like the init phase: its variables live as long as the environment. */
 export async function loadHandler({ entry, handler: name }: InitMessage): Promise<Loaded> {
   let found: unknown;
   try {

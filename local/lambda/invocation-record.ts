@@ -1,6 +1,4 @@
-/**
- * What is told about one invocation: the events that others watch, and the lines that Lambda writes into the log around it.
- */
+/** The record of one invocation: events for watchers, and Lambda's own log lines around it. */
 import type { EnvironmentEvent } from './events.ts';
 import type { LocalFunction } from './function-settings.ts';
 import type { InvocationResult } from './outcomes.ts';

@@ -1,6 +1,6 @@
 /**
- * Lambda's Invoke operation over HTTP, close enough that the real SDK client cannot tell.
- * Not here: response streaming, `LogType: Tail`, and every operation other than Invoke.
+ * Lambda's Invoke operation over HTTP, close enough for the real SDK client.
+ * Not supported: response streaming, `LogType: Tail`, and every operation other than Invoke.
  * @see https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -31,7 +31,7 @@ export interface InvokeRequest {
 export interface InvokeResponse {
   readonly status: 200 | 202 | 204;
   readonly requestId: string;
-  /** JSON text: what the handler returned, or the error when `functionError` is set. */
+  /** JSON text: the handler's result, or the error if `functionError` is set. */
   readonly payload?: string;
   readonly functionError?: 'Unhandled';
 }
@@ -39,7 +39,7 @@ export interface InvokeResponse {
 export type Invoke = (request: InvokeRequest) => Promise<InvokeResponse>;
 
 const INVOKE_PATH = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
-/** Clients pool connections; one that is closed just as it is used again looks like an outage. */
+/** Clients pool connections, and one that closes just before reuse looks like an outage. */
 const KEEP_ALIVE_MS = 120_000;
 
 export function createInvokeServer(invoke: Invoke): Server {
@@ -76,7 +76,7 @@ async function readRequest(request: IncomingMessage): Promise<InvokeRequest> {
   return { reference: { name: reference.name, qualifier }, type, payload };
 }
 
-/** What cannot be read is the fault of who sent it. */
+/** Unreadable input is the sender's fault. */
 function parsed<T>(text: string, parse: (text: string) => T): T {
   try {
     return parse(text);

@@ -1,12 +1,12 @@
 /**
- * Lambda on a laptop: the same handlers, unmodified, in processes of their own, behind the same Invoke API.
+ * Lambda on a laptop: the same handlers, unmodified, in their own processes, behind the same Invoke API.
  *
- * What it keeps of Lambda, because the protocol's correctness meets it there:
+ * It keeps the parts of Lambda that matter to the protocol's correctness:
  * one process per concurrent environment, warm reuse, freezing between invocations, death without warning at the timeout,
  * throttling above the concurrency limit, and asynchronous events that are delivered at least once, with retries.
  *
- * What it does not keep: CPU in proportion to memory, limits on anything but the JavaScript heap, layers, extensions,
- * versions (an alias leads to the one code there is), permissions and authentication.
+ * It does not keep: CPU in proportion to memory, limits on anything but the JavaScript heap, layers, extensions,
+ * versions (an alias leads to the only code), permissions and authentication.
  * It listens on loopback only, because a caller that reaches it runs code.
  *
  * No environment outlives this process (see `../leash.ts`).
@@ -89,8 +89,8 @@ export class LocalLambda {
 
   /**
    * Invokes without HTTP.
-   * @param name as the API takes it: name, name:alias or ARN
-   * @throws InvokeFault as the API answers it: unknown function, throttled
+   * @param name as in the API: name, name:alias or ARN
+   * @throws InvokeFault with the API's answer: unknown function, throttled
    */
   async invoke(name: string, payload: unknown, type: InvocationType = 'RequestResponse'): Promise<DirectResponse> {
     const reference = parseFunctionReference(name);
@@ -105,7 +105,7 @@ export class LocalLambda {
     return this.#processes().map((environment) => environment.view);
   }
 
-  /** SIGKILL, in whatever it does. False when it is gone already. */
+  /** Sends SIGKILL at any moment. False if it is already gone. */
   kill(environmentId: string): boolean {
     return this.#find(environmentId)?.kill('operator') ?? false;
   }
@@ -120,7 +120,7 @@ export class LocalLambda {
     return this.#find(environmentId)?.thaw() ?? false;
   }
 
-  /** Kills every environment and resolves when none is left; events that wait in a queue are dropped. */
+  /** Kills every environment and resolves when none is left; queued events are dropped. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const processes = this.#processes();

@@ -1,4 +1,4 @@
-/** What functions print, line by line. */
+/** The output of functions, line by line. */
 import type { Readable } from 'node:stream';
 
 /** A line longer than this is passed on in pieces, so that a function cannot fill our memory. */

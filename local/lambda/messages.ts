@@ -1,6 +1,6 @@
 /**
- * What the platform and an environment say to each other, over the IPC channel of the forked process.
- * It carries what Lambda's Runtime API carries; payloads stay JSON text, as they do there.
+ * Messages between the platform and an environment, over the forked process's IPC channel.
+ * They carry the content of Lambda's Runtime API; payloads stay JSON text, as there.
  */
 import type { FunctionError } from './events.ts';
 

@@ -14,12 +14,12 @@ import type { EnvironmentMessage, PlatformMessage } from './messages.ts';
 export interface SandboxExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Why there never was a process: too many of them, no memory. */
+  /** Why the process could not start: too many processes, no memory. */
   readonly failure?: string;
 }
 
 export interface SandboxOptions {
-  /** Shown by `ps`, for people who look at what runs. */
+  /** Shown by `ps`, for people. */
   readonly label: readonly string[];
   readonly memoryMb: number;
   readonly workingDirectory: string;
@@ -29,7 +29,7 @@ export interface SandboxOptions {
 }
 
 const ENVIRONMENT_PROGRAM = path.join(import.meta.dirname, 'environment.ts');
-/** A grandchild that left the process group may hold the pipes open for ever; the wait for it ends after this. */
+/** A grandchild that left the process group may keep the pipes open forever; stop waiting for it after this time. */
 const LAST_WORDS_MS = 200;
 
 export class Sandbox {
@@ -43,7 +43,7 @@ export class Sandbox {
       execArgv: [
         `--max-old-space-size=${options.memoryMb}`,
         '--enable-source-maps',
-        // Node.js 22 still says that running TypeScript is experimental; a function's log is no place for it.
+        // Node.js 22 warns that running TypeScript is experimental; a function's log should not contain that.
         '--disable-warning=ExperimentalWarning',
       ],
       cwd: options.workingDirectory,
@@ -66,7 +66,7 @@ export class Sandbox {
   }
 
   send(message: PlatformMessage): void {
-    // A failure means that the process is ending, and `exited` says so.
+    // A failure means that the process is ending, and `exited` reports that.
     this.#child.send(message, () => undefined);
   }
 

@@ -8,7 +8,7 @@
 (* read from a clock of its own. The models (relative time) and the trace  *)
 (* specification (absolute time) read the rows through this page alone.    *)
 (* The words in DynamoDB's own expressions are in                          *)
-(* test/unit/dynamo/statements.golden.md; each operator names its verb.    *)
+(* test/unit/dynamo/statements.golden.txt; each operator names its verb.   *)
 (***************************************************************************)
 EXTENDS Integers
 

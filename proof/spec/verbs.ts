@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-const GOLDEN = path.join(import.meta.dirname, '../../test/unit/dynamo/statements.golden.md');
+const GOLDEN = path.join(import.meta.dirname, '../../test/unit/dynamo/statements.golden.txt');
 const DIGESTS = path.join(import.meta.dirname, 'statements.digest.json');
 const ROWS = ['Rows.tla', 'SharedRows.tla', 'QueueRows.tla'];
 

@@ -4,9 +4,10 @@ import { lock } from 'leasehold/middy';
 import { defineTask, DoNotRetry } from 'leasehold/tasks';
 import { createTestKit } from 'leasehold/testing';
 
-using leasehold = createLeasehold({ table: 'leasehold', endpoint: 'http://127.0.0.1:1' });
+const leasehold = createLeasehold({ table: 'leasehold', endpoint: 'http://127.0.0.1:1' });
 assert.equal(leasehold.table, 'leasehold');
 assert.equal(typeof lock, 'function');
+leasehold.close();
 assert.ok(new LeaseLostError('key', 'expired', 'why') instanceof Error);
 
 const greet = defineTask({

@@ -32,7 +32,7 @@ export interface WorkerOptions extends LeaseholdOptions {
   readonly concurrency?: number | undefined;
   /** How long after its last sign of life its tasks are taken over; 30 s when absent. */
   readonly sessionTtl?: Duration | undefined;
-  /** How long task code may take to stop after `stop`, before its task is handed back all the same; 5 s when absent. */
+  /** How long task code may take to stop after `stop`, before its task is handed back anyway. Default: 5 s. */
   readonly grace?: Duration | undefined;
   /** End when no task is due or running here; without it the worker waits for tasks. */
   readonly untilDrained?: boolean | undefined;
@@ -42,7 +42,7 @@ export interface WorkerOptions extends LeaseholdOptions {
   readonly events?: TaskEvents | undefined;
   /** Where `task.log` and the worker's own messages go. Absent: a line of JSON each on standard output, without `debug`. */
   readonly log?: TaskLog | undefined;
-  /** How OpenTelemetry spans of attempts hang on the trace of their task: `parent` when absent, or `link`. */
+  /** How OpenTelemetry spans of attempts relate to the trace of their task: `parent` (default) or `link`. */
   readonly attemptSpans?: AttemptSpans | undefined;
 }
 
@@ -77,10 +77,10 @@ const MAX_CONCURRENCY = 1_000;
 const DEFAULT_GRACE_MS = 5_000;
 
 /**
- * A worker of a queue in this process. It works beside deployed workers, takes part in takeovers,
+ * A worker of a queue in this process. It runs alongside deployed workers, takes over abandoned tasks,
  * and defines and enqueues the schedules that the module exports.
  * @param taskExports the exports of the module that defines the tasks: `import * as tasks from '../tasks.ts'`
- * @throws ConfigurationError for an option that cannot be used, and for exports without a task
+ * @throws ConfigurationError for an unusable option, and for exports without a task
  */
 export function createWorker(taskExports: Readonly<Record<string, unknown>>, options: WorkerOptions = {}): Worker {
   const given = withEnvironment(validOptions('the options of createWorker', options, OPTIONS));

@@ -1,6 +1,6 @@
 /**
- * A worker for as long as its process lives: what `leasehold work` and `createWorker` are.
- * It defines the schedules of its module, holds a session, and goes on after a session that was lost and a store that was away.
+ * A worker for the whole life of its process: the core of `leasehold work` and `createWorker`.
+ * It defines its module's schedules, holds a session, and continues after a lost session and an unavailable store.
  */
 import { workerName } from '../tasks/dispatch/live-workers.ts';
 import { LeaseLostError, StoreUnavailableError } from '../core/errors.ts';
@@ -23,7 +23,7 @@ export interface KeptSettings extends StandingSettings {
   readonly sessionTtlMs: number;
 }
 
-/** Tasks, by how they ended here; those of a pack one by one, unless it is buried with its workers. */
+/** Tasks, by how they ended here. Items of a pack count one by one, unless the pack is marked dead because of its workers. */
 export interface WorkTotals {
   readonly done: number;
   /** Failed, and tried again. */
@@ -38,8 +38,8 @@ export interface WorkTotals {
 const RESTART_MS = 1_000;
 
 /**
- * Until `handBack` aborts, or, where it only drains, nothing is due.
- * @throws ConfigurationError for a schedule that cannot be defined, and whatever the store refuses for lack of a right
+ * Runs until `handBack` aborts, or, if it only drains, until nothing is due.
+ * @throws ConfigurationError for a schedule that cannot be defined, and for anything that the store refuses for lack of a right
  */
 export async function keepAtWork(
   work: WorkModule,
@@ -70,7 +70,7 @@ export async function keepAtWork(
     try {
       if (!isDefined) await leasehold.schedules.defineAll(schedules);
       isDefined = true;
-      // One session for as long as it lives: an idle worker writes its heartbeats and no more.
+      // One session for its whole life: an idle worker writes only its heartbeats.
       if (kept.session === undefined || kept.session.signal.aborted)
         kept.session = await leasehold.session(sessionOptions);
       const standing = { ...ports, events: work.events, payloads: work.payloads, session: kept.session.holder };

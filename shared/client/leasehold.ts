@@ -63,7 +63,7 @@ export interface LeaseholdOptions extends ConnectionOptions {
   readonly table?: string | undefined;
   /** Default queue for `tasks.enqueue`. Absent: `LEASEHOLD_QUEUE`, or `default`. */
   readonly queue?: string | undefined;
-  /** Partitions of the ready index for new tasks, as the stack has it. Absent: `LEASEHOLD_SHARDS`, or 8. */
+  /** Partitions of the ready index for new tasks, as in the stack. Default: `LEASEHOLD_SHARDS`, or 8. */
   readonly shards?: number | undefined;
   /** The stated bound on the difference between any two clocks; the same everywhere. Absent: `LEASEHOLD_MAX_CLOCK_SKEW_MS`, or 1 s. */
   readonly maxClockSkew?: Duration | undefined;
@@ -83,14 +83,14 @@ export interface SessionSettings {
   readonly behavior?: SessionBehavior | undefined;
   /** Display name; does not have to be unique. */
   readonly name?: string | undefined;
-  /** Where it runs; absent: this machine's name. */
+  /** Name of the machine. Default: the host name. */
   readonly node?: string | undefined;
   /** Health checks of that node: when one of them fails, the session ends. */
   readonly checks?: readonly string[] | undefined;
   readonly events?: SessionEvents | undefined;
 }
 
-/** What a Leasehold stands on; tests and simulations give their own. */
+/** The foundation of a Leasehold; tests and simulations pass their own. */
 export interface LeaseholdFoundation {
   readonly sender: Sender;
   readonly gauge: SkewGauge;
@@ -99,7 +99,7 @@ export interface LeaseholdFoundation {
   readonly announcing?: (<Store extends TaskStore>(store: Store) => Store) | undefined;
 }
 
-/** What a Leasehold is, beside its connection. */
+/** The settings of a Leasehold, apart from its connection. */
 export interface LeaseholdSettings extends Pick<LeaseholdOptions, 'queue' | 'shards' | 'maxClockSkew' | 'payloads'> {
   readonly table: string;
 }
@@ -132,7 +132,7 @@ const SESSION_SETTINGS = {
 const DEFAULT_SESSION_NAME = 'leasehold';
 
 /**
- * What the caller leaves out is taken from the environment, as the command does (`shared/core/environment.ts`).
+ * Missing options come from the environment, as in the command (`shared/core/environment.ts`).
  * @throws ConfigurationError
  */
 export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
@@ -142,12 +142,12 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
   return new Leasehold({ ...connection, runtime: systemRuntime, announcing }, settings, connection);
 }
 
-/** What the caller gave, and for the rest what the environment says. @throws ConfigurationError */
+/** The caller's options, with the environment's for the rest. @throws ConfigurationError */
 export function withEnvironment<Options extends LeaseholdOptions>(
   given: Options,
 ): Options & { readonly table: string } {
   const { endpoint, ...byDefault } = readEnvironment();
-  // What is undefined would hide a default.
+  // An undefined option would hide a default.
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Options;
   // A client of the caller's, or of the caller's configuration, knows its endpoint.
   const isAddressed = given.client !== undefined || given.clientConfig !== undefined;
@@ -165,7 +165,7 @@ export class Leasehold implements Disposable {
   readonly schedules: ScheduleClient;
   /** Keys and values from outside: get, list, watch, put, delete, release by force. */
   readonly locks: LockClient;
-  /** Who leads, and observing it. */
+  /** The current leader, and observing it. */
   readonly elections: ElectionClient;
   /** Reads semaphores and their holders, sets limits and evicts permits. */
   readonly semaphores: SemaphoreClient;
@@ -250,9 +250,9 @@ export class Leasehold implements Disposable {
   }
 
   /**
-   * Whether a sequencer is that of the current tenure of a lock, or of the current claim of a task, strongly consistent.
-   * For a task's sequencer it reads the task's row: `grantObserve` lets it, `grantCoordinate` alone does not.
-   * @throws ConfigurationError when it was changed on its way, or is of another table, or of a semaphore, which has many holders
+   * Whether a sequencer belongs to the current tenure of a lock, or to the current claim of a task. Strongly consistent.
+   * For a task's sequencer it reads the task's row, which `grantObserve` allows and `grantCoordinate` alone does not.
+   * @throws ConfigurationError if it was changed in transit, or belongs to another table, or to a semaphore, which has many holders
    */
   async verify(sequencer: string): Promise<Verification> {
     const parsed = parseSequencer(sequencer, this.table);
@@ -271,8 +271,8 @@ export class Leasehold implements Disposable {
   }
 
   /**
-   * A wait group's current generation; the group is made when there is none.
-   * @param options.generation an older one: what a message from its time refers to
+   * A wait group's current generation. Creates the group if it does not exist.
+   * @param options.generation an older generation, for example from an old message
    */
   async waitGroup(name: string, options: { readonly generation?: number | undefined } = {}): Promise<WaitGroup> {
     validOptions('the options of a wait group', options, { generation: true });
@@ -286,7 +286,7 @@ export class Leasehold implements Disposable {
     return new RateLimiter(name, rate, ports, { maxClockSkewMs: this.#maxClockSkewMs });
   }
 
-  /** Creates the table unless it is there, where no stack does it: laptops and tests. @returns whether it was created */
+  /** Creates the table if it does not exist, for laptops and tests without a stack. @returns whether it was created */
   async createTable(): Promise<boolean> {
     if (this.#connection === undefined)
       throw new ConfigurationError('this Leasehold has no connection of its own: create the table yourself');

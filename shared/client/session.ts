@@ -35,14 +35,14 @@ export class Session extends LockSession {
   }
 
   /**
-   * Several locks, all or none. Returns at once. If this session holds one of the keys already, that key is held, and none is taken; with
-   * `reentrant: true` it is among those that are returned, with the counter that it has.
+   * Acquires several locks, all or none, without waiting. If this session already holds one of the keys, the result is `held`, and none is
+   * taken; with `reentrant: true` that lock is among the results, with its counter.
    */
   tryLockAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
     return this.#locks.tryAcquireAll(keys, options);
   }
 
-  /** Waits for several locks, those of them too that this session holds already, and takes none meanwhile. @throws as `lock` */
+  /** Waits for several locks, including ones that this session already holds, and holds none while it waits. @throws as `lock` */
   lockAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
     return this.#locks.acquireAll(keys, options);
   }
@@ -57,7 +57,7 @@ export class Session extends LockSession {
     return new Election(election, this.sessionLocks).campaign(options);
   }
 
-  /** Returns at once: a permit, or who holds them all and until when. */
+  /** Returns a permit, or the current holders and until when, without waiting. */
   tryPermit(semaphore: string, options: PermitOptions): Promise<PermitAcquisition> {
     return tryAcquirePermit(semaphore, options, this.holder, this.#ports);
   }
@@ -73,7 +73,7 @@ export class Session extends LockSession {
     return acquisition.permit;
   }
 
-  /** At most so many at work at a time, wherever they run; the slots of this session come back when it dies. */
+  /** Limits concurrent jobs across all processes; the slots of this session come back if its process crashes. */
   limiter(name: string, options: LimiterOptions): ConcurrencyLimiter {
     return new ConcurrencyLimiter(name, options, this.holder, this.#ports);
   }

@@ -2,9 +2,9 @@
  * A long-running worker: polls its queue until stopped, and enqueues due schedules,
  * so a queue needs nothing else.
  *
- * Without tasks it polls one partition at a time (`tasks/picker/poll-schedule.ts`).
+ * While idle it polls one partition at a time (`tasks/picker/poll-schedule.ts`).
  * With eight shards of one lane it finds a task within 1.8 s in its first idle minute, for 3.9 read units a second,
- * and within 7 s afterwards, for one (`npm run bench -- idle`); the lag of the index comes on top.
+ * and within 7 s afterwards, for one (`npm run bench -- idle`; add the index's lag).
  * A task that is enqueued in its process begins at once.
  */
 import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
@@ -18,9 +18,9 @@ import { runWorker } from '../tasks/worker/worker.ts';
 export type StandingPorts = WorkerPorts & { readonly queues: QueueStore; readonly schedules: ScheduleStore };
 
 export interface StandingSettings extends Pick<WorkerSettings, 'queue' | 'concurrency' | 'graceMs'> {
-  /** At least; more if the queue's row knows of more. It is at home in all of them. */
+  /** Minimum number of shards; the queue's row may name more. It owns all of them. */
   readonly shards: number;
-  /** Goes home when nothing is due. */
+  /** Exits when nothing is due. */
   readonly untilDrained: boolean;
 }
 
@@ -29,8 +29,8 @@ type EnqueueListener = Parameters<NonNullable<WorkerPorts['onEnqueued']>>[0];
 /** Maximum gaps between two polls, jittered: see above. */
 const POLL_MS = { first: 220, idle: 730 };
 /**
- * Between looks at recurring tasks, jittered by half, so that no cadence of theirs is missed each time:
- * most are due to the minute, and those of each second are followed once one has been found.
+ * Interval between checks of schedules, jittered by half, so that it does not keep missing a regular cadence:
+ * most schedules are due on the minute, and after finding one that is due every second it checks every second.
  */
 const RECUR_MS = { following: 1_000, idle: 3_500 };
 

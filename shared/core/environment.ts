@@ -1,9 +1,9 @@
 /**
  * The environment variables that the library, the command and the deployed functions share.
  *
- * `createLeasehold()` takes from them what its caller leaves out, so that a program and the command beside it talk to the same table.
- * This is the one place of the library that reads the environment,
- * beside `dynamo/wire/aws-environment.ts` for the variables of AWS's own clients.
+ * `createLeasehold()` uses them as defaults, so that a program and the command next to it use the same table.
+ * No other file of the library reads the environment,
+ * except `dynamo/wire/aws-environment.ts`, which reads the variables of AWS's own clients.
  */
 import { ConfigurationError } from './errors.ts';
 
@@ -22,7 +22,7 @@ export const OLDEST_NODE = '22.12';
 /** The table, where neither an argument nor the environment names one. */
 export const DEFAULT_TABLE = 'leasehold';
 
-/** What the environment says; absent: it says nothing. */
+/** Settings from the environment. A missing field means an unset variable. */
 export interface EnvironmentSettings {
   readonly table: string;
   readonly endpoint?: string;
@@ -34,7 +34,7 @@ export interface EnvironmentSettings {
 
 /**
  * An empty variable counts as absent.
- * @throws ConfigurationError naming a variable that is no whole number where one is needed, and on a Node that is too old
+ * @throws ConfigurationError naming a variable that must be a whole number and is not, and on a Node that is too old
  */
 export function readEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
@@ -64,7 +64,7 @@ export function readEnvironment(
   };
 }
 
-/** @throws ConfigurationError where a later step would end in a syntax error, or in a function that is not there */
+/** @throws ConfigurationError on a Node that would fail later with a syntax error or a missing function */
 export function ensureNode(version: string = process.versions.node): void {
   const [wantedMajor = 0, wantedMinor = 0] = OLDEST_NODE.split('.').map(Number);
   const [major = 0, minor = 0] = version.split('.').map(Number);

@@ -1,22 +1,23 @@
 /**
  * The errors that all parts of the library share, on one page.
- * Those of one concept stand with it: `LockUnavailableError` in `coordination/lock/lock-record.ts`, `SemaphoreFullError` in `coordination/semaphore/semaphore-contender.ts`,
- * and what task code throws, or is told, in `tasks/task/control.ts`.
+ * Errors of one concept are defined next to it: `LockUnavailableError` in `coordination/lock/lock-record.ts`, `SemaphoreFullError` in
+ * `coordination/semaphore/semaphore-contender.ts`,
+ * and the errors that task code throws or receives in `tasks/task/control.ts`.
  *
- * A class exists only where a caller would act differently; contention is never an error but a value that says who holds it and until when.
+ * There is one class per reaction of the caller. Contention is not an error but a value that names the holder and the time.
  *
  * | situation | class | what the caller does |
  * | --- | --- | --- |
- * | the right was lost while working | `LeaseLostError` (also the reason of the AbortSignal) | stops at once, writes nothing |
+ * | the lease was lost during the work | `LeaseLostError` (also the reason of the AbortSignal) | stops at once, writes nothing |
  * | the store is throttled or unreachable | `StoreUnavailableError` | `applied: 'no'` retries; `'unknown'` reads first and, in doubt, counts the lease as lost |
- * | a row cannot be understood | `CorruptItemError` | alarms; nothing is repaired silently |
+ * | a row does not decode | `CorruptItemError` | alarms; nothing is repaired silently |
  * | a setting or argument is wrong | `ConfigurationError` | fixes it; nothing was written |
  * | the same id or key with other content | `MismatchError` | decides which of the two it meant |
  * | clocks differ by more than the stated bound | `ClockSkewError` | takes nothing over and opens no session; an operator fixes the clock |
- * | our own mistake | `InvariantError` | this invocation ends; others go on |
+ * | our own mistake | `InvariantError` | this invocation ends; others continue |
  *
- * Messages say what was tried, on which key, what was found and what to do.
- * They carry ids and values, never payloads; a value that is very long loses its middle.
+ * Messages state the action, the key, the finding and the remedy.
+ * They contain ids and values, never payloads; a very long value loses its middle.
  */
 
 import { inspected } from './runtime/inspect.ts';
@@ -85,7 +86,7 @@ export class ConfigurationError extends LeaseholdError {
   override readonly name = 'ConfigurationError';
 }
 
-/** An id or a key stands for something else already. Decide which of the two was meant, and give the other a name of its own. */
+/** The id or key already exists with other content. Decide which of the two you meant, and rename the other. */
 export class MismatchError extends LeaseholdError {
   override readonly name = 'MismatchError';
   readonly key: string;
@@ -118,7 +119,7 @@ function withoutMiddle(message: string): string {
   return `${start}…${message.slice(-MESSAGE_END_CHARACTERS)}`.toWellFormed();
 }
 
-/** A mistake of this library. What was asked for ends here, and the rest goes on: report it. */
+/** A bug in this library. The requested operation ends here, and everything else continues: please report it. */
 export class InvariantError extends LeaseholdError {
   override readonly name = 'InvariantError';
 }
@@ -143,7 +144,7 @@ export function messageOf(thrown: unknown): string {
   }
 }
 
-/** The beginning of any value as a person reads it in a message: NaN, bigints, circular and hostile values included. */
+/** Describes the beginning of any value for a message, including NaN, bigints, circular and hostile values. */
 export function shown(value: unknown, limitCharacters = SHOWN_CHARACTERS): string {
   try {
     const text = typeof value === 'string' ? JSON.stringify(value) : inspected(value);

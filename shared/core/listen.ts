@@ -10,11 +10,11 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;
-  /** The message when the address cannot be had, for the system's code of the reason. */
+  /** The message for an unavailable address, by the system's error code. */
   readonly refusal: (code: string) => string;
 }
 
-/** @throws ConfigurationError when the address cannot be had */
+/** @throws ConfigurationError if the address is not available */
 export async function listen(server: Server, { host, port, refusal }: ListenOptions): Promise<AddressInfo> {
   try {
     server.listen(port, host);

@@ -31,13 +31,11 @@ export interface ConnectionOptions {
 }
 
 export interface DynamoConnection {
-  /**
-   * A client of the SDK for the same place, made when it is first asked for: for what the protocol does not do, such as creating tables.
-   */
+  /** An SDK client for the same endpoint, created on first use, for operations outside the protocol such as creating tables. */
   readonly openClient: () => Promise<DynamoDBClient>;
   /** Whether region and credentials are found by the SDK: elsewhere they are known without it. */
   readonly isSdkNeeded: () => boolean;
-  /** For senders of one's own, such as one for each invocation. */
+  /** For custom senders, such as one per invocation. */
   readonly driver: DynamoDriver;
   readonly sender: Sender;
   readonly gauge: SkewGauge;
@@ -46,7 +44,7 @@ export interface DynamoConnection {
 }
 
 /**
- * @param gathering.gathers whether reads that are asked for at about the same moment share a request: for those who serve many callers
+ * @param gathering.gathers whether reads made at about the same moment share a request: for processes that serve many callers
  * @throws ConfigurationError
  */
 export function connectDynamo(
@@ -98,7 +96,7 @@ function sdkAttempt(open: () => Promise<DynamoDriver>): DynamoDriver['attempt'] 
   return async (kind, input, signal) => (await open()).attempt(kind, input, signal);
 }
 
-/** @throws ConfigurationError for what is not a client of DynamoDB, and for a setting that the client has already */
+/** @throws ConfigurationError for a value that is not a DynamoDB client, and for a setting that the client already has */
 function ensureAlone(given: SdkClient, options: ConnectionOptions): void {
   validClient(given);
   for (const name of ['endpoint', 'region', 'clientConfig'] as const)
@@ -122,7 +120,7 @@ function once<T>(make: () => Promise<T>): { get: () => Promise<T>; made: () => P
 }
 
 function ignored(): void {
-  // A client that could not be made need not be closed; who asked for it was told why.
+  // A client that could not be created needs no closing; its creator received the error.
 }
 
 /** Emulators insist on a region and credentials, but check neither. */

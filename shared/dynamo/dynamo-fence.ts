@@ -1,18 +1,20 @@
 /**
- * The fence on items of your own in DynamoDB; `core/lease/fence.ts` says why it is shaped like this.
+ * The fence for your own DynamoDB items; `core/lease/fence.ts` explains its form.
  *
- * Two attributes of the item carry the last stamp that it took. Every write goes through the fence, or none is protected:
+ * Two attributes of the item hold the last stamp that it accepted. Send every write through the fence, or none is protected:
  *
  *   const guard = dynamoFence(lock);
- *   const { Attributes } = await documents.send(new UpdateCommand(guard.advance({ TableName, Key })));  // the fence first, and the first read
+ *   const { Attributes } = await documents.send(new UpdateCommand(guard.advance({ TableName, Key })));  // the fence first, and the first
+ *   read
  *   await documents.send(new UpdateCommand(guard.update({
  *     TableName, Key, UpdateExpression: 'SET balance = :balance',
  *     ExpressionAttributeValues: { ':balance': Attributes.balance - 10 },
  *   })));
  *
- * A refused condition (`ConditionalCheckFailedException`) means: superseded, or this very write was applied by an earlier attempt of it.
- * `wasApplied` tells them apart, by the item that comes with the exception.
- * An item is never deleted while it is fenced: the fence would go with it.
+ * A refused condition (`ConditionalCheckFailedException`) means that the holder is superseded, or that an earlier attempt applied this
+ * write.
+ * `wasApplied` distinguishes them by the item in the exception.
+ * Never delete an item while it is fenced, because the fence would go with it.
  */
 import type { PutCommandInput, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
 import { ConfigurationError } from '../core/errors.ts';
@@ -33,7 +35,7 @@ export interface DynamoFence {
   advance(target: UpdateCommandInput): UpdateCommandInput;
   /** Your update, taken only from the current holder, in the order in which it was made. */
   update(input: UpdateCommandInput): UpdateCommandInput;
-  /** Your put; what it replaces is the whole item, the fence excepted. */
+  /** Your put. It replaces the whole item except the fence. */
   put(input: PutCommandInput): PutCommandInput;
   /** Whether the item that refused a write carries that write's own stamp: an earlier attempt was applied. */
   wasApplied(input: UpdateCommandInput | PutCommandInput, item: Readonly<Record<string, unknown>> | undefined): boolean;
@@ -83,7 +85,7 @@ function guarded<Input extends Guardable>(input: Input, stamp: FenceStamp) {
   };
 }
 
-/** An update expression has each clause once, so the stamp joins the SET that is there. */
+/** An update expression may have each clause once, so the stamp joins an existing SET. */
 function withStamp(expression: string | undefined): string {
   if (expression === undefined || expression.trim() === '')
     throw new ConfigurationError('a fenced update has no UpdateExpression: use advance() to move the fence alone');

@@ -1,10 +1,10 @@
 /**
- * Reads of single rows that are asked for at about the same moment go in one request.
+ * Sends reads of single rows in one request if they are made at about the same moment.
  *
- * A process that serves many callers, as a gateway does, spends its time on requests rather than on rows.
- * What is asked for in one turn goes together, at once while few requests are under way, and otherwise when one of them has been answered,
- * or after a few milliseconds, so that a request that hangs holds nothing up.
- * Each row is read as it would be alone: strongly consistent, after it was asked for, at the same price in units.
+ * A process that serves many callers, such as a gateway, spends its time on requests rather than on rows.
+ * Reads of one turn of the event loop go together: at once while few requests are in flight, otherwise after one of them is answered,
+ * or after a few milliseconds, so that a hanging request delays nothing.
+ * Each row is read as it would be alone: strongly consistent, after its caller asked, at the same price in units.
  * Reads with limits of their own, and all other requests, go alone.
  */
 import type { WriteLimits } from '../core/lease/outcome.ts';

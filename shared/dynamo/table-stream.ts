@@ -1,10 +1,9 @@
 /**
- * What changes in a table, as the engine's stream tells it: for the processes of this machine that a deployed table's waker serves
- * elsewhere.
+ * Reads a table's changes from the engine's stream, for local processes. In a deployment, the table's waker does this.
  *
- * Engines serve their streams at the table's endpoint, and ask nothing for reading them.
- * AWS does, and lets two readers have a shard, which wakers are: so nothing here is for AWS.
- * A wake is a hint: records from before the stream was opened, and those of an outage, are not delivered, and looks find their tasks.
+ * Engines serve their streams at the table's endpoint, and reading them is free.
+ * AWS charges for reads and allows two readers per shard, which the wakers use, so nothing here is for AWS.
+ * A wake is a hint: records from before the stream was opened, or during an outage, are not delivered, and polls find their tasks.
  */
 import type { StreamRecord } from './inserted.ts';
 import type { Clock } from '../core/runtime/clock.ts';
@@ -20,12 +19,12 @@ export interface TableStreamOptions {
 const EVERY_MS = 250;
 const RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 5_000;
-/** Engines keep these apart at most by key and region; those that Leasehold starts do not. */
+/** Engines use the credentials at most for their key and region; the engines that Leasehold starts ignore them. */
 const UNCHECKED_AUTHORIZATION =
   'AWS4-HMAC-SHA256 Credential=local/20260101/local/dynamodb/aws4_request, SignedHeaders=host, Signature=0';
 
 /**
- * Delivers records, oldest first, until `stop` aborts; what comes meanwhile waits for `deliver`.
+ * Delivers records, oldest first, until `stop` aborts; later records wait for `deliver`.
  * A table without a stream, or an engine without streams, delivers none.
  */
 export async function followTable(
@@ -53,7 +52,7 @@ export async function followTable(
         iterators = next;
       }
     } catch {
-      // Told to stop. Or nothing depends on it, and an engine that is gone is reported by those that need it.
+      // Either we were stopped, or nothing depends on this: a missing engine is reported by those that need it.
       await clock.sleep(RETRY_MS, stop);
     }
   }

@@ -32,7 +32,7 @@ export async function createTable(client: DynamoDBClient, table: string): Promis
   return createDefinedTable(client, tableDefinition(table));
 }
 
-/** The same, for a table that differs from what is deployed. */
+/** The same, for a table that differs from the deployed one. */
 export async function createDefinedTable(
   client: DynamoDBClient,
   definition: CreateTableCommandInput,

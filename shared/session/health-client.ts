@@ -94,7 +94,7 @@ export class HealthClient {
     } while (after !== undefined);
   }
 
-  /** Deregisters a node with all its checks, and ends the sessions that are bound to any of them. @returns how many ended */
+  /** Deregisters a node with all its checks, and ends the sessions bound to any of them. @returns the number of ended sessions */
   async deregisterNode(node: string): Promise<number> {
     const ids: string[] = [];
     for await (const record of this.list(node)) {
@@ -108,7 +108,7 @@ export class HealthClient {
   }
 }
 
-/** One check in the hands of its reporter: one write unit per report. */
+/** The reporter's handle of one check: one write unit per report. */
 export class Check {
   readonly node: string;
   readonly id: string;
@@ -148,7 +148,7 @@ export class Check {
     return endSessionsBoundTo([this], this.#ports);
   }
 
-  /** The first half of `deregister`. Of a check that is not registered any more there is nothing to mark. */
+  /** The first half of `deregister`. A check that is no longer registered needs no mark. */
   async markDeregistered(): Promise<void> {
     const { checks, runtime } = this.#ports;
     await retryContended(describe(this), CONTENTION, async () => {
@@ -162,7 +162,7 @@ export class Check {
     });
   }
 
-  /** Builds on what was written last, by us or by another reporter; the last report is right. */
+  /** Builds on the latest write, by us or by another reporter, because the latest report counts. */
   async #report(status: CheckStatus, text: string): Promise<void> {
     const { checks, runtime } = this.#ports;
     const what = describe(this);

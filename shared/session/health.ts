@@ -20,7 +20,7 @@
 export const CHECK_STATUSES = ['passing', 'warning', 'critical', 'deregistered'] as const;
 export type CheckStatus = (typeof CHECK_STATUSES)[number];
 
-/** The check that stands for the node itself. */
+/** The check of the node itself. */
 export const NODE_CHECK = 'node';
 
 export interface CheckKey {
@@ -30,7 +30,7 @@ export interface CheckKey {
 
 export interface CheckRecord extends CheckKey {
   readonly status: CheckStatus;
-  /** What the reporter said, for people. */
+  /** The reporter's note, for people. */
   readonly note: string;
   /** How long a report is good for; `null`: until the next. */
   readonly ttlMs: number | null;

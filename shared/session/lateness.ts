@@ -1,8 +1,8 @@
 /**
- * Notices a heartbeat that is late because nothing ran: code that computes for long without a pause blocks the event loop, and with it the
- * heartbeat. Its worker lives, and loses its session all the same; it should be told which of the two it was.
+ * Notices a heartbeat that is late because the event loop was blocked by a long computation. Such a worker is alive and still loses its
+ * session, so it should learn which of the two causes it was.
  *
- * Told from a store that does not answer by what was late: the timer itself.
+ * A late timer distinguishes this from a store that does not answer.
  * Clock: monotonic, which stands still while a machine is suspended.
  */
 import type { Clock } from '../core/runtime/clock.ts';
@@ -10,7 +10,7 @@ import type { Clock } from '../core/runtime/clock.ts';
 export class Lateness {
   readonly #clock: Clock;
   readonly #toleratedMs: number;
-  /** When the timer that runs should end; Infinity: none does. */
+  /** When the running timer should fire; Infinity without one. */
   #dueAt = Infinity;
   /** The longest since the last renewal. */
   #longestMs = 0;
@@ -37,7 +37,7 @@ export class Lateness {
     return lateMs;
   }
 
-  /** A renewal was confirmed: what was before took nothing from the belief of now. */
+  /** A renewal was confirmed, so earlier delays no longer affect trust. */
   forget(): void {
     this.#longestMs = 0;
     this.#isTold = false;

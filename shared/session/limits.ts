@@ -2,7 +2,7 @@
 import type { WriteLimits } from '../core/lease/outcome.ts';
 import type { SessionHolder } from './keep-alive.ts';
 
-/** No attempt is sent once the session may not be believed in; for the rest, the sender's own bounds. */
+/** No attempt is sent once the session cannot be trusted; otherwise the sender's own bounds apply. */
 export function limitsOf(session: Pick<SessionHolder, 'signal' | 'ensureBelief'>): WriteLimits {
   return {
     ensureBelief: () => session.ensureBelief(),

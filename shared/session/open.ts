@@ -76,9 +76,9 @@ export async function ensureSoundClock(
 }
 
 /**
- * After the write, whose answer may be the first that a process gets,
- * and prove its clock wrong: the session is ended, on which nothing hangs.
- * @throws ClockSkewError when our clock is proven wrong by more than half of the bound
+ * Checks our clock after the first write, because its answer may be the first one that a process gets.
+ * If the clock is proven wrong, the session is ended before it holds anything.
+ * @throws ClockSkewError if our clock is proven wrong by more than half of the bound
  */
 export async function ensureSoundlyOpened(
   id: string,

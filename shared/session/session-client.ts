@@ -32,8 +32,8 @@ export class SessionClient {
   }
 
   /**
-   * Sessions whose name begins with `prefix`, by name: the living, and for some weeks those that expired. Eventually consistent.
-   * @param onDamaged is told of rows that do not decode, which are not in the list
+   * Lists sessions whose name begins with `prefix`, by name: live ones and, for some weeks, expired ones. Eventually consistent.
+   * @param onDamaged receives rows that do not decode, which are missing from the list
    */
   async *list(prefix = '', onDamaged?: (error: unknown) => void): AsyncGenerator<SessionRecord> {
     const { sessions } = this.#ports;
@@ -50,8 +50,8 @@ export class SessionClient {
   }
 
   /**
-   * Ends a session by force, also that of another process: for operators. Its keys open when its lock-delay is over;
-   * its holder learns of it with the next heartbeat.
+   * Ends a session by force, including sessions of other processes: for operators. Its keys open after its lock-delay;
+   * its holder learns of it at the next heartbeat.
    */
   async destroy(id: string): Promise<DestroyResult> {
     const { sessions, runtime } = this.#ports;
@@ -65,8 +65,8 @@ export class SessionClient {
   }
 
   /**
-   * Waits for a session's end, and ends it when it has expired meanwhile.
-   * @returns the session as it ended; undefined when its row is gone, or when `signal` aborts before
+   * Waits for a session's end, and ends it if it expires in the meantime.
+   * @returns the ended session; undefined if its row is gone, or if `signal` aborts first
    */
   async waitForEnd(
     id: string,

@@ -8,19 +8,19 @@ import { firstFailure } from './health.ts';
 import { judgeSession } from './session-record.ts';
 import type { HolderSessionStore, SessionStore } from './session-store.ts';
 
-/** What judging one session needs. */
+/** Requirements for judging one session. */
 export interface ContenderPorts {
   readonly sessions: HolderSessionStore;
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
 }
 
-/** What judges many sessions at once, or lists them, needs beside. */
+/** Additional requirements for judging many sessions at once, or listing them. */
 export interface SessionPorts extends ContenderPorts {
   readonly sessions: SessionStore;
 }
 
-/** What a contender can do about a session once it has done all it may: `expired` has become `closed` or `free`. */
+/** A session's state after the contender has done all it may: `expired` has become `closed` or `free`. */
 export type Standing = Exclude<Verdict, { kind: 'expired' }>;
 
 /**
@@ -44,11 +44,11 @@ export async function settleSession(
   const outcome = await ports.sessions.expire(expiry);
   const after = outcome.kind === 'applied' ? outcome.row : outcome.current;
   const again = judgeSession(after, clock.now(), maxClockSkewMs);
-  // Refused because it was renewed, and expired again by the time the answer came: it is to be judged again, later.
+  // Refused because it was renewed, and expired again before the answer arrived: judge it again later.
   return again.kind === 'expired' ? { kind: 'live', until: clock.now() } : again;
 }
 
-/** Ends a session, live by its heartbeat, one of whose checks has failed; undefined when all is well. */
+/** Ends a session whose heartbeat is live but one of whose checks has failed; returns undefined if all checks are fine. */
 async function settleFailedChecks(
   session: SessionRecord | undefined,
   ports: ContenderPorts,

@@ -36,7 +36,7 @@ export interface Invalidation extends Stamp {
   readonly reason: Exclude<InvalidationReason, 'expired'>;
 }
 
-/** What one session asks of the store: its holder, and those who contend with it. */
+/** The store's operations for one session, used by its holder and its contenders. */
 export interface HolderSessionStore {
   /** Refused when the id is taken. */
   create(session: NewSession, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
@@ -52,13 +52,13 @@ export interface HolderSessionStore {
   getChecks(node: string, ids: readonly string[]): Promise<ReadonlyMap<string, CheckRecord>>;
 }
 
-/** Where sessions live. Every write is conditional; see `session/row/session-statements.ts` for the guards. */
+/** Stores sessions. Every write is conditional; see `session/row/session-statements.ts` for the guards. */
 export interface SessionStore extends HolderSessionStore {
   /** Renews a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
   renewRemote(renewal: RemoteRenewal): Promise<Outcome<LiveSession, SessionRecord>>;
   /**
-   * Strongly consistent; ids without a row are absent from the map, and so are those whose rows are damaged: `onDamaged` is told of these,
-   * for they must not be taken for gone. Without it they are thrown.
+   * Strongly consistent. The map omits ids without a row and ids with a damaged row. Pass `onDamaged` to learn of the latter,
+   * because they must not count as gone; without it they are thrown.
    */
   getMany(
     ids: readonly string[],

@@ -1,8 +1,8 @@
 /**
- * What a session left undecided, because an answer was lost: tried again with its heartbeats until it is decided, or the session is over.
+ * Retries unresolved writes of a session, whose response was lost, with each heartbeat until they are resolved or the session ends.
  *
- * A session's own end decides everything, for all that hangs on it goes with it; until then a key or a permit that no code here knows of
- * would be closed to all others for as long as the session lives. Costs nothing while nothing is undecided.
+ * Ending the session settles everything, because that releases all it holds. Until then a key or a permit that no code here knows of
+ * would stay closed to everyone for as long as the session lives. Costs nothing while nothing is unresolved.
  */
 
 /** @returns whether it is decided */
@@ -24,7 +24,7 @@ export class Settling {
     this.#ports = ports;
   }
 
-  /** @param what names it: what is undecided already is tried again, with this */
+  /** @param what names the write; if it is already unresolved, this `settle` replaces the earlier one */
   add(what: string, settle: Settle): void {
     this.#open.set(what, settle);
     this.#loop ??= this.#run();
@@ -34,7 +34,7 @@ export class Settling {
     return this.#open.has(what);
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no retry is in flight. */
   async idle(): Promise<void> {
     await this.#loop;
   }
@@ -51,7 +51,7 @@ export class Settling {
   async #try(what: string, settle: Settle): Promise<void> {
     try {
       const isDecided = await settle();
-      // What was added meanwhile is another matter.
+      // A newer write of the same name is a different matter.
       if (isDecided && this.#open.get(what) === settle) this.#open.delete(what);
     } catch (error) {
       this.#ports.onFailed(error);

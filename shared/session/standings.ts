@@ -2,7 +2,7 @@ import { allOf } from '../core/runtime/all-of.ts';
 import type { SessionPorts, Standing } from './session-contender.ts';
 import { settleSession } from './session-contender.ts';
 
-/** A session found alive is asked about again after so long, or when it may have expired: it may be ended before. */
+/** Recheck interval of a live session, or earlier at its expiry: it may be ended before. */
 const RECHECK_MS = 2_000;
 
 interface Finding {
@@ -10,7 +10,7 @@ interface Finding {
   readonly recheckAt: number;
 }
 
-/** How the sessions stand that are in one waiter's way, remembered between its looks so that the living are not read each time. */
+/** Remembers the state of the sessions that block one waiter, so that live ones are not read at every poll. */
 export class Standings {
   readonly #ports: SessionPorts;
   readonly #maxClockSkewMs: number;
@@ -21,7 +21,7 @@ export class Standings {
     this.#maxClockSkewMs = maxClockSkewMs;
   }
 
-  /** Judges sessions, ending those that have expired: one batch read of those not known, and one write per expired session. */
+  /** Judges sessions and ends expired ones: one batch read of unknown sessions, and one write per expired session. */
   async judge(ids: ReadonlySet<string>): Promise<ReadonlyMap<string, Standing>> {
     const { sessions, runtime } = this.#ports;
     const due = [...ids].filter((id) => (this.#findings.get(id)?.recheckAt ?? 0) <= runtime.clock.now());
@@ -44,7 +44,7 @@ export class Standings {
   }
 }
 
-/** When the next of them may be found dead, by our clock; `null` when no time can be told. */
+/** The earliest time at which one of them can have expired, by our clock; `null` if unknown. */
 export function earliestEnd(standings: ReadonlyMap<string, Standing>): number | null {
   const ends = [...standings.values()].map(endOf).filter((end) => end !== null);
   return ends.length === 0 ? null : Math.min(...ends);

@@ -1,4 +1,4 @@
-/** What is known of a right that a caller claims to have by a sequencer: the half of the answer that is about its session. */
+/** Checks a sequencer: the half of the answer that concerns its session. */
 import { firstFailure } from './health.ts';
 import type { SessionRecord } from './session-record.ts';
 import { judgeSession } from './session-record.ts';

@@ -181,7 +181,7 @@ ${text}`,
 
     expect(end.exitCode).toBe(2);
     expect(end.err).toMatch(
-      /tasks\.ts cannot be loaded: .*made\/package\.json says "type": "commonjs"; make it "type": "module"/,
+      /tasks\.ts cannot be loaded: .*made\/package\.json says "type": "commonjs"; make it "type": "module", or name the module tasks\.mts/,
     );
   });
 

@@ -18,16 +18,10 @@ import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import type { CodeBlock } from '../support/documents.ts';
-import { ROOT, codeBlocks, documents } from '../support/documents.ts';
+import { ROOT, codeBlocks, documents, outputBehind, programOf } from '../support/documents.ts';
 
 const BETWEEN_BLOCKS = '\u0004';
 const TABLE = 'leasehold';
-
-function programOf({ given, code }: CodeBlock): string {
-  const program = /^…$/m.test(given) ? given.replace(/^…$/m, () => code) : `${given}${code}`;
-  // A module, whatever it imports.
-  return `${program}\nexport {};\n`;
-}
 
 /** Beside the documents, so that the package finds itself and its dependencies, and nowhere on the disk. */
 function compile(programs: ReadonlyMap<string, string>): string[] {
@@ -54,9 +48,13 @@ function compile(programs: ReadonlyMap<string, string>): string[] {
   });
 }
 
-/** `docs/timing.md:12` becomes a module beside that document. */
-function moduleOf({ place }: CodeBlock): string {
-  return path.join(ROOT, `${place.replace(':', '.')}.ts`);
+/** `docs/timing.md:12` becomes a module beside that document; one whose first line names its file is that file, which others import. */
+function moduleOf({ place, document, code }: CodeBlock): string {
+  const [, named] = /^\/\/ ([\w-]+\.mts)\n/.exec(code) ?? [];
+  return path.join(
+    ROOT,
+    named === undefined ? `${place.replace(':', '.')}.ts` : path.join(path.dirname(document), named),
+  );
 }
 
 const blocks = documents().flatMap(codeBlocks);
@@ -98,7 +96,7 @@ describe.skipIf(endpoint === null)('code in documents that can be run', () => {
 
     const said = await runAll(files);
 
-    expect(said.map((output) => output.trimEnd())).toEqual(itsBlocks.map(outputBehind));
+    expect(said.map((output) => output.trimEnd())).toEqual(itsBlocks.map((block) => outputBehind(block, blocks)));
   });
 
   /** As a program on AWS would find its table: by the SDK's own settings. */
@@ -127,10 +125,3 @@ describe.skipIf(endpoint === null)('code in documents that can be run', () => {
     return out.split(`${BETWEEN_BLOCKS}\n`).slice(0, -1);
   }
 });
-
-/** What the document says that a block prints; nothing, where it does not say. */
-function outputBehind(block: CodeBlock): string {
-  const next = blocks[blocks.indexOf(block) + 1];
-  const isOutput = next?.document === block.document && next.language === 'text' && next.marks.includes('output');
-  return isOutput ? next.code.trimEnd() : '';
-}

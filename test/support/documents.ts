@@ -59,3 +59,16 @@ export function prose({ text }: Document): string {
 export function inlineCode(document: Document): string[] {
   return [...prose(document).matchAll(/(?<!`)`([^`\n]+)`(?!`)/g)].map(([, code = '']) => code);
 }
+
+/** A block of TypeScript with what the reader is to imagine around it, as a module, whatever it imports. */
+export function programOf({ given, code }: CodeBlock): string {
+  const program = /^…$/m.test(given) ? given.replace(/^…$/m, () => code) : `${given}${code}`;
+  return `${program}\nexport {};\n`;
+}
+
+/** What the document says that a block prints: the block `text output` behind it, or nothing. */
+export function outputBehind(block: CodeBlock, blocks: readonly CodeBlock[]): string {
+  const next = blocks[blocks.indexOf(block) + 1];
+  const isOutput = next?.document === block.document && next.language === 'text' && next.marks.includes('output');
+  return isOutput ? next.code.trimEnd() : '';
+}

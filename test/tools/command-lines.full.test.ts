@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const COMMANDS = [
-  ...['release/build.ts', 'release/docs.ts', 'release/check.ts', 'release/newcomer.ts'],
-  'test/deploy/deploy.ts',
+  ...['release/build.ts', 'release/docs.ts', 'release/check.ts'],
+  ...['test/deploy/deploy.ts', 'test/readme/readme.ts'],
 ];
 
 function run(file: string, ...argv: readonly string[]) {

@@ -86,6 +86,7 @@ const LAYERS: readonly Layer[] = [
         'console',
         'consul',
         'examples',
+        'release',
         'test support',
         'bench',
         'proof',

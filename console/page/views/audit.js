@@ -1,4 +1,4 @@
-/** What operators did, here and with the command. */
+/** Operator actions, from the page and the command. */
 
 /** @import { AuditPage } from '../../model.ts' */
 /** @import { View } from '../app.js' */

@@ -8,7 +8,7 @@ import { counted, plural, whole } from '../format.js';
 import { button, empty, tableOf, to, when } from '../parts.js';
 import { taskLink } from './tasks.js';
 
-/** Queues of which all dead tasks are to be read, whatever that costs. @type {Set<string>} */
+/** Queues whose dead tasks a person wants to read completely, at any price. @type {Set<string>} */
 const wanted = new Set();
 
 /**

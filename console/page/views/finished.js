@@ -7,17 +7,17 @@ import { plural, span, whole } from '../format.js';
 import { button, empty, sentence, tableOf, taskBadge, to, when } from '../parts.js';
 import { taskLink } from './tasks.js';
 
-/** Where to stop when nobody has agreed to more: about a cent. */
+/** Limit without a person's consent: about a cent. */
 export const FREE_UNITS = 32_768;
 /** Beyond the price that was named, because the table grows on. */
 const MARGIN = 1.2;
 const OUTCOMES = /** @type {const} */ (['done', 'dead', 'cancelled']);
 
-/** Units that a person has agreed to, by what is to be read. @type {Map<string, number>} */
+/** Units that a person has agreed to, by view. @type {Map<string, number>} */
 const agreed = new Map();
 
 /**
- * What costs a scan: free on an engine of this machine; elsewhere its price is asked for first.
+ * A request that needs a scan: free on a local engine; elsewhere we ask for its price first.
  * @param {string} path
  * @param {Record<string, string | undefined>} query
  * @param {ConnectionInfo} desk
@@ -30,7 +30,7 @@ export function scanQuestion(path, query, { isLocal }) {
 }
 
 /**
- * What stands there before anybody has agreed.
+ * Shown until a person agrees to the price.
  * @param {string} path
  * @param {Record<string, string | undefined>} query
  * @param {ScanPrice} price

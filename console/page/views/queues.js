@@ -1,4 +1,4 @@
-/** Queues: what waits in each, and holding one still. */
+/** Queues: the backlog of each, and pausing one. */
 
 /** @import { View } from '../app.js' */
 import { empty, heading } from '../parts.js';

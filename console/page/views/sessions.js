@@ -1,4 +1,4 @@
-/** Sessions: who lives, when each was heard of last, and what it holds. */
+/** Sessions: live ones, their last heartbeats, and their holdings. */
 
 /** @import { SessionLine, SessionPage } from '../../model.ts' */
 /** @import { Scene, View } from '../app.js' */

@@ -1,4 +1,4 @@
-/** One task: who has it, since when, what happened to it before, and what it carries. */
+/** One task: its holder, its history, and its data. */
 
 /** @import { Child } from '../dom.js' */
 /** @import { ScanPage, TaskLine, TaskView } from '../../model.ts' */
@@ -233,7 +233,7 @@ function childrenTable(queue, lines, now) {
 }
 
 /**
- * What can be done to it in its state.
+ * The actions for the task's state.
  * @param {TaskView['task']} found
  * @param {Scene} scene
  * @returns {Child}

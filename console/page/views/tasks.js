@@ -1,4 +1,4 @@
-/** Tasks of a queue, by state: those that wait and run here, those that are dead and those that are finished in files of their own. */
+/** Tasks of a queue, by state: waiting and running ones here; dead and finished ones in their own files. */
 
 /** @import { QueueFigures, TaskLine, TaskPage } from '../../model.ts' */
 /** @import { Question, Scene, View } from '../app.js' */

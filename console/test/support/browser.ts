@@ -1,4 +1,4 @@
-/** A real browser for the console's page: Chromium as this machine has it, driven without a display. */
+/** A real browser for the console's page: this machine's Chromium, without a display. */
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
@@ -23,7 +23,7 @@ export function findChromium(): string | undefined {
 const PATIENCE_MS = 300_000;
 
 export function launchBrowser(executablePath: string, flags: readonly string[] = []): Promise<Browser> {
-  // A container's root has no user namespaces for the sandbox; what is opened is our own page.
+  // A container's root has no user namespaces for the sandbox, and we open only our own page.
   return chromium.launch({ executablePath, args: [...QUIET, ...flags], timeout: PATIENCE_MS });
 }
 
@@ -36,7 +36,7 @@ const QUIET = [
 export interface WatchedPage extends AsyncDisposable {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** Whatever the browser complained about: errors, and breaches of the page's own policy. */
+  /** The browser's complaints: errors, and breaches of the page's own policy. */
   readonly complaints: readonly string[];
 }
 
@@ -80,7 +80,7 @@ export async function visit(page: Page, hash: string): Promise<void> {
   await page.locator('main:not([aria-busy]) h1').waitFor();
 }
 
-/** What has the focus: its accessible words, or the name of its tag. */
+/** The focused element: its accessible name, or its tag. */
 export function focused(page: Page): Promise<string> {
   return page.evaluate(
     '(({ tagName, textContent, ariaLabel, name }) => ariaLabel || name || textContent.trim() || tagName)(document.activeElement)',

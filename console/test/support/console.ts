@@ -33,7 +33,7 @@ export function openConsole(
   );
 }
 
-/** What a browser does with the address: spends its token, and keeps the cookie. */
+/** Exchanges the token in the address for the cookie, as a browser does. */
 export async function enter(running: RunningConsole): Promise<ConsoleVisitor> {
   const { address } = running;
   const { origin } = new URL(address);
@@ -62,7 +62,7 @@ export interface ConsoleVisitor {
   act(act: unknown): Promise<Response>;
 }
 
-/** What the console tells of its table, look by look. */
+/** The console's news about its table, poll by poll. */
 export async function* newsOf({ address, cookie }: ConsoleVisitor, signal?: AbortSignal): AsyncGenerator<Overview> {
   const response = await fetch(new URL('api/live', address), { headers: { cookie }, signal: signal ?? null });
   let text = '';

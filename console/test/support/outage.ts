@@ -1,4 +1,4 @@
-/** What the page says while the store is away, and afterwards. */
+/** The page's messages while the store is unavailable, and afterwards. */
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { Tunnel } from './tunnel.ts';
@@ -16,7 +16,7 @@ export async function outlastOutage(page: Page, tunnel: Tunnel, awayMs: number):
   expect(await colour()).not.toBe(usual);
   expect(await page.getByRole('heading', { name: 'Overview' }).isVisible()).toBe(true);
 
-  // Ages go on by the browser's clock, and the technical text is there for who asks for it.
+  // Ages continue by the browser's clock, and the technical text can be opened.
   await page.waitForTimeout(awayMs);
   await expect.poll(() => updated.textContent()).toMatch(/^(?:[5-9]|\d\d+) s ago|min ago/);
   await banner.locator('summary').click();

@@ -1,4 +1,4 @@
-/** Many dead tasks in groups: on a wide screen and a narrow one, and read bit by bit. */
+/** Many dead tasks in groups, on wide and narrow screens, read in steps. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { Connection } from '../../connection.ts';

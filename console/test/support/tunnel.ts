@@ -1,4 +1,4 @@
-/** A tunnel to a server of this machine, which can be cut, or can hold still without a word. */
+/** A tunnel to a local server that can be cut, or stall silently. */
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ export interface Tunnel extends AsyncDisposable {
   flow(): void;
 }
 
-/** @param target what listens there: an engine of a test run has an address of its own, beside its port */
+/** @param target its target: an engine of a test run has its own address in addition to its port */
 export async function openTunnel(target: string): Promise<Tunnel> {
   const { hostname, port: targetPort } = new URL(target);
   const pairs = new Set<readonly [Socket, Socket]>();

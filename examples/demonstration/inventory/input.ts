@@ -1,9 +1,9 @@
-/** The input of the inventory: what the package manager says is installed. */
+/** The input of the inventory: the packages that the package manager lists as installed. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ConfigurationError } from 'leasehold';
 
-/** The places of all installed packages, from the lock file that npm keeps of what is really there. */
+/** Returns the paths of all installed packages, from npm's lock file of the installed tree. */
 export function installedPackages(root: string): string[] {
   const file = path.join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(file)) throw new ConfigurationError(`${file} is not there: install the packages first (npm ci)`);

@@ -5,7 +5,7 @@ import { DoNotRetry, defineTask } from 'leasehold/tasks';
 import { z } from 'zod';
 import { digestTree } from './tree.ts';
 
-/** Where the results go: a table of the user's own, not Leasehold's. */
+/** The results' table: the user's own, not Leasehold's. */
 export const INVENTORY_TABLE = 'inventory';
 
 export const inventoryPackage = defineTask({

@@ -11,7 +11,7 @@ export interface TreeDigest {
   readonly sha256: string;
 }
 
-/** Reads every regular file below `root`, packages nested in its own `node_modules` excepted: those are tasks of their own. */
+/** Reads every regular file below `root`, except packages nested in its own `node_modules`, which have their own tasks. */
 export async function digestTree(root: string, signal: AbortSignal): Promise<TreeDigest> {
   const tree = createHash('sha256');
   let files = 0;

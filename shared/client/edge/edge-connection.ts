@@ -26,21 +26,21 @@ export interface EdgeOptions {
   readonly table: string;
   /** The table's region, wherever the isolate runs. */
   readonly region: string;
-  /** A function is asked again before they end, and when the service refuses them; what it gives is kept for the isolate. */
+  /** A function is called again before they end, and when the service refuses them; the isolate keeps its result. */
   readonly credentials: TemporaryCredentials | CredentialProvider;
   /** Absent: that of DynamoDB in the region. */
   readonly endpoint?: string | undefined;
   /** Absent: the runtime's own. */
   readonly fetch?: typeof fetch | undefined;
-  /** Where tasks are enqueued when a call does not say. Absent: `default`. */
+  /** Default queue for `enqueue`. Default: `default`. */
   readonly queue?: string | undefined;
-  /** Partitions of the ready index for new tasks, as the stack has it. Absent: 8. */
+  /** Partitions of the ready index for new tasks, as in the stack. Default: 8. */
   readonly shards?: number | undefined;
   /** The stated bound on the difference between any two clocks; the same everywhere. Absent: 1 s. */
   readonly maxClockSkew?: Duration | undefined;
   /** Requests under way at once; others wait. Absent: 6, as many connections as an isolate gets. */
   readonly maxInFlight?: number | undefined;
-  /** Requests in all; a further one throws a `ConfigurationError`, and is not sent. Absent: no limit of ours. */
+  /** Total number of requests; a further one throws a `ConfigurationError`, and is not sent. Default: no limit of ours. */
   readonly maxRequests?: number | undefined;
   /** Counts what is sent. */
   readonly observer?: SendObserver | undefined;
@@ -99,13 +99,13 @@ export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime):
   };
 }
 
-/** What `connect` has returned. @throws ConfigurationError for anything else */
+/** The result of `connect`. @throws ConfigurationError for anything else */
 export function validConnection(connection: EdgeConnection): EdgeConnection {
   if ((connection as Partial<EdgeConnection> | null | undefined)?.sender instanceof Sender) return connection;
   throw new ConfigurationError(`connection = ${shown(connection)}: give what connect returns`);
 }
 
-/** China's partition has a domain of its own; others are given as an endpoint. */
+/** China's partition has its own domain; others are given as an endpoint. */
 function endpointOf({ region, endpoint }: EdgeOptions): string {
   if (typeof region !== 'string' || !/^[a-z0-9-]+$/.test(region))
     throw new ConfigurationError(`region = ${shown(region)}: give the region of the table, such as 'eu-west-1'`);

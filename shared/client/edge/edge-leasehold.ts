@@ -1,4 +1,4 @@
-/** Leasehold as an isolate holds it: what a request at the edge wants of a table, over `fetch`. */
+/** `EdgeLeasehold` is the client for an isolate: the operations that a request at the edge needs, over `fetch`. */
 import { createLockStore } from '../../coordination/lock/row/dynamo-lock-store.ts';
 import { createRateLimitStore } from '../../coordination/ratelimit/row/dynamo-ratelimit-store.ts';
 import { createBasicStores } from '../basic-stores.ts';
@@ -24,7 +24,7 @@ import { connect } from './edge-connection.ts';
 import type { EdgeSessionSettings } from './edge-sessions.ts';
 import { openHolder } from './edge-sessions.ts';
 
-/** Nothing is taken from an environment: an isolate has none. @throws ConfigurationError */
+/** Reads no environment, because an isolate has none. @throws ConfigurationError */
 export function createLeasehold(options: EdgeOptions, runtime?: Runtime): EdgeLeasehold {
   return new EdgeLeasehold(connect(options, runtime));
 }
@@ -36,7 +36,7 @@ export class EdgeLeasehold {
   readonly tasks: TaskClient;
   /** Keys and values from outside: get, list, watch, put, delete, release by force. */
   readonly locks: LockClient;
-  /** Who leads, and observing it. */
+  /** The current leader, and observing it. */
   readonly elections: ElectionClient;
   /** Reads semaphores and their holders, sets limits and evicts permits. */
   readonly semaphores: SemaphoreClient;
@@ -81,8 +81,8 @@ export class EdgeLeasehold {
   }
 
   /**
-   * Whether a sequencer is that of the current tenure of a lock, or of the current claim of a task, strongly consistent.
-   * @throws ConfigurationError when it was changed on its way, or is of another table, or of a semaphore, which has many holders
+   * Whether a sequencer belongs to the current tenure of a lock, or to the current claim of a task. Strongly consistent.
+   * @throws ConfigurationError if it was changed in transit, or belongs to another table, or to a semaphore, which has many holders
    */
   async verify(sequencer: string): Promise<Verification> {
     const parsed = parseSequencer(sequencer, this.table);

@@ -1,13 +1,13 @@
 /**
  * Sessions at the edge: leases that live within one request.
  *
- * | what an isolate takes away | what that means for a session |
+ * | an isolate lacks | consequence for a session |
  * | --- | --- |
  * | timers after the response | its heartbeat ends with the request, and its TTL then ends it: end it before you answer, or within `waitUntil` |
- * | clocks that run while it computes | `signal` and `remainingTrustMs` are as fresh as the last answer of anything: `renew` asks the store, and judges then |
- * | the isolate itself, at any moment | others take over after the TTL, as from any process that dies: a short one suits |
+ * | clocks that run while it computes | `signal` and `remainingTrustMs` are as fresh as the last answer of any request: `renew` asks the store, and judges then |
+ * | a guaranteed lifetime | others take over after the TTL, as from any crashed process: choose a short one |
  *
- * What a stale belief sends is still refused: every write of a holder is guarded by its tenure, and so is yours behind a fence.
+ * A write of a stale holder is still refused: its tenure guards it, or your fence does.
  */
 import { createHolderLockStore } from '../../coordination/lock/row/dynamo-holder-lock-store.ts';
 import { createHolderSessionStore } from '../../session/row/dynamo-holder-session-store.ts';
@@ -33,7 +33,7 @@ export interface EdgeSessionSettings {
   readonly lockDelay?: Duration | undefined;
   /** Display name; does not have to be unique. Absent: `leasehold`. */
   readonly name?: string | undefined;
-  /** Where it runs. Absent: `edge`. */
+  /** Name of the place where it runs. Default: `edge`. */
   readonly node?: string | undefined;
   readonly events?: SessionEvents | undefined;
 }
@@ -64,7 +64,7 @@ export async function lockSession(
   return new LockSession(holder, new SessionLocks(holder, { ...stores, table, runtime, gauge, turns }));
 }
 
-/** The session itself, for what is built on it. */
+/** The session itself, for features built on it. */
 export function openHolder(connection: EdgeConnection, settings: EdgeSessionSettings): Promise<SessionHolder> {
   const { sender, table, runtime, gauge, maxClockSkewMs } = connection;
   const given = validOptions('the settings of a session', settings, SETTINGS);

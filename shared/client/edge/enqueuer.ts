@@ -16,7 +16,7 @@ import { validOptions } from '../../core/validate/options.ts';
 import type { EdgeConnection } from './edge-connection.ts';
 import { validConnection } from './edge-connection.ts';
 
-/** What needs the code of lines, and of tasks that get other work. */
+/** Options that need the code of lines, or of tasks that get new input. */
 const BEYOND = ['ordered', 'onDuplicate', 'window'] as const satisfies readonly (keyof EnqueueOptions)[];
 
 export type AddOptions = Omit<EnqueueOptions, 'ordered' | 'onDuplicate' | 'window'>;
@@ -39,10 +39,10 @@ export class Enqueuer {
   }
 
   /**
-   * Adds a task, unless its id is there already. A task without input is `enqueue(task)`, and gets null.
-   * Lines (`ordered`) and other work for a task that is there (`onDuplicate`, `window`) are left to `createLeasehold`.
-   * @throws MismatchError when the id is there with other input or another name
-   * @throws ConfigurationError when an option or the input is not usable
+   * Adds a task, unless its id already exists. `enqueue(task)` adds a task without input, which receives null.
+   * For lines (`ordered`) and new input for existing tasks (`onDuplicate`, `window`), use `createLeasehold`.
+   * @throws MismatchError if the id exists with other input or another name
+   * @throws ConfigurationError if an option or the input is not usable
    */
   async enqueue<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: AddOptions): Promise<Enqueued>;
   async enqueue<Given>(task: TaskReference<Given> & WithoutInput<Given>): Promise<Enqueued>;
@@ -57,8 +57,8 @@ export class Enqueuer {
 }
 
 /**
- * A task as its row has it, strongly consistent; undefined when there is none, or none any more.
- * @param where absent: the connection's queue
+ * Returns a task as stored, strongly consistent; undefined if it does not exist, or no longer.
+ * @param where default: the connection's queue
  * @throws ConfigurationError
  * @throws CorruptItemError
  */

@@ -1,20 +1,20 @@
 /**
  * Leader election: at most one leader per term, and terms that strictly increase.
  *
- * The leadership is a lock; its lease counter is the term, and its value what the leader has to say, an address for instance.
+ * The leadership is a lock; its lease counter is the term, and its value is the leader's proclamation, such as an address.
  *
  * Guarantees
- *   - A term has one leader: the session to which the lock's counter was given.
+ *   - A term has one leader: the session that received the lock's counter.
  *   - A later leader has a larger term, across restarts, releases and sweeps. A receiver of a term can order it against others,
- *     and a store that compares terms (`Fence`) takes nothing from a leader of the past.
+ *     and a store that compares terms (`Fence`) accepts nothing from a former leader.
  *   - An observer never sees a term, or a proclamation within a term, older than one that it has seen.
  *
  * Does not guarantee
- *   - That a leader of the past has noticed. It stops by its own clocks, or with its next heartbeat; `leadership.signal` says so.
- *   - That an observer sees every leader: one that came and went between two looks is missed.
+ *   - That a former leader has noticed. It stops by its own clocks, or at its next heartbeat; `leadership.signal` aborts then.
+ *   - That an observer sees every leader: one that came and went between two polls is missed.
  *
  *       campaign ──▶ elected (term n) ──▶ proclaim … ──▶ resign: the next campaigner is elected at once
- *                          └── its session is dead: the next one is elected when the lock-delay is over
+ *                          └── its session expires: the next one is elected after the lock-delay
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
@@ -26,14 +26,14 @@ import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, validSignal } from '../../core/wait/wait.ts';
 import type { SessionLocks } from '../lock/session-locks.ts';
 
-/** Who leads, as others see it. */
+/** The leader as others see it. */
 export interface Leader {
   readonly term: number;
   readonly session: string;
   /** Name and node of its session, for people. */
   readonly name: string;
   readonly node: string;
-  /** What it proclaimed. */
+  /** Its proclamation. */
   readonly value: string;
   readonly since: number;
   /** When its session may be judged again, unless it is renewed, as it usually is. */
@@ -117,7 +117,7 @@ export class Leadership implements AsyncDisposable {
 }
 
 export interface CampaignOptions {
-  /** What the leader has to say: its address, for instance. */
+  /** The leader's proclamation, such as its address. */
   readonly value?: string | undefined;
 }
 
@@ -163,14 +163,14 @@ export class ElectionClient {
     this.#locks = locks;
   }
 
-  /** Who leads now, strongly consistent; undefined when there is no leader. */
+  /** Returns the current leader, strongly consistent; undefined without a leader. */
   async get(name: string): Promise<Leader | undefined> {
     return leaderOf(await this.#locks.get(electionKey(name)));
   }
 
   /**
-   * Who leads, and then each change of it, until `signal` aborts. Rides out a store that is away.
-   * Terms never go back, nor does what a leader says.
+   * Yields the leader, and then each change, until `signal` aborts. Waits out an unavailable store.
+   * Terms and proclamations never go back.
    */
   async *observe(name: string, options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<Reign> {
     const { signal } = validOptions('the options of observing an election', options, { signal: true });
@@ -201,9 +201,10 @@ export class ElectionClient {
 function isNews(info: LockInfo | undefined, shown: Reign | undefined, index: number): boolean {
   if (info !== undefined && info.modifyIndex < index) return false;
   const leader = leaderOf(info);
-  // What one who may not write sees of a leader's end is in its session alone: the row stays as it was shown.
+  // A reader without write access learns of a leader's end only from its session: the row stays as it was shown.
   if (leader === undefined) return shown?.leader !== undefined;
-  // A leader has one end. One of the same row is the leader that was shown, or one whose end was: an old replica has its session alive.
+  // A leader ends once. The same row means the same leader, whose end may have been shown already: an old replica still has its session
+  // live.
   if (info?.modifyIndex === index) return false;
   return leader.term !== shown?.leader?.term || leader.value !== shown.leader.value;
 }

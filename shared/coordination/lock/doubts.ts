@@ -8,7 +8,7 @@
  */
 import type { LockRecord } from './lock-record.ts';
 
-/** What an acquire without an answer needs to find in order to be applied still. */
+/** The row state in which an unanswered acquire could still be applied. */
 export type UnansweredAcquire =
   | {
       readonly kind: 'acquire';
@@ -17,7 +17,7 @@ export type UnansweredAcquire =
       readonly observedCounter: number | undefined;
     }
   | { readonly kind: 'takeOver'; readonly askedAt: number; readonly session: string; readonly leaseCounter: number }
-  /** One of several: all or none, each as it was observed. */
+  /** One of several keys: all or none, each as it was observed. */
   | { readonly kind: 'together'; readonly askedAt: number; readonly nonce: string | undefined };
 
 /** Whether it could still be applied to the row as it stands: the guards of `coordination/lock/row/lock-statements.ts`. */
@@ -39,7 +39,7 @@ export class Doubts {
   readonly #keys = new Map<string, UnansweredAcquire[]>();
   readonly #onDoubt: (key: string) => void;
 
-  /** @param onDoubt is told of each key that comes into doubt */
+  /** @param onDoubt receives each key that becomes doubtful */
   constructor(session: string, onDoubt: (key: string) => void) {
     this.#session = session;
     this.#onDoubt = onDoubt;
@@ -57,7 +57,10 @@ export class Doubts {
     this.#onDoubt(key);
   }
 
-  /** A row as it was read, strongly consistent: what cannot land on it cannot land later, for counters and ends of tenures only grow. */
+  /**
+   * Records a row from a strongly consistent read. A request that cannot be applied to it can never be, because counters and ends only
+   * grow.
+   */
   see(key: string, lock: LockRecord | undefined): void {
     const attempts = this.#keys.get(key);
     if (attempts === undefined || (lock?.state === 'held' && lock.session === this.#session)) return;

@@ -4,7 +4,7 @@ import type { Lock } from './lock.ts';
 /** Locks that were acquired together. Each can be released by itself. */
 export class HeldLocks implements AsyncDisposable {
   readonly #locks: ReadonlyMap<string, Lock>;
-  /** Aborts when the first of them is held no more. */
+  /** Aborts when the first of them is no longer held. */
   readonly signal: AbortSignal;
 
   constructor(locks: readonly Lock[]) {

@@ -23,7 +23,7 @@ import { lookAndWait } from '../../core/wait/look-and-wait.ts';
 import { validSignal } from '../../core/wait/wait.ts';
 
 export interface WatchOptions {
-  /** Where the caller stands: the modify index that it saw last; 0 or absent: nothing yet. */
+  /** The modify index that the caller saw last. 0 or absent: none yet. */
   readonly index?: number | undefined;
   /** How long to wait at most; absent: until `signal` aborts. */
   readonly timeout?: Duration | undefined;
@@ -63,7 +63,7 @@ export type DeleteResult =
   | Extract<Refusal, { kind: 'held' }>;
 
 export interface ForceOptions {
-  /** Who does it, and why: written into the row. */
+  /** The operator and the reason, which the row stores. */
   readonly by: string;
   readonly reason: string;
   /** The tenure to end, as `get` showed it: another one is left alone. */
@@ -101,16 +101,16 @@ export class LockClient {
     return this.#reader.infoOf(await this.#reader.see(validKey(key)));
   }
 
-  /** A key as `get` shows it, and where its watchers stand: the index of a deleted entry is told as well; 0: there is no row. */
+  /** Returns a key as `get` does, with its watchers' index, even after a deletion. 0 means that there is no row. */
   async look(key: string): Promise<Watched> {
     const sighting = await this.#reader.see(validKey(key));
     return this.#watched(sighting);
   }
 
   /**
-   * Entries whose key begins with `prefix`, in order of key. The listing is eventually consistent, what it shows of each key is not.
-   * @param onDamaged is told of rows that do not decode:
-   *   an entry is not in the list then, and whose holder's session is damaged is shown as held
+   * Entries whose key begins with `prefix`, in order of key. The listing is eventually consistent; the state of each key is not.
+   * @param onDamaged receives rows that do not decode:
+   *   such an entry is missing from the list, and a key whose holder's session is damaged is shown as held
    */
   async *list(prefix = '', onDamaged: (error: unknown) => void = ignore): AsyncGenerator<LockInfo> {
     const { locks, sessions } = this.#ports;
@@ -157,7 +157,7 @@ export class LockClient {
     return this.#watched(await this.#within(timeout, signal, (over) => lookAndWait({ look, isNews, next }, over)));
   }
 
-  /** Keys that were just written by this process: those who watch them here need not wait for the next poll. */
+  /** This process has just written these keys: local watchers skip the pause before the next poll. */
   nudge(keys: readonly string[]): void {
     this.#watch.nudge(keys);
   }
@@ -167,7 +167,7 @@ export class LockClient {
     this.#watch.nudgeHeldBy(session);
   }
 
-  /** Sightings of a key that its watcher has not seen, for those who watch on and on. */
+  /** Returns states of a key that its watcher has not seen, for continuous watching. */
   async nextSighting(
     key: string,
     isNews: (info: LockInfo | undefined) => boolean,
@@ -178,9 +178,9 @@ export class LockClient {
   }
 
   /**
-   * Stores a value without a lock. It stays until it is deleted. What is stored already is not written again.
-   * @returns `held` while the key has a holder, `conflict` when `ifIndex` is not its index
-   * @throws StoreUnavailableError with `applied: 'unknown'` when its answer was lost and others have written the key since
+   * Stores a value without a lock. It stays until it is deleted. An unchanged value is not written again.
+   * @returns `held` while the key has a holder, `conflict` if `ifIndex` is not its index
+   * @throws StoreUnavailableError with `applied: 'unknown'` if the response was lost and others have written the key since
    */
   async put(key: string, value: string, options: PutOptions = {}): Promise<PutResult> {
     const { encoding = 'text', flags = 0 } = validOptions(
@@ -222,9 +222,9 @@ export class LockClient {
   }
 
   /**
-   * Takes a lock away from its holder: by an operator, named and with a reason, against the tenure that he saw.
-   * The counter grows, so that the ousted holder is fenced at once; its signal aborts with its session's next heartbeat;
-   * and the key stays closed for the lock-delay meanwhile.
+   * Revokes the tenure that an operator saw, with a name and a reason.
+   * The counter grows, so the former holder is fenced at once; its signal aborts at its session's next heartbeat;
+   * and the key stays closed during the lock-delay.
    */
   async forceRelease(key: string, options: ForceOptions): Promise<ForceResult> {
     validOptions(`the options of releasing ${describeLock(key)} by force`, options, FORCE_OPTIONS);
@@ -243,7 +243,7 @@ export class LockClient {
     });
   }
 
-  /** Reads, judges and writes on what was read, until the write is decided. */
+  /** Reads, judges and writes on the result, until the write is decided. */
   async #decide<Result>(
     key: string,
     { ifIndex, evenIfHeld = false }: PutOptions,
@@ -265,7 +265,7 @@ export class LockClient {
   async #holderOf({ session: id }: HeldLock): Promise<{ readonly tell: boolean; readonly lockDelayMs: number }> {
     try {
       const session = await this.#ports.sessions.get(id);
-      // A remote session has no heartbeat of ours to be told by.
+      // A remote session has no local heartbeat that would read the notice.
       const tell = session?.status === 'live' && session.remote !== true;
       return { tell, lockDelayMs: session?.lockDelayMs ?? 0 };
     } catch (error) {
@@ -299,7 +299,7 @@ export class LockClient {
 }
 
 function ignore(): void {
-  // A caller that wants to know of damaged rows says so.
+  // Damaged rows are reported only to callers that ask.
 }
 
 function isTenure(lock: LockRecord | undefined, leaseCounter: number): lock is HeldLock {

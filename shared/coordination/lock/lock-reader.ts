@@ -1,10 +1,10 @@
 /**
  * Keys as readers see them.
  *
- * A key whose session is dead is shown as what it has become:
- * free, closed for its lock-delay, or, with behaviour `delete`, without its entry.
- * The first reader to see it writes that down with one guarded write, so that its modify index tells those who wait for a change.
- * A reader that may not write, or whose clock is wrong, sees the row as it stands.
+ * A key whose session has expired is shown in its resulting state:
+ * free, closed for its lock-delay, or, with the behavior `delete`, without its entry.
+ * The first reader records that with one guarded write, so that the modify index changes for watchers.
+ * A reader that may not write, or whose clock is wrong, sees the row unchanged.
  */
 import { ClockSkewError, ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -74,7 +74,7 @@ export class LockReader {
     }
   }
 
-  /** What there is to say about a key; undefined when it has no entry. */
+  /** Describes a key; undefined if it has no entry. */
   infoOf({ lock, holder }: Sighting): LockInfo | undefined {
     if (lock?.entry === undefined) return undefined;
     const { key, entry, leaseCounter, modifyIndex, lastForced } = lock;
@@ -114,7 +114,7 @@ export class LockReader {
   }
 }
 
-/** A reader does not depend on what it may write on the way: the next one who sees it tries again. */
+/** A reader does not depend on its optional write: the next reader tries again. */
 function isNoMatterForReaders(error: unknown): boolean {
   return (
     error instanceof StoreUnavailableError || error instanceof ConfigurationError || error instanceof ClockSkewError

@@ -1,24 +1,24 @@
 /**
- * A lock: the right to one key, held by one session, with a small value beside it.
+ * A lock: the exclusive lease of one key, held by one session, with a small value.
  *
  * Guarantees
  *   - The row names at most one session at a time, and changes it only by a conditional write.
- *   - The lease counter grows with every acquire and with every forced release, and never restarts: neither a release, nor a deletion,
- *     nor a sweep brings a token back that was given out.
+ *   - The lease counter grows with every acquire and with every forced release, and never restarts: no release, deletion
+ *     or sweep brings a used token back.
  *   - A key whose session was invalidated, or that was released by force,
  *     stays closed for the lock-delay. The moment is stored, so it survives
  *     every process. An orderly release imposes no delay.
- *   - A holder that was superseded can change nothing: all its verbs name its session and its counter.
- *   - Callers of one session exclude each other within its process: each has a tenure of its own, with a counter of its own. With
+ *   - A superseded holder can change nothing, because all its writes name its session and its counter.
+ *   - Callers of one session exclude each other within its process: each has its own tenure and counter. With
  *     `reentrant: true` they share one: the counter stays, and the value is replaced.
- *   - A held row carries no TTL attribute, so that no sweep can end a tenure however long it lasts.
+ *   - A held row carries no TTL attribute, so no sweep can end a tenure of any length.
  *
  * Does not guarantee
  *   - That a superseded holder has stopped; no lease can. Guard its writes with
  *     `lock.condition()` in a transaction, or a `Fence` of the lock.
- *   - Exclusion of callers who name one session from several processes, as Consul's clients may: to the row, a lock belongs to a session.
+ *   - Exclusion between processes that use one session, as Consul's clients may: to the row, a lock belongs to a session.
  *   - Fairness. Waiters in one process with the same `pause` are served in order; all others are not.
- *   - Anything towards a client that never asks. Locks are advisory.
+ *   - Protection from a client that never asks. Locks are advisory.
  *   - That an update by a holder whose session has just been invalidated is refused before another session took, or tidied, the key.
  *
  *                      acquire · take over (counter + 1)
@@ -28,32 +28,32 @@
  *        │ notBefore passed                                    │ │
  *      closed ◀── release by force (counter + 1) ──────────────┘ │
  *        ▲                                                       │
- *        └── its session is dead: seen by the next contender ────┘   behaviour `delete`: the value goes too
+ *        └── its session expired: seen by the next contender ────┘   behavior `delete`: the value goes too
  *
  * Clock: `notBefore` is the clock of the process that ended the tenure plus the lock-delay;
  * a contender adds the bound on clock differences.
  *
- * Cost of an uncontended cycle on a key that exists: one request and one write unit to acquire, the same to release, per KB of the row.
+ * Cost of an uncontended cycle on an existing key: one request and one write unit to acquire, the same to release, per KB of the row.
  */
 import { base64Bytes, base64Of, bytesOfBase64, utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 
-/** A number of 64 bits that is the user's own, as Consul has it; a `bigint` where a number would not be exact. */
+/** The user's own 64-bit number, as in Consul; a `bigint` if a number would not be exact. */
 export type Flags = number | bigint;
 
-/** `base64`: the value stands for bytes, which need not be text; they are stored as bytes. */
+/** `base64`: the value represents arbitrary bytes, which are stored as bytes. */
 export type Encoding = 'text' | 'base64';
 
-/** What is stored under a key. It exists from the first acquire or put until it is deleted. */
+/** The content of a key. It exists from the first acquire or put until it is deleted. */
 export interface Entry {
   readonly value: string | undefined;
   readonly encoding: Encoding;
   readonly flags: Flags;
   /** Creation time. A different value means the entry was deleted and recreated. */
   readonly createIndex: number;
-  /** How many tenures it has had: for people and for Consul's clients. It starts over when the entry was deleted, so it is no token. */
+  /** Number of tenures, for people and for Consul's clients. Restarts after the entry was deleted, so it is not a token. */
   readonly lockIndex: number;
 }
 
@@ -77,7 +77,7 @@ interface LockFacts {
   readonly entry: Entry | undefined;
   /** It cannot be acquired before this moment; 0: open. */
   readonly notBefore: number;
-  /** When the last tenure ended; 0: none has. Never goes back. */
+  /** Time when the last tenure ended; 0 without one. Never goes back. */
   readonly freedAt: number;
   readonly nonce: string;
   readonly lastForced: ForcedRelease | undefined;
@@ -102,14 +102,14 @@ export interface LockClaim {
   readonly leaseCounter: number;
 }
 
-/** What a write leaves under a key. */
+/** The content of a key after a write. */
 export interface Content {
   readonly value: string;
   readonly encoding: Encoding;
   readonly flags: Flags;
 }
 
-/** Which session holds a key, and until when at least no other can. */
+/** The session that holds a key, and the earliest time at which another can. */
 export interface Holder {
   readonly session: string;
   readonly leaseCounter: number;
@@ -145,8 +145,8 @@ export interface LockInfo extends Entry {
 }
 
 /**
- * A key could not be acquired within the time that its caller would wait:
- * nothing is held. Wait longer, or come back later; `refusal` says who has it.
+ * The key could not be acquired within the wait:
+ * nothing is held. Wait longer, or come back later; `refusal` names the holder.
  */
 export class LockUnavailableError extends Error {
   override readonly name = 'LockUnavailableError';
@@ -160,7 +160,7 @@ export class LockUnavailableError extends Error {
   }
 }
 
-/** A value is part of a row that is charged as a whole, a unit per KB, with every acquire and release: what is larger belongs elsewhere. */
+/** A value is part of a row whose every acquire and release is charged per KB. Store larger values elsewhere. */
 export const VALUE_LIMIT_BYTES = 64 * 1024;
 
 const ENCODINGS: readonly Encoding[] = ['text', 'base64'];
@@ -171,7 +171,9 @@ export function validKey(key: string): string {
   return validName('lock key', key);
 }
 
-/** @throws ConfigurationError when the value is no text, or none of its encoding, or too long, or when there are flags without a value */
+/**
+ * @throws ConfigurationError if the value is not a string, does not fit its encoding, or is too long, or if there are flags without a value
+ */
 export function validContent(
   key: string,
   given: {
@@ -200,7 +202,7 @@ export function validContent(
       `the value of ${describeLock(key)} has ${bytes} bytes: at most ${VALUE_LIMIT_BYTES} ` +
         'are allowed; store it elsewhere and put a reference here',
     );
-  // What a decoder skips or rounds off would be gone from the row, without a word.
+  // Otherwise the row would silently lose what a decoder skips or rounds off.
   if (encoding === 'base64' && base64Of(bytesOfBase64(value)) !== value)
     throw new ConfigurationError(
       `the value of ${describeLock(key)} is not base64: give the standard alphabet with its padding, as Buffer writes it`,
@@ -267,7 +269,7 @@ export function opensAt(notBefore: number, maxClockSkewMs: number): number {
   return notBefore === 0 ? 0 : notBefore + maxClockSkewMs;
 }
 
-/** What the session of an ousted holder is told by its next heartbeat. */
+/** The notice for a former holder's session, read at its next heartbeat. */
 export function revocationOf(claim: Pick<LockClaim, 'key' | 'leaseCounter'>): string {
   return `lock ${claim.leaseCounter} ${claim.key}`;
 }

@@ -1,4 +1,4 @@
-/** A session in its user's hands: its own life, and the locks that hang on it. */
+/** `LockSession` is the user's handle for a session and its locks. */
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { LiveSession } from '../../session/session-record.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
@@ -38,10 +38,10 @@ export class LockSession implements AsyncDisposable {
   }
 
   /**
-   * Renews it now, beside its heartbeat: where timers stand still,
-   * and clocks too until an answer comes, belief is only as fresh as the last of these.
-   * @returns milliseconds for which it may be believed in, judged when the answer was there; without an answer it is as long as before
-   * @throws LeaseLostError when the session may no longer be believed in
+   * Renews the session now, in addition to its heartbeat. On hosts where timers, and clocks between answers, stand still,
+   * trust is only as fresh as the last answer.
+   * @returns milliseconds of remaining trust, judged after the answer; without an answer, as long as before
+   * @throws LeaseLostError if the session can no longer be trusted
    */
   renew(): Promise<number> {
     return this.holder.renew();
@@ -53,9 +53,9 @@ export class LockSession implements AsyncDisposable {
   }
 
   /**
-   * Returns at once: the lock, or who has it and until when.
-   * A key that this session holds already is held (`isOwn`), unless the caller asks
-   * for it with `reentrant: true`.
+   * Returns the lock, or its holder and until when, without waiting.
+   * A key that this session already holds counts as held (`isOwn`), unless the caller
+   * passes `reentrant: true`.
    */
   tryLock(key: string, options: LockOptions = {}): Promise<Acquisition> {
     return this.sessionLocks.tryAcquire(key, options);
@@ -72,7 +72,7 @@ export class LockSession implements AsyncDisposable {
     return this.sessionLocks.acquire(key, options);
   }
 
-  /** What it holds, as far as this process knows. */
+  /** Its locks, as far as this process knows. */
   get locks(): readonly Lock[] {
     return this.sessionLocks.held;
   }
@@ -90,7 +90,7 @@ export class LockSession implements AsyncDisposable {
   async #end(): Promise<void> {
     await this.sessionLocks.giveUpAll();
     await this.holder.end();
-    // What was granted in the last moment: nothing is sent for it any more, but its signal must tell.
+    // For locks granted in the last moment nothing is sent any more, but their signals must abort.
     await this.sessionLocks.giveUpAll();
   }
 }

@@ -6,7 +6,7 @@ import type { SessionRecord } from '../../session/session-record.ts';
 import type { HeldLock, Holder } from './lock-record.ts';
 import type { Disposition, HolderLockStore, LockStore } from './lock-store.ts';
 
-/** What a session needs to hold keys. */
+/** Requirements for holding keys. */
 export interface HolderPorts extends ContenderPorts {
   readonly locks: HolderLockStore;
 }
@@ -21,9 +21,9 @@ export type LockStanding =
   | { readonly kind: 'abandoned'; readonly openAt: number; readonly disposition: Disposition };
 
 /**
- * @param session the holder's, as it was just read
- * @throws ClockSkewError when our clock is proven too wrong to end a session
- * @throws CorruptItemError when its expiry lies beyond reason: a person looks
+ * @param session the holder's, as just read
+ * @throws ClockSkewError if our clock is proven too wrong to end a session
+ * @throws CorruptItemError if its expiry is implausible: a person must look
  */
 export async function standingOf(
   lock: HeldLock,

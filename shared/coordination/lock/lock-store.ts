@@ -8,7 +8,7 @@ import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './lock-
 export interface AcquireRequest {
   readonly key: string;
   readonly session: string;
-  /** Absent: what is stored stays. */
+  /** If undefined, the stored content stays. */
   readonly content: Content | undefined;
   /** A key whose `notBefore` lies after this is closed: the contender's clock less the bound on clock differences. */
   readonly openBefore: number;
@@ -24,7 +24,7 @@ export interface LateAcquire {
   readonly notBeforeAsked: number;
 }
 
-/** What becomes of a key whose session is dead. */
+/** The fate of a key whose session has expired. */
 export interface Disposition {
   readonly behaviour: SessionBehavior;
   readonly notBefore: number;
@@ -55,7 +55,7 @@ export type KeyWrite =
   | { readonly kind: 'leave'; readonly observed: HeldLock; readonly content: Content }
   | { readonly kind: 'remove'; readonly observed: LockRecord };
 
-/** What must be true of other rows for a transaction to happen. */
+/** Conditions on other rows in a transaction. */
 export interface KeyConditions {
   readonly unchanged: readonly LockRecord[];
   /** Keys without a row. */
@@ -73,7 +73,7 @@ export type Released = { readonly kind: 'applied' } | Extract<Outcome<never, Loc
 /** An action of the user's own transaction. */
 export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
-/** Where locks live. Every write is conditional; see `coordination/lock/row/lock-statements.ts` for the guards. */
+/** Stores locks. Every write is conditional; see `coordination/lock/row/lock-statements.ts` for the guards. */
 export interface LockStore {
   /** Refused when it has a holder, when it is closed, or when it was freed so lately that it must be observed first. */
   acquire(request: AcquireRequest, write: Stamp, limits?: WriteLimits): Promise<Outcome<HeldLock, LockRecord>>;
@@ -93,8 +93,8 @@ export interface LockStore {
     limits?: WriteLimits,
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
   /**
-   * Takes the key from a session that may hold it without knowing, for an answer was lost:
-   * free, and the counter grows. Refused unless it is still held as observed.
+   * Takes the key from a session that may hold it unknowingly after a lost response:
+   * frees it, and increments the counter. Refused unless it is still held as observed.
    */
   disown(
     observed: HeldLock,
@@ -130,8 +130,8 @@ export interface LockStore {
     limits?: WriteLimits,
   ): Promise<Outcome<FreeLock, LockRecord>>;
   /**
-   * By an operator: refused unless it is held as observed. A live session is told by its next heartbeat.
-   * @returns until when the key is closed, by the clock of the attempt that was applied; 0 when it was acquired since
+   * By an operator: refused unless it is held as observed. A live session learns of it at its next heartbeat.
+   * @returns until when the key is closed, by the clock of the applied attempt; 0 if it was acquired since
    */
   forceRelease(
     observed: HeldLock,
@@ -153,7 +153,7 @@ export interface LockStore {
 
   /**
    * Several keys, all or none: refused unless every row is as it was observed,
-   * every condition holds, and every session that is told is live.
+   * every condition holds, and every notified session is live.
    */
   commit(
     writes: readonly KeyWrite[],
@@ -165,8 +165,8 @@ export interface LockStore {
   /** Strongly consistent. */
   get(key: string): Promise<LockRecord | undefined>;
   /**
-   * Strongly consistent unless told otherwise; keys without a row are absent from the map.
-   * So are those whose rows are damaged when `onDamaged` is there to be told; without it they are thrown.
+   * Strongly consistent by default. The map omits keys without a row,
+   * and keys with a damaged row if `onDamaged` is given; without it they are thrown.
    */
   getMany(
     keys: readonly string[],
@@ -181,11 +181,11 @@ export interface LockStore {
   /** A page of the keys that begin with `prefix`, in order. Eventually consistent. */
   page(prefix: string, after: unknown): Promise<{ readonly keys: readonly string[]; readonly next: unknown }>;
 
-  /** For a transaction of the user's own: it fails unless the tenure is the current one. */
+  /** For the user's own transaction: it fails unless the tenure is current. */
   condition(claim: LockClaim): TransactionAction;
 }
 
-/** What the holder of a key asks of it, and no more: clients that only lock stay small. */
+/** The operations of a key's holder only, so that clients that only lock stay small. */
 export type HolderLockStore = Pick<
   LockStore,
   | ('acquire' | 'takeOver' | 'disown' | 'barLate' | 'update' | 'release' | 'settle')

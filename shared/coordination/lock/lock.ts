@@ -2,14 +2,14 @@
  * `Lock` is a held lock: its signal, value and release.
  *
  * Failure by failure:
- *   - The session is lost: so is the lock, at once, by the clocks; nothing is sent for it any more.
- *   - An operator releases it by force: the session's next heartbeat says so, and the signal aborts; the lock-delay is there for that time.
+ *   - The session is lost: the lock is lost at once, by the clocks, and nothing more is sent for it.
+ *   - An operator releases it by force: the session's next heartbeat reports it, and the signal aborts; the lock-delay covers that time.
  *   - An update is refused: another session has the key; the signal aborts.
  *   - A release is not answered: `release` throws, and may be called again;
- *     if it is not, the session's heartbeats free the key, or its end.
+ *     otherwise the session's heartbeats free the key, or its end does.
  * Operations on a lock are serialized. No operation starts after the release.
  *
- * A lock belongs to the caller who acquired it. Another caller of the same session waits for its release, and gets a tenure of its own.
+ * A lock belongs to the caller who acquired it. Another caller of the same session waits for its release, and gets its own tenure.
  */
 import { LeaseLostError } from '../../core/errors.ts';
 import { formatSequencer } from '../../core/lease/sequencer.ts';
@@ -25,15 +25,15 @@ import { holderOf } from './lock-standing.ts';
 import type { HolderLockStore, TransactionAction } from './lock-store.ts';
 
 export interface ContentOptions {
-  /** Text of up to 64 KB. Absent: what is stored stays. */
+  /** Text of up to 64 KB. Without it, the stored value stays. */
   readonly value?: string | undefined;
   readonly flags?: Flags | undefined;
 }
 
 export interface LockOptions extends ContentOptions {
   /**
-   * What to do when this session holds the key already. Absent or false: it is held, by another caller of this session, and this one waits,
-   * or is told so. True: this call shares the lock that the session has, with its token, and replaces its value if one is given; the first
+   * Behavior if this session already holds the key. False (default): it is held by another caller of this session, and this one waits
+   * or is refused. True: this call shares the session's lock and token, and replaces its value if one is given; the first
    * release frees the key for all who share it.
    */
   readonly reentrant?: boolean | undefined;
@@ -51,14 +51,14 @@ export interface LockHolderPorts {
   onEnded(lock: Lock): void;
   /** A release was not answered: the row may still name the session. */
   onUndecided(lock: Lock): void;
-  /** The row is free, and its counter is that of this lock. */
+  /** Called when the row is free and still has this lock's counter. */
   onReleased(lock: Lock): void;
 }
 
 /** A key, held by a session until it is released or lost. */
 export class Lock implements AsyncDisposable {
   readonly key: string;
-  /** Larger than that of any earlier tenure of this key. Give it to stores of your own that can compare it. */
+  /** Larger than that of any earlier tenure of this key. Pass it to your own stores that can compare it. */
   readonly fencingToken: number;
   /**
    * Aborts, with a `LeaseLostError`, when the lock is no longer held: lost, revoked or released. Its `aborted` is computed when asked.
@@ -73,7 +73,7 @@ export class Lock implements AsyncDisposable {
   #underWay: Promise<unknown> = Promise.resolve();
   #releasing: Promise<boolean> | undefined;
   #isReleaseUnanswered = false;
-  /** Why it is held no more. */
+  /** Why it is no longer held. */
   #loss: unknown;
 
   constructor(record: HeldLock, ports: LockHolderPorts) {
@@ -105,7 +105,7 @@ export class Lock implements AsyncDisposable {
     return formatSequencer({ table: this.#ports.table, kind: 'lock', ...this.#record });
   }
 
-  /** Who has it, as those are told who want it. */
+  /** The holder's description for refused contenders. */
   get holder(): Holder {
     const { session } = this.#ports;
     return holderOf(this.#record, session.record, expiryForOthers(session));
@@ -136,7 +136,7 @@ export class Lock implements AsyncDisposable {
 
   /**
    * Replaces the value.
-   * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
+   * @throws LeaseLostError if the lock is no longer held: nothing more is written, but an unanswered attempt may have been applied
    */
   async update(value: string, options: { readonly flags?: Flags } = {}): Promise<void> {
     validOptions(`the options of updating ${describeLock(this.key)}`, options, { flags: true });
@@ -146,7 +146,7 @@ export class Lock implements AsyncDisposable {
   /**
    * The same session acquires it again: the counter stays, the value is replaced if one is given.
    * @throws ConfigurationError
-   * @throws LeaseLostError when the lock is held no more: nothing more is written; an attempt that was not answered may have been applied
+   * @throws LeaseLostError if the lock is no longer held: nothing more is written, but an unanswered attempt may have been applied
    */
   async confirm(given: Content | undefined): Promise<void> {
     const content =
@@ -209,7 +209,7 @@ export class Lock implements AsyncDisposable {
     await this.#underWay;
   }
 
-  /** Gives the key back together with its entry: what the behaviour `delete` asks for at the session's end. */
+  /** Releases the key and deletes its entry, for the behavior `delete` at the session's end. */
   async drop(): Promise<void> {
     await this.#verb(async () => {
       this.#noticeLoss();

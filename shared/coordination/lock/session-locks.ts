@@ -1,8 +1,8 @@
 /**
- * The locks of one session: acquiring them, and giving them all back; `several-locks.ts` adds several at once.
+ * The locks of one session: acquiring them, and releasing them all; `several-locks.ts` adds several at once.
  *
- * A key that the session holds already is held, for its other callers as for everybody: they wait in line for its release, and each gets a
- * tenure of its own. A caller that asks with `reentrant` shares what the session has:
+ * A key that the session already holds is held for its other callers too: they wait in line for its release, and each gets its
+ * own tenure. A caller with `reentrant` shares the session's lock:
  * the same `Lock`, the same counter, the value replaced.
  */
 import { ConfigurationError, LeaseLostError, StoreUnavailableError, shown } from '../../core/errors.ts';
@@ -58,7 +58,7 @@ export class SessionLocks {
   readonly #leaving = new Map<string, Promise<void>>();
   /** Attempts under way by key: two flows of one session must not both find the row theirs without knowing. */
   readonly #attempts = new Map<string, Promise<unknown>>();
-  /** Keys that the session may hold without our knowing. */
+  /** Keys that the session may hold unknowingly. */
   protected readonly doubts: Doubts;
 
   constructor(session: SessionHolder, ports: SessionLocksPorts) {
@@ -67,7 +67,7 @@ export class SessionLocks {
     this.doubts = new Doubts(session.id, (key) => session.settleLater(describeLock(key), () => this.#settle(key)));
   }
 
-  /** Returns at once: the lock, or who has it and until when. */
+  /** Returns the lock, or its holder and until when, without waiting. */
   async tryAcquire(key: string, options: LockOptions = {}): Promise<Acquisition> {
     validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#single(key, options).attempt();
@@ -89,7 +89,7 @@ export class SessionLocks {
     return this.#held.get(key);
   }
 
-  /** What the session holds, as far as this process knows. */
+  /** The session's locks, as far as this process knows. */
   get held(): readonly Lock[] {
     return [...this.#held.values()];
   }
@@ -114,7 +114,7 @@ export class SessionLocks {
     options: LockOptions & WaitOptions,
   ): Promise<Right> {
     const { turns, runtime } = this.#ports;
-    // A caller that shares what its session has does not wait behind those who want it for themselves.
+    // A caller that shares its session's lock does not wait behind those who want their own.
     const kind = options.reentrant === true ? `reentrant ${this.#session.id}` : '';
     const warn = options.wait === undefined ? warningOfOwnWait(this.#ports.runtime.clock) : undefined;
     const waited = await waitFor<Right, Refusal>(
@@ -128,7 +128,7 @@ export class SessionLocks {
       { options, pauses: PAUSES, session: this.#session, line: { turns, key: contender.key, kind } },
       runtime,
     ).catch((error: unknown) => {
-      // The store is still away when the time is over: what the last look says is not all that was sent.
+      // The store is still unavailable at the deadline: the last poll does not cover everything that was sent.
       if (error instanceof StoreUnavailableError) this.ensureDecided(keys, error);
       throw error;
     });
@@ -149,9 +149,9 @@ export class SessionLocks {
   }
 
   /**
-   * A key in doubt: what the row has of us without our knowing is given back, and a request that is still under way is made to be refused.
-   * By a write: after a read alone, that request might still be applied.
-   * @returns whether it is out of doubt
+   * Settles a doubtful key: gives back a tenure held unknowingly, and makes a request in flight fail.
+   * This takes a write, because after a read alone, that request might still be applied.
+   * @returns whether the doubt is resolved
    */
   #settle(key: string): Promise<boolean> {
     return this.alone([key], async () => {
@@ -189,7 +189,7 @@ export class SessionLocks {
     return !this.doubts.has(lock.key);
   }
 
-  /** What the first in a line was told may be of another session than this. */
+  /** The refusal of the first in a line may concern another session than this one. */
   #seenFromHere(refusal: Refusal): Refusal {
     if (refusal.kind !== 'held') return refusal;
     const { key, by } = refusal;

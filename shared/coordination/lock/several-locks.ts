@@ -1,4 +1,4 @@
-/** The locks of one session, several at once among them: all or none. */
+/** The locks of one session, including several at once: all or none. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -27,7 +27,7 @@ export class SeveralLocks extends SessionLocks {
     this.#ports = ports;
   }
 
-  /** Several keys, all or none, in one transaction. Returns at once. */
+  /** Several keys, all or none, in one transaction, without waiting. */
   async tryAcquireAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
     validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#several(keys, options).attempt();
@@ -63,7 +63,7 @@ export class SeveralLocks extends SessionLocks {
     };
   }
 
-  /** What is held already is confirmed last: an attempt that is refused, as most of one that waits are, has written nothing. */
+  /** Held keys are confirmed last, because a refused attempt, the usual case while waiting, has written nothing. */
   async #attemptSeveral(wanted: readonly string[], content: Content | undefined): Promise<Attempt<HeldLocks>> {
     const lost = new Set<Lock>();
     for (;;) {
@@ -92,13 +92,13 @@ export class SeveralLocks extends SessionLocks {
     return { kind: 'acquired', right: attempt.right.map((row) => this.register(row)) };
   }
 
-  /** All or none: when one of the held is ours no more, what was just acquired is left again. @returns the one that was lost */
+  /** All or none: if one of the held keys is lost, the newly acquired ones are released again. @returns the lost key */
   async #confirmOrLeave(
     held: readonly Lock[],
     content: Content | undefined,
     acquired: readonly Lock[],
   ): Promise<Lock | undefined> {
-    // What cannot be left now is left by the next attempt, or goes with the session.
+    // The next attempt, or the session's end, releases what cannot be released now.
     const leave = () => Promise.allSettled(acquired.map((lock) => lock.release()));
     try {
       for (const lock of held) {

@@ -1,4 +1,4 @@
-/** Whether a sequencer is still that of the current tenure: the question that a server asks before it does what a holder wants of it. */
+/** Whether a sequencer belongs to the current tenure: a server asks this before it serves a holder. */
 import type { Sequencer } from '../../core/lease/sequencer.ts';
 import type { Verification, VerifySessionPorts } from '../../session/verify-session.ts';
 import { verifySession } from '../../session/verify-session.ts';

@@ -1,9 +1,9 @@
 /**
- * Watching keys: one poll per key and process, shared by all that wait for it.
+ * Watches keys: one poll per key and process, shared by all its waiters.
  *
- * Between 0.75 and 1 second apart, eventually consistent, so that a change is known within about a second, at less than one read unit
+ * Polls are 0.75 to 1 second apart and eventually consistent, so a change is known within about a second, for less than one read unit
  * a second per key: half a unit for the lock's row each time, and as much for its holder's session every other time.
- * What an old replica answers is not shown: a key's modify index never goes back in what one watcher sees.
+ * An old replica's answer is not shown: a key's modify index never goes back for a watcher.
  */
 import type { SessionRecord } from '../../session/session-record.ts';
 import type { Due } from '../../core/wait/shared-poll.ts';
@@ -14,7 +14,7 @@ import type { LockPorts } from './lock-standing.ts';
 
 const POLL_MS = { min: 750, max: 1_000 };
 
-/** What is known of a key from look to look. */
+/** State of a key between polls. */
 interface Seen {
   looks: number;
   lastIndex: number;
@@ -45,12 +45,12 @@ export class LockWatch {
     return this.#poll.next(key, isNews, signal);
   }
 
-  /** Keys that this process has just written: callers that wait for them here are told at once. */
+  /** This process has just written these keys: notifies their local waiters at once. */
   nudge(keys: readonly string[]): void {
     this.#poll.nudge((key) => keys.includes(key));
   }
 
-  /** A session that this process has just ended: so are those who wait for a key that it held, or may have held. */
+  /** This process has just ended a session: notifies the waiters of its keys too. */
   nudgeHeldBy(id: string): void {
     this.#poll.nudge((_, { looks, session }) => looks === 0 || session?.id === id);
   }
@@ -68,7 +68,7 @@ export class LockWatch {
     return sighting;
   }
 
-  /** What was read may be old; before a session is taken for dead, it is read again. */
+  /** The read may be stale, so a session is read again before it counts as expired. */
   async #holderOf(lock: LockRecord | undefined, read: SessionRecord | undefined): Promise<SessionRecord | undefined> {
     if (lock?.state !== 'held') return undefined;
     const isLive = read?.status === 'live' && (read.expiresAt ?? Infinity) > this.#ports.runtime.clock.now();

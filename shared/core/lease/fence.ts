@@ -1,19 +1,19 @@
 /**
- * A fence: what makes a store of your own refuse the late writes of a holder that was superseded.
+ * A fence lets your own store refuse the late writes of a superseded holder.
  *
- * A lease cannot stop a process that sleeps through its end and wakes in the middle of a write; only the store that is written to can.
- * So each write carries a stamp (counter, sequence), and the store takes it only if it is larger than the last that it took:
+ * A lease cannot stop a process that sleeps past its expiry and wakes in the middle of a write. Only the store that it writes to can.
+ * So each write carries a stamp (counter, sequence), and the store accepts only a stamp larger than the last one:
  *
  *   - `counter` is the lease counter: a later tenure has a larger one;
  *   - `sequence` grows with each write of one tenure. Without it the holder's own delayed first attempt can land after its later write:
  *     measured, a store that compares the counter alone still lost acknowledged updates in 8 of 100 faulty histories, this one in none.
  *
  * A read-modify-write has one more rule: **advance the fence at the store before the first read**.
- * Otherwise a predecessor's write can land between our read and our write, and be overwritten without having been seen
+ * Otherwise a predecessor's write can land between our read and our write, and we overwrite it unseen
  * (15 of 4,000 faulty histories; with the rule, none).
  *
- * What carries it: `dynamoFence` for DynamoDB items; `fence-recipes.md` has the same in SQL, and for S3.
- * None of this is needed where one transaction holds both rows: `task.commit(...)`, or `lock.condition()` in a transaction of your own.
+ * Implementations: `dynamoFence` for DynamoDB items; `fence-recipes.md` for SQL and S3.
+ * You need no fence if one transaction covers both rows: `task.commit(...)`, or `lock.condition()` in your own transaction.
  */
 
 import { ConfigurationError, shown } from '../errors.ts';
@@ -22,7 +22,7 @@ import { ConfigurationError, shown } from '../errors.ts';
 export interface Fencing {
   readonly fencingToken: number;
   readonly signal: AbortSignal;
-  /** Where the right keeps its own count, several fences of one right share it, and so do rights that share a counter. */
+  /** If the lease keeps the sequence, all its fences share it, and so do leases with the same counter. */
   nextSequence?(): number;
 }
 
@@ -32,7 +32,7 @@ export interface FenceStamp {
   readonly sequence: number;
 }
 
-/** Stamps for the writes of one right, each larger than those before it. */
+/** Stamps for the writes of one lease, each larger than the previous one. */
 export class Fence {
   readonly #right: Fencing;
 
@@ -41,8 +41,8 @@ export class Fence {
   }
 
   /**
-   * The stamp of the next write: one per logical write, the same for all its attempts.
-   * @throws the signal's reason when the right is held no more: what is not sent needs no refusal
+   * Returns the stamp of the next write: one per logical write, the same for all its attempts.
+   * @throws the signal's reason if the lease is no longer held, because an unsent write needs no refusal
    */
   next(): FenceStamp {
     this.#right.signal.throwIfAborted();
@@ -50,7 +50,7 @@ export class Fence {
   }
 }
 
-/** Negative, zero or positive, as `left` is older, the same, or newer. @throws ConfigurationError for what is no stamp */
+/** Negative, zero or positive, as `left` is older, the same, or newer. @throws ConfigurationError for an invalid stamp */
 export function compareStamps(left: FenceStamp, right: FenceStamp): number {
   for (const stamp of [left, right])
     if (!isStamp(stamp))
@@ -62,7 +62,7 @@ function isStamp(value: Partial<FenceStamp> | null | undefined): boolean {
   return Number.isFinite(value?.counter) && Number.isFinite(value?.sequence);
 }
 
-/** Sequences of rights that keep no count of their own: one for each, however many fences are made for it. */
+/** Sequences of leases that do not keep one: one per lease, shared by all its fences. */
 const counts = new WeakMap<Fencing, number>();
 
 function countFor(right: Fencing): number {

@@ -1,14 +1,15 @@
 /**
- * What became of a conditional write.
+ * Outcome of a conditional write.
  *
- * `applied`  the write took effect, and `row` is what it left behind.
- *            `earlierAttempt: 'unknown'` means that an unanswered attempt of the same write may be on its way yet:
- *            one whose guard comes true again is applied again.
+ * `applied`  the write took effect, and `row` is the row after it.
+ *            `earlierAttempt: 'unknown'` means that an unanswered attempt of the same write may still be in flight:
+ *            if its guard becomes true again, it is applied again.
  * `refused`  its condition was false; `current` is the row that refused it (absent: there is none).
  *            `earlierAttempt: 'unknown'` means that an unanswered attempt of the same write may have been applied
- *            and then overwritten by another: the writer holds nothing now, but cannot say that nothing happened.
+ *            and then overwritten: the writer holds nothing now, but cannot say that nothing happened.
  *
- * The third value, unknown, is an exception (`StoreUnavailableError` with `applied: 'unknown'`): no caller can go on as if it knew.
+ * The third outcome, unknown, is an exception (`StoreUnavailableError` with `applied: 'unknown'`), because no caller can continue as if it
+ * knew.
  */
 import { StoreUnavailableError } from '../errors.ts';
 
@@ -17,8 +18,8 @@ export type Outcome<Row, Current = Row> =
   | { readonly kind: 'refused'; readonly current: Current | undefined; readonly earlierAttempt: 'none' | 'unknown' };
 
 /**
- * A caller that was refused looks again and writes on what it finds, unless an unanswered attempt of its own may have been applied:
- * then what is there now may have been written since, and is not his to write over.
+ * A refused caller reads again and writes on top of the result, unless an unanswered attempt of its own may have been applied:
+ * then someone else may have written the current value since, and the caller must not overwrite it.
  * @throws StoreUnavailableError with `applied: 'unknown'`
  */
 export function ensureUnwritten(

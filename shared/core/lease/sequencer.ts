@@ -1,10 +1,10 @@
 /**
- * The sequencer: (table, kind, key, lease counter, session) as one text, to pass to other processes.
+ * The sequencer: (table, kind, key, lease counter, session) as one string for other processes.
  *
- * A service that gets one can ask the table whether that lease is still the current one (`verify`),
- * and can order two of them for one key by their counters.
- * Its parts are URI-encoded, so that no name can pose as another part, and a digest at its end finds damage before the table is asked.
- * The digest is no signature: what protects against a forged sequencer is that a session's id cannot be guessed.
+ * A service that receives one can ask the table whether that lease is still current (`verify`),
+ * and can order two sequencers of one key by their counters.
+ * Its parts are URI-encoded, so no name can pass for another part, and a digest at its end finds damage before any request.
+ * The digest is not a signature: what prevents forgery is that a session's id cannot be guessed.
  */
 import { sha256 } from '../runtime/sha256.ts';
 import { ConfigurationError } from '../errors.ts';
@@ -31,8 +31,8 @@ export function formatSequencer({ table, kind, key, leaseCounter, session }: Seq
 }
 
 /**
- * @param table the table that is going to be asked about it
- * @throws ConfigurationError when the text is not a sequencer, was changed, or is of another table
+ * @param table the table that will be asked about it
+ * @throws ConfigurationError if the text is not a sequencer, was changed, or belongs to another table
  */
 export function parseSequencer(text: string, table: string): Sequencer {
   const parts = typeof text === 'string' ? text.split(':') : [];
@@ -61,7 +61,7 @@ function digestOf(body: string): string {
   return sha256(body, 'base64url').slice(0, DIGEST_CHARACTERS);
 }
 
-/** @throws ConfigurationError for what was never encoded here, though its digest fits */
+/** @throws ConfigurationError for text that was never encoded here, although its digest matches */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -70,7 +70,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Whatever a caller without types may have passed. */
+/** Accepts anything that an untyped caller may pass. */
 function shortened(text: unknown): string {
   return String(text).slice(0, 80);
 }

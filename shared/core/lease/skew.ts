@@ -5,11 +5,11 @@ import { ClockSkewError } from '../errors.ts';
  * The store is the one clock that all processes see; two processes that are each within the bound of it are what the protocol assumes.
  */
 export interface SkewGauge {
-  /** A lower bound on the difference, in milliseconds: zero when none can be proven. */
+  /** A lower bound on the difference, in milliseconds: zero if none is proven. */
   provenSkewMs(): number;
 }
 
-/** For stores without a clock of their own, and for simulations that break clocks on purpose. */
+/** For stores without a clock, and for simulations that break clocks on purpose. */
 export const noSkewGauge: SkewGauge = { provenSkewMs: () => 0 };
 
 /**

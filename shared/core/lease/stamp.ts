@@ -1,6 +1,6 @@
 import type { Runtime } from '../runtime/runtime.ts';
 
-/** What every write carries: the writer's wall clock, and a nonce by which it recognises its own unanswered attempts. */
+/** Part of every write: the writer's wall clock, and a nonce by which it recognises its own unanswered attempts. */
 export interface Stamp {
   readonly now: number;
   readonly nonce: string;

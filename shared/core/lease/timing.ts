@@ -28,7 +28,7 @@ export const DEFAULT_LOCK_DELAY_MS = 15_000;
 export const MAX_LOCK_DELAY_MS = 60_000;
 /** Well-kept clocks differ by milliseconds; a second leaves room and costs a second per takeover. */
 export const DEFAULT_MAX_CLOCK_SKEW_MS = 1_000;
-/** A day, as Consul has it: an expiry further away than this is damage, not patience. */
+/** A day, as in Consul. A later expiry is damage. */
 export const MAX_TTL_MS = 86_400_000;
 const MIN_TTL_MS = 300;
 const MAX_HOLDER_MARGIN_MS = 1_000;

@@ -1,12 +1,12 @@
 /**
- * The trust window: how long a holder may believe that its lease is its own.
+ * The trust window: how long a holder may trust its lease.
  *
  * The window opens at the moment *before* a create or renew was sent, because the store may have applied it at any later time,
- * and lasts the TTL less a margin.
- * It is judged by two clocks and both must agree: the wall clock may step back,
+ * and lasts the TTL minus a margin.
+ * Two clocks must both agree: the wall clock may step back,
  * and the monotonic clock may stand still while the machine is suspended.
- * Nothing here is a flag that a timer flips: belief is computed at the moment of asking,
- * so that a thawed process finds itself expired before any of its timers has run.
+ * No timer flips a flag: trust is computed when it is read,
+ * so a thawed process finds its lease expired before any of its timers has run.
  */
 import type { Clock } from '../runtime/clock.ts';
 

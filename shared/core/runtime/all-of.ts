@@ -1,6 +1,6 @@
 /**
- * As `Promise.all`, but waits for all of them, however they end, before it throws what the first of them threw:
- * a caller that is told of a failure leaves nothing behind that still runs, and would go on after a freeze.
+ * Like `Promise.all`, but waits until all have ended, in any way, before it throws the first error.
+ * So a caller that receives a failure leaves nothing running that would continue after a freeze.
  */
 export async function allOf<T extends readonly unknown[] | []>(
   values: T,

@@ -1,4 +1,4 @@
-/** Text and bytes, with Node's buffers where there are any: they do it in a tenth of the time. */
+/** Converts text and bytes, with Node's buffers if available: they take a tenth of the time. */
 import { HostBuffer } from './host.ts';
 
 /** The size of a text in UTF-8. Half of a surrogate pair counts as the three bytes of its replacement. */
@@ -33,7 +33,7 @@ export function base64Of(bytes: Uint8Array): string {
 /** As many as an engine takes as arguments of one call. */
 const CHUNK_BYTES = 0x2000;
 
-/** Characters outside of the alphabet are skipped, as Node does; so is what follows the padding. */
+/** Skips characters outside the alphabet and everything after the padding, as Node does. */
 export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   if (HostBuffer !== undefined) return new Uint8Array(HostBuffer.from(text, 'base64'));
   const digits = lettersIn(text);

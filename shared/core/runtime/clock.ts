@@ -1,9 +1,9 @@
 /**
  * The only source of time.
  *
- * `now` is the wall clock: it is what rows store, and it may be wrong or step.
+ * `now` is the wall clock: rows store it, and it may be wrong or step.
  * `monotonic` measures elapsed time inside one process and never goes back, but may stand still while the machine is suspended.
- * Whatever must not outlast a lease asks both.
+ * Code that must not outlast a lease reads both.
  */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. */
@@ -16,16 +16,16 @@ export interface Clock {
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Calls back once after `ms` milliseconds, unless it is cancelled before:
-   * for what is nearly always cancelled, at a third of what a sleep costs.
+   * Calls back once after `ms` milliseconds unless cancelled. For timers that are nearly always cancelled, at a third of the cost of a
+   * sleep.
    */
   after(ms: number, call: () => void): Cancel;
 }
 
-/** Once it has been called, nothing is called back; does nothing afterwards. */
+/** Prevents the callback. Calling it again does nothing. */
 export type Cancel = () => void;
 
-/** Just under 25 days. A longer timer would fire at once; who waits longer is woken early, and no process of ours lives so long. */
+/** Just under 25 days. A longer timer would fire at once, so longer waits are woken early. No process of ours lives that long. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

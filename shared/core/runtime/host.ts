@@ -1,8 +1,8 @@
 /**
- * What the host has beyond the standards of the web: asked for, never imported.
+ * Facilities of the host beyond the web's standards. We look them up and never import them.
  *
- * `shared/` runs where there is no Node: in isolates at the edge, in browsers. What it takes from Node is speed and better words,
- * and for each of these there is a version of our own, or a refusal that says what is missing.
+ * `shared/` also runs without Node: in isolates at the edge and in browsers. Node only adds speed and better messages,
+ * and for each facility we have our own version, or a refusal that names what is missing.
  */
 import type * as NodeAsyncHooks from 'node:async_hooks';
 import type { Buffer as NodeBuffer } from 'node:buffer';
@@ -35,7 +35,7 @@ export function hostModule<Name extends keyof Modules>(name: Name): Partial<Modu
 /** Node's buffers; undefined elsewhere. */
 export const HostBuffer = host.Buffer;
 
-/** Tells the people who run this process, once for each call: a warning of the process where there is one, else the console. */
+/** Warns the people who run this process, once per call: as a process warning if there is a process, else on the console. */
 export function warn(message: string, detail?: string): void {
   const options = { type: 'LeaseholdWarning', ...(detail !== undefined && { detail }) };
   if (host.process?.emitWarning !== undefined) host.process.emitWarning(message, options);

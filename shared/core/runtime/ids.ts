@@ -26,7 +26,7 @@ const PLACES = 0x1000;
 /** Version 7 of RFC 9562: the time, a counter that keeps the order within a millisecond, and the chance of another id. */
 function orderedUuid(): string {
   const now = Date.now();
-  // A clock that was set back goes on from where it was.
+  // If the clock was set back, continue from the latest time.
   if (now > latest.at) latest = { at: now, place: 0 };
   else latest = { at: latest.at + (latest.place + 1 < PLACES ? 0 : 1), place: (latest.place + 1) % PLACES };
   const time = latest.at.toString(16).padStart(12, '0');

@@ -1,6 +1,6 @@
 /**
- * Runs work, so much of it at a time, and starts no more of it once some has failed: what is not started fails with the same error.
- * Together with `allOf`, a caller that is told of a failure knows that nothing is sent after it.
+ * Runs jobs with bounded concurrency and starts no more after a failure: jobs that have not started fail with the same error.
+ * Together with `allOf`, a caller that receives a failure knows that nothing is sent afterwards.
  */
 export function inFlight(atMost: number): <T>(work: () => Promise<T>) => Promise<T> {
   const limit = sideBySide(atMost);
@@ -17,7 +17,7 @@ export function inFlight(atMost: number): <T>(work: () => Promise<T>) => Promise
     });
 }
 
-/** For a caller that does not wait for ever: what its work fails with, never begun, when the signal aborts first. */
+/** For a caller that does not wait forever: the error of its unstarted job if the signal aborts first. */
 interface Patience {
   readonly signal: AbortSignal;
   readonly refusal: () => Error;
@@ -47,7 +47,7 @@ export function sideBySide(atMost: number): <T>(work: () => Promise<T>, patience
       const [next] = waiting;
       if (next === undefined) free++;
       else {
-        // Its place goes from one to the next: what is given meanwhile cannot take it.
+        // The slot passes from one job to the next, so a job added in the meantime cannot take it.
         waiting.delete(next);
         next();
       }

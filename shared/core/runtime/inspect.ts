@@ -1,4 +1,4 @@
-/** Any value in the words of a person who reads a message: Node's own, else the same for what is common. */
+/** Describes any value for a message: with Node's own inspector, or the same output for common values. */
 import { hostModule } from './host.ts';
 
 const inspect = hostModule('node:util')?.inspect;

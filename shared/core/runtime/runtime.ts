@@ -5,7 +5,7 @@ import { systemIds } from './ids.ts';
 import type { Random } from './random.ts';
 import { systemRandom } from './random.ts';
 
-/** Everything the protocol takes from outside itself, beside the store: the simulator replaces all of it. */
+/** Everything the protocol takes from outside, in addition to the store. The simulator replaces all of it. */
 export interface Runtime {
   readonly clock: Clock;
   readonly random: Random;

@@ -1,6 +1,6 @@
 /**
- * Whether two values are the same by what they hold:
- * JSON, and what DynamoDB has beside it, sets and bytes. The order of a set means nothing.
+ * Whether two values have the same content:
+ * JSON, plus DynamoDB's sets and bytes. The order of a set does not matter.
  */
 export function isSame(left: unknown, right: unknown): boolean {
   if (Object.is(left, right)) return true;

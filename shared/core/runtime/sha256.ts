@@ -1,8 +1,8 @@
 /**
- * SHA-256, at once: keys, tokens and digests are made in the middle of pure functions, and WebCrypto only answers later.
+ * Synchronous SHA-256. Pure functions compute keys, tokens and digests, and WebCrypto is asynchronous.
  *
- * Node's own where there is one. Elsewhere this page,
- * which does a short name in about ten microseconds and a megabyte in about twenty milliseconds.
+ * Uses Node's implementation if there is one. Otherwise this one,
+ * which hashes a short name in about ten microseconds and a megabyte in about twenty milliseconds.
  * @see FIPS 180-4, section 6.2
  */
 import { hostModule } from './host.ts';

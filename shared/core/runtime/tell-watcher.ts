@@ -1,8 +1,8 @@
-/** Telling those who only watch: hooks of a user's own, never needed for correctness. */
+/** Calls a user's hooks, which are never needed for correctness. */
 import { warn } from './host.ts';
 import { inspected } from './inspect.ts';
 
-/** A watcher that throws stops nothing. The process warns of each once: what is told with every request would fill a log. */
+/** A hook that throws stops nothing. The process warns about each hook once, because a warning per request would fill a log. */
 export function tellWatcher<Watcher extends object>(watcher: Watcher, say: (watcher: Watcher) => void): void {
   try {
     say(watcher);

@@ -24,7 +24,7 @@ export function durationMs(what: string, duration: Duration): number {
   return Math.round(parsed);
 }
 
-/** The same of one that may be left out. */
+/** The same for an optional duration. */
 export function givenMs(what: string, duration: Duration | undefined): number | undefined {
   return duration === undefined ? undefined : durationMs(what, duration);
 }

@@ -1,8 +1,8 @@
 import { ConfigurationError, shown } from '../errors.ts';
 
 /**
- * Checks the names of options that a user gave, once, at the edge; `keyof T` keeps each list of them complete.
- * @throws ConfigurationError for what is no object, and for an unknown name: misspelt, it would silently be its default
+ * Checks the names of a user's options, once, at the edge; `keyof T` keeps each list of them complete.
+ * @throws ConfigurationError for a value that is not an object, and for an unknown name, which would silently be ignored
  */
 export function validOptions<T extends object>(what: string, options: T, known: Readonly<Record<keyof T, true>>): T {
   const names = Object.keys(known);
@@ -17,24 +17,20 @@ export function validOptions<T extends object>(what: string, options: T, known: 
   return options;
 }
 
-/** The end of a message about a name that is not known: the one that was probably meant, if there is one. */
+/** The end of a message about an unknown name: the name that was probably meant, if there is one. */
 export function hintFor(name: string, known: readonly string[]): string {
-  const near = known.find((one) => one === FORMER_NAMES.get(name)) ?? nearest(name, known);
+  const near = nearest(name, known);
   return near === undefined ? '' : `; did you mean ${near}?`;
 }
-
-/** What options were called before 1.0. */
-const FORMER_NAMES: ReadonlyMap<string, string> = new Map([
-  ['behaviour', 'behavior'],
-  ['maximum', 'limit'],
-  ['pageSize', 'packSize'],
-]);
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A name that holds the given one or is held by it, as `ttlMs` holds `ttl`, the longest first; else one that is two typing errors away. */
+/**
+ * Returns the longest name that contains the given one or is contained in it, as `ttlMs` contains `ttl`; otherwise a name within two typing
+ * errors.
+ */
 function nearest(name: string, known: readonly string[]): string | undefined {
   const asked = name.toLowerCase();
   const [holding] = known

@@ -1,6 +1,6 @@
 import type { StandardIssue } from './standard-schema.ts';
 
-/** What a schema has to say about an input, each with its place: `user.name: expected string`. */
+/** A schema's issues with an input, each with its path: `user.name: expected string`. */
 export function describeIssues(issues: readonly StandardIssue[]): string {
   return issues.map(({ message, path }) => `${pathOf(path)}${message}`).join('; ');
 }

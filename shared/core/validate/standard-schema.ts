@@ -1,7 +1,7 @@
 /**
- * What every schema library agrees on (Zod, Valibot, ArkType and others), so that an input is checked by the one that you have.
+ * The interface that all schema libraries share (Zod, Valibot, ArkType and others), so that you can use your own.
  *
- * @see https://standardschema.dev, whose authors ask that the interface be copied where a dependency is not wanted
+ * @see https://standardschema.dev, whose authors ask that the interface be copied if a dependency is not wanted
  */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
   readonly '~standard': {

@@ -1,4 +1,4 @@
-/** Optimistic writes: look, write on what was seen, look again when another writer was faster. The one loop for all of them. */
+/** Optimistic writes: read, write on that state, and read again if another writer was faster. All callers share this loop. */
 import { StoreUnavailableError } from '../errors.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { fullJitterMs } from '../runtime/random.ts';
@@ -8,8 +8,9 @@ export interface Contention {
   /** Each round but the last was lost to another writer. */
   readonly rounds: number;
   /**
-   * Pauses with full jitter, from the third round on: the second comes at once, for it has seen what the first could not know.
-   * Absent: no pauses. Aborting `signal` ends a pause, not the retries.
+   * Pauses with full jitter, from the third round on. The second round starts at once, because it has seen the state that refused the
+   * first.
+   * Without it, no pauses. Aborting `signal` ends a pause, not the retries.
    */
   readonly backoff?:
     | (Pick<Runtime, 'clock' | 'random'> & {
@@ -20,10 +21,10 @@ export interface Contention {
     | undefined;
 }
 
-/** For an act of a person or a deployment: a row that changes with each of so many looks is being fought over. */
+/** For an action of a person or a deployment. A row that changes in each of five rounds is contended. */
 export const ACT = { rounds: 5 } as const satisfies Contention;
 
-/** What an attempt returns that was lost to another writer. */
+/** The result of an attempt that another writer overtook. */
 export class Contended {
   readonly kind = 'contended';
   readonly earlierAttempt: 'none' | 'unknown';

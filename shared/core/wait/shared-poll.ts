@@ -1,34 +1,34 @@
 /**
- * Watching what only looks can tell of: all who wait for one key in this process share its looks,
+ * Watches values that only polls can observe. All local waiters of one key share its polls,
  * and keys that are due at about the same time may share one read.
  *
- * A key is looked at while it has a waiter. A look that is under way delays no other key, and is not doubled.
- * A key that this process has changed itself is nudged: it is looked at at once, or again when a look is under way.
+ * A key is polled while it has a waiter. A poll in flight delays no other key, and is not doubled.
+ * A key that this process has changed is nudged: it is polled at once, or again after a poll in flight.
  */
 import { messageOf } from '../errors.ts';
 import type { Clock } from '../runtime/clock.ts';
 
-/** A key that is due to be looked at. */
+/** A key that is due for a poll. */
 export interface Due<Memory> {
   readonly key: string;
-  /** What its looks keep from one to the next, for as long as it has waiters. */
+  /** State that its polls keep for as long as it has waiters. */
   readonly memory: Memory;
-  /** This process has changed it: what it wrote must be seen by this look. */
+  /** This process has changed it: this poll must see the change. */
   readonly isNudged: boolean;
-  /** A waiter came since the last look, and may have looked for itself before the change that was told then. */
+  /** A waiter arrived since the last poll, and its own read may predate the change that the poll reported. */
   readonly hasNewcomer: boolean;
 }
 
 export interface PollPlan<Seen, Memory> {
-  /** What the looks at a key begin with. */
+  /** The initial state of a key's polls. */
   readonly begin: (key: string) => Memory;
-  /** Before the next look at a key that was looked at so many times; drawn for each look. */
+  /** Pause before the next poll, given the number of polls so far. Drawn for each poll. */
   readonly pauseMs: (looks: number) => number;
-  /** Keys that are due within this time are looked at together; absent: each alone. */
+  /** Keys that are due within this time are polled together. Without it, each key is polled alone. */
   readonly togetherMs?: number;
   /**
-   * Looks, and tells of keys what there is to tell.
-   * What it throws ends the waits of all keys that it was asked for.
+   * Polls the keys and reports each key's news.
+   * An error ends the waits of all polled keys.
    */
   readonly look: (due: readonly Due<Memory>[], tell: (key: string, seen: Seen) => void) => Promise<void>;
 }
@@ -62,7 +62,7 @@ export class SharedPoll<Seen, Memory = undefined> {
   readonly #clock: Clock;
   readonly #plan: PollPlan<Seen, Memory>;
   readonly #watched = new Map<string, Watched<Seen, Memory>>();
-  /** Aborts the pause: what is due next may have changed. */
+  /** Aborts the pause, because another key may now be due first. */
   #pause = new AbortController();
   #isRunning = false;
 
@@ -72,8 +72,8 @@ export class SharedPoll<Seen, Memory = undefined> {
   }
 
   /**
-   * What a look tells that is news to the caller; undefined when `signal` aborts before.
-   * @throws what a look throws
+   * Returns the next poll's news for the caller, or undefined if `signal` aborts first.
+   * @throws the poll's error
    */
   async next(key: string, isNews: (seen: Seen) => boolean, signal: AbortSignal): Promise<Seen | undefined> {
     if (signal.aborted) return undefined;
@@ -149,7 +149,7 @@ export class SharedPoll<Seen, Memory = undefined> {
     this.#isRunning = false;
   }
 
-  /** In groups that are looked at together. */
+  /** Due keys, in groups that are polled together. */
   #dueAt(now: number): readonly (readonly Watched<Seen, Memory>[])[] {
     const { togetherMs } = this.#plan;
     const idle = [...this.#watched.values()].filter(({ isLooking }) => !isLooking);

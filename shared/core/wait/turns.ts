@@ -1,10 +1,10 @@
 /**
- * Turns: the waiters of one process for one key, first come, first served.
+ * `Turns`: the waiters of one process for one key, first come, first served.
  *
- * Only the first of them asks the store; the others wait for their turn, for what it is told is true for them as well.
- * A release within the process wakes it at once. So a crowd in one process costs what a single waiter costs.
- * Waiters of one key that want different things, more permits or fewer, or look less often, are of different kinds: each kind has a line of
- * its own, so that a large request holds up no small one for which there is room.
+ * Only the first one asks the store; the others wait, because its answer holds for them too.
+ * A release within the process wakes it at once. So a crowd in one process costs the same as a single waiter.
+ * Waiters of one key with different requests, such as another number of permits or a slower poll, are of different kinds. Each kind has
+ * its own line, so a large request does not delay a small one that fits.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
@@ -12,7 +12,7 @@ import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
 interface Line<Obstacle> {
   /** The one in front has the turn. */
   readonly waiting: Turn<Obstacle>[];
-  /** What the first was told when it asked last. */
+  /** The store's latest answer to the first waiter. */
   told: Obstacle | undefined;
 }
 
@@ -39,7 +39,7 @@ export class Turns<Obstacle> {
     return turn;
   }
 
-  /** What is waited for has come back in this very process. */
+  /** This process has just released the key. */
   wake(key: string): void {
     for (const { waiting } of this.#lines.get(key)?.values() ?? []) waiting[0]?.wake();
   }
@@ -61,7 +61,7 @@ export class Turn<Obstacle> {
     return this.#line.waiting[0] === this;
   }
 
-  /** What the first in the line met when it looked last; undefined before its first look. */
+  /** The latest obstacle of the first in line; undefined before its first poll. */
   get told(): Obstacle | undefined {
     return this.#line.told;
   }

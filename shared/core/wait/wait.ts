@@ -1,14 +1,14 @@
 /**
- * Waiting until contention has passed: look, pause, look again. The one engine for locks, elections, permits, wait groups and rate limits.
+ * Waits until contention has passed: poll, pause, poll again. Locks, elections, permits, wait groups and rate limits share this loop.
  *
- *   - Pauses grow, with full jitter, so that contenders of many processes spread out. A holder may release at any time, and looking is how
- *     another process learns of it; a moment at which something is known to change is met,
- *     and nothing is sent before a closed time is over.
- *   - The waiters of one process stand in a line, and only the first of them looks (`turns.ts`). Where many may be served at once,
- *     each looks once for itself before it joins the line.
- *   - A deadline, a signal and the waiter's session end the wait. The last look comes when the time is over; a wait of 0 is one look.
- *   - A store that is away is waited for like a holder: a look that fails with `StoreUnavailableError` found nothing, and the wait goes on
- *     for as long as it may. When the time is over and the last look failed, its error is thrown. Every other error ends the wait at once.
+ *   - Pauses grow, with full jitter, so that contenders in many processes spread out. A holder may release at any time, and other processes
+ *     learn of it only by polling. If a change is known in advance, the poll meets it,
+ *     and nothing is sent before a closed period is over.
+ *   - The waiters of one process form a line, and only the first one polls (`turns.ts`). If several can be served at once,
+ *     each polls once for itself before it joins the line.
+ *   - A deadline, a signal and the waiter's session end the wait. The last poll comes when the time is over; a wait of 0 is one poll.
+ *   - An unavailable store counts as a holder: a poll that fails with `StoreUnavailableError` found nothing, and the wait continues
+ *     within its time. If the last poll fails at the deadline, its error is thrown. Every other error ends the wait at once.
  *
  * Clock: the deadline counts monotonic time; `until` is a moment of the wall clock.
  */
@@ -33,25 +33,25 @@ export const WAIT_OPTIONS = { wait: true, pause: true, signal: true } as const s
   true
 >;
 
-/** What one look found: the thing itself, or what stands in its way. */
+/** The result of one poll: the thing itself, or the obstacle. */
 export type Look<Found, Obstacle> = { readonly kind: 'found'; readonly found: Found } | Blocked<Obstacle>;
 
 export interface Blocked<Obstacle> {
   readonly kind: 'blocked';
   readonly by: Obstacle;
-  /** When something is known to change, by the wall clock; `null` when no time can be told. */
+  /** The wall-clock time of a known change, or `null` if none is known. */
   readonly until: number | null;
-  /** Nothing changes before `until`, so there is no look before. */
+  /** Nothing changes before `until`, so do not poll earlier. */
   readonly isClosed?: boolean | undefined;
 }
 
-/** `blocked`: the time is over, and this is what stood in the way last. */
+/** `blocked`: the wait timed out, with this last obstacle. */
 export type Waited<Found, Obstacle> =
   | { readonly kind: 'found'; readonly found: Found }
   | { readonly kind: 'blocked'; readonly by: Obstacle; readonly waitedMs: number };
 
 export interface LookContext {
-  /** How many looks there were before this one. */
+  /** The number of polls before this one. */
   readonly looks: number;
   /** Infinity without a deadline. */
   readonly remainingMs: number;
@@ -71,15 +71,15 @@ export interface Patience<Obstacle> {
   /** On whose behalf; a lost session has nothing to wait for. */
   readonly session?: { readonly signal: AbortSignal; ensureBelief(): void } | undefined;
   /**
-   * Where the waiters of this process stand; absent: each looks for itself. Waiters of one key and kind want the same.
-   * Those who would look more or less often than others stand apart from them: the first in a line looks as often as it asks to.
+   * The line of this process's waiters. Without it, each one polls for itself. Waiters of one key and kind want the same thing.
+   * Waiters with another poll interval have their own line, because the first in a line polls at its own interval.
    */
   readonly line?:
     | {
         readonly turns: Turns<Obstacle>;
         readonly key: string;
         readonly kind?: string | undefined;
-        /** Each looks once before it joins: what is free need not be handed out one by one. */
+        /** Each waiter polls once before it joins, so that free capacity is not handed out one by one. */
         readonly looksFirst?: boolean | undefined;
       }
     | undefined;
@@ -95,8 +95,8 @@ export function validSignal(signal: AbortSignal | undefined): AbortSignal | unde
 }
 
 /**
- * Looks until something is found, or the time is over.
- * @throws LeaseLostError when the session is lost; the reason of `signal`; what `look` throws, but for a store that is away
+ * Polls until something is found, or the time is over.
+ * @throws LeaseLostError if the session is lost; the reason of `signal`; any error of `look` except an unavailable store
  */
 export async function waitFor<Found, Obstacle>(
   look: (context: LookContext) => Promise<Look<Found, Obstacle>>,
@@ -155,7 +155,7 @@ class Wait<Obstacle> {
     return Math.max(0, this.#deadline - this.#runtime.clock.monotonic());
   }
 
-  /** After everything that took time: whether to go on. @throws when the session or the caller's signal says no */
+  /** Checks after each await whether to continue. @throws if the session or the caller's signal ended */
   ensure(): void {
     this.#patience.session?.ensureBelief();
     this.#patience.options.signal?.throwIfAborted();
@@ -168,7 +168,7 @@ class Wait<Obstacle> {
     return this.come();
   }
 
-  /** @param met what it has met itself, which holds for those behind as well */
+  /** @param met its own latest obstacle, which also holds for those behind it */
   joinLine(met?: Obstacle): 'first' | 'behind' {
     const { line } = this.#patience;
     if (line === undefined) return 'first';
@@ -177,7 +177,7 @@ class Wait<Obstacle> {
     return this.#turn.isFirst ? 'first' : 'behind';
   }
 
-  /** As `standInLine`, of one that has joined. */
+  /** Like `standInLine`, for a waiter that has already joined. */
   async come(): Promise<Obstacle | undefined> {
     const turn = this.#turn;
     if (turn === undefined) return undefined;

@@ -10,8 +10,8 @@ const BATCH_LIMIT = 100;
 const ROUNDS_LIMIT = 20;
 
 /**
- * Reads the rows that a statement names, however many, in as many requests as they need; rows that do not exist are left out.
- * A key that is named twice is read once: DynamoDB refuses a request that repeats one.
+ * Reads any number of rows in as many requests as needed; missing rows are left out.
+ * A key that is named twice is read once, because DynamoDB refuses a request that repeats one.
  */
 export async function readInBatches(
   sender: Sender,

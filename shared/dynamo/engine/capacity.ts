@@ -1,15 +1,15 @@
 /**
- * What DynamoDB charges: our own model, because emulators disagree with the service and with each other.
+ * DynamoDB's charges: our own model, because emulators disagree with the service and with each other.
  *
  * | request | write units of the table | write units of each index |
  * | --- | --- | --- |
- * | put, update | the larger item of before and after, per KB | by what changed in its entry |
+ * | put, update | the larger item of before and after, per KB | by the change of its entry |
  * | delete | the item deleted, at least 1 | 1 per KB of the entry, if there was one |
  * | in a transaction | twice as many, a condition check included | the same as outside |
  * | refused by its condition | the item that refused it, at least 1 | none |
  *
- * An index is charged for its projected entry: made or dropped, per KB; changed in place, the larger of the two;
- * moved to another key, both; untouched, nothing.
+ * An index is charged for its projected entry: created or removed, per KB; changed in place, the larger of the two;
+ * moved to another key, both; unchanged, nothing.
  * Reads are charged per 4 KB, half when eventually consistent: each item of a get or a batch rounded by itself,
  * the items that a query walks summed first, before any filter or projection.
  *
@@ -20,7 +20,7 @@ import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { isSame } from '../../core/runtime/same.ts';
 import type { DynamoItem } from './driver.ts';
 
-/** What an index costs follows from its keys, those of the table, and what it projects. */
+/** An index's cost follows from its keys, the table's keys and its projection. */
 export interface IndexShape {
   readonly name: string;
   /** Partition key, then the sort key if there is one. */
@@ -122,7 +122,7 @@ export function sized(item: DynamoItem): SizedItem {
   return { item, bytes: itemSizeBytes(item) };
 }
 
-/** What one write costs; without `before` it created the item, without `after` it deleted it. */
+/** Cost of one write. Without `before` it created the item; without `after` it deleted the item. */
 export function writeUnits(table: TableShape, before: SizedItem | undefined, after: SizedItem | undefined): WriteUnits {
   const indexes: Record<string, number> = {};
   for (const index of table.indexes) {
@@ -147,7 +147,7 @@ export function replayUnits(itemBytes: number): number {
   return readUnitsOfBytes(itemBytes, { consistent: true }) * TRANSACTION_FACTOR;
 }
 
-/** What one index is charged for a write: 0 if its entry stayed as it was. */
+/** An index's charge for a write: 0 if its entry did not change. */
 function indexWriteUnits(
   table: TableShape,
   index: IndexShape,
@@ -175,7 +175,7 @@ export function entrySizeBytes(table: TableShape, index: IndexShape, { item, byt
   return sum;
 }
 
-/** The attributes that an index holds: its keys, those of the table, and what else it projects. */
+/** The attributes of an index: its keys, the table's keys and the rest of its projection. */
 function entryNames(table: TableShape, index: IndexShape): readonly string[] {
   let names = entryNamesOf.get(index);
   if (names === undefined) {
@@ -246,7 +246,7 @@ function isSameEntry(index: IndexShape, left: DynamoItem, right: DynamoItem): bo
   return names.length === Object.keys(right).length && names.every((name) => isSameValue(left[name], right[name]));
 }
 
-/** Sets are unordered, and a rewritten set is no change. */
+/** Sets are unordered, so a rewritten set is not a change. */
 function isSameValue(left: unknown, right: unknown): boolean {
   return left === right || isSame(left, right);
 }

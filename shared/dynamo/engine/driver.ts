@@ -48,7 +48,7 @@ export interface DynamoDriver {
 }
 
 /**
- * Why an attempt did not succeed.
+ * Why an attempt failed.
  *
  * | kind | meaning | applied |
  * | --- | --- | --- |
@@ -57,8 +57,8 @@ export interface DynamoDriver {
  * | `conflict` | another transaction holds the row | no |
  * | `throttled` | capacity or request rate exceeded | no |
  * | `rejected` | the request is wrong (validation, access, missing table): never retried | no |
- * | `unverified` | its credentials or its time were refused before it was looked at, and the next attempt signs with others | no |
- * | `unsent` | no address to send it to, or nothing to sign it with: it never left | no |
+ * | `unverified` | its credentials or its time were refused before anything else, and the next attempt signs with others | no |
+ * | `unsent` | no address to send it to, or no credentials: it never left | no |
  * | `unanswered` | time-out, reset connection, or a server error: it may have been applied | unknown |
  */
 export type DynamoFaultKind =
@@ -75,14 +75,14 @@ export interface CancellationReason {
   /** `None`, `ConditionalCheckFailed`, `TransactionConflict`, `ThrottlingError`, `ProvisionedThroughputExceeded`, `ValidationError`, … */
   readonly code: string;
   readonly message?: string | undefined;
-  /** The row that blocked this action, where the action asked for it. */
+  /** The row that blocked this action, if the action asked for it. */
   readonly item?: DynamoItem | undefined;
 }
 
 export class DynamoFault extends Error {
   override readonly name = 'DynamoFault';
   readonly kind: DynamoFaultKind;
-  /** The service's exception name, or that of the system's error. */
+  /** The service's exception name, or the system's error code. */
   readonly code: string;
   readonly item: DynamoItem | undefined;
   readonly reasons: readonly CancellationReason[];

@@ -23,8 +23,8 @@ export const sessionKey = (id: string): RowKey => rowKey('session', [id]);
 export const checkKey = (node: string, id: string): RowKey => rowKey('check', [node, id]);
 export const lockKey = (key: string): RowKey => rowKey('lock', [key]);
 /**
- * The permits of a queue's workers stand apart from other semaphores: a policy says by their keys who may take them, and a program that
- * coordinates may not.
+ * The permits of a queue's workers have keys of their own, so that a policy can grant them by key: a program that only coordinates
+ * may not take them.
  */
 export const semaphoreKey = (name: string): RowKey =>
   name.startsWith(WORKERS_PREFIX)
@@ -51,14 +51,14 @@ export const batchKey = (queue: string, id: string): RowKey => rowKey('batch', [
 export const taskConcurrencyKey = (queue: string, key: string): RowKey => rowKey('key', [queue, key]);
 /** An input that is too large for its task's row. */
 export const payloadKey = (queue: string, id: string): RowKey => rowKey('payload', [queue, id]);
-/** The same of a follower, which must not touch the one that is being worked on. */
+/** The same for a follower, which must not touch the payload of the running task. */
 export const payloadApartKey = (queue: string, id: string, nonce: string): RowKey => ({
   pk: payloadKey(queue, id).pk,
   sk: sortKey('apart', nonce),
 });
-/** Where its last failed attempt failed. */
+/** The failure of its last failed attempt. */
 export const failureKey = (queue: string, id: string): RowKey => rowKey('failure', [queue, id]);
-/** A line's own row, and the places of those who wait in it, in order of their tickets. */
+/** A line's own row, and the positions of its waiting tasks in the order of their tickets. */
 export const lineKey = (queue: string, key: string): RowKey => rowKey('line', [queue, key]);
 export const linePlaceKey = (queue: string, key: string, ticket: number): RowKey => ({
   pk: lineKey(queue, key).pk,
@@ -76,7 +76,7 @@ export function tenantPartitionKey(queue: string, priority: string, shard: numbe
   return joinKey(['tenant', queue, priority, String(shard)]);
 }
 
-/** Where the tasks of a queue stand that wait for a place of their key: all of one key in one partition. */
+/** Index partition of the parked tasks of one key in a queue. */
 export function parkedPartitionKey(queue: string, key: string): string {
   return joinKey([PARKED, queue, String(shardOf(key, PARKED_SHARDS))]);
 }
@@ -90,7 +90,7 @@ export const isParkedPartition = (partition: unknown): boolean =>
 
 const PARKED = 'parked';
 
-/** Where the dead tasks of a queue are listed: spread over a few partitions, because they tend to die together. */
+/** Index partition of a queue's dead tasks. There are several, because tasks tend to die together. */
 export function deadPartitionKey(queue: string, shard: number): string {
   return joinKey(['dead', queue, String(shard)]);
 }

@@ -1,9 +1,9 @@
 /**
- * What requests cost, by verb, as they are sent.
+ * Measures the cost of requests by verb, as they are sent.
  *
- * Capacity is what the service says it was. It says nothing of a refused condition, which is billed by the size of the row that refused it,
- * nor of a cancelled transaction, which is billed twice that for each of its actions; that is added here, one unit for a row that is
- * not known. A read costs half a unit at least, or one if it is strongly consistent, also where nothing is found, whatever emulators say.
+ * Capacity is the service's own figure. It does not cover a refused condition, which is billed by the size of the row that refused it,
+ * nor a cancelled transaction, which is billed twice that for each of its actions. We add both, and count one unit for an
+ * unknown row. A read costs at least half a unit, or one if it is strongly consistent, even if it finds nothing, whatever emulators report.
  * Emulators disagree about transactions: the embedded engine doubles base rows as the service does, DynamoDB Local does not.
  */
 import { TRANSACTION_FACTOR, itemSizeBytes, writeUnitsOfBytes } from './capacity.ts';
@@ -79,7 +79,7 @@ function refusedUnits(item: DynamoItem | undefined): number {
   return item === undefined ? 1 : writeUnitsOfBytes(itemSizeBytes(item));
 }
 
-/** What an answered read is charged. */
+/** The charge of an answered read. */
 export function readUnitsOf(request: Pick<Statement, 'kind' | 'input'>, output: object): number {
   return Math.max(reportedUnits(output), leastReadUnits(request));
 }

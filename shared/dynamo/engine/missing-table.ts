@@ -1,4 +1,4 @@
-/** A table that is not there: what tells it from other refusals, and what a person is told. */
+/** Recognizes a missing table, and words the message about it. */
 
 export function missingTable(table: string): string {
   return `there is no table ${table} in this account and region: create it with 'leasehold up', or name another`;

@@ -23,8 +23,8 @@ export class Rows<Row> {
   }
 
   /**
-   * The rows that are there, of those that a statement names; in no order.
-   * @param onDamaged is told of each that does not decode, and the others are returned; absent: it is thrown
+   * Returns the existing rows among those of a statement, in no order.
+   * @param onDamaged receives each row that does not decode, and the others are returned; without it, the error is thrown
    */
   async getMany(table: string, statement: Statement<'batchGet'>, onDamaged?: (error: unknown) => void): Promise<Row[]> {
     const items = await readInBatches(this.#sender, table, statement);
@@ -47,7 +47,7 @@ export class Rows<Row> {
     return this.writeAs<Row>(statement, stamp, limits);
   }
 
-  /** A write whose statement says more of the row that it leaves behind than is known of any row: what it is then is not checked again. */
+  /** A write whose statement determines its resulting row more precisely than its type does; the result is not checked again. */
   async writeAs<Written extends Row>(
     statement: Statement<'put' | 'update'>,
     { nonce }: Pick<Stamp, 'nonce'>,

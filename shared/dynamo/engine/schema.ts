@@ -41,7 +41,7 @@ export const RETENTION_DAYS = {
   slot: 14,
   /** Schedules that were removed. */
   schedule: 30,
-  /** From when its task is due: of those that are done it is deleted long before. */
+  /** From when its task is due. The payload of a done task is deleted long before. */
   payload: 365,
   /** A permit lives in a row that its holder does not write while it holds, so the row outlasts any session. */
   semaphore: 365,

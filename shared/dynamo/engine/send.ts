@@ -280,7 +280,7 @@ export interface Target {
   readonly key?: string | undefined;
 }
 
-/** What a request is about. */
+/** The table and keys of a request. */
 export function targetOf(input: Statement['input']): Target {
   if ('TransactItems' in input) {
     const items = (input.TransactItems ?? []).flatMap((item): (object | undefined)[] => Object.values(item));

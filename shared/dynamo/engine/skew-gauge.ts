@@ -25,7 +25,7 @@ const DISAGREEMENT_MS = 100;
 
 export class DateHeaderGauge implements SkewGauge {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
-  /** Of the last minute, oldest first, each larger than all later ones. */
+  /** Proofs of the last minute, oldest first, each larger than all later ones. */
   #proofs: readonly { readonly ms: number; readonly at: number }[] = [];
   /** Wall clock less monotonic clock. */
   #gapMs = 0;

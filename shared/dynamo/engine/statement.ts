@@ -1,20 +1,20 @@
 /**
  * A statement: one intent of the protocol as one DynamoDB request.
  *
- * Expressions are whole literals in which every attribute stands as `#name`, its own name behind a `#`;
- * the placeholder map is derived from the text, so that no name can be forgotten, reserved, or taken from a user.
- * That each of them is one of the schema's is for a test to say, over all expressions (`test/unit/dynamo/attributes.test.ts`).
+ * Expressions are complete literals that write every attribute as `#name`, its own name behind a `#`.
+ * The placeholder map is derived from the text, so no name can be missing, reserved, or taken from a user.
+ * A test checks all expressions against the schema's attributes (`test/unit/dynamo/attributes.test.ts`).
  */
 import type { DynamoCalls, DynamoKind } from './driver.ts';
 import type { RowKey } from './keys.ts';
 import { DIRECTORY_INDEX } from './schema.ts';
 
 export interface Statement<K extends DynamoKind = DynamoKind> {
-  /** `row.intent`: what the meter and the logs call it. */
+  /** `row.intent`: its name in the meter and the logs. */
   readonly verb: string;
   readonly kind: K;
   readonly input: DynamoCalls[K]['input'];
-  /** The same write as of this wall time; absent: what it states of time may be as old as its first attempt. */
+  /** Returns the same write as of this wall time. Without it, the times in the write may be as old as its first attempt. */
   readonly restamped?: (now: number) => Statement<K>;
 }
 
@@ -25,12 +25,12 @@ export interface UpdateParts {
   readonly key: RowKey;
   /** When the write may take effect. */
   readonly guard: string;
-  /** What it changes. */
+  /** Its change to the row. */
   readonly effect: string;
   readonly values: Values;
   /** The writer can do without the row that it leaves behind, which then need be neither sent nor read. */
   readonly isSilent?: boolean;
-  /** Keys of maps that the expressions reach into, as `#CAPITALS`: ids of our own making, never a user's text. */
+  /** Keys of maps in the expressions, as `#CAPITALS`: ids that we create, never a user's text. */
   readonly mapKeys?: Readonly<Record<`#${Uppercase<string>}`, string>>;
 }
 
@@ -53,7 +53,7 @@ export function updateStatement(verb: string, parts: UpdateParts): Statement<'up
   };
 }
 
-/** A put-if-absent that answers with the row that was there. */
+/** A put-if-absent that returns the existing row if there is one. */
 export function createStatement(verb: string, table: string, item: RowKey & Record<string, unknown>): Statement<'put'> {
   const guard = 'attribute_not_exists(#pk)';
   return {
@@ -70,7 +70,7 @@ export function createStatement(verb: string, table: string, item: RowKey & Reco
   };
 }
 
-/** What else must be true for a transaction to happen. */
+/** An additional condition of a transaction. */
 export type TransactionCheck = NonNullable<DynamoCalls['transactWrite']['input']['TransactItems']>[number];
 
 export function checkStatement(table: string, key: RowKey, guard: string, values: Values): TransactionCheck {
@@ -167,7 +167,7 @@ type QueryOptions = Pick<QueryInput, 'IndexName' | 'Limit' | 'ConsistentRead' | 
   readonly after?: unknown;
 };
 
-/** The rows behind a page are read in one batch, of which DynamoDB takes a hundred. */
+/** We read the rows behind a page in one batch, and DynamoDB's batches take a hundred. */
 const DIRECTORY_PAGE_LIMIT = 100;
 
 /** A page of the directory: the keys of one kind of row whose name begins with `prefix`, in order. Eventually consistent. */

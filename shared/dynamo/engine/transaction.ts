@@ -1,4 +1,4 @@
-/** Several statements as one transaction: all of them, or none. */
+/** Several statements as one transaction: all or none. */
 import { sha256 } from '../../core/runtime/sha256.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { RowKey } from './keys.ts';
@@ -7,13 +7,13 @@ import type { Statement } from './statement.ts';
 /** One action of a transaction. */
 export type Action = object;
 
-/** A write as an action: what only an answer of its own could carry is left out. */
+/** A write as an action of a transaction, without the parts that only apply to a single answer. */
 export function actionOf({ kind, input }: Statement<'put' | 'update' | 'delete'>): Action {
   const { ReturnValues: _, ReturnConsumedCapacity: __, ...action } = input;
   return kind === 'put' ? { Put: action } : kind === 'update' ? { Update: action } : { Delete: action };
 }
 
-/** The row that an action of ours names, as text: a transaction may name each row once. */
+/** The row of one of our actions, as text: a transaction may name each row once. */
 export function rowOf(action: Action): string {
   const [named] = Object.values(action as Readonly<Record<string, { Item?: RowKey; Key?: RowKey }>>);
   const { pk, sk } = named?.Item ?? named?.Key ?? {};
@@ -26,8 +26,8 @@ export function tableOf(action: Action): string | undefined {
 }
 
 /**
- * Several actions, all or none; the first carries the nonce, and no check does.
- * @param token unique per logical write and the same for all its attempts, which the service requires to be alike;
+ * Several actions, all or none. The first carries the nonce; a check carries none.
+ * @param token unique per logical write and identical for all its attempts, which the service requires to be the same;
  *   see `restampedTransaction` in `statement.ts`
  */
 export function transactStatement(verb: string, actions: readonly Action[], token: string): Statement<'transactWrite'> {
@@ -47,7 +47,7 @@ export function together(
   return transactStatement(own.verb, [actionOf(own), ...others], token);
 }
 
-/** Another composition of the same write is another request to the service, and needs a token of its own. */
+/** For the service, another composition of the same write is another request, and needs its own token. */
 export function tokenOf({ nonce }: Pick<Stamp, 'nonce'>, others: readonly Action[]): string {
   if (others.length === 0) return nonce;
   const text = JSON.stringify(others, (_, value: unknown) =>

@@ -1,9 +1,9 @@
 /**
- * What an HTTP answer means: the reply, or the fault that it stands for. Both drivers read their answers here.
+ * Interprets an HTTP answer: the reply, or a fault. Both drivers read their answers here.
  *
- * Only a 200 whose body is whole, is the one that its checksum was made of, and is one JSON object, counts as success.
- * The SDK takes a 200 without content for success: a put would seem applied, and the row of a lock absent.
- * Whatever could come behind a write that was applied is `unanswered`; what is refused before it is looked at is not.
+ * Only a 200 with a complete body that matches its checksum and is one JSON object counts as success.
+ * The SDK accepts a 200 without content: a put would seem applied, and a lock's row missing.
+ * Any answer that could follow an applied write is `unanswered`. A request refused before it was carried out is not.
  */
 import { messageOf } from '../../core/errors.ts';
 import type { CancellationReason, DynamoCalls, DynamoFaultKind, DynamoItem, DynamoKind } from '../engine/driver.ts';
@@ -46,7 +46,7 @@ export function dateOf({ headers }: Pick<Answer, 'headers'>): number | undefined
   return Number.isFinite(date) && headers.age === undefined ? date : undefined;
 }
 
-/** Kinds by exception name, at any status; what is not here is judged by its status. */
+/** Kinds by exception name, at any status. Other names are judged by their status. */
 const KINDS: Readonly<Record<string, DynamoFaultKind>> = {
   ConditionalCheckFailedException: 'conditionFailed',
   TransactionCanceledException: 'transactionCanceled',
@@ -139,7 +139,7 @@ function messageIn(content: Content | undefined): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** Why it throttled: which limit was met, and of which table or index. */
+/** The reason for throttling: which limit, of which table or index. */
 function limits(content: Content | undefined): string {
   const reasons = content?.ThrottlingReasons;
   if (!Array.isArray(reasons)) return '';

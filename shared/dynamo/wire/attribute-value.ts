@@ -1,11 +1,11 @@
 /**
- * Native values and DynamoDB's attribute values, as JSON carries them.
+ * Converts native values to DynamoDB's attribute values in JSON, and back.
  *
- * What is written is what the SDK's document client writes with `removeUndefinedValues`,
- * and what it writes wrongly is right here or refused:
+ * Writes produce the same as the SDK's document client with `removeUndefinedValues`,
+ * except that we store correctly, or refuse, what it writes wrongly:
  * it sends an `ArrayBuffer` as no bytes at all, loses a key `__proto__`, cannot store a key `constructor`, and mixes types in a set.
- * What is read never throws for a number: what JavaScript cannot hold comes out as a `bigint` or a `WideNumber`,
- * so that one damaged row does not hide all that were read with it.
+ * Reads never throw because of a number: a number beyond JavaScript's range becomes a `bigint` or a `WideNumber`,
+ * so one damaged row does not hide all rows of the same read.
  */
 import { base64Of, bytesOfBase64 } from '../../core/runtime/bytes.ts';
 import type { WrappedNumber } from '../engine/capacity.ts';
@@ -22,7 +22,7 @@ export type BinaryForm = (bytes: Uint8Array) => unknown;
 export const base64: BinaryForm = base64Of;
 export const asBytes: BinaryForm = (bytes) => bytes;
 
-/** The service takes 32 levels and says so itself; what is circular has no end. */
+/** The service allows 32 levels and reports more itself; a circular value has no end. */
 const MAX_DEPTH = 100;
 
 /** A number that JavaScript cannot hold, as the service wrote it. Has the shape of the document client's `NumberValue`. */
@@ -42,7 +42,9 @@ export class WideNumber implements WrappedNumber {
   }
 }
 
-/** Attributes of an item; those that are `undefined` or functions are left out. @throws Error that says which value has no form, and why */
+/**
+ * Converts an item's attributes; `undefined` and functions are left out. @throws Error that names a value without a form, and the reason
+ */
 export function encodeMap(item: Readonly<DynamoItem>, binary: BinaryForm, depth = 0): AttributeMap {
   const encoded: AttributeMap = {};
   for (const name of Object.keys(item)) {
@@ -74,7 +76,7 @@ function encodeValue(value: unknown, binary: BinaryForm, depth = 0): AttributeVa
   }
 }
 
-/** @throws Error for what no DynamoDB writes */
+/** @throws Error for a value that DynamoDB never writes */
 export function decodeMap(item: unknown): DynamoItem {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) throw new Error('an item is not an object');
   const decoded: DynamoItem = {};
@@ -146,7 +148,7 @@ function bytesOf(value: object): Uint8Array | undefined {
   return value instanceof ArrayBuffer ? new Uint8Array(value) : undefined;
 }
 
-/** By its shape: there may be several copies of the document client, each with a class of its own. */
+/** Judges by shape, because there may be several copies of the document client, each with its own class. */
 function isWideNumber(value: object): value is WrappedNumber {
   return 'toAttributeValue' in value && typeof value.toAttributeValue === 'function';
 }

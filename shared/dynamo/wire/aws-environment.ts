@@ -31,5 +31,5 @@ interface LambdaGlobals {
   readonly awslambda?: { readonly InvokeStore?: { getXRayTraceId(): string | undefined } };
 }
 
-/** Looking at a variable of the process costs more than remembering that there is none. */
+/** Reading a process variable costs more than remembering that it is not set. */
 const IS_LAMBDA = process.env.AWS_LAMBDA_FUNCTION_NAME !== undefined;

@@ -11,7 +11,7 @@ export function textOfBody(answer: Answer): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
 }
 
-/** The checksum is that of the bytes as they were sent. */
+/** The checksum covers the bytes as sent. */
 function unpacked({ headers, body }: Answer): Uint8Array {
   const [sum, encoding = 'identity'] = [headers['x-amz-crc32'], headers['content-encoding']];
   if (sum !== undefined && Number(sum) !== crc32(body)) throw new Error('its checksum is another');

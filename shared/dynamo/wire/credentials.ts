@@ -1,8 +1,8 @@
 /**
- * Refused credentials and refused times: nothing was applied, and often the next attempt can be signed with better ones.
+ * Refused credentials and refused times: nothing was applied, and the next attempt can often be signed with better ones.
  *
- * No part of the SDK asks for other credentials because these have expired,
- * so a process that is handed a new set goes on with the old one until it fails.
+ * No part of the SDK requests new credentials because the current ones have expired,
+ * so a process that is handed a new set keeps using the old one until it fails.
  */
 import { DynamoFault } from '../engine/driver.ts';
 import type { Answer } from './answer.ts';
@@ -17,7 +17,7 @@ export interface Credentials {
 /** Asked for every request; it keeps them, and refreshes them in time. */
 export type CredentialSource = (options?: { readonly forceRefresh?: boolean }) => Promise<Credentials>;
 
-/** What a request was signed with. */
+/** The credentials that signed a request. */
 export interface Identity {
   readonly accessKeyId: string;
   readonly sessionToken?: string | undefined;
@@ -56,7 +56,7 @@ function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, now: nu
   if (BAD_CREDENTIALS.has(code)) return 'credentials';
   if (BAD_TIMES.has(code)) return 'time';
   if (!BAD_SIGNATURES.has(code)) return undefined;
-  // The same name stands for a wrong secret; the date tells them apart, else the text.
+  // The same code also stands for a wrong secret. The date distinguishes them, or else the message.
   return offsetFor(answer, now) !== 0 || OF_ANOTHER_TIME.test(message) ? 'time' : undefined;
 }
 
@@ -76,7 +76,7 @@ const BAD_TIMES = new Set(['RequestExpired', 'RequestTimeTooSkewed']);
 const BAD_SIGNATURES = new Set(['InvalidSignatureException', 'SignatureDoesNotMatch']);
 const OF_ANOTHER_TIME = /^Signature (expired|not yet current)/;
 
-/** One refresh at a time, however many requests were refused. */
+/** Refreshes once for any number of refused requests. */
 export class Renewal {
   readonly #source: CredentialSource;
   #underWay: Promise<Credentials> | undefined;
@@ -85,7 +85,7 @@ export class Renewal {
     this.#source = source;
   }
 
-  /** Whether others than those that were refused are at hand now. @throws what the source throws */
+  /** Whether other credentials than the refused ones are available now. @throws the source's error */
   async finds(refused: Identity): Promise<boolean> {
     if (!isSameIdentity(await this.#source(), refused)) return true;
     this.#underWay ??= this.#source({ forceRefresh: true }).finally(() => {
@@ -99,7 +99,7 @@ export function isSameIdentity(one: Identity, other: Identity): boolean {
   return one.accessKeyId === other.accessKeyId && one.sessionToken === other.sessionToken;
 }
 
-/** Settles as the promise does, or rejects when the signal aborts; what the promise does afterwards has no effect. */
+/** Settles like the promise, or rejects when the signal aborts; the promise's later result has no effect. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => {

@@ -1,11 +1,11 @@
 /**
- * Where requests go, and with what they are signed: endpoint, region and credentials as the SDK finds them.
+ * Finds endpoint, region and credentials as the SDK does.
  *
- * Where the answer is certain without the SDK it is not loaded:
- * keys in the environment, a region that is known, and nothing that could change either.
- * That is every Lambda function, and every emulator on this machine.
- * Everywhere else a client of the SDK is made, nothing is sent through it,
- * and it says what it would do: profiles, roles, containers, instance metadata, FIPS, dual-stack and account endpoints are its business.
+ * If the answer is certain without the SDK, we do not load it:
+ * keys in the environment, a known region, and nothing that could change either.
+ * This covers every Lambda function, and every emulator on this machine.
+ * Otherwise we create an SDK client, send nothing through it,
+ * and ask it for profiles, roles, containers, instance metadata, FIPS, dual-stack and account endpoints.
  */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -104,7 +104,7 @@ export async function sdkDestination(client: DynamoDBClient, sdk: Sdk): Promise<
         const { name, message } = error as Error;
         throw new DynamoFault('unsent', { code: name, message, cause: error });
       });
-      // The host may be that of the account, and other credentials may be of another.
+      // The host may belong to the account, and other credentials may belong to another account.
       if (credentials.accountId !== account) at = undefined;
       account = credentials.accountId;
       at ??= endpointOf(client, sdk, region);
@@ -152,7 +152,7 @@ async function endpointOf(client: DynamoDBClient, sdk: Sdk, region: string): Pro
   return found;
 }
 
-/** What no further attempt will find. */
+/** A fault that no further attempt can fix. */
 function settingFault(error: unknown): DynamoFault {
   const message = messageOf(error);
   return new DynamoFault('rejected', {

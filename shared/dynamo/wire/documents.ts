@@ -1,4 +1,4 @@
-/** Requests and answers between our document form and DynamoDB's JSON: which of their members hold attributes. */
+/** Converts requests and answers between our document form and DynamoDB's JSON, by the members that hold attributes. */
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../engine/driver.ts';
 import type { AttributeMap, BinaryForm } from './attribute-value.ts';
 import { decodeMap, encodeMap } from './attribute-value.ts';
@@ -6,7 +6,7 @@ import { within } from './unstorable.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** What a request says in DynamoDB's words. @throws Error that says which value has no form, and why */
+/** Converts a request to DynamoDB's form. @throws Error that names a value without a form, and the reason */
 export function encodeInput<K extends DynamoKind>(
   kind: K,
   input: DynamoCalls[K]['input'],

@@ -1,15 +1,16 @@
 /**
  * The driver over `fetch` and WebCrypto, for runtimes without Node: one call, one attempt.
  *
- * What `fetch` takes away, and what is made of it:
- *   - It never tells whether a request left, and a refused connection looks like a lost answer. So only what fails before it is called is
+ * Limits of `fetch`, and our answers:
+ *   - It never reports whether a request left, and a refused connection looks like a lost answer. So only failures before the call are
  *     `unsent`; every other failure is `unanswered`, and resolved by the nonce of the write.
- *   - Some runtimes send a request twice by themselves. Every write of ours bears that: it is guarded, or a transaction with a token.
- *   - It follows redirects with body and signature. It is told not to.
- *   - It unpacks answers by itself, and then their checksum fits nothing. It asks for answers that are not packed.
- *   - An isolate serves many requests, and what one has begun no other may wait for.
- *     So nothing is shared but keys and credentials that are there.
- *   - Isolates are given few connections at once, and few requests in all: more wait here, or are refused here, where nothing was sent.
+ *   - Some runtimes send a request twice on their own. Our writes bear that: each is guarded, or a transaction with a token.
+ *   - It follows redirects with body and signature, so we turn that off.
+ *   - It unpacks answers on its own, and then their checksum matches nothing. We request unpacked answers.
+ *   - An isolate serves many requests, and none may wait for what another has begun.
+ *     So requests share only keys and credentials that are available.
+ *   - Isolates have few connections at a time, and few requests in all. Further requests wait here, or are refused here before they are
+ *     sent.
  */
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import { sideBySide } from '../../core/runtime/in-flight.ts';
@@ -141,7 +142,7 @@ class FetchDriver implements DynamoDriver {
         redirect: 'manual',
         signal,
       });
-      // A browser shows of a redirect that there was one, and no more.
+      // A browser reveals only that there was a redirect.
       const status = response.type === 'opaqueredirect' ? REDIRECTED : response.status;
       return { status, headers: Object.fromEntries(response.headers), body: await bytesOfFetched(response) };
     };

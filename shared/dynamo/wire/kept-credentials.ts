@@ -26,7 +26,7 @@ export class KeptCredentials {
     this.#now = now;
   }
 
-  /** @throws what the provider throws, unless those that it gave before are still good */
+  /** @throws the provider's error, unless its earlier credentials are still valid */
   async current(): Promise<Credentials> {
     if (typeof this.#source !== 'function') return this.#source;
     const kept = KEPT.get(this.#source);
@@ -39,7 +39,7 @@ export class KeptCredentials {
     }
   }
 
-  /** Whether others than those that were refused are at hand now. @throws what the provider throws */
+  /** Whether other credentials than the refused ones are available now. @throws the provider's error */
   async areOthersThan(refused: Identity): Promise<boolean> {
     if (typeof this.#source !== 'function') return false;
     const kept = KEPT.get(this.#source);

@@ -31,7 +31,7 @@ export const TARGETS: Readonly<Record<DynamoKind, string>> = {
   transactWrite: 'DynamoDB_20120810.TransactWriteItems',
 };
 
-/** The endpoint is that of the first table; the SDK looks at no other. */
+/** The first table's endpoint counts, as in the SDK. */
 export function firstTable(input: DynamoCalls[DynamoKind]['input']): string {
   if ('RequestItems' in input) return Object.keys(input.RequestItems ?? {})[0] ?? '';
   if (!('TransactItems' in input)) return (input as { readonly TableName?: string }).TableName ?? '';

@@ -8,7 +8,7 @@ export type Sdk = typeof sdk;
 
 let loaded: Promise<Sdk> | undefined;
 
-/** @throws ConfigurationError where there is none */
+/** @throws ConfigurationError if the SDK is not installed */
 export function loadSdk(): Promise<Sdk> {
   loaded ??= importSdk();
   return loaded;

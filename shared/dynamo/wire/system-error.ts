@@ -4,7 +4,7 @@ import { DynamoFault } from '../engine/driver.ts';
 export interface SystemError extends Error {
   readonly code?: string;
   readonly syscall?: string;
-  /** What became of each address of a host that has several. */
+  /** The error of each address, for a host with several. */
   readonly errors?: readonly SystemError[];
 }
 

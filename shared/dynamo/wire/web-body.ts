@@ -1,11 +1,11 @@
-/** The body of an answer as `fetch` hands it on: unpacked already where it came packed, although its header still says so. */
+/** The body of an answer as `fetch` returns it: already unpacked if it came packed, although its header still says so. */
 import type { Answer } from './answer.ts';
 import { MAX_ANSWER_BYTES } from './answer.ts';
 
 /** @throws Error unless it is whole, and text */
 export function textOfFetched({ headers, body }: Answer): string {
   const { 'x-amz-crc32': sum, 'content-encoding': encoding = 'identity' } = headers;
-  // The sum is that of the bytes as they were sent, and those of a packed body are gone.
+  // The checksum covers the bytes as sent, and a packed body's bytes are gone.
   if (sum !== undefined && encoding === 'identity' && Number(sum) !== crc32(body))
     throw new Error('its checksum is another');
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);

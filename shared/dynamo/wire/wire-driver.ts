@@ -118,7 +118,7 @@ class Wire implements WireDriver {
     return this.#finding;
   }
 
-  /** Connections that the other side has closed meanwhile are known to be closed only after one turn of the loop. */
+  /** We learn that the other side has closed a connection only after one turn of the event loop. */
   async #turnAfterFreeze(): Promise<void> {
     if (this.#ports.runtime.clock.monotonic() - this.#usedAt < THAW_MS) return;
     await new Promise((resolve) => {

@@ -7,8 +7,8 @@
  * | v | N | schema version | register |
  * | node, id | S | identity | register |
  * | status | S | `passing`, `warning`, `critical`, `deregistered` | all |
- * | note | S | what the reporter said, for people | all |
- * | ttlMs | N or NULL | how long a report is good for; NULL: until the next | register |
+ * | note | S | the reporter's note, for people | all |
+ * | ttlMs | N or NULL | how long a report is valid; NULL: until the next | register |
  * | expiresAt | N, epoch ms, or NULL | the reporter's clock before sending + ttlMs | register, report |
  * | updatedAt | N, epoch ms | | all |
  * | nonce | S | of the last write | all |
@@ -24,9 +24,9 @@ import { batchGetStatement, directoryStatement, getStatement, updateStatement } 
 
 /**
  * Guard: not written since it was observed, or still absent:
- * a delayed attempt must not undo a report, or bring back what was deregistered since.
- * Effect: registered, with a first report: registering again is how a check comes back.
- * Outcomes: refused = it is there, or was written meanwhile: build on that row.
+ * a delayed attempt must not undo a report, or bring back a deregistered check.
+ * Effect: registered, with a first report. Registering again brings a check back.
+ * Outcomes: refused = it exists, or was written in the meantime: build on that row.
  */
 export function registerCheck(
   table: string,
@@ -61,8 +61,8 @@ export function registerCheck(
 
 /**
  * Guard: not written since it was observed: a delayed attempt of an earlier report must not undo a later one.
- * Effect: its status and its own TTL renewed.
- * Outcomes: refused = another program reported it, or it was registered again or deregistered meanwhile: look again.
+ * Effect: its status is set, and its own TTL renewed.
+ * Outcomes: refused = another program reported it, registered it again or deregistered it: read again.
  */
 export function reportCheck(
   table: string,
@@ -88,8 +88,8 @@ export function reportCheck(
 
 /**
  * Guard: not written since it was read.
- * Effect: deregistered, unless it is registered again; sweepable.
- * Outcomes: refused = reported, registered or deregistered meanwhile: look again.
+ * Effect: deregistered and sweepable, until it is registered again.
+ * Outcomes: refused = reported, registered or deregistered in the meantime: read again.
  */
 export function deregisterCheck(table: string, observed: CheckRecord, { now, nonce }: Stamp): Statement<'update'> {
   return updateStatement('check.deregister', {

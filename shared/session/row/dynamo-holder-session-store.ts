@@ -1,6 +1,6 @@
 /**
- * What the holder of a session, and those who contend with it, ask of its row.
- * It is apart from the rest of the store, so that small bundles stay small.
+ * The requests of a session's holder and of its contenders.
+ * Separate from the rest of the store, so that small bundles stay small.
  */
 import type { InvalidSession, LiveSession } from '../session-record.ts';
 import type { HolderSessionStore } from '../session-store.ts';

@@ -1,4 +1,4 @@
-/** Reads of sessions by their ids: for those that only judge whether holders are live. */
+/** Reads sessions by id, to judge whether holders are live. */
 import type { SessionRecord } from '../session-record.ts';
 import type { SessionStore } from '../session-store.ts';
 import { readInBatches } from '../../dynamo/engine/batches.ts';

@@ -83,7 +83,7 @@ export interface DispatchReport {
   readonly paused: boolean;
   /** Tasks made of the slots of recurring ones. */
   readonly recurred: number;
-  /** Parked tasks whose key had room, and that no worker had put back: after a crash, or by an older worker. */
+  /** Parked tasks whose key had room, and that no worker had put back, after a crash. */
   readonly putBack: number;
   /** Rows that could not be used; each is an alarm of its own. */
   readonly damaged: number;

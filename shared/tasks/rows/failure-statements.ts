@@ -10,8 +10,6 @@
  * | leaseCounter | N | of the attempt | keep |
  * | nonce | S | of its writing | keep |
  * | ttl | N, epoch s | sweeping, when a task that died of it is swept | keep |
- *
- * Workers before 0.2 write none, and leave what stands there.
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { Claim, TaskKey } from '../task/task.ts';

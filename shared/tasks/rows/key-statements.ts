@@ -7,7 +7,7 @@
  * | v | N | schema version | enter |
  * | running | SS | ids of the tasks that run; absent when none does | enter, leave |
  * | window, started | N, epoch ms; N | the current window of the rate, and the tasks started in it; absent without a rate | enter |
- * | enteredAt | N, epoch ms | when a task began last: how long the key has stood still. Workers before 0.2 leave what stands there | enter |
+ * | enteredAt | N, epoch ms | when a task began last: how long the key has stood still | enter |
  * | ttl | N, epoch s | sweeping, a year after a task left: longer than the tasks last that are still in | leave; removed by enter |
  *
  * It is only ever written in the transaction that claims a task, or takes it out of `running`. So it names exactly the tasks of the key

@@ -42,7 +42,9 @@ function moduleTypeHint(file: string, error: unknown): string {
   const isSyntax = error instanceof SyntaxError && /outside a module|Unexpected token 'export'/.test(error.message);
   const manifest = isSyntax ? manifestAbove(path.dirname(file)) : undefined;
   if (manifest === undefined || !/"type"\s*:\s*"commonjs"/.test(readFileSync(manifest, 'utf8'))) return '';
-  return `: ${path.relative(process.cwd(), manifest)} says "type": "commonjs"; make it "type": "module"`;
+  const asModule = path.basename(file).replace(/\.([jt])s$/, '.m$1s');
+  const found = `${path.relative(process.cwd(), manifest)} says "type": "commonjs"`;
+  return `: ${found}; make it "type": "module", or name the module ${asModule}`;
 }
 
 function manifestAbove(folder: string): string | undefined {

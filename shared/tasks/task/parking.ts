@@ -12,7 +12,7 @@
  *     then, outside of it, the same process puts back as
  *     many of the key's parked tasks as have room. The claim checks the key again, so putting back too many costs reads, or another park.
  *   - A worker that parks looks at the key once more and puts back what has room by then: an end in between is not missed.
- *   - What a crash, a lost request, an older worker, a cancelled head of a rate, or an index that lags
+ *   - What a crash, a lost request, a cancelled head of a rate, or an index that lags
  *     behind has left parked is put back by the next tick. Without a dispatcher a worker does it: each looks every
  *     minute (`REPAIR_EVERY_MS`) for as long as a slot of it looks for work, whatever else it finds, and one whose slots are all at
  *     work looks when the first of them ends. Beside a dispatcher, a worker does so that has nothing at all to do.

@@ -40,7 +40,7 @@ test('the statements of the protocol, as the exercise of all verbs sends them', 
 
   const sorted = [...texts].sort(([one], [other]) => one.localeCompare(other));
   const sections = sorted.map(([verb, variants]) => `## ${verb}\n\n${[...variants].sort().join('\n')}`);
-  await expect(`# Statements\n\n${sections.join('\n')}`).toMatchFileSnapshot('./statements.golden.md');
+  await expect(`# Statements\n\n${sections.join('\n')}`).toMatchFileSnapshot('./statements.golden.txt');
 });
 
 type Action = readonly [name: string, request: Readonly<Record<string, unknown>>];

@@ -1,4 +1,4 @@
-/** What the holder of a key asks of its row: apart from the rest of the store, so that the bundles of those who only lock stay small. */
+/** The store operations of a key's holder, separate from the rest so that the bundles of pure lock clients stay small. */
 import type { FreeLock, HeldLock } from '../lock-record.ts';
 import type { HolderLockStore } from '../lock-store.ts';
 import { readInBatches } from '../../../dynamo/engine/batches.ts';

@@ -69,8 +69,8 @@ export function createLockStore(sender: Sender, table: string): LockStore {
 }
 
 /**
- * An attempt whose answer was lost is known by what it wrote down, also when the key was acquired since: a tenure ends only once,
- * and its time tells it from another call of the same person.
+ * An attempt with a lost response is recognised by the record it wrote, even if the key was acquired since: a tenure ends only once,
+ * and its time distinguishes it from another call of the same person.
  */
 function isEndedBy(
   { lastForced }: LockRecord,

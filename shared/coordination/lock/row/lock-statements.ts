@@ -6,19 +6,19 @@
  * | pk, sk | S | `lock#<key>`, `lock` | the first writer |
  * | v | N | schema version | the first writer |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each tenure, each forced release and each settled doubt, never restarts | acquire, take over, force, disown, bar |
- * | session, acquiredAt | S; N, epoch ms | who holds it, since when; absent while free | acquire, take over; removed by release, settle, force, disown |
- * | value, flags | S, or B for bytes; N | the user's own | acquire, update, release, put; removed by remove, and by settle for behaviour `delete` |
- * | lockIndex | N | tenures of this entry; no token, for it goes with the entry | acquire, take over; removed with the value |
+ * | session, acquiredAt | S; N, epoch ms | the holder, and since when; absent while free | acquire, take over; removed by release, settle, force, disown |
+ * | value, flags | S, or B for bytes; N | the user's own | acquire, update, release, put; removed by remove, and by settle for behavior `delete` |
+ * | lockIndex | N | tenures of this entry; not a token, because it goes with the entry | acquire, take over; removed with the value |
  * | createIndex | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
  * | modifyIndex | N | starts at the clock, grows by one with each write, never restarts | all |
- * | freedAt | N, epoch ms | when the last tenure ended, by the clock of the process that ended it; never goes back | release, settle, force, take over, disown; bar, which has no tenure to end |
+ * | freedAt | N, epoch ms | end of the last tenure, by the clock of the process that ended it; never goes back | release, settle, force, take over, disown; bar, which has no tenure to end |
  * | notBefore | N, epoch ms | no acquire succeeds before; absent: open | settle, force; removed by acquire |
  * | forced | M: by, reason, at, session, leaseCounter | the last forced release | force |
  * | nonce | S | of the last write | all |
- * | directoryKey, directoryName | S | `lock`, the key: the listing; there as long as the entry | acquire, put; removed with the value |
- * | ttl | N, epoch s | sweeping, weeks beyond any use, of rows that carry nothing but a counter: a held row and a row with a value have none | release, settle, remove; removed by acquire, put |
+ * | directoryKey, directoryName | S | `lock`, the key: the listing; exists as long as the entry | acquire, put; removed with the value |
+ * | ttl | N, epoch s | sweeping, weeks after the last use, of rows with only a counter: a held row and a row with a value have none | release, settle, remove; removed by acquire, put |
  *
- * An acquire writes the listing's attributes each time: an index entry that stays as it was costs nothing.
+ * An acquire writes the listing's attributes each time: an unchanged index entry costs nothing.
  */
 import { bytesOfBase64 } from '../../../core/runtime/bytes.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
@@ -54,9 +54,9 @@ const IS_OPEN = '(attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)
 /** Guard of every verb of a holder, and of a contender that has found that holder dead: dead it stays. */
 const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
 /**
- * Nothing has ended since the acquire was asked for:
- * by any clock within the bound, or because no tenure has begun since the row was observed.
- * A late attempt of an acquire that was refused, or was held and given back, must not take the key for a session that does not know.
+ * No tenure has ended since the acquire was requested:
+ * by any clock within the bound, or because none has begun since the row was observed.
+ * A late attempt of an acquire that was refused, or held and given back, must not take the key for an unaware session.
  */
 const IS_UNTOUCHED = '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
 /** A row of another version is left alone. */
@@ -79,10 +79,10 @@ const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #di
 
 /**
  * Guard: it has no holder, its lock-delay is over, and its last tenure ended
- * before this acquire was asked for, or was seen ended; an absent row is free.
+ * before this acquire was requested, or was seen ended; an absent row is free.
  * Effect: held by the session, counter + 1. Creates the row;
- * its counter then starts at the clock, above every token that a swept row gave out.
- * Outcomes: refused = the row says by whom it is held, or until when it is closed; or it is free, and the next attempt names its counter.
+ * its counter then starts at the clock, above every token of a swept row.
+ * Outcomes: refused = the row names its holder, or until when it is closed; or it is free, and the next attempt names its counter.
  */
 export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp): Statement<'update'> {
   return updateStatement('lock.acquire', {
@@ -99,8 +99,8 @@ export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp
 }
 
 /**
- * Guard: still held by the session and counter that were observed; the caller has found that session dead and its lock-delay over.
- * Effect: as acquire; without the old entry if that was to go with its session.
+ * Guard: still held by the observed session and counter; the caller has found that session expired and its lock-delay over.
+ * Effect: as acquire; without the old entry if that had to go with its session.
  * Outcomes: refused = another contender took it over or tidied it.
  */
 export function takeOverLock(
@@ -120,9 +120,9 @@ export function takeOverLock(
 }
 
 /**
- * Guard: every row is as it was observed, or still absent; the caller has judged what it saw.
+ * Guard: every row is as it was observed, or still absent; the caller has judged them.
  * Effect: each as acquire or take over; all or none.
- * Outcomes: refused = one of them was written since: look again.
+ * Outcomes: refused = one of them was written since: read again.
  */
 export function acquireLocks(
   table: string,
@@ -178,7 +178,7 @@ export function updateLock(
 /**
  * Guard: mine, and without a value if the row is to be sweepable; `isExact`: and not written since it was observed.
  * Effect: free at once; counter and value stay.
- * Outcomes: refused = superseded, or released already; still mine = a value has been put, which no sweep may take.
+ * Outcomes: refused = superseded, or already released; still mine = a value was put, which must not be swept.
  */
 export function releaseLock(
   table: string,
@@ -209,8 +209,8 @@ export function releaseLock(
 }
 
 /**
- * Guard: still held by the session and counter that were observed, whose session is dead; without a value if the row is to be sweepable.
- * Effect: free, closed until `notBefore`; with behaviour `delete` the entry is gone and the row keeps the counter.
+ * Guard: still held by the observed session and counter, whose session has expired; without a value if the row is to be sweepable.
+ * Effect: free, closed until `notBefore`; with the behavior `delete` the entry is gone and the row keeps the counter.
  * Outcomes: refused = another writer was faster.
  */
 export function settleLock(
@@ -237,12 +237,12 @@ export function settleLock(
 }
 
 /**
- * Settles an acquire, or a release, whose answer was lost.
- * Guard: still held by the session that may have it without knowing,
- * under the counter that was observed, which no later tenure has; without a
+ * Settles an acquire, or a release, whose response was lost.
+ * Guard: still held by the session that may hold it unknowingly,
+ * under the observed counter, which no later tenure has; without a
  *   value if the row is to be sweepable.
- * Effect: free at once, counter + 1: neither the lost request nor a late one of this can touch what comes after.
- * Outcomes: refused = it was released, or acquired again: look again.
+ * Effect: free at once, counter + 1: neither the lost request nor a late copy of this one can affect later tenures.
+ * Outcomes: refused = it was released, or acquired again: read again.
  */
 export function disownLock(
   table: string,
@@ -270,12 +270,12 @@ export function disownLock(
 }
 
 /**
- * Settles an acquire whose answer was lost, and which may be under way still.
+ * Settles an acquire whose response was lost, and which may still be in flight.
  * Guard: not written since it was observed free, or still absent.
  * Effect: counter + 1, and freed now: the lost request finds neither the
- * counter that it saw nor an end that lies before it. An absent row is
- *   created without an entry, as a deleted one leaves it.
- * Outcomes: refused = it was written meanwhile, perhaps by that request: look again.
+ * counter that it saw nor an earlier end. An absent row is
+ *   created without an entry, like that of a deleted one.
+ * Outcomes: refused = it was written in the meantime, perhaps by that request: read again.
  */
 export function barLateAcquire(
   table: string,
@@ -299,9 +299,9 @@ export function barLateAcquire(
 }
 
 /**
- * Guard: held by the session and counter that the operator saw; its session is live, if it is to be told.
- * Effect: free, counter + 1, closed for `lockDelayMs` from the attempt that is applied, who did it and why written down;
- * with `tell` the session learns of it by its next heartbeat.
+ * Guard: held by the session and counter that the operator saw; its session is live, if it is to be notified.
+ * Effect: free, counter + 1, closed for `lockDelayMs` from the applied attempt, with operator and reason recorded;
+ * with `tell` the session learns of it at its next heartbeat.
  * Outcomes: refused = it changed hands, was released, or its session has just ended.
  */
 export function forceReleaseLock(
@@ -330,10 +330,10 @@ export function forceReleaseLock(
 }
 
 /**
- * Guard: not written since it was observed, or still absent; the caller has judged what it saw. Blind writes would let a delayed
+ * Guard: not written since it was observed, or still absent; the caller has judged it. Blind writes would let a delayed
  *   attempt of an earlier put undo a later one.
  * Effect: the content replaced, the entry created if there was none; holder and counter stay. A value is never swept.
- * Outcomes: refused = it was written meanwhile: look again.
+ * Outcomes: refused = it was written in the meantime: read again.
  */
 export function putValue(
   table: string,
@@ -354,7 +354,7 @@ export function putValue(
 /**
  * Guard: not written since it was observed; the caller has seen that it has no holder, or intends to delete it while it is held.
  * Effect: the entry is gone, and the tenure with it; the row keeps the counter, and is open.
- * Outcomes: refused = it was written meanwhile: look again.
+ * Outcomes: refused = it was written in the meantime: read again.
  */
 export function removeEntry(table: string, observed: LockRecord, stamp: Stamp): Statement<'update'> {
   const isHeld = observed.state === 'held';
@@ -376,8 +376,8 @@ export function removeEntry(table: string, observed: LockRecord, stamp: Stamp): 
 
 /**
  * Guard: as `removeEntry`, and the holder's session is live.
- * Effect: as `removeEntry`, as of the attempt that is applied; the holder is told by its next heartbeat.
- * Outcomes: refused = it was written meanwhile, or its session has just ended.
+ * Effect: as `removeEntry`, as of the applied attempt; the holder learns of it at its next heartbeat.
+ * Outcomes: refused = it was written in the meantime, or its session has just ended.
  */
 export function removeHeldEntry(table: string, observed: HeldLock, stamp: Stamp): Statement<'transactWrite'> {
   const tell = actionOf(revokeFromSession(table, observed.session, revocationOf(observed)));
@@ -385,7 +385,7 @@ export function removeHeldEntry(table: string, observed: HeldLock, stamp: Stamp)
   return restampedTransaction(statement, (now) => removeHeldEntry(table, observed, { ...stamp, now }));
 }
 
-/** For a transaction of the user's own. Guard: mine. Effect: none, but that everything else in the transaction happens only if it holds. */
+/** For the user's own transaction. Guard: mine. Effect: none; the rest of the transaction happens only if it holds. */
 export function heldCondition(table: string, claim: LockClaim): TransactionAction {
   return checkStatement(table, lockKey(claim.key), IS_HELD_BY, claimValues(claim));
 }

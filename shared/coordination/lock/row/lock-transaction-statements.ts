@@ -1,4 +1,4 @@
-/** Several locks' rows in one transaction: each as its own statement has it, together with what must be true of others. */
+/** Several locks' rows in one transaction: each with its own statement, plus conditions on other rows. */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { revocationOf } from '../lock-record.ts';
 import type { EndedTenures, KeyConditions, KeyWrite } from '../lock-store.ts';
@@ -10,9 +10,9 @@ import { acquireObserved, putValue, releaseLock, removeEntry } from './lock-stat
 import { liveCondition, revokeFromSession } from '../../../session/row/session-statements.ts';
 
 /**
- * Guard: every row is as it was observed, and every session that is to hold something, or loses something, is live.
- * Effect: each key as its own write says, and a session that loses a tenure is told by its next heartbeat; all or none.
- * Outcomes: refused = something was written since: look again.
+ * Guard: every row is as it was observed, and every session that gains or loses a lock is live.
+ * Effect: each key's own write, and a session that loses a tenure learns of it at its next heartbeat; all or none.
+ * Outcomes: refused = something was written since: read again.
  */
 export function commitLocks(
   table: string,

@@ -6,11 +6,6 @@
  * | directoryKey, directoryName | S | while parked: `parked#<queue>#<shard of its key>`; hash of its key, priority, `readyAt`, hash of its id | park; removed by put back |
  * | parkedKey | S | while parked: the partition that it goes back to, of the ready index, or of tenants | park; removed by put back |
  * | parkedName | S | while parked, of a tenant: its place in that partition | park; removed by put back |
- *
- * Workers before 0.2 know nothing of this. They never meet a parked task,
- * because it is in none of their partitions, and whatever ends a task
- * takes it out of the directory. Other writers of theirs may leave these attributes behind, or a task in both places; `isParkedItem` and
- * putting back allow for both.
  */
 import type { ReadyTask } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';

@@ -11,9 +11,9 @@
  * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
  * | createdAt | N, epoch ms | | enqueue |
  * | attempts | N | claims, less those handed back | claim, take over, release, snooze |
- * | deaths | N | those of the attempts whose holders died; absent: none. Workers before 0.2 do not count them, and leave what stands there | take over, bury, leaving a page; removed by revive, renew |
- * | failingSince | N, epoch ms | when it first failed; absent: it has not since its last good end. Workers before 0.2 leave what stands there | retry; removed by snooze, wait, replace, revive, renew |
- * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none. Workers before 0.2 leave what stands there | release; removed by retry, snooze, wait, replace, revive, renew |
+ * | deaths | N | those of the attempts whose holders died; absent: none | take over, bury, leaving a page; removed by revive, renew |
+ * | failingSince | N, epoch ms | when it first failed; absent: it has not since its last good end | retry; removed by snooze, wait, replace, revive, renew |
+ * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none | release; removed by retry, snooze, wait, replace, revive, renew |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each claim, never restarts | enqueue, claim, take over |
  * | session, claimedAt | S; N, epoch ms | who runs it, since when; once finished, who ran it last | claim, take over; removed when it is ready again |
  * | past0 … past3 | M: counter, session, claimedAt, endedAt, how, error | attempts that are over, in a ring over the lease counter | retry, release, snooze, take over |
@@ -24,10 +24,10 @@
  * | finishedAt | N, epoch ms | | complete, commit, discard, bury, cancel |
  * | cancellation | M: at, reason | it is to end, or has ended, without a result | see `operator-statements.ts` |
  * | expiresAt | N, epoch ms | dropped unless it is started before; removed by the first claim | enqueue, claim |
- * | traceparent | S | the context of the span that enqueued it, or that its caller gave. Clients before 0.2 leave what stands there when they replace or renew | enqueue, replace, renew |
+ * | traceparent | S | the context of the span that enqueued it, or that its caller gave | enqueue, replace, renew |
  * | batch | S | the batch that counts its end | enqueue |
  * | key | M: key, limit, count, perMs | the key of which it takes a place while it runs | enqueue |
- * | policy | M: maxAttempts, timeoutMs | what its enqueuer asked for instead of its definition's; absent: nothing. Workers before 0.2 go by the definition, and leave what stands there | enqueue; set or removed by replace, renew |
+ * | policy | M: maxAttempts, timeoutMs | what its enqueuer asked for instead of its definition's; absent: nothing | enqueue; set or removed by replace, renew |
  * | line, ticket | S; N | the key in whose line it stands, and where | enqueue, revive, renew |
  * | heldKey | S | its place in the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
  * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew |

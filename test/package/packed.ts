@@ -1,0 +1,56 @@
+/** The package as its users get it: built, packed, and installed into a folder of its own. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ROOT } from '../support/documents.ts';
+
+/** Builds the package. @returns the path of the tarball, in a folder that the caller deletes */
+export function packPackage(): { readonly tarball: string; readonly folder: string } {
+  const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-packed-'));
+  run(process.execPath, ['release/build.ts'], { cwd: ROOT });
+  const said = run('npm', ['pack', './dist', '--json', '--pack-destination', folder], { cwd: ROOT });
+  const [packed] = JSON.parse(said) as [{ readonly filename: string }];
+  return { tarball: path.join(folder, packed.filename), folder };
+}
+
+/** The project of `npm run test:package`, without its packages. */
+export function copyConsumer(project: string): void {
+  cpSync(path.join(ROOT, 'release/consumer'), project, { recursive: true });
+}
+
+/** The versions of these packages that this repository is tested with: `esbuild@0.28.2`. */
+export function pinned(...names: readonly string[]): string[] {
+  const text = readFileSync(path.join(ROOT, 'package.json'), 'utf8');
+  const manifest = JSON.parse(text) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
+  const versions = { ...manifest.devDependencies, ...manifest.dependencies };
+  return names.map((name) => `${name}@${versions[name] ?? ''}`);
+}
+
+interface Where {
+  readonly cwd: string;
+  /** Goes first on the PATH. */
+  readonly bin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** @returns what it printed. @throws when it fails, with all that it said */
+export function run(program: string, args: readonly string[], { cwd, bin, env = {} }: Where): string {
+  const { status, said, out } = attempt(program, args, { cwd, env, ...(bin === undefined ? {} : { bin }) });
+  if (status !== 0) throw new Error(`${[program, ...args].join(' ')} ended with ${status ?? 'a signal'}:\n${said}`);
+  return out;
+}
+
+export function attempt(program: string, args: readonly string[], { cwd, bin, env = {} }: Where) {
+  // As in a terminal of the user: nothing of the npm and the vitest that run this.
+  const own = Object.entries(process.env).filter(([name]) => !/^(?:npm_|VITEST|NODE_(?!EXTRA_CA_CERTS))/i.test(name));
+  const PATH = [...(bin === undefined ? [] : [bin]), process.env.PATH ?? ''].join(path.delimiter);
+  const options = {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+    env: { ...Object.fromEntries(own), PATH, ...env },
+  } as const;
+  const { status, stdout, stderr, error } = spawnSync(program, args, options);
+  return { status, out: stdout, said: `${stdout}${stderr}${error === undefined ? '' : String(error)}` };
+}
