@@ -6,7 +6,7 @@ export type { CoordinationTableProps } from '../infra/table.ts';
 export type { AccessRule, RowAction } from '../infra/access.ts';
 export { ConsulGateway, type ConsulGatewayProps } from '../consul/infra/consul-gateway.ts';
 export type { AlarmThresholds, Alarms } from '../infra/alarms.ts';
-export type { QueueDashboard } from '../infra/dashboard.ts';
+export type { TableDashboard, WatchedQueue } from '../infra/dashboard.ts';
 export type { Dispatcher } from '../infra/dispatcher.ts';
 export type { HandlerFunction } from '../infra/handler-function.ts';
 export type { Waker } from '../infra/waker.ts';

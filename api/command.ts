@@ -35,10 +35,10 @@ const line = openCommandLine({
   satellites: SATELLITES,
 });
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(line.cannotAnswer(error)));
-// Notes are for people who watch: the work goes on without them.
+// Notes are for watching people; the work continues without them.
 process.stderr.on('error', () => undefined);
 const exitCode = await line.perform(process.argv.slice(2));
-// Task code may have left timers and connections behind, which this process does not wait for. What was said is delivered first.
+// Task code may leave timers and connections behind, and this process does not wait for them. Its output is flushed first.
 await Promise.all([process.stdout, process.stderr].map(delivered));
 process.exit(exitCode);
 

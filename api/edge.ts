@@ -1,8 +1,8 @@
 /**
- * `leasehold/edge`: the same leases where there is `fetch` and WebCrypto and nothing else: isolates at the edge.
+ * `leasehold/edge`: the same leases for isolates at the edge, which have `fetch` and WebCrypto only.
  *
  * `createLeasehold` has everything.
- * A bundle that must be small takes `connect` and just what it needs: `lockSession`, `enqueuer`, `getTask`.
+ * For a small bundle, import `connect` and only the parts that you need: `lockSession`, `enqueuer`, `getTask`.
  * @see docs/edge.md
  */
 export { EdgeLeasehold, createLeasehold } from '../shared/client/edge/edge-leasehold.ts';

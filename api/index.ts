@@ -1,6 +1,6 @@
 /**
- * `leasehold`: one table, and all that stands on it: sessions, locks,
- * elections, semaphores, wait groups, rate limits, the queue from outside.
+ * `leasehold`: the client for one table: sessions, locks,
+ * elections, semaphores, wait groups, rate limits, and enqueueing.
  */
 export { Leasehold, createLeasehold } from '../shared/client/leasehold.ts';
 export type { LeaseholdOptions, SessionSettings } from '../shared/client/leasehold.ts';
@@ -31,7 +31,7 @@ export type {
   InvalidSession,
   InvalidationReason,
   LiveSession,
-  SessionBehavior as SessionBehaviour,
+  SessionBehavior,
   SessionRecord,
 } from '../shared/session/session-record.ts';
 
@@ -108,7 +108,12 @@ export type { BatchOptions } from '../shared/tasks/queue/batch-request.ts';
 export type { BulkItem, EnqueuedBulk } from '../shared/tasks/bulk/put-bulk.ts';
 export type { BulkOptions } from '../shared/tasks/bulk/bulk-request.ts';
 export type { Dedup } from '../shared/tasks/task/dedup.ts';
-export type { EnqueueOptions, TaskReference, TaskRequest } from '../shared/tasks/task/task-request.ts';
+export type {
+  EnqueueOptions,
+  SharedTaskOptions,
+  TaskReference,
+  TaskRequest,
+} from '../shared/tasks/task/task-request.ts';
 export type { CancelReport } from '../shared/tasks/queue/cancel-item.ts';
 export type {
   QueueOption,
@@ -118,16 +123,22 @@ export type {
   TaskOption,
 } from '../shared/tasks/queue/task-operator.ts';
 export type { ListingQuery } from '../shared/tasks/queue/listing.ts';
-export type { EndedTask, PackState, Payload } from '../shared/tasks/task/task.ts';
+export type { EndedTask, PackState, Payload, SlotOfTask } from '../shared/tasks/task/task.ts';
 export type { KeyLimit, RateOfKey } from '../shared/tasks/task/key-limit.ts';
 export type { LinePlace } from '../shared/tasks/task/line.ts';
-export type { QueueRecord, WorkerHints } from '../shared/tasks/task/queue-store.ts';
-export type { ScheduleClient } from '../shared/tasks/schedule/schedule-client.ts';
+export type { Heard, QueueRecord, StartsNote, WorkerHints } from '../shared/tasks/task/queue-store.ts';
+export type { RunReport, ScheduleClient } from '../shared/tasks/schedule/schedule-client.ts';
 export { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
 export type { ScheduleOptions, TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
 export type { NewPayload } from '../shared/tasks/task/task-store.ts';
-export { MISSED_POLICIES } from '../shared/tasks/schedule/schedule.ts';
-export type { MissedPolicy, ScheduleRecord } from '../shared/tasks/schedule/schedule.ts';
+export { MISSED_POLICIES, OVERLAP_POLICIES } from '../shared/tasks/schedule/schedule.ts';
+export type {
+  LeftOutSlot,
+  MissedPolicy,
+  OverlapPolicy,
+  ScheduleDefinition,
+  ScheduleRecord,
+} from '../shared/tasks/schedule/schedule.ts';
 export { PRIORITIES } from '../shared/tasks/task/task.ts';
 export type {
   Cancellation,

@@ -16,9 +16,15 @@ export {
 export type { WriteRefusal } from '../shared/tasks/task/control.ts';
 export { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
 export type { ScheduleOptions, TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
-export type { MissedPolicy } from '../shared/tasks/schedule/schedule.ts';
+export type { MissedPolicy, OverlapPolicy } from '../shared/tasks/schedule/schedule.ts';
 export { spawn } from '../shared/tasks/task/task-request.ts';
-export type { EnqueueOptions, TaskReference, TaskRequest, WithoutInput } from '../shared/tasks/task/task-request.ts';
+export type {
+  EnqueueOptions,
+  SharedTaskOptions,
+  TaskReference,
+  TaskRequest,
+  WithoutInput,
+} from '../shared/tasks/task/task-request.ts';
 export type { StandardResult, StandardSchemaV1 } from '../shared/core/validate/standard-schema.ts';
 export type { TaskEvents } from '../shared/tasks/run/events.ts';
 export type { Settlement } from '../shared/tasks/run/settle.ts';

@@ -1,4 +1,4 @@
-/** `leasehold/testing`: a queue in memory for the tests of those who write tasks, and a clock that tests move. */
+/** `leasehold/testing`: an in-memory queue for task authors' tests, with a clock that tests control. */
 export { TestKit, createTestKit } from '../shared/testing/kit.ts';
 export type { CrashPoint, TestKitOptions, TestTable, WorkOptions } from '../shared/testing/kit.ts';
 export { MemoryPayloads } from '../shared/testing/memory-payloads.ts';

@@ -14,7 +14,7 @@ import { runWorker } from '../shared/tasks/worker/worker.ts';
 import type { Place, World } from './table.ts';
 import { TABLE } from './table.ts';
 
-export interface DrainSettings {
+interface DrainSettings {
   readonly queue: string;
   readonly shards: number;
   readonly workers: number;

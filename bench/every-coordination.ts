@@ -109,6 +109,17 @@ async function exerciseSchedules({ schedules }: Leasehold, stores: Stores): Prom
     throw error;
   });
   assert(made > 0, 'a slot was due');
+  await schedules.define('by hand', 'thumbnail', {}, { cron: '0 0 1 1 *', overlap: 'replace', jitter: '1m' });
+  for (let nth = 0; nth < 2; nth++) await schedules.run('by hand');
+  await schedules.pause('by hand');
+  await schedules.resume('by hand');
+  await schedules.define('never twice', 'thumbnail', {}, { cron: '* * * * * *', overlap: 'skip', missed: 'all' });
+  await schedules.run('never twice');
+  await systemRuntime.clock.sleep(1_000);
+  await enqueueDueSlots('default', ports, (error) => {
+    throw error;
+  });
+  for (const name of ['by hand', 'never twice']) await schedules.remove(name);
   for await (const _ of schedules.list()) continue;
   await schedules.remove('every second');
 }

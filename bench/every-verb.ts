@@ -163,6 +163,8 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
   await operator.pause();
   const use = { lanes: new Set(['normal']), shards: SHARDS };
   await queues.noteUse('default', await queues.glance('default'), use, stamp());
+  await queues.announceNames('default', await queues.glance('default'), ['resize'], stamp());
+  await queues.announceNames('default', await queues.glance('default'), ['thumbnail', 'resize'], stamp());
   const workerSettings = { concurrency: 10, startWithinMs: 10_000 };
   await queues.noteHints(
     'default',
@@ -174,6 +176,9 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
     { tookMs: undefined, unknownNames: ['lost'], announcedNames: ['resize'], workerSettings },
     stamp(),
   );
+  const starts = { count: 2, token: 0, untilMs: systemRuntime.clock.now(), waitMs: 2_000, heard: [] };
+  await queues.noteStarts('default', undefined, starts, stamp());
+  await queues.noteStarts('default', (await queues.get('default'))?.starts, starts, stamp());
   await operator.resume();
   for (let shard = 0; shard < SHARDS; shard++)
     await store.page({ queue: 'default', priority: 'normal', shard }, { now: systemRuntime.clock.now(), limit: 50 });

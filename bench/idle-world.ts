@@ -39,7 +39,7 @@ export interface IdleWorld {
   stand(definitions: Readonly<Record<string, unknown>>, handBack: AbortSignal): Promise<WorkerReport>;
 }
 
-export interface MeteredPlace {
+interface MeteredPlace {
   readonly runtime: Runtime;
   readonly stores: Stores;
 }

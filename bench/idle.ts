@@ -10,7 +10,7 @@
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { PRICES } from '../shared/operate/cost/prices.ts';
+import { PRICES, priceOf } from '../shared/operate/cost/prices.ts';
 import type { DispatcherPorts, WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import { dispatch, workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../shared/tasks/dispatch/live-workers.ts';
@@ -303,10 +303,10 @@ function perSecond({ writeUnits, readUnits, requests, seconds }: Measured) {
 
 function dollars({ writeUnits, readUnits, invocations, gbSeconds, seconds }: Measured): number {
   const spent =
-    (writeUnits * PRICES.perMillionWriteUnits) / 1e6 +
-    (readUnits * PRICES.perMillionReadUnits) / 1e6 +
-    (invocations * PRICES.perMillionInvocations) / 1e6 +
-    gbSeconds * PRICES.perGbSecond.arm64;
+    writeUnits * priceOf(PRICES, 'writes') +
+    readUnits * priceOf(PRICES, 'reads') +
+    invocations * priceOf(PRICES, 'invocations') +
+    gbSeconds * priceOf(PRICES, 'arm64');
   return round((spent / seconds) * SECONDS_PER_MONTH);
 }
 

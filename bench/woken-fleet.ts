@@ -37,7 +37,7 @@ import { Timeline } from '../test/support/machines/timeline.ts';
 import { WallClock } from '../test/support/machines/wall-clock.ts';
 
 /** A time whose logarithm is normal, by two of its percentiles. */
-export interface Spread {
+interface Spread {
   readonly p50: number;
   readonly p99: number;
 }

@@ -1,4 +1,4 @@
-/** Parsers of options and operands; what they refuse is said by commander, with the option's name. */
+/** Parsers of options and operands. commander reports invalid values with the option's name. */
 import { InvalidArgumentError, Option } from 'commander';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
 import type { Duration } from '../shared/core/validate/duration.ts';
@@ -11,7 +11,7 @@ import { span } from './output.ts';
 export { wholeNumber };
 
 /** `30s`, `2m`; a number alone is refused, because people mean seconds by it and programs milliseconds. */
-export function spanMs(text: string): number {
+function spanMs(text: string): number {
   if (Number(text) > 0)
     throw new InvalidArgumentError(`${text} of what? Give the unit as well, such as ${text}s or ${text}ms`);
   return spanOrMs(text);
@@ -41,12 +41,12 @@ export function time(text: string): Date {
   return checked(() => momentOf(text));
 }
 
-/** A name as the protocol takes it: a key, a queue, an id. */
+/** A name in the protocol's sense: a key, a queue, an id. */
 export function name(text: string): string {
   return checked(() => validName('the value', text));
 }
 
-/** A name of a table as DynamoDB takes it, or its ARN, for one of another account. */
+/** A table's name as DynamoDB accepts it, or its ARN, for a table of another account. */
 export function tableName(text: string): string {
   if (/^[\w.-]{3,255}$/.test(text) || /^arn:[\w-]+:dynamodb:[\w-]*:\d*:table\/[\w.-]{3,255}$/.test(text)) return text;
   throw new InvalidArgumentError('a table has a name of 3 to 255 letters, digits, dots, hyphens and underscores');
@@ -57,7 +57,7 @@ export function regionName(text: string): string {
   throw new InvalidArgumentError('give the name of a region, such as eu-west-1');
 }
 
-/** For an option of which a second one would be forgotten, as commander keeps the last. @param why one is all that there can be */
+/** For an option that may be given once, because commander would keep only the last. @param why the reason */
 export function givenOnce<T>(parse: (text: string) => T, why: string): (text: string, before?: T) => T {
   return (text, before) => {
     if (before !== undefined) throw new InvalidArgumentError(`given twice: ${why}`);

@@ -12,16 +12,16 @@ import { Output, printableLines } from './output.ts';
 import { createProgram } from './program.ts';
 import type { GlobalOptions } from './settings.ts';
 
-export interface Terminal {
+interface Terminal {
   readonly environment: Environment;
   readonly stdin: NodeJS.ReadStream;
   readonly out: NodeJS.WriteStream;
   readonly err: NodeJS.WriteStream;
-  /** Parts that are installed, with commands of their own. */
+  /** Installed parts with their own commands. */
   readonly satellites: Satellites;
 }
 
-export interface CommandLine {
+interface CommandLine {
   /** @param argv what was typed behind the program's name */
   perform(argv: readonly string[]): Promise<ExitCode>;
   /** Says on standard error that standard output failed, unless the reader of it has simply read enough. */
@@ -34,7 +34,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
     new Output({ isJson: json === true, ...terminal });
   const bind = <Options>(command: Command, action: Action<Options>): Command =>
     command.action(async (...received: unknown[]) => {
-      // Commander gives the operands, of which a variadic one is a list, then the options, then the command itself.
+      // commander passes the operands (a variadic one as a list), then the options, then the command itself.
       if (command.name() === 'list') refuseUnknownVerb(command);
       const operands = received.slice(0, -2).flat() as string[];
       const options = command.optsWithGlobals<GlobalOptions & Options>();

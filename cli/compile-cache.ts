@@ -29,7 +29,7 @@ function ownFolder(caches: string, user: number): string | undefined {
     const home = homedir();
     // The specification of XDG: a path that is not absolute is invalid.
     const [base, inside] = path.isAbsolute(caches) ? [caches, ''] : [home, '.cache'];
-    // The base as well: whoever may write there may put another folder in the place of ours.
+    // Check the base as well: anyone who may write there could replace our folder.
     if (!isOwn(statSync(base), user)) return undefined;
     const folder = path.join(base, inside, 'leasehold/compiled');
     mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -13,7 +13,7 @@ import type { Context } from './context.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { printable } from './output.ts';
 
-export interface ConfirmOptions {
+interface ConfirmOptions {
   readonly yes?: string;
 }
 
@@ -23,8 +23,8 @@ export interface AuditOptions extends ConfirmOptions {
 }
 
 /**
- * With the options of an act that is confirmed and written down.
- * @param what what the operator repeats to confirm it
+ * Adds the options of a confirmed and recorded action.
+ * @param what the operator repeats this to confirm
  * @param reasonByDefault as for `reasonOption`
  */
 export function audited(command: Command, what: string, reasonByDefault?: string): Command {
@@ -44,7 +44,7 @@ export function byOption(): Option {
   return new Option('--by <name>', 'who does it: written down with it (default: you, at this machine)').argParser(name);
 }
 
-/** Who is at the keyboard, and why. */
+/** The person at the keyboard, and the reason. */
 export function operatorOf({ by, reason }: Pick<AuditOptions, 'by' | 'reason'>): Operator {
   return { by: by ?? nameAtTheKeyboard(), reason };
 }
@@ -54,9 +54,9 @@ export function nameAtTheKeyboard(): string {
 }
 
 /**
- * Returns when the operator has typed `expected`.
- * @param what what is about to be done, as the middle of a sentence
- * @throws ConfigurationError when standard input is no terminal; CommandError when something else was typed
+ * Returns after the operator has typed `expected`.
+ * @param what the action, as the middle of a sentence
+ * @throws ConfigurationError if standard input is not a terminal; CommandError if something else was typed
  */
 export async function confirm(
   context: Context,

@@ -25,7 +25,7 @@ import type { ConnectOptions, GlobalOptions } from './settings.ts';
 
 export interface Connection extends Disposable {
   readonly table: string;
-  /** A client of the SDK, for what the protocol does not do. */
+  /** An SDK client, for operations outside the protocol. */
   readonly openClient: () => Promise<DynamoDBClient>;
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
@@ -38,12 +38,12 @@ export interface Connection extends Disposable {
   readonly maxClockSkewMs: number;
   readonly audit: AuditStore;
   readonly epoch: EpochStore;
-  /** What operators do, each written down; with tasks, see `QueueConnection`. */
+  /** Operator actions, each recorded; for tasks, see `QueueConnection`. */
   readonly operations: Operations;
   queue(queue: string, shards: number): QueueConnection;
 }
 
-/** A queue as its workers have it: tasks in other shards than theirs wait until a tick of its dispatcher comes by there. */
+/** A queue as its workers see it: tasks in other shards wait until a dispatcher's tick reads those. */
 export interface QueueConnection {
   readonly queue: string;
   readonly shards: number;

@@ -1,4 +1,4 @@
-/** What a command is given: its settings, where it prints, and the way to the table. No command reads the environment or makes a client. */
+/** A command's inputs: its settings, its output, and the table. Commands do not read the environment or create clients. */
 import type { Command } from 'commander';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { Connection } from './connection.ts';
@@ -13,7 +13,7 @@ export interface Context {
   readonly settings: GlobalOptions;
   readonly output: Output;
   readonly runtime: Runtime;
-  /** What the command was started with: for those that it starts, and for who is at the keyboard. */
+  /** The command's own environment: for child processes, and for the person's name. */
   readonly environment: Environment;
   readonly stdin: NodeJS.ReadStream;
   readonly satellites: Satellites;
@@ -31,11 +31,11 @@ export type Action<Options> = (
 /** Binds an action to a command: gives it its context, and turns what it throws into an exit code. */
 export type Bind = <Options>(command: Command, action: Action<Options>) => Command;
 
-/** Loads a command: late, because most of the time of a short call would go into loading those that it does not name. */
+/** Loads a command lazily, because loading the others would take most of the time of a short call. */
 export type LoadCommand = () => Promise<(bind: Bind) => Command>;
 
-/** What a part of the command that may be taken away exports; `api/satellites.ts` registers those that are installed. */
-export interface Satellite {
+/** The exports of a removable part of the command; `api/satellites.ts` registers the installed ones. */
+interface Satellite {
   readonly command: (bind: Bind) => Command;
   /** Only the console has a page. */
   readonly openPage?: OpenPage;

@@ -31,7 +31,7 @@ export const EXIT = {
 
 export type ExitCode = number;
 
-/** What a shell reports for a process that a signal has ended. */
+/** A shell's exit code for a process that a signal ended. */
 export function exitCodeOfSignal(signalNumber: number): ExitCode {
   return 128 + signalNumber;
 }
@@ -50,7 +50,7 @@ export const EXIT_CODE_HELP = `Exit codes:
   127  there is no such command
   130  interrupted before the command was started`;
 
-/** Thrown by commands that have said all there is to say. */
+/** Thrown by commands that have already reported the failure. */
 export class CommandError extends Error {
   readonly exitCode: ExitCode;
 
@@ -68,17 +68,17 @@ export function taskNotFound(key: TaskKey): CommandError {
   return notFound(describeTask(key), 'not found; finished tasks are deleted 14 days after they end');
 }
 
-export interface Failure {
+interface Failure {
   readonly exitCode: ExitCode;
   readonly message: string;
   /** Unexpected: a person who reports it needs more than its message. */
   readonly stack?: string;
 }
 
-/** What anything thrown means to the caller of a command. */
+/** The exit code and message for anything thrown. */
 export function failureOf(thrown: unknown, table: string): Failure {
   const message = messageOf(thrown);
-  // It names the table that it missed, which may be one of the user's own.
+  // It names the missing table, which may be the user's own.
   if (thrown instanceof ConfigurationError) return { exitCode: EXIT.usage, message };
   if (isMissingTable(thrown)) return { exitCode: EXIT.usage, message: `${missingTable(table)} with --table` };
   if (thrown instanceof CommandError) return { exitCode: thrown.exitCode, message };

@@ -25,7 +25,7 @@ function blocksOf(lines: readonly string[]): string[][] {
 function wrapped(text: string): string {
   const [, before = '', command, comment = ''] = /^( *)\$ (.*?)(?: {2,}(#.*))?$/.exec(text) ?? [];
   if (command !== undefined) {
-    // What a shell reads as one word stays on one line.
+    // A shell word stays on one line.
     const words = command.match(/(?:'[^']*'|"[^"]*"|\S)+/g) ?? [];
     const lines = wordsInLines(words, { first: `${before}$ `, next: `${before}    `, broken: ' \\' });
     return comment === '' ? lines : `${before}${comment}\n${lines}`;
@@ -35,7 +35,7 @@ function wrapped(text: string): string {
   return wordsInLines(text.slice(first.length).split(' '), { first, next: ' '.repeat(first.length), broken: '' });
 }
 
-/** @param broken stands at the end of each line but the last */
+/** @param broken ends each line except the last */
 function wordsInLines(
   words: readonly string[],
   { first, next, broken }: { readonly first: string; readonly next: string; readonly broken: string },

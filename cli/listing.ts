@@ -15,8 +15,8 @@ export function limitOption(): Option {
   return new Option('--limit <n>', 'the largest number to show').argParser(wholeNumber(1)).default(DEFAULT_LIMIT);
 }
 
-/** A title, and what stands below it. */
-export type Columns<T> = Readonly<Record<string, (row: T) => string>>;
+/** A title, and its column's value. */
+type Columns<T> = Readonly<Record<string, (row: T) => string>>;
 
 export async function list<T extends Printable>(
   rows: AsyncIterable<T>,

@@ -1,6 +1,6 @@
 /**
- * What people and programs read: tables and sentences, or with `--json` one JSON value.
- * Names, payloads and error texts are other people's: whatever could steer a terminal is shown as an escape.
+ * Output for people and programs: tables and sentences, or one JSON value with `--json`.
+ * Names, payloads and error texts come from others, so every character that could steer a terminal is escaped.
  */
 import { styleText } from 'node:util';
 import Table from 'cli-table3';
@@ -10,7 +10,7 @@ export type Style = Parameters<typeof styleText>[0];
 /** Anything that JSON has a form for; an undefined member is left out. */
 export type Printable = object | string | number | boolean | null;
 
-/** Sets as lists, and what is larger than a number as its digits. */
+/** Sets become lists, and numbers beyond JavaScript's range become digits. */
 function asJson(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   return value instanceof Set ? [...(value as ReadonlySet<unknown>)] : value;
@@ -31,7 +31,7 @@ export class Output {
     this.err = options.err;
   }
 
-  /** The answer of a command: the value for programs, the text for people. */
+  /** A command's answer: the value for programs, the text for people. */
   answer(value: Printable, text: () => string): void {
     // All of these characters are within texts, where JSON takes their escapes.
     this.line(this.isJson ? printable(JSON.stringify(value, asJson)) : text());
@@ -41,7 +41,7 @@ export class Output {
     this.out.write(`${text}\n`);
   }
 
-  /** Beside the answer, for people who watch; never on standard output. */
+  /** A note in addition to the answer, for people; never on standard output. */
   note(text: string): void {
     if (!this.isJson) this.err.write(`${text}\n`);
   }
@@ -79,7 +79,7 @@ export function factsOf(facts: readonly (readonly [string, string | undefined])[
   return known.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** Control characters, and those that reverse the direction of what follows, as escapes. */
+/** Escapes control characters, and characters that reverse the text direction. */
 export function printable(text: string): string {
   return text
     .toWellFormed()
@@ -93,13 +93,13 @@ export function printableLines(text: string): string {
 
 const STEERING = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** At most so many characters, the rest as an ellipsis. */
+/** Truncates to a maximum length, with an ellipsis. */
 export function shortened(text: string, limit: number): string {
   const safe = printable(text);
   return safe.length > limit ? `${safe.slice(0, limit - 1)}…` : safe;
 }
 
-/** A span for people: two digits are enough. */
+/** A duration for people, with two digits. */
 export function span(ms: number): string {
   const seconds = Math.abs(ms) / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)}s`;

@@ -10,10 +10,10 @@ export interface PageOptions {
   /** Partitions of the ready index, as deployed: tasks in others are not seen. */
   readonly shards: number;
   readonly maxClockSkewMs: number;
-  /** Queues to show beside those that have had a worker. */
+  /** Queues to show in addition to those that have had a worker. */
   readonly queues: readonly string[];
   readonly isReadOnly: boolean;
-  /** Who acts, for the record: credentials identify, this does not. */
+  /** The operator's name, for the record: credentials identify, this does not. */
   readonly by: string;
   /** 0: any that is free. */
   readonly port: number;

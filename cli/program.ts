@@ -30,7 +30,7 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   epoch: async () => (await import('./commands/epoch.ts')).epochCommand,
 };
 
-/** The commands that an invocation may name: all of them, unless it names some, or asks for nothing but the version. */
+/** The commands that an invocation may need: the named ones, none for the version alone, or all. */
 function namedIn(argv: readonly string[], commands: Readonly<Record<string, LoadCommand>>): readonly LoadCommand[] {
   const named = Object.entries(commands).filter(([name]) => argv.includes(name));
   if (named.length > 0 && argv[0]?.startsWith('-h') !== true && argv[0] !== '--help' && !argv.includes('completion'))
@@ -72,7 +72,7 @@ export async function createProgram(
   program.addCommand(completionCommand(bind, program));
   program.addCommand(bind(new Command('version').summary('print the version'), printVersion));
   for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);
-  // What `list` does not take is probably a verb; see `bare-nouns.ts`.
+  // An operand of `list` is probably a verb; see `bare-nouns.ts`.
   for (const command of everyCommand(program)) if (command.name() === 'list') command.allowExcessArguments();
   return program;
 }

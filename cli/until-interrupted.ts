@@ -5,7 +5,7 @@ import { EXIT } from './exit.ts';
 /** Ctrl+C, a supervisor's wish, and a terminal that was closed. */
 const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Runs something that goes on for ever: Ctrl+C is how it is meant to end, so that is no failure. */
+/** Runs an endless operation. Ctrl+C is its normal end, and so not a failure. */
 export async function untilInterrupted(watch: (signal: AbortSignal) => Promise<void>): Promise<ExitCode> {
   const interrupted = new AbortController();
   const stop = (): void => interrupted.abort();

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { packageFile } from '../shared/core/package-files.ts';
 
-/** That of the package, whose manifest lies beside the folder of this file, compiled or not. */
+/** Returns the version in the package's manifest. */
 export function ownVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  const manifest = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
     readonly version: string;
   };
   return manifest.version;

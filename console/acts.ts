@@ -29,6 +29,10 @@ export function parseAct(body: unknown): Act {
     case 'queue.pause':
     case 'queue.resume':
       return { verb, reason, queue: validName('queue', given.queue) };
+    case 'schedule.run':
+    case 'schedule.pause':
+    case 'schedule.resume':
+      return { verb, reason, queue: validName('queue', given.queue), name: validName('name', given.name) };
     case 'queue.redrive':
       return {
         verb,
@@ -116,6 +120,21 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
       const { isPaused } = await operations.execute(act.verb, act, operator);
       return done(`queue ${act.queue} is ${isPaused ? 'paused: what runs goes on to its end' : 'active'}`);
     }
+    case 'schedule.run': {
+      const report = await operations.execute(act.verb, act, operator);
+      if (report.kind === 'enqueued') return { ...done(`${describeTask(report.task)} is added`), id: report.task.id };
+      return report.kind === 'missing'
+        ? missingSchedule(act)
+        : refused(`schedule ${act.name} skips this run: a task of it has not ended; nothing was done`);
+    }
+    case 'schedule.pause':
+    case 'schedule.resume': {
+      const schedule = await operations.execute(act.verb, act, operator);
+      if (schedule === undefined) return missingSchedule(act);
+      return done(
+        `schedule ${act.name} is ${schedule.pausedAt === undefined ? 'active' : 'paused: runs that pass are left out'}`,
+      );
+    }
     case 'queue.redrive': {
       const redriven = await operations.execute(act.verb, act, operator);
       return done(`${redriven} dead ${redriven === 1 ? 'task' : 'tasks'} of queue ${act.queue} will run again`);
@@ -165,6 +184,10 @@ function missing(act: TaskAct): ActAnswer {
   return refused(
     `there is no ${describeTask(act)}: finished tasks are deleted 14 days after they end; nothing was done`,
   );
+}
+
+function missingSchedule({ queue, name }: { readonly queue: string; readonly name: string }): ActAnswer {
+  return refused(`there is no schedule ${name} in queue ${queue} (any more); nothing was done`);
 }
 
 function unfit(act: TaskAct, state: string, why: string): ActAnswer {

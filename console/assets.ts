@@ -5,16 +5,16 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { packageFile } from '../shared/core/package-files.ts';
 
-export interface Asset {
+interface Asset {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly compressed: Uint8Array<ArrayBuffer>;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const FOLDER = fileURLToPath(new URL('./page', import.meta.url));
+const FOLDER = packageFile('console/page');
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',

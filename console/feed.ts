@@ -10,9 +10,9 @@ export type News =
   /** The look failed; the next one comes. */
   | { readonly kind: 'failure'; readonly message: string };
 
-export type Viewer = (news: News) => void;
+type Viewer = (news: News) => void;
 
-export interface FeedOptions {
+interface FeedOptions {
   readonly runtime: Runtime;
   readonly everyMs: number;
   /** A look that costs much is followed by a longer pause, so that looking on never costs more than this, a second. */

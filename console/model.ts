@@ -3,7 +3,7 @@ import type { AuditRecord } from '../shared/operate/audit/audit-store.ts';
 import type { LockInfo } from '../shared/coordination/lock/lock-record.ts';
 import type { SemaphoreState } from '../shared/coordination/semaphore/state.ts';
 import type { InvalidationReason, SessionRecord } from '../shared/session/session-record.ts';
-import type { ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
+import type { LeftOutSlot, ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
 import type { FailureRecord } from '../shared/tasks/task/task-store.ts';
 import type { BatchCounts } from '../shared/tasks/task/batch.ts';
 import type { Json, Priority, TaskKey, TaskRecord, TaskState } from '../shared/tasks/task/task.ts';
@@ -256,10 +256,18 @@ export interface SlotLine {
   readonly at: number;
   readonly fate: TaskState | 'missing' | 'next';
   readonly task: string;
+  /** Why there is no task, if the schedule's row says so. */
+  readonly why?: LeftOutSlot['why'];
 }
 
 /** Without the input of its tasks, which may be large or private. */
-export interface ScheduleLine extends Omit<ScheduleDefinition, 'input' | 'toleranceMs'> {
+export interface ScheduleLine extends Omit<
+  ScheduleDefinition,
+  'input' | 'options' | 'toleranceMs' | 'startAt' | 'endAt' | 'jitterMs'
+> {
+  readonly priority: Priority;
+  /** Since when it is paused; null: it is not. */
+  readonly pausedAt: number | null;
   /** Null when no slot ever comes again. */
   readonly nextAt: number | null;
   /** Slots that are past and have neither become tasks nor been left out yet. */
@@ -290,6 +298,11 @@ export type Act = { readonly reason: string } & (
       readonly leaseCounter: number;
     }
   | { readonly verb: 'queue.pause' | 'queue.resume'; readonly queue: string }
+  | {
+      readonly verb: 'schedule.run' | 'schedule.pause' | 'schedule.resume';
+      readonly queue: string;
+      readonly name: string;
+    }
   | {
       readonly verb: 'queue.redrive';
       readonly queue: string;

@@ -24,7 +24,7 @@ import type { LockPage, SemaphorePage } from './model.ts';
 import { LISTED_STATES, OUTCOMES } from './model.ts';
 import type { SharedLooks } from './shared-look.ts';
 
-export interface RoutesPorts {
+interface RoutesPorts {
   readonly connection: Connection;
   readonly feed: Feed;
   readonly overview: OverviewLook;

@@ -15,13 +15,14 @@ import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import { validName } from '../shared/core/validate/name.ts';
 import { parseDispatchEnv } from './env.ts';
+import type { MetricName } from './metric-names.ts';
 import { METRIC } from './metric-names.ts';
 import { createDispatchStores } from '../shared/client/dispatch-stores.ts';
 import type { Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
 import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';
 
-export type DispatchResult = DispatchReport & { readonly capacity: MeterReading };
+type DispatchResult = DispatchReport & { readonly capacity: MeterReading };
 
 export const handler: MiddyfiedHandler<Tick, DispatchResult> = createDispatchHandler();
 
@@ -95,11 +96,15 @@ function reportMetrics({ metrics }: Telemetry, report: DispatchReport, capacity:
     metrics.addMetric(METRIC.ticksDuplicated, MetricUnit.Count, 1);
     return;
   }
-  metrics.addMetric(METRIC.backlogSize, MetricUnit.Count, report.backlog);
+  // In every tick, zero included: an alarm rings if it is missing.
   metrics.addMetric(METRIC.oldestReadyTaskAgeMs, MetricUnit.Milliseconds, report.oldestReadyAgeMs);
-  metrics.addMetric(METRIC.workersLive, MetricUnit.Count, report.liveWorkers);
-  metrics.addMetric(METRIC.workersMissing, MetricUnit.Count, report.planned?.missing ?? 0);
-  metrics.addMetric(METRIC.workersInvoked, MetricUnit.Count, report.started);
-  metrics.addMetric(METRIC.rowsSkipped, MetricUnit.Count, report.damaged);
-  metrics.addMetric(METRIC.storeThrottled, MetricUnit.Count, capacity.throttled);
+  const count = (name: MetricName, value: number): void => {
+    if (value > 0) metrics.addMetric(name, MetricUnit.Count, value);
+  };
+  count(METRIC.backlogSize, report.backlog);
+  count(METRIC.workersLive, report.liveWorkers);
+  count(METRIC.workersMissing, report.planned?.missing ?? 0);
+  count(METRIC.workersInvoked, report.started);
+  count(METRIC.rowsSkipped, report.damaged);
+  count(METRIC.storeThrottled, capacity.throttled);
 }

@@ -3,7 +3,7 @@
  * `infra/` writes these names, the handlers parse them when they are loaded;
  * a value that cannot be used ends the start-up with its name and value.
  */
-import { ConfigurationError } from '../shared/core/errors.ts';
+import { ConfigurationError, shown } from '../shared/core/errors.ts';
 import { validName } from '../shared/core/validate/name.ts';
 import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
 import { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
@@ -42,7 +42,7 @@ export const ENV = {
   continuation: 'LEASEHOLD_CONTINUATION',
   /** How attempt spans relate to the context in the task's row: `parent` or `link`. */
   attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
-  /** Number of task names with metrics of their own. */
+  /** Task names whose times are metrics of their own: a list, as JSON. */
   timedNames: 'LEASEHOLD_TIMED_NAMES',
   /** Another DynamoDB than AWS's: laptops and tests. */
   endpoint: 'LEASEHOLD_ENDPOINT',
@@ -64,11 +64,10 @@ export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
 /** A worker with nothing to do exits, because staying is billed and the table's stream starts another. */
 export const DEFAULT_LINGER_MS = 0;
 /** Lambda's longest invocation. */
-export const MAX_LINGER_MS = 900_000;
+const MAX_LINGER_MS = 900_000;
 
-/** Three metrics of CloudWatch each, $0.90 a month. */
-export const DEFAULT_TIMED_NAMES = 10;
-export const MAX_TIMED_NAMES = 100;
+/** Lambda allows 4 KB for all variables of a function. */
+export const TIMED_NAMES_LIMIT_CHARACTERS = 2_000;
 
 /** The name of ticks that no schedule sends; the names of schedules have no slash. */
 export const continuationSchedule = (queue: string): string => `continue/${queue}`;
@@ -111,8 +110,8 @@ export interface WorkEnv extends QueueEnv {
   readonly attemptSpans: AttemptSpans;
   /** Tasks are timed up to this limit, because plans use no more. */
   readonly startWithinMs: number;
-  /** Number of task names with metrics of their own; the others count as `other`. */
-  readonly timedNames: number;
+  /** Task names whose times are metrics of their own. */
+  readonly timedNames: readonly string[];
 }
 
 /** @throws ConfigurationError naming the variable and its value */
@@ -142,7 +141,7 @@ export interface WakeSettings {
   readonly maxClockSkewMs?: number;
 }
 
-export interface WakeEnv {
+interface WakeEnv {
   readonly queues: readonly [DispatchEnv, ...DispatchEnv[]];
 }
 
@@ -185,7 +184,7 @@ export function parseWorkEnv(env: Environment = process.env): WorkEnv {
       max: MAX_START_WITHIN_MS,
       default: DEFAULT_START_WITHIN_MS,
     }),
-    timedNames: wholeNumber(env, ENV.timedNames, { min: 0, max: MAX_TIMED_NAMES, default: DEFAULT_TIMED_NAMES }),
+    timedNames: parseTimedNames(env[ENV.timedNames]),
   };
 }
 
@@ -223,6 +222,25 @@ function parseSchedules(text: string | undefined): readonly TaskSchedule[] {
 
 function parseConcurrency(env: Environment): number {
   return wholeNumber(env, ENV.concurrency, { min: 1, max: MAX_CONCURRENCY, default: DEFAULT_CONCURRENCY });
+}
+
+function parseTimedNames(text = '[]'): readonly string[] {
+  try {
+    return validTimedNames(JSON.parse(text));
+  } catch (cause) {
+    throw new ConfigurationError(`${ENV.timedNames} is not what the stack writes: ${String(cause)}`, { cause });
+  }
+}
+
+/** @throws ConfigurationError for anything but a list of names that fits into the worker's variables */
+export function validTimedNames(names: unknown): readonly string[] {
+  if (!Array.isArray(names)) throw new ConfigurationError(`timedNames = ${shown(names)}: give a list of task names`);
+  const characters = JSON.stringify(names).length;
+  if (characters > TIMED_NAMES_LIMIT_CHARACTERS)
+    throw new ConfigurationError(
+      `timedNames has ${characters} characters as JSON: at most ${TIMED_NAMES_LIMIT_CHARACTERS} are allowed`,
+    );
+  return names.map((name) => validName('a name of timedNames', name));
 }
 
 /** @throws ConfigurationError naming the setting as its caller knows it */

@@ -24,9 +24,6 @@ export function taskDimensions(address: QueueAddress, task: string): Record<stri
   return { ...metricDimensions(address), task };
 }
 
-/** The name under which all tasks are counted that have none of their own among the metrics. */
-export const OTHER_TASKS = 'other';
-
 export const METRIC = {
   // by workers
   tasksCompleted: 'TasksCompleted',

@@ -17,7 +17,7 @@ import { METRICS_NAMESPACE, METRICS_SERVICE, metricDimensions } from './metric-n
 /** Stores over one client and its warm connections, with runtime and gauge. Holds no identity, so it may outlive an invocation. */
 export type Connected<Stores> = Stores & { readonly runtime: Runtime; readonly gauge: SkewGauge };
 
-export interface Connection<Stores> {
+interface Connection<Stores> {
   readonly runtime: Runtime;
   /** Stores for one invocation, whose requests are counted by the meter. */
   open(meter: Meter): Connected<Stores>;

@@ -11,7 +11,7 @@ import { judgeSemaphore } from '../shared/coordination/semaphore/state.ts';
 import type { TaskStores } from '../shared/client/task-stores.ts';
 import type { Connected } from './runtime.ts';
 
-export interface SurplusQuery {
+interface SurplusQuery {
   readonly queue: string;
   readonly maxWorkers: number;
   readonly timing: SessionTiming;

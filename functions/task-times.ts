@@ -1,15 +1,13 @@
 /**
- * Wait and run times of tasks, as metric values for CloudWatch's percentiles: of the queue, and of each task name.
+ * Wait and run times of tasks, as metric values for CloudWatch's percentiles: of the queue, and of the task names in `timedNames`.
  *
- * A line has an array of values and two sets of dimensions, so each value counts in both. Each name costs three CloudWatch metrics,
- * so only the first few names have their own metrics: the names of the first definitions,
- * which are the same in all workers of a deployment. The others count as `other`.
+ * A line of such a name has an array of values and two sets of dimensions, so each value counts in both.
  */
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { TaskTimes } from '../shared/tasks/worker/tally.ts';
 import type { MetricName } from './metric-names.ts';
-import { METRIC, OTHER_TASKS } from './metric-names.ts';
+import { METRIC } from './metric-names.ts';
 
 /**
  * The format takes as many, and Powertools writes by itself when it has them;
@@ -26,19 +24,20 @@ const METRICS_OF: Readonly<Record<keyof TaskTimes, MetricName>> = {
 export class TaskTimeMetrics {
   readonly #metrics: Metrics;
   readonly #names: ReadonlySet<string>;
-  readonly #unwritten = new Map<string, Map<MetricName, number[]>>();
+  /** By name; undefined for all tasks without metrics of their own. */
+  readonly #unwritten = new Map<string | undefined, Map<MetricName, number[]>>();
 
   /**
    * @param metrics its own object, because writing changes the dimensions
-   * @param names in the order of their definitions
+   * @param names those with their own metrics
    */
-  constructor(metrics: Metrics, names: Iterable<string>, timedNames: number) {
+  constructor(metrics: Metrics, names: Iterable<string>) {
     this.#metrics = metrics;
-    this.#names = new Set([...names].slice(0, timedNames));
+    this.#names = new Set(names);
   }
 
   record(name: string, times: TaskTimes): void {
-    const task = this.#names.has(name) ? name : OTHER_TASKS;
+    const task = this.#names.has(name) ? name : undefined;
     const values = this.#unwritten.get(task) ?? new Map<MetricName, number[]>();
     this.#unwritten.set(task, values);
     let isFull = false;
@@ -58,10 +57,12 @@ export class TaskTimeMetrics {
     for (const [task, values] of this.#unwritten) this.#writeTask(task, values);
   }
 
-  #writeTask(task: string, values: ReadonlyMap<MetricName, readonly number[]>): void {
+  #writeTask(task: string | undefined, values: ReadonlyMap<MetricName, readonly number[]>): void {
     this.#unwritten.delete(task);
-    this.#metrics.addDimensions({});
-    this.#metrics.addDimensions({ task });
+    if (task !== undefined) {
+      this.#metrics.addDimensions({});
+      this.#metrics.addDimensions({ task });
+    }
     for (const [metric, list] of values)
       for (const value of list) this.#metrics.addMetric(metric, MetricUnit.Milliseconds, value);
     this.#metrics.publishStoredMetrics();

@@ -24,7 +24,7 @@ import { createWakerStores } from '../shared/client/dispatch-stores.ts';
 import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';
 
 /** By queue, what came of its wake; a queue whose wake failed is missing, and the log says why. */
-export type WakeResult = Readonly<Record<string, WakeReport>>;
+type WakeResult = Readonly<Record<string, WakeReport>>;
 
 export const handler: MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> = createWakeHandler();
 

@@ -77,6 +77,8 @@ export function createWorkHandler(
   const connection = connect({ ...env, client: options.client }, createTaskStores);
   const telemetry = createTelemetry(env);
   const spans = new TaskSpans(openTelemetry, env.attemptSpans);
+  const unknownNames = env.timedNames.filter((name) => !registry.has(name));
+  if (unknownNames.length > 0) telemetry.logger.warn('timed names that no task has', { names: unknownNames });
   const invocations = new WeakMap<Context, Invocation>();
   const invocationOf = (context: Context): Invocation => {
     const found = invocations.get(context);
@@ -87,7 +89,7 @@ export function createWorkHandler(
     name: 'openInvocation',
     before: ({ context }) => {
       const meter = createMeter();
-      const times = new TaskTimeMetrics(createTelemetry(env).metrics, registry.keys(), env.timedNames);
+      const times = new TaskTimeMetrics(createTelemetry(env).metrics, env.timedNames);
       const metrics = new WorkerMetrics(telemetry.metrics, times, meter, connection.runtime.clock);
       invocations.set(context, { meter, metrics, times, stores: connection.open(meter) });
     },

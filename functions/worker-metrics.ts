@@ -41,12 +41,6 @@ const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>> = {
 /** An alarm rings for one of them, or a few. Tasks of unknown names and skipped rows are met again and again: theirs may wait. */
 const URGENT: ReadonlySet<Event> = new Set(['dead', 'buried', 'failing', 'stalled', 'leasesLost']);
 
-/** In every line, zeros included: the alarm on the share of refused claims divides one by the others. */
-const CLAIMS: readonly MetricName[] = [
-  ...[METRIC.tasksCompleted, METRIC.tasksFailed],
-  ...[METRIC.tasksReleased, METRIC.claimsRefused],
-];
-
 /** As long as two periods of the alarm that compares insertions with the waker's invocations. */
 const NEW_FOR_MS = 600_000;
 
@@ -90,7 +84,6 @@ export class WorkerMetrics implements Disposable {
     this.#reported = { expiries, throttled: reading.throttled };
     this.#times.write();
     if (this.#unwritten.size === 0) return;
-    for (const name of CLAIMS) this.#unwritten.set(name, this.#unwritten.get(name) ?? 0);
     for (const [name, count] of this.#unwritten) this.#metrics.addMetric(name, MetricUnit.Count, count);
     this.#unwritten.clear();
     this.#metrics.publishStoredMetrics();

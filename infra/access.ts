@@ -1,10 +1,10 @@
 /**
- * Who may touch which rows, on one page.
+ * Access to rows, on one page.
  *
- * A rule names the table or one index, single actions, and patterns of the partition keys that they are for.
- * No role scans, speaks PartiQL, writes in unconditional batches, or administers the table.
- * No role deletes a row that counts leases: it would forget its counter. Payloads and places in lines are all that is deleted.
- * A transaction is authorised item by item, by the actions that it consists of; there is no action of its own to allow.
+ * A rule names the table or one index, single actions, and patterns of their partition keys.
+ * No role scans, uses PartiQL, writes in unconditional batches, or administers the table.
+ * No role deletes a row that counts leases, because it would forget its counter. Only payloads and positions in lines are deleted.
+ * A transaction is authorised item by item, by its actions; there is no separate action to allow.
  */
 import { continuationSchedule } from '../functions/env.ts';
 import type { DIRECTORY_INDEX } from '../shared/dynamo/engine/schema.ts';
@@ -57,10 +57,10 @@ const slotRows = (schedule: string): string => `slot#${schedule}#*`;
 const queueRow = (queue: string): string => `queue#${queue}`;
 /** The semaphore that caps a queue's live workers. */
 const permitsRow = (queue: string): string => `permits#${queue}`;
-/** Those of all queues, which people see beside other semaphores and may change. */
+/** The permits of all queues, which people see next to other semaphores and may change. */
 const PERMITS = 'permits#*';
 const scheduleRows = (queue: string): string => `schedule#${queue}#*`;
-/** Recurring schedules that are due, in the ready index; and all of them, in the directory. */
+/** Due schedules in the ready index, and all schedules in the directory. */
 const scheduleEntries = (queue: string): string => `schedule#${queue}`;
 const AUDIT_ROWS = 'audit#*';
 const readyEntries = (queue: string): string => `${queue}#*`;
@@ -71,7 +71,7 @@ const parkedEntries = (queue: string): string => `parked#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
 /**
- * The dispatcher: takes the slot of its tick, makes tasks of due schedules,
+ * The dispatcher: takes the slot of its tick, makes tasks of due schedules, each in the schedule's line, asks tasks that these replace to stop,
  * says how many workers there may be and which lanes are in use, and counts workers and the backlog.
  */
 export function dispatchAccess(queue: string): AccessRule[] {
@@ -79,19 +79,24 @@ export function dispatchAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['PutItem'], keys: [slotRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
-    { on: 'table', actions: ['GetItem'], keys: [keyRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [keyRows(queue)] },
+    { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
+    { on: 'table', actions: ['UpdateItem'], keys: ['session#*'], attributes: REVOCATION_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
     { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue), parkedEntries(queue)] },
   ];
 }
 
+/** A dispatcher tells a session that one of its tasks is to stop; it cannot end the session, nor keep it alive. */
+const REVOCATION_ATTRIBUTES = ['pk', 'sk', 'status', 'revoked'];
+
 /**
- * The waker: counts workers and the backlog, looks at tasks that were just inserted,
- * and says how many workers there may be and which lanes are in use.
- * It writes no task: what it is told of cannot come from itself.
+ * The waker: counts workers and the backlog, reads tasks that were just inserted,
+ * writes the maximum number of workers and the lanes in use, and notes its starts in the queue's row.
+ * It writes no task, so it cannot trigger itself.
  */
 export function wakeAccess(queue: string): AccessRule[] {
   return [
@@ -132,8 +137,8 @@ export function workAccess(queue: string): AccessRule[] {
 const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 'startWithin'];
 
 /**
- * What a task that begins has: nothing of a holder, of an end, or of a result.
- * IAM sees no conditions: a row that is there could be overwritten, but not so that it looks finished.
+ * Attributes of a new task: none of a holder, an end, or a result.
+ * IAM ignores conditions: an existing row could be overwritten, but never so that it looks finished.
  */
 const NEW_TASK_ATTRIBUTES = [
   ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter'],
@@ -153,8 +158,8 @@ export function enqueueAccess(queue: string): AccessRule[] {
 }
 
 /**
- * A producer that also gives other work to tasks that are there, with `onDuplicate: 'replace'` or `'debounce'`.
- * A task that has ended starts over with that, which takes its result and its end away: any attribute may be meant.
+ * A producer that also gives new input to existing tasks, with `onDuplicate: 'replace'` or `'debounce'`.
+ * An ended task then starts again, which removes its result and its end, so any attribute may be written.
  */
 export function replaceAccess(queue: string): AccessRule[] {
   return [...enqueueAccess(queue), { on: 'table', actions: ['UpdateItem'], keys: [taskRows(queue)] }];
@@ -224,8 +229,8 @@ export function observeAccess(queue: string): AccessRule[] {
 }
 
 /**
- * An operator: observes, and acts for people: retry, cancel, pause, schedule, force-release, destroy a session; each act is written down.
- * A child that is cancelled may be its batch's last, whose callback is then put into the queue.
+ * An operator: observes, and acts: retry, cancel, pause, schedule, force-release, destroy a session; each action is recorded.
+ * A cancelled child may be its batch's last, whose callback then enters the queue.
  */
 export function operateAccess(queue: string): AccessRule[] {
   return [

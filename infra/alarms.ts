@@ -37,7 +37,7 @@ export interface AlarmThresholds {
   readonly throttles?: number;
 }
 
-export interface AlarmsProps {
+interface AlarmsProps {
   readonly address: QueueAddress;
   readonly scheduleExpression: string;
   readonly scheduleEnabled: boolean;
@@ -70,7 +70,7 @@ interface Evidence {
   readonly of?: number;
 }
 
-export interface Rule extends Evidence {
+interface Rule extends Evidence {
   readonly id: string;
   readonly what: string;
   readonly metric: IMetric;
@@ -240,17 +240,13 @@ function patience(periodOfTicks: number | undefined): Duration {
 function refusedClaimsPercent(address: QueueAddress): MathExpression {
   return new MathExpression({
     label: 'refused claims, %',
-    expression: `IF(refused + settled >= ${CLAIMS_WORTH_JUDGING}, 100 * refused / (refused + settled), 0)`,
+    expression:
+      `IF(FILL(refused, 0) + FILL(claimed, 0) >= ${CLAIMS_WORTH_JUDGING}, ` +
+      '100 * FILL(refused, 0) / (FILL(refused, 0) + FILL(claimed, 0)), 0)',
     usingMetrics: {
       refused: queueMetric(address, METRIC.claimsRefused),
-      settled: new MathExpression({
-        expression: 'completed + failed + released',
-        usingMetrics: {
-          completed: queueMetric(address, METRIC.tasksCompleted),
-          failed: queueMetric(address, METRIC.tasksFailed),
-          released: queueMetric(address, METRIC.tasksReleased),
-        },
-      }),
+      // Each claim reports one wait, except a takeover: a count that costs no further metric.
+      claimed: queueMetric(address, METRIC.taskWaitMs, { statistic: 'SampleCount' }),
     },
     period: Duration.minutes(5),
   });

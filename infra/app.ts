@@ -5,7 +5,7 @@
  * | --- | --- | --- |
  * | `entry` | the module that exports the tasks | `examples/pages/tasks.ts` |
  * | `stack` | the stack's name | `Leasehold` |
- * | `production` | keep the table and the logs when the stack goes | `false`: what was tried out leaves nothing behind |
+ * | `production` | keep the table and the logs when the stack is deleted | `false`: a trial leaves nothing behind |
  */
 import { deployment } from './deployment.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What differs between the versions of `aws-cdk-lib` that this construct library accepts.
+ * Differences between the accepted versions of `aws-cdk-lib`.
  *
  * The floor is 2.224.0, the first with Node.js 24: below it `Runtime.NODEJS_24_X` is undefined, and synthesis silently writes `nodejs16.x`.
  * `npm run test:package` synthesizes one app with the floor and with the newest version, and compares the templates.
@@ -14,7 +14,7 @@ import { ConfigurationError } from '../shared/core/errors.ts';
 export const OLDEST_CDK = '2.224.0';
 
 /** A finding of cdk-nag that is accepted, and why. */
-export interface Acknowledgement {
+interface Acknowledgement {
   readonly id: string;
   readonly reason: string;
 }
@@ -24,7 +24,7 @@ interface MaybeValidations {
   readonly Validations?: { of(scope: IConstruct): { acknowledge?(finding: Acknowledgement): void } };
 }
 
-/** Accepts a finding of cdk-nag for this scope, where this version of the CDK can say so (from 2.252.0). */
+/** Accepts a cdk-nag finding for this scope, if this CDK version supports that (from 2.252.0). */
 export function acknowledge(scope: IConstruct, finding: Acknowledgement): void {
   const { Validations } = cdk as MaybeValidations;
   Validations?.of(scope).acknowledge?.(finding);

@@ -1,17 +1,22 @@
-/** One queue on one page: is work waiting, is it being done, do workers contend for the same tasks, what does it cost. */
-import { Duration } from 'aws-cdk-lib';
+/**
+ * One page for the queues of a table: is work waiting, is it being done, do workers contend for the same tasks, what does it cost.
+ *
+ * CloudWatch bills a dashboard whatever is on it, so the queues of one stack share theirs.
+ */
+import { Duration, Stack } from 'aws-cdk-lib';
 import type { IAlarm, IMetric } from 'aws-cdk-lib/aws-cloudwatch';
-import { AlarmStatusWidget, Dashboard, GraphWidget } from 'aws-cdk-lib/aws-cloudwatch';
+import { AlarmStatusWidget, Dashboard, GraphWidget, MathExpression, TextWidget } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ITable } from 'aws-cdk-lib/aws-dynamodb';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { MetricName } from '../functions/metric-names.ts';
 import { METRIC } from '../functions/metric-names.ts';
 import { queueMetric } from './metrics.ts';
+import type { CoordinationTable } from './table.ts';
 
-export interface QueueDashboardProps {
+/** A queue on the dashboard. */
+export interface WatchedQueue {
   readonly queue: string;
-  readonly table: ITable;
   readonly dispatcher: IFunction;
   readonly worker: IFunction;
   /** Of the queue, and of the waker that it shares. */
@@ -19,77 +24,101 @@ export interface QueueDashboardProps {
 }
 
 const WIDTH = 8;
+const PERIOD = Duration.minutes(1);
 
-export class QueueDashboard extends Construct {
+export class TableDashboard extends Construct {
+  /** The dashboard of this table in the stack of `scope`. */
+  static ofTable(scope: Construct, table: CoordinationTable): TableDashboard {
+    const stack = Stack.of(scope);
+    const [parent, id] =
+      Stack.of(table) === stack ? [table, 'Dashboard'] : [stack, `LeaseholdDashboard${table.node.addr.slice(-8)}`];
+    const found = parent.node.tryFindChild(id) as TableDashboard | undefined;
+    return found ?? new TableDashboard(parent, id, table.table);
+  }
+
   readonly dashboard: Dashboard;
+  readonly #table: ITable;
 
-  constructor(scope: Construct, id: string, props: QueueDashboardProps) {
+  constructor(scope: Construct, id: string, table: ITable) {
     super(scope, id);
-    const { queue, table, dispatcher, worker, alarms } = props;
-    const address = { table: table.tableName, queue };
-    const reported = (name: MetricName): IMetric => queueMetric(address, name, { period: Duration.minutes(1) });
+    this.#table = table;
+    this.dashboard = new Dashboard(this, 'Dashboard', { defaultInterval: Duration.hours(3) });
+    this.dashboard.addWidgets(
+      graph('Capacity units', [
+        table.metricConsumedWriteCapacityUnits({ period: PERIOD }),
+        table.metricConsumedReadCapacityUnits({ period: PERIOD }),
+      ]),
+      graph('Rows deleted by TTL', [
+        table.metric('TimeToLiveDeletedItemCount', { period: Duration.hours(1), statistic: 'Sum' }),
+      ]),
+    );
+  }
+
+  /** Adds the graphs of one more queue. */
+  add({ queue, dispatcher, worker, alarms }: WatchedQueue): void {
+    const address = { table: this.#table.tableName, queue };
+    const reported = (name: MetricName): IMetric => queueMetric(address, name, { period: PERIOD });
+    // Zeros are not sent, and a gap would look like silence.
+    const gauge = (name: MetricName): IMetric =>
+      new MathExpression({
+        expression: 'FILL(gauge, 0)',
+        label: name,
+        usingMetrics: { gauge: reported(name) },
+        period: PERIOD,
+      });
     const percentiles = (name: MetricName): IMetric[] =>
       ['p50', 'p90', 'p99'].map((statistic) =>
-        queueMetric(address, name, { period: Duration.minutes(1), statistic, label: statistic }),
+        queueMetric(address, name, { period: PERIOD, statistic, label: statistic }),
       );
-    const graph = (title: string, left: IMetric[], right: IMetric[] = []): GraphWidget =>
-      new GraphWidget({ title, left, right, width: WIDTH });
-    const status = new AlarmStatusWidget({
-      title: `Queue ${queue}`,
-      alarms: [...alarms],
-      width: 3 * WIDTH,
-    });
-
-    this.dashboard = new Dashboard(this, 'Dashboard', {
-      defaultInterval: Duration.hours(3),
-      widgets: [
-        alarms.length === 0 ? [] : [status],
-        [
-          graph('Waiting', [reported(METRIC.backlogSize)], [reported(METRIC.oldestReadyTaskAgeMs)]),
-          graph('Workers', [reported(METRIC.workersLive), reported(METRIC.workersInvoked)]),
-          graph('Finished', [
-            reported(METRIC.tasksCompleted),
-            reported(METRIC.tasksFailed),
-            reported(METRIC.tasksFailingLong),
-            reported(METRIC.tasksDead),
-            reported(METRIC.tasksReleased),
-            reported(METRIC.tasksStalled),
-          ]),
-        ],
-        [
-          graph('Wait: due to claimed', percentiles(METRIC.taskWaitMs)),
-          graph('Run: claimed to done', percentiles(METRIC.taskRunMs)),
-          graph('End to end: enqueued to done', percentiles(METRIC.taskEndToEndMs)),
-        ],
-        [
-          graph('Recovery', [
-            reported(METRIC.tasksTakenOver),
-            reported(METRIC.sessionsInvalidated),
-            reported(METRIC.leasesLost),
-            reported(METRIC.eventLoopsBlocked),
-          ]),
-          graph('Waste', [
-            reported(METRIC.claimsRefused),
-            reported(METRIC.storeThrottled),
-            reported(METRIC.ticksDuplicated),
-            reported(METRIC.rowsSkipped),
-            reported(METRIC.tasksUnknown),
-          ]),
-          graph('Capacity units', [
-            table.metricConsumedWriteCapacityUnits({ period: Duration.minutes(1) }),
-            table.metricConsumedReadCapacityUnits({ period: Duration.minutes(1) }),
-          ]),
-        ],
-        [
-          graph('Worker function', [worker.metricInvocations(), worker.metricErrors()], [worker.metricDuration()]),
-          graph('Worker throttles', [worker.metricThrottles()]),
-          graph(
-            'Dispatcher function',
-            [dispatcher.metricInvocations(), dispatcher.metricErrors()],
-            [dispatcher.metricDuration()],
-          ),
-        ],
-      ],
-    });
+    this.dashboard.addWidgets(
+      alarms.length === 0
+        ? new TextWidget({ markdown: `# Queue ${queue}`, width: 3 * WIDTH, height: 1 })
+        : new AlarmStatusWidget({ title: `Queue ${queue}`, alarms: [...alarms], width: 3 * WIDTH }),
+    );
+    this.dashboard.addWidgets(
+      graph('Waiting', [gauge(METRIC.backlogSize)], [reported(METRIC.oldestReadyTaskAgeMs)]),
+      graph('Workers', [gauge(METRIC.workersLive), reported(METRIC.workersInvoked)]),
+      graph('Finished', [
+        reported(METRIC.tasksCompleted),
+        reported(METRIC.tasksFailed),
+        reported(METRIC.tasksFailingLong),
+        reported(METRIC.tasksDead),
+        reported(METRIC.tasksReleased),
+        reported(METRIC.tasksStalled),
+      ]),
+    );
+    this.dashboard.addWidgets(
+      graph('Wait: due to claimed', percentiles(METRIC.taskWaitMs)),
+      graph('Run: claimed to done', percentiles(METRIC.taskRunMs)),
+      graph('End to end: enqueued to done', percentiles(METRIC.taskEndToEndMs)),
+    );
+    this.dashboard.addWidgets(
+      graph('Recovery', [
+        reported(METRIC.tasksTakenOver),
+        reported(METRIC.sessionsInvalidated),
+        reported(METRIC.leasesLost),
+        reported(METRIC.eventLoopsBlocked),
+      ]),
+      graph('Waste', [
+        reported(METRIC.claimsRefused),
+        reported(METRIC.storeThrottled),
+        reported(METRIC.ticksDuplicated),
+        reported(METRIC.rowsSkipped),
+        reported(METRIC.tasksUnknown),
+      ]),
+      graph('Worker throttles', [worker.metricThrottles()]),
+    );
+    this.dashboard.addWidgets(
+      graph('Worker function', [worker.metricInvocations(), worker.metricErrors()], [worker.metricDuration()]),
+      graph(
+        'Dispatcher function',
+        [dispatcher.metricInvocations(), dispatcher.metricErrors()],
+        [dispatcher.metricDuration()],
+      ),
+    );
   }
+}
+
+function graph(title: string, left: IMetric[], right: IMetric[] = []): GraphWidget {
+  return new GraphWidget({ title, left, right, width: WIDTH });
 }

@@ -23,7 +23,7 @@ const MAX_TICK_AGE = Duration.minutes(5);
 const TIMEOUT = Duration.minutes(1);
 const MEMORY_MB = 256;
 
-export interface DispatcherProps {
+interface DispatcherProps {
   readonly settings: WorkerSettings;
   readonly expression: ScheduleExpression;
   readonly scheduleEnabled: boolean;
@@ -36,7 +36,7 @@ export interface DispatcherProps {
 export class Dispatcher extends Construct {
   readonly handler: HandlerFunction;
   readonly schedule: Schedule;
-  /** Ticks that could not be delivered, and those that failed every time. */
+  /** Ticks that could not be delivered, and ticks that failed on every retry. */
   readonly deadLetters: Queue;
 
   constructor(scope: Construct, id: string, props: DispatcherProps) {
@@ -92,7 +92,7 @@ export class Dispatcher extends Construct {
       timeWindow:
         flexibleWindowMs === undefined ? TimeWindow.off() : TimeWindow.flexible(Duration.millis(flexibleWindowMs)),
       target: new LambdaInvoke(this.function, {
-        // The slot is the time that the tick was meant for, not the time at which it came: a tick delivered twice names the same slot.
+        // The slot is the tick's intended time, not its arrival: a duplicate tick names the same slot.
         input: ScheduleTargetInput.fromObject({
           schedule: settings.queue,
           slot: ContextAttribute.scheduledTime,
@@ -100,7 +100,7 @@ export class Dispatcher extends Construct {
         maxEventAge: MAX_TICK_AGE,
         retryAttempts: 5,
         deadLetterQueue: this.deadLetters,
-        // The target would add every version and alias by a wildcard; what the role may do is said below.
+        // The target would add every version and alias by a wildcard; the policy below is narrower.
         role: this.createScheduleRole().withoutPolicyUpdates(),
       }),
     });
@@ -124,7 +124,7 @@ export class Dispatcher extends Construct {
   }
 }
 
-/** What `parseDispatchEnv` of the handler will read. */
+/** The variables that the handler reads with `parseDispatchEnv`. */
 export function dispatcherEnvironment(
   settings: WorkerSettings,
   tableName: string,

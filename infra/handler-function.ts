@@ -1,4 +1,4 @@
-/** One Lambda function of ours: its bundle, its role, its log group. The dispatcher and the worker differ in what they are given. */
+/** One of our Lambda functions: its bundle, its role, its log group. */
 import path from 'node:path';
 import type { Duration } from 'aws-cdk-lib';
 import { AssetStaging, RemovalPolicy } from 'aws-cdk-lib';
@@ -6,7 +6,7 @@ import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2'
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Effect, Grant, ManagedPolicy, Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { CfnFunction, IFunction } from 'aws-cdk-lib/aws-lambda';
-import { Architecture, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { Architecture, LoggingFormat, SystemLogLevel, Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions, NodejsFunctionProps } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogLevel, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -14,9 +14,10 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { METRICS_NAMESPACE, METRICS_SERVICE } from '../functions/metric-names.ts';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
+import { packageModule } from '../shared/core/package-files.ts';
 import { acknowledge, node24 } from './cdk-version.ts';
 
-/** A CommonJS dependency inside of an ES module bundle may call `require` for Node's own modules. */
+/** A CommonJS dependency inside an ES module bundle may call `require` for Node's own modules. */
 const REQUIRE_BANNER =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
@@ -37,7 +38,7 @@ const BUNDLING: BundlingOptions = {
   sourceMap: true,
   sourcesContent: false,
   banner: REQUIRE_BANNER,
-  // The SDK that was tested is the one that runs, and one file loads faster than the runtime's hundreds.
+  // Runs the tested SDK, and one file loads faster than the runtime's hundreds.
   bundleAwsSDK: true,
   externalModules: LOADED_WHEN_NEEDED,
   commandHooks: {
@@ -52,14 +53,17 @@ const BUNDLING: BundlingOptions = {
 /** For a function without a user's code: our own errors write their names out, and a tenth of the bundle goes. */
 export const WITHOUT_NAMES: BundlingOptions = { keepNames: false };
 
-/** Where a function is put that has to reach what is not on the internet. */
+/** Lambda's own lines only: what the function itself logs and reports as metrics is written as before. */
+const WITHOUT_INVOCATION_LINES = { loggingFormat: LoggingFormat.JSON, systemLogLevelV2: SystemLogLevel.WARN } as const;
+
+/** The network of a function that must reach private addresses. */
 export interface NetworkPlace {
   readonly vpc: IVpc;
   readonly vpcSubnets?: SubnetSelection | undefined;
   readonly securityGroups?: ISecurityGroup[] | undefined;
 }
 
-export interface HandlerFunctionProps {
+interface HandlerFunctionProps {
   /** The module that exports `handler`. */
   readonly entry: string;
   readonly description: string;
@@ -69,11 +73,13 @@ export interface HandlerFunctionProps {
   readonly logRetention: RetentionDays;
   readonly production: boolean;
   readonly reservedConcurrency?: number | undefined;
-  /** By X-Ray. Default: active. */
+  /** By X-Ray. Default: disabled. */
   readonly tracing?: Tracing | undefined;
+  /** Leaves out the three lines that Lambda writes for each invocation. Default: false. */
+  readonly omitsInvocationLines?: boolean | undefined;
   /** Default: in no network of yours. */
   readonly network?: NetworkPlace | undefined;
-  /** On top of ours, for what a user's tasks need: native modules, loaders. */
+  /** Added to ours, for the needs of a user's tasks: native modules, loaders. */
   readonly bundling?: BundlingOptions | undefined;
 }
 
@@ -111,9 +117,15 @@ export class HandlerFunction extends Construct {
       ...(props.network === undefined ? {} : placeIn(props.network)),
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       tracing: Tracing.DISABLED, // switched on below
+      ...(props.omitsInvocationLines === true ? WITHOUT_INVOCATION_LINES : {}),
     };
     this.function = ofProject(props.entry, () => new NodejsFunction(this, 'Function', bundled));
-    if (props.tracing !== Tracing.DISABLED) this.trace(props.tracing ?? Tracing.ACTIVE);
+    if (props.tracing !== undefined && props.tracing !== Tracing.DISABLED) this.trace(props.tracing);
+    else
+      acknowledge(this.function, {
+        id: 'Serverless::Serverless-LambdaTracing',
+        reason: 'Off unless asked for: X-Ray bills each trace, and a busy waker alone makes millions a month.',
+      });
     acknowledge(this.function, {
       id: 'Serverless::Serverless-LambdaDLQ',
       reason:
@@ -122,7 +134,7 @@ export class HandlerFunction extends Construct {
     });
   }
 
-  /** What the construct library gives roles of its own making. */
+  /** The policies that the construct library adds to its own roles. */
   private allowNetwork(): void {
     this.role.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('service-role/AWSLambdaVPCAccessExecutionRole'));
     acknowledge(this.role, {
@@ -192,14 +204,12 @@ function placeIn({ vpc, vpcSubnets, securityGroups }: NetworkPlace): Partial<Nod
 }
 
 function trimCommand(file: string): string {
-  return [process.execPath, besides('source-map'), file].map((argument) => JSON.stringify(argument)).join(' ');
+  return [process.execPath, packageModule('infra/source-map'), file]
+    .map((argument) => JSON.stringify(argument))
+    .join(' ');
 }
 
-/** A module of `functions/` beside this one: source in the repository, compiled in the package. */
+/** A module of `functions/`. */
 export function handlerModule(name: 'work' | 'dispatch' | 'wake'): string {
-  return besides(`../functions/${name}`);
-}
-
-function besides(module: string): string {
-  return path.join(import.meta.dirname, `${module}${path.extname(import.meta.filename)}`);
+  return packageModule(`functions/${name}`);
 }

@@ -1,4 +1,4 @@
-/** What the handlers report, as CloudWatch metrics: names and dimensions are the handlers' own constants. */
+/** The handlers' reports as CloudWatch metrics: names and dimensions are the handlers' own constants. */
 import { Duration } from 'aws-cdk-lib';
 import type { MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
 import { Metric } from 'aws-cdk-lib/aws-cloudwatch';

@@ -4,21 +4,21 @@ import { ENV } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 
 /** A queue, as variables name it. */
-export interface NamedQueue {
+interface NamedQueue {
   readonly tableName: string;
   readonly queue: string;
   readonly shards: number;
   readonly maxClockSkewMs: number;
 }
 
-/** What stands for a queue in the construction: two of them may have one name, on two tables. */
+/** Identifies a queue during construction: two may share a name on two tables. */
 interface Owner {
   readonly queue: string;
 }
 
 const OWNERS = new WeakMap<LambdaFunction, Owner>();
 
-/** @throws ConfigurationError when its variables name another queue already: those that are set last would win, without a word */
+/** @throws ConfigurationError if its variables already name another queue, because the last ones would silently win */
 export function claimVariables(named: LambdaFunction, owner: Owner): void {
   const first = OWNERS.get(named) ?? owner;
   if (first !== owner)

@@ -1,15 +1,15 @@
 /**
  * Source maps without the parts that stack traces do not need.
  *
- * A map of everything doubles the package that Lambda loads, and is parsed when a process begins.
- * What a person looks for in a stack is the file and the line of our own code and of the tasks';
- * the code of dependencies, minified by their authors or not, keeps its bundled position.
+ * A complete map doubles the package that Lambda loads, and is parsed at process start.
+ * A stack needs the file and the line of our own code and the tasks';
+ * the code of dependencies, minified or not, keeps its bundled position.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { SourceMapSegment } from '@jridgewell/sourcemap-codec';
 import { decode, encode } from '@jridgewell/sourcemap-codec';
 
-export interface SourceMap {
+interface SourceMap {
   readonly version: number;
   readonly sources: readonly string[];
   readonly names: readonly string[];

@@ -5,7 +5,7 @@ import type { Construct } from 'constructs';
 import type { TaskWorkersProps } from './task-workers-props.ts';
 import { TaskWorkers } from './task-workers.ts';
 
-export interface LeaseholdStackProps extends StackProps {
+interface LeaseholdStackProps extends StackProps {
   readonly workers: TaskWorkersProps;
 }
 

@@ -16,7 +16,6 @@ import {
   DEFAULT_QUEUE,
   DEFAULT_SHARDS,
   DEFAULT_START_WITHIN_MS,
-  DEFAULT_TIMED_NAMES,
   DEFAULT_WORKER_LOCK_DELAY_MS,
 } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
@@ -84,7 +83,7 @@ export interface TaskWorkersProps {
   /** Time before `workerTimeout` at which a worker starts to hand back its running tasks. Default: 10 s. */
   readonly deadlineMargin?: Duration;
   /**
-   * How long an idle worker stays, so that the next task starts within about 300 ms (p50). Default: 0 s, because idle
+   * How long an idle worker stays, so that the next task starts within a modelled 300 ms (p50). Default: 0 s, because idle
    * time is billed; `leasehold cost --linger-seconds` estimates the price.
    */
   readonly linger?: Duration;
@@ -117,7 +116,7 @@ export interface TaskWorkersProps {
   /** Default: a new security group that allows all outbound traffic. */
   readonly securityGroups?: ISecurityGroup[];
 
-  /** X-Ray tracing of the functions. Default: active. Use `Tracing.DISABLED` to turn it off. */
+  /** X-Ray tracing of the functions. Default: disabled, because X-Ray bills each trace of a busy waker. */
   readonly tracing?: Tracing;
   /**
    * Relation of an attempt's OpenTelemetry span to the trace that enqueued the task. `parent`: one trace, from the
@@ -125,11 +124,8 @@ export interface TaskWorkersProps {
    * trace open. Default: `parent`.
    */
   readonly attemptSpans?: AttemptSpans;
-  /**
-   * Number of task names with their own metrics (wait, run and end to end), in the module's export order. Further names
-   * share `other`. Each name costs three metrics. Default: 10.
-   */
-  readonly timedNames?: number;
+  /** Task names with their own metrics for wait, run and end to end. Each costs three metrics. Default: none. */
+  readonly timedNames?: readonly string[];
   /** Retention of the log groups. Default: one month. */
   readonly logRetention?: RetentionDays;
   /** Alarm thresholds, or `false` for no alarms. Default: see `AlarmThresholds`. */
@@ -138,7 +134,7 @@ export interface TaskWorkersProps {
   readonly alarmTopic?: ITopic;
   /** URL of your copy of `docs/operating.md`, for links in alarm descriptions. Default: its path in the package. */
   readonly runbooks?: string;
-  /** Whether to create a dashboard. Default: true. */
+  /** Whether the queue is on the dashboard of its table. Default: true. */
   readonly dashboard?: boolean;
   /** Whether to keep the table and the logs when the stack is deleted. Default: true. */
   readonly production?: boolean;
@@ -255,7 +251,7 @@ export function settingsOf(props: TaskWorkersProps, expression: string): WorkerS
     reservedConcurrency: props.reservedConcurrency,
     continuation: props.continuation ?? props.scheduleEnabled ?? true,
     attemptSpans: props.attemptSpans ?? DEFAULT_ATTEMPT_SPANS,
-    timedNames: props.timedNames ?? DEFAULT_TIMED_NAMES,
+    timedNames: props.timedNames ?? [],
     tracing: props.tracing,
     environment: props.environment ?? {},
     schedules: props.schedules ?? [],

@@ -20,7 +20,7 @@ import { ConfigurationError, shown } from '../shared/core/errors.ts';
 import { validOptions } from '../shared/core/validate/options.ts';
 import { enqueueAccess, observeAccess, operateAccess, replaceAccess, scheduleAccess } from './access.ts';
 import { Alarms } from './alarms.ts';
-import { QueueDashboard } from './dashboard.ts';
+import { TableDashboard } from './dashboard.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { networkOf } from './handler-function.ts';
 import type { TaskTimeName } from './metrics.ts';
@@ -50,7 +50,8 @@ export class TaskWorkers extends Construct implements IGrantable {
   /** The waker of its table, which the queues of one stack share. */
   readonly waker: Waker | undefined;
   readonly alarms: Alarms | undefined;
-  readonly dashboard: QueueDashboard | undefined;
+  /** The dashboard of its table, which the queues of one stack share. */
+  readonly dashboard: TableDashboard | undefined;
   readonly #settings: WorkerSettings;
 
   constructor(scope: Construct, id: string, props: TaskWorkersProps) {
@@ -130,16 +131,13 @@ export class TaskWorkers extends Construct implements IGrantable {
       });
       if (topic === undefined) this.warnOfSilence();
     }
-    this.dashboard =
-      props.dashboard === false
-        ? undefined
-        : new QueueDashboard(this, 'Dashboard', {
-            queue: this.queue,
-            table: this.table.table,
-            dispatcher: this.dispatcher.function,
-            worker: this.worker.function,
-            alarms: [...(this.alarms?.all ?? []), ...(this.waker?.alarms ?? [])],
-          });
+    this.dashboard = props.dashboard === false ? undefined : TableDashboard.ofTable(this, this.table);
+    this.dashboard?.add({
+      queue: this.queue,
+      dispatcher: this.dispatcher.function,
+      worker: this.worker.function,
+      alarms: [...(this.alarms?.all ?? []), ...(this.waker?.alarms ?? [])],
+    });
   }
 
   /** What a module exports is known when it runs, which is too late for a dispatcher: its text has to do. */

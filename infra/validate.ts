@@ -11,10 +11,10 @@ import {
   MAX_CONCURRENCY,
   MAX_SHARDS,
   MAX_START_WITHIN_MS,
-  MAX_TIMED_NAMES,
   MAX_WORKERS_LIMIT,
   parseAttemptSpans,
   schedulesText,
+  validTimedNames,
 } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { systemClock } from '../shared/core/runtime/clock.ts';
@@ -24,7 +24,7 @@ import { validSchedules } from '../shared/tasks/schedule/declaration.ts';
 import { validateSessionTiming } from '../shared/core/lease/timing.ts';
 
 /** A schedule as EventBridge Scheduler writes it. */
-export interface ScheduleText {
+interface ScheduleText {
   readonly expression: string;
   readonly flexibleWindowMs: number | undefined;
 }
@@ -50,7 +50,7 @@ export interface WorkerSettings {
   readonly reservedConcurrency: number | undefined;
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
-  readonly timedNames: number;
+  readonly timedNames: readonly string[];
   /** X-Ray's mode in all functions; absent: active. */
   readonly tracing: Tracing | undefined;
   readonly environment: Readonly<Record<string, string>>;
@@ -89,7 +89,7 @@ export function validateWorkers(settings: WorkerSettings): void {
   validateTimes(settings);
   validateReservedConcurrency(settings);
   parseAttemptSpans(settings.attemptSpans, 'attemptSpans');
-  wholeNumber('timedNames', settings.timedNames, { min: 0, max: MAX_TIMED_NAMES });
+  validTimedNames(settings.timedNames);
   validateEnvironment(settings.environment);
 }
 

@@ -22,7 +22,7 @@ const LATE_MS = 30_000;
 /** An alarm takes ten metrics; one is that of the waker's invocations. */
 const MAX_QUEUES_HEARD = 9;
 
-export interface WakerAlarmsProps {
+interface WakerAlarmsProps {
   readonly waker: IFunction;
   readonly runbooks: string;
 }

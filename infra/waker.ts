@@ -40,11 +40,11 @@ const MAX_RECORD_AGE = Duration.minutes(1);
 const TIMEOUT = Duration.seconds(30);
 const MEMORY_MB = 256;
 /** How much of its environment, 4 KB by Lambda's limit, the queues may take: the rest is for the other variables. */
-export const WAKE_QUEUES_LIMIT_CHARACTERS = 3_500;
+const WAKE_QUEUES_LIMIT_CHARACTERS = 3_500;
 /** Lambda's limit on the name of a function, which is not known before the deployment. */
 const FUNCTION_NAME_CHARACTERS = 64;
 
-export interface WakerProps {
+interface WakerProps {
   readonly table: CoordinationTable;
   readonly stream: string;
   readonly logRetention: RetentionDays;
@@ -96,6 +96,8 @@ export class Waker extends Construct {
       logRetention,
       production,
       tracing,
+      // A busy queue wakes it four times a second.
+      omitsInvocationLines: true,
       environment: {
         [ENV.table]: table.tableName,
         [ENV.wakeQueues]: Lazy.string({ produce: () => Stack.of(this).toJsonString(this.#queues) }),

@@ -146,6 +146,6 @@ export function workerEnvironment(settings: WorkerSettings, tableName: string): 
     ...(settings.startWithinMs === DEFAULT_START_WITHIN_MS
       ? {}
       : { [ENV.startWithinMs]: String(settings.startWithinMs) }),
-    [ENV.timedNames]: String(settings.timedNames),
+    ...(settings.timedNames.length === 0 ? {} : { [ENV.timedNames]: JSON.stringify(settings.timedNames) }),
   };
 }

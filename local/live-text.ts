@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { erase } from 'sisteransi';
 
-export interface LiveText {
+interface LiveText {
   /** Replaces the text shown before. */
   show(text: string): void;
   /** Writes a line above the text, where it stays. */

@@ -29,7 +29,7 @@ import { startSchedule } from './schedule.ts';
 import { followTable } from '../shared/dynamo/table-stream.ts';
 import { TASKS_ENTRY_VARIABLE } from './worker-entry-variable.ts';
 
-export interface PlatformOptions {
+interface PlatformOptions {
   readonly engine: EngineOptions;
   /** Absolute path of the module that exports the tasks. */
   readonly tasksEntry: string;
@@ -64,9 +64,9 @@ export interface Platform {
 }
 
 export const TABLE_NAME = 'leasehold';
-export const DISPATCH_FUNCTION = 'leasehold-dispatch';
+const DISPATCH_FUNCTION = 'leasehold-dispatch';
 export const WORK_FUNCTION = 'leasehold-work';
-export const WAKE_FUNCTION = 'leasehold-wake';
+const WAKE_FUNCTION = 'leasehold-wake';
 const SCHEDULE_NAME = 'local';
 /** Eight would give each small group of packages its own shard; four workers share four well. */
 export const SHARDS = 4;

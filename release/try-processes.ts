@@ -70,7 +70,7 @@ export const greet = defineTask({
 });`;
 
 /** Adds a task through an endpoint: its name, and its input as JSON. */
-export type Enqueue = (task: string, input: string, endpoint: string) => void;
+type Enqueue = (task: string, input: string, endpoint: string) => void;
 
 /** A task runs, the code changes, and the next one runs the new code. @returns what it saw */
 export async function tryDev(project: string, enqueue: Enqueue): Promise<string> {

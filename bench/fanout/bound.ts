@@ -7,14 +7,14 @@
  */
 import { CONCURRENCY, MODELLED } from '../woken-fleet.ts';
 
-export interface Work {
+interface Work {
   readonly at: number;
   readonly ms: number;
   /** Work that begins when this ends. */
   readonly then?: readonly number[];
 }
 
-export interface BoundSettings {
+interface BoundSettings {
   /** That may be at work at once. */
   readonly slots: number;
   /** Delays and bills count from here on. */

@@ -15,7 +15,7 @@ export interface Arrival {
 }
 
 /** Upper limits, each for the median of the seeds. */
-export interface WantedFigures {
+interface WantedFigures {
   readonly lastS?: number;
   readonly lastOfBound?: number;
   /** On top of `lastOfBound`. */

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { leash, signalGroup } from '../../local/leash.ts';
 
-export interface DelayedLine extends AsyncDisposable {
+interface DelayedLine extends AsyncDisposable {
   readonly endpoint: string;
 }
 

@@ -10,7 +10,7 @@ import { DynamoDBDocument } from '@aws-sdk/lib-dynamodb';
 import { loadPeer } from './installed.ts';
 
 /** Gives back a lock that was acquired. */
-export type Release = () => Promise<void>;
+type Release = () => Promise<void>;
 
 /** Acquires one key, with the client's own way of waiting. */
 export type Acquire = (key: string) => Promise<Release>;
@@ -31,7 +31,7 @@ export interface Bill {
   readUnits: number;
 }
 
-export interface PeerOptions {
+interface PeerOptions {
   readonly endpoint: string;
   readonly leaseMs: number;
   /** Compare the stored time with one's own clock, instead of watching for a whole lease. */

@@ -1,8 +1,8 @@
 /**
- * Prints what becomes of a worker's tasks, for a terminal: one line for each end. A failure is a block with the task's name, id, attempt and
- * duration, the error with the user's frames, its causes, and the command that tries the task again.
+ * Prints the outcome of a worker's tasks for a terminal: one line each. A failure is a block with the task's name, id, attempt and
+ * duration, the error with the user's frames, its causes, and the command that retries the task.
  *
- * If the output is not a terminal, a log record is one JSON object a line instead.
+ * If the output is not a terminal, a log record is one JSON object per line instead.
  */
 import { styleText } from 'node:util';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
@@ -21,7 +21,7 @@ import { framesOf } from './frames.ts';
 import { prefixOf } from './prefix.ts';
 
 /** Listens to a worker and speaks for it. */
-export interface AttemptLines {
+interface AttemptLines {
   readonly log: TaskLog;
   readonly events: TaskEvents;
   /** The definitions, once they are loaded: they say how many attempts a task has. */
@@ -49,7 +49,7 @@ function plainLines(output: Output, clock: Clock): AttemptLines {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What workers say to debug them stays unsaid. */
+/** Omits the workers' debug records. */
 function logOf(write: (level: string, message: string, fields: Fields) => void): TaskLog {
   const at =
     (level: string): TaskLog['info'] =>
@@ -68,7 +68,7 @@ class TerminalLines implements AttemptLines {
   readonly #output: Output;
   readonly #clock: Clock;
   #registry: TaskRegistry = new Map();
-  /** By id: when the claims of this worker began, and what those that failed threw. */
+  /** By id: the start of this worker's claims, and the errors of failed ones. */
   readonly #startedAt = new Map<string, number>();
   readonly #thrown = new Map<string, Thrown>();
 
@@ -86,7 +86,7 @@ class TerminalLines implements AttemptLines {
     const { task, error } = record;
     if ((message === FAILED || message === DEAD) && typeof task === 'string') {
       if (this.#startedAt.has(task)) this.#thrown.set(task, error as Thrown);
-      // A task that was buried with its worker has been told as an event.
+      // A task marked dead with its worker was already reported as an event.
       else if (message === FAILED) this.#failedApart(task, record);
       return;
     }

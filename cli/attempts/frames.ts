@@ -1,22 +1,12 @@
 /** Shortens stacks to the frames of the user's code, and counts those of Leasehold, Node and libraries. */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isPackageFile } from '../../shared/core/package-files.ts';
 
-const ROOT = path.resolve(import.meta.dirname, '../..');
-/** The folders that the package consists of: a test may keep task modules beside them. */
-const OWN_FOLDERS = [
-  ...['api', 'cli', 'console', 'consul', 'functions', 'infra', 'local', 'shared', 'vendor', 'node_modules'],
-].map((folder) => path.join(ROOT, folder) + path.sep);
-
-/** Whether an absolute path is a file of Leasehold. */
-export function isOwnFile(file: string): boolean {
-  return OWN_FOLDERS.some((folder) => file.startsWith(folder));
-}
-
-export interface Frames {
+interface Frames {
   /** `at helper (src/tasks.ts:7:42)`, paths relative to the working directory. */
   readonly own: readonly string[];
-  /** How many others there are, by whose they are. */
+  /** The number of other frames, by owner. */
   readonly others: Readonly<Record<'leasehold' | 'node' | 'libraries', number>>;
 }
 
@@ -34,7 +24,7 @@ export function framesOf(stack: string, message: string): Frames {
     if (where === undefined) continue;
     const file = where.startsWith('file://') ? pathOf(where) : where;
     if (file.startsWith('node:')) others.node++;
-    else if (isOwnFile(file) || file.includes('/node_modules/leasehold/')) others.leasehold++;
+    else if (isPackageFile(file) || file.includes('/node_modules/leasehold/')) others.leasehold++;
     else if (file.includes('/node_modules/')) others.libraries++;
     else own.push(what === undefined ? `at ${shortest(file)}` : `at ${what} (${shortest(file)})`);
   }

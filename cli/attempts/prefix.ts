@@ -10,7 +10,7 @@ const LONGEST_ID = 12;
 const SHORT_ID = 4;
 
 /** Tells neighbours apart. Takes the end of a long id, because generated ids begin with the time. */
-export function shortId(id: string): string {
+function shortId(id: string): string {
   return printable(id.length > LONGEST_ID ? id.slice(-SHORT_ID) : id);
 }
 

@@ -1,11 +1,11 @@
-/** `leasehold cost`: estimate the cost of a queue, and how large it has to be. Sends no request: it is arithmetic. */
+/** `leasehold cost`: estimates everything that is billed for a queue, and how large it has to be. Sends no request: it is arithmetic. */
 import { Command, Option } from 'commander';
 import type { Estimate, Workload } from '../../shared/operate/cost/estimate.ts';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/operate/cost/estimate.ts';
 import { PACK_SIZE_LIMIT } from '../../shared/tasks/task/pack.ts';
 import type { PackTable } from '../../shared/operate/cost/pack-verbs.ts';
-import type { Architecture } from '../../shared/operate/cost/prices.ts';
-import { PRICES } from '../../shared/operate/cost/prices.ts';
+import type { Architecture, Part } from '../../shared/operate/cost/prices.ts';
+import { NOT_LOOKED_UP, PRICES } from '../../shared/operate/cost/prices.ts';
 import type { VerbUnits } from '../../shared/operate/cost/verb-units.ts';
 import { amount, wholeNumber } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
@@ -14,10 +14,12 @@ import { factsOf, plural, tableOf } from '../output.ts';
 type Options = Omit<Workload, 'architecture'> & { readonly architecture: Architecture };
 
 export function costCommand(bind: Bind): Command {
-  const { architecture, ...figures } = DEFAULT_WORKLOAD;
+  const { architecture, alarms: _alarms, dashboard: _dashboard, tracing: _tracing, ...figures } = DEFAULT_WORKLOAD;
   const command = new Command('cost')
     .summary('estimate the cost of a queue')
-    .description('Estimates units, dollars, workers and shards, and names the first limit you will reach.');
+    .description(
+      'Estimates units and everything that is billed, compares it with SQS and Step Functions, and names the first limit you will reach.',
+    );
   for (const [figure, description] of Object.entries(FIGURES)) {
     const [parse, text] = description;
     const value = figures[figure as keyof typeof figures];
@@ -26,10 +28,15 @@ export function costCommand(bind: Bind): Command {
   command.addOption(
     new Option('--architecture <name>', 'of the workers').choices(['arm64', 'x86_64']).default(architecture),
   );
+  command.addOption(new Option('--tracing', 'with X-Ray').default(false));
+  command.addOption(new Option('--no-alarms', 'without the alarms'));
+  command.addOption(new Option('--no-dashboard', 'without the dashboard'));
   return bind<Options>(command.addHelpText('after', HELP), cost);
 }
 
-const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(text: string) => number, string]>> = {
+type Switch = 'architecture' | 'alarms' | 'dashboard' | 'tracing';
+
+const FIGURES: Readonly<Record<keyof Omit<Workload, Switch>, readonly [(text: string) => number, string]>> = {
   tasksPerDay: [amount(1), 'tasks a day'],
   secondsPerTask: [amount(0.001), 'how long one attempt takes'],
   attemptsPerTask: [amount(1), 'claims of a task on average: 1.1 is one retry in ten'],
@@ -50,6 +57,9 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, 'architecture'>, readonly [(
   lingerSeconds: [amount(0), 'how long a worker stays, and is billed, with nothing to do'],
   refusedPerTask: [amount(0), 'refused claims per task, or pack'],
   retentionDays: [amount(0), 'for which finished tasks are kept'],
+  burstTasks: [amount(0), 'tasks that come at once, for the figures of a burst'],
+  startWithinSeconds: [amount(0), 'how soon the last of them should begin (startWithin)'],
+  timedNames: [wholeNumber(0), 'task names with metrics of their own'],
 };
 
 async function cost({ output }: Context, options: Options): Promise<void> {
@@ -68,6 +78,8 @@ function estimateText(estimate: Estimate): string {
   return [
     unitsText(estimate),
     partsText(estimate),
+    idleText(estimate),
+    besideText(estimate),
     standingText(estimate),
     capacityText(estimate),
     limitsText(estimate),
@@ -109,18 +121,56 @@ function rowsOf(pack: PackTable, commitItems: number): Rows {
   ];
 }
 
-function partsText({ parts, dollarsPerMonth, dollarsPerMillionTasks }: Estimate): string {
-  const rows = parts.map(({ what, perMonth, unit, price, dollars }) => [
-    what,
-    `${large(perMonth)} ${unit}`,
-    priceText(price),
-    money(dollars),
+function partsText(estimate: Estimate): string {
+  const { parts, dollarsPerMonth, dollarsPerMonthAfterFree, dollarsPerMillionTasks } = estimate;
+  const rows = parts.map((part) => [
+    part.what,
+    `${large(part.perMonth)} ${part.unit}`,
+    `${priceText(part.price)}${markOf(part)}`,
+    money(part.dollars),
+    money(part.dollarsAfterFree),
   ]);
   const table = tableOf(
-    ['a month', 'amount', 'price', 'dollars'],
-    [...rows, ['together', '', '', money(dollarsPerMonth)]],
+    ['a month', 'amount', 'price', 'dollars', 'after the free tier'],
+    [...rows, ['together', '', '', money(dollarsPerMonth), money(dollarsPerMonthAfterFree)]],
   );
-  return `${table}\na million tasks: ${money(dollarsPerMillionTasks)}. List prices of ${PRICES.region}, ${PRICES.asOf}, without free tiers`;
+  return (
+    `${table}\na million tasks: ${money(dollarsPerMillionTasks)}. List prices of ${PRICES.region}, read in ${datesOf(parts)}; ` +
+    '* not looked up, so check it before you rely on it. The free tier is that of an account in which nothing else runs'
+  );
+}
+
+function markOf({ by }: Part): string {
+  return PRICES.of[by].asOf === NOT_LOOKED_UP ? ' *' : '';
+}
+
+function datesOf(parts: readonly Part[]): string {
+  const dates = new Set<string>(parts.map(({ by }) => PRICES.of[by].asOf));
+  dates.delete(NOT_LOOKED_UP);
+  return [...dates].sort().join(', ');
+}
+
+function idleText({ idle: { first, further, dashboard } }: Estimate): string {
+  return tableOf(
+    ['an empty queue, a month', 'dollars', 'after the free tier'],
+    [
+      ['the first of a table', money(first.dollars), money(first.dollarsAfterFree)],
+      ['each further one', money(further.dollars), ''],
+      ['the dashboard of the table', money(dashboard.dollars), money(dashboard.dollarsAfterFree)],
+    ],
+  );
+}
+
+function besideText({ beside, dollarsPerMonth, dollarsPerMonthAfterFree }: Estimate): string {
+  const ours = {
+    what: 'Leasehold, all of the above',
+    dollars: dollarsPerMonth,
+    dollarsAfterFree: dollarsPerMonthAfterFree,
+  };
+  return tableOf(
+    ['the same tasks, a month', 'dollars', 'after the free tier'],
+    [ours, ...beside].map(({ what, dollars, dollarsAfterFree }) => [what, money(dollars), money(dollarsAfterFree)]),
+  );
 }
 
 function standingText({ standing, workload }: Estimate): string {
@@ -144,6 +194,7 @@ function capacityText({
   workersAtPeak,
   shardsNeeded,
   workload,
+  burst,
 }: Estimate): string {
   return factsOf([
     ['at the peak', `${round(tasksPerSecondAtPeak)} tasks a second, ${round(tasksInFlightAtPeak)} at work at once`],
@@ -152,6 +203,11 @@ function capacityText({
       `${workersAtPeak.toLocaleString('en-US')}, with ${plural(workload.concurrency, 'task')} side by side in each`,
     ],
     ['shards needed', String(shardsNeeded)],
+    [
+      `${large(burst.tasks)} tasks at once`,
+      `start ${plural(burst.workers, 'worker')}${burst.missing > 0 ? `, and ${burst.missing} more if maxWorkers allowed it` : ''}; ` +
+        `the last task begins ${round(burst.lastBeginsAfterSeconds)} s after they have started; ${money(burst.dollars)}`,
+    ],
   ]);
 }
 

@@ -83,7 +83,7 @@ async function dev(context: Context, options: Options, module = ''): Promise<Exi
 
 interface Running extends AsyncDisposable {
   readonly engine: Engine;
-  /** The console's, for one browser; or that there is none. */
+  /** The console's address, for one browser, or a note that there is none. */
   readonly address: string;
   readonly supervisor: Supervisor;
 }
@@ -93,7 +93,7 @@ interface Wanted {
   readonly interrupted: AbortSignal;
 }
 
-/** What depends on something is stopped before it. */
+/** Stops each part before the parts that it depends on. */
 async function start(context: Context, options: Options, { entry, interrupted }: Wanted): Promise<Running> {
   const { settings, runtime, output } = context;
   const stops: (() => Promise<unknown>)[] = [];
@@ -173,7 +173,7 @@ async function makeTable({ openClient, table }: Connection): Promise<void> {
   await createTable(await openClient(), table);
 }
 
-/** What the code of the user's tasks finds, as it would find it when deployed. */
+/** The environment of the user's task code, as in a deployment. */
 function environmentOf({ settings, environment }: Context, queue: string, endpoint: string): Environment {
   return {
     ...environment,
@@ -184,7 +184,7 @@ function environmentOf({ settings, environment }: Context, queue: string, endpoi
   };
 }
 
-/** The folder that this process was told to use: Node names the one of its own version in it. */
+/** The cache folder that this process was told to use: Node adds its own version's folder to it. */
 function compiledFolder(): string | undefined {
   const folder = nodeModule.getCompileCacheDir();
   return folder === undefined ? undefined : path.dirname(folder);

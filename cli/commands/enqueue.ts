@@ -1,25 +1,19 @@
 /** `leasehold enqueue`: one task, or a file of them. */
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { liveText } from '../../local/live-text.ts';
 import { ConfigurationError, MismatchError, assert, messageOf } from '../../shared/core/errors.ts';
 import type { Enqueued, TaskClient } from '../../shared/tasks/queue/task-client.ts';
-import { MAX_ATTEMPTS_LIMIT } from '../../shared/tasks/task/bounds.ts';
 import type { DuplicatePolicy } from '../../shared/tasks/task/dedup.ts';
 import { DUPLICATE_POLICIES } from '../../shared/tasks/task/dedup.ts';
 import type { BadLine, Line } from '../../shared/tasks/queue/task-file.ts';
 import { checkLines, referenceTo } from '../../shared/tasks/queue/task-file.ts';
 import { loadTasks } from '../../shared/tasks/task/module.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
-import type { Priority } from '../../shared/tasks/task/task.ts';
-import { PRIORITIES } from '../../shared/tasks/task/task.ts';
-import { checked } from '../../local/arguments.ts';
 import type { EnqueueOptions } from '../../shared/tasks/task/task-request.ts';
-import type { Duration } from '../../shared/core/validate/duration.ts';
-import { durationMs } from '../../shared/core/validate/duration.ts';
 import { hintFor } from '../../shared/core/validate/options.ts';
-import { jsonInput, name, spanOption, time, wholeNumber } from '../arguments.ts';
+import { jsonInput, name, spanOption, time } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
@@ -27,53 +21,29 @@ import { EXIT } from '../exit.ts';
 import { plural, printable } from '../output.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
+import type { TaskFlags } from '../queue/task-options.ts';
+import { TASK_FLAGS, taskOptionsOf, withTaskFlags } from '../queue/task-options.ts';
 
-type Rate = NonNullable<EnqueueOptions['rate']>;
-
-interface Options extends QueueOptions {
+interface Options extends QueueOptions, TaskFlags {
   readonly file?: string;
   readonly entry?: string;
   readonly id?: string;
-  readonly priority?: Priority;
   readonly runAt?: Date;
   readonly delay?: number;
   readonly onDuplicate?: DuplicatePolicy;
-  readonly expiresIn?: number;
-  readonly maxAttempts?: number;
-  readonly timeout?: number;
-  readonly key?: string;
-  readonly limit?: number;
-  readonly rate?: Rate;
-  readonly ordered?: boolean;
-  readonly tenant?: string;
   readonly dryRun?: boolean;
   readonly wait?: number;
 }
 
-/** What a line of a file says for itself. */
+/** Options that a line of a file sets for itself. */
 const OF_ONE_TASK = {
   id: '--id',
-  priority: '--priority',
   runAt: '--run-at',
   delay: '--delay',
-  expiresIn: '--expires-in',
-  maxAttempts: '--max-attempts',
-  timeout: '--timeout',
   onDuplicate: '--on-duplicate',
-  key: '--key',
-  limit: '--limit',
-  rate: '--rate',
-  ordered: '--ordered',
-  tenant: '--tenant',
+  ...TASK_FLAGS,
   wait: '--wait',
 } as const satisfies Partial<Record<keyof Options, string>>;
-
-/** `10/1m`: ten in each minute. */
-function rateOf(text: string): Rate {
-  const [, count = '', per = ''] = /^(\d+)\/(\d+[a-z]+)$/.exec(text) ?? [];
-  if (count === '') throw new InvalidArgumentError('give a number and a span, such as 10/1m');
-  return { count: Number(count), per: checked(() => durationMs('the span', per as Duration)) };
-}
 
 /** Bad lines that a person is shown; a program gets them all. */
 const BAD_LINES_SHOWN = 20;
@@ -89,26 +59,13 @@ export function enqueueCommand(bind: Bind): Command {
     .addOption(queueOption())
     .addOption(shardsOption())
     .option('--id <id>', 'its identity: adding it again changes nothing', name)
-    .addOption(new Option('--priority <priority>', 'its priority').choices(PRIORITIES))
     .option('--run-at <time>', 'not before this moment, as 2027-01-31T08:00:00Z', time)
     .addOption(spanOption('--delay <span>', 'delay before the task may run, such as 10m'))
-    .addOption(spanOption('--expires-in <span>', 'discard the task if it has not started within this time'))
-    .option(
-      '--max-attempts <n>',
-      "claims before it is dead, instead of its definition's",
-      wholeNumber(1, MAX_ATTEMPTS_LIMIT),
-    )
-    .addOption(spanOption('--timeout <span>', "time of one attempt, instead of its definition's"))
     .addOption(new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES))
-    .option('--key <key>', 'the key that --limit, --rate and --ordered are about', name)
-    .option('--limit <n>', 'tasks of the key that run at a time', wholeNumber(1))
-    .option('--rate <n/span>', 'tasks of the key that begin in each span, such as 10/1m', rateOf)
-    .option('--ordered', 'run the ordered tasks of the key one at a time, in the order in which they are enqueued')
-    .option('--tenant <tenant>', 'whose it is: workers serve tenants in turn', name)
     .addOption(spanOption('--wait <span>', 'wait this long for its end, such as 30s, and print its result'))
     .addOption(new Option('--dry-run', 'check only').conflicts('wait'))
     .addHelpText('after', HELP);
-  return bind<Options>(command, enqueue);
+  return bind<Options>(withTaskFlags(command), enqueue);
 }
 
 async function enqueue(context: Context, options: Options, task?: string, input?: string): Promise<ExitCode> {
@@ -130,10 +87,13 @@ async function enqueue(context: Context, options: Options, task?: string, input?
   return bad.length > 0 ? reject(context, bad, lines.length) : await addAll(context, options, connection, lines);
 }
 
-/** Says so if workers have announced their names and this is none of them. The task is added anyway: a worker that defines it may come. */
+/**
+ * Notes if workers have announced their names and this is none of them. The task is still added, because a worker that defines it may
+ * start.
+ */
 async function noteUnannounced({ output }: Context, options: Options, connection: Connection, name: string) {
   const { queue, queues } = connection.queue(options.queue, options.shards);
-  // It is only a note: those who may not read the queue's row may still add tasks, and any other fault comes up when the task is added.
+  // Only a note: a caller without access to the queue's row may still add tasks, and any other fault appears when the task is added.
   const names = (await queues.glance(queue).catch(() => undefined))?.announcedNames;
   if (names === undefined || names.includes(name)) return;
   const told = `no worker of queue ${queue} has announced a task named ${name}${hintFor(name, names)}`;
@@ -149,23 +109,14 @@ function ensureOfFile(options: Options): void {
     );
 }
 
-function enqueueOptions(options: Options) {
-  const { id, priority, runAt, delay, expiresIn, maxAttempts, timeout, onDuplicate } = options;
-  const { key, limit, rate, ordered, tenant } = options;
+function enqueueOptions(options: Options): EnqueueOptions {
+  const { id, runAt, delay, onDuplicate } = options;
   return {
     ...(id === undefined ? {} : { id }),
-    ...(priority === undefined ? {} : { priority }),
     ...(runAt === undefined ? {} : { runAt }),
     ...(delay === undefined ? {} : { delay }),
-    ...(expiresIn === undefined ? {} : { expiresIn }),
-    ...(maxAttempts === undefined ? {} : { maxAttempts }),
-    ...(timeout === undefined ? {} : { timeout }),
     ...(onDuplicate === undefined ? {} : { onDuplicate }),
-    ...(key === undefined ? {} : { key }),
-    ...(limit === undefined ? {} : { limit }),
-    ...(rate === undefined ? {} : { rate }),
-    ...(ordered === undefined ? {} : { ordered }),
-    ...(tenant === undefined ? {} : { tenant }),
+    ...taskOptionsOf(options),
   };
 }
 
@@ -207,7 +158,7 @@ async function addAll(
       { onProgress: progress.show },
     )
     .finally(progress.end);
-  // One that was named here is no line of anything.
+  // A task named on the command line has no line number.
   if (options.file === undefined && results[0] instanceof MismatchError) throw results[0];
   const conflicts = results.flatMap((result, at) =>
     result instanceof MismatchError ? [{ line: lines[at]?.number ?? 0, error: result.message }] : [],

@@ -21,7 +21,7 @@ interface Options extends AuditOptions {
   readonly resume?: string;
 }
 
-/** Where a walk through the table stands, and what it lifts counters to. */
+/** The state of a walk through the table, and the new value of counters. */
 interface Progress {
   readonly floor: number;
   readonly after: Record<string, unknown> | undefined;
@@ -32,7 +32,7 @@ interface Report {
   looked: number;
   raised: number;
   ended: number;
-  /** Rows that were written by something else meanwhile. */
+  /** Rows that someone else wrote in the meantime. */
   changed: number;
 }
 
@@ -65,7 +65,7 @@ async function raiseEpoch(context: Context, options: Options): Promise<ExitCode>
   for (const one of [table, ...(options.oldTable === undefined ? [] : [options.oldTable])])
     await ensureQuiet(client, one, connection);
   const start = options.resume === undefined ? undefined : parsePlace(options.resume);
-  // The clock of the process that gave out the last token may have been ahead of ours.
+  // The process that gave out the last token may have had a clock ahead of ours.
   const floor = start?.floor ?? runtime.clock.now() + connection.maxClockSkewMs;
   await confirm(context, `end all sessions of table ${table} and lift its counters`, table, options);
   const report = await connection.audit.record(
@@ -111,7 +111,7 @@ interface Row {
   readonly sk: string;
   readonly id: string;
   readonly state: string | undefined;
-  /** Undefined: nothing of it counts. */
+  /** Undefined if the row has no counters. */
   readonly counting: CountingRow | undefined;
   /** The session has not ended. */
   readonly isLive: boolean;

@@ -1,4 +1,4 @@
-/** `leasehold locks`: who holds which key, since when, until when; and taking one away. */
+/** `leasehold locks`: lists holders of keys with their times, and releases one by force. */
 import { Command } from 'commander';
 import type { LockInfo } from '../../shared/coordination/lock/lock-record.ts';
 import { name, spanOption, wholeNumber } from '../arguments.ts';
@@ -12,7 +12,7 @@ import { limitOption, list } from '../listing.ts';
 import { factsOf, moment, momentAndAge, printable, relative, shortened, untilText } from '../output.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
-export interface ReleaseOptions extends AuditOptions {
+interface ReleaseOptions extends AuditOptions {
   readonly token: number;
   readonly lockDelay?: number;
 }

@@ -28,7 +28,7 @@ type DrainOptions = ShardsOptions & { readonly timeout?: number };
 
 /** Queues that are looked through for one of a similar name. */
 const QUEUES_SUGGESTED = 100;
-/** Between looks at a queue that is to become empty. */
+/** Poll interval of a queue that is being drained. */
 const LOOK_MS = 1_000;
 /** Workers ask every five seconds whether their queue is open; the sixth is for a claim that was on its way. */
 const REST_MS = 6_000;
@@ -89,7 +89,7 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
   );
 }
 
-/** A queue that ever had a deployed worker has the semaphore of its workers; those that are started by hand have only their sessions. */
+/** A queue that ever had a deployed worker has a semaphore for its workers; manually started ones have only their sessions. */
 async function* censuses(connection: Connection, shards: number): AsyncGenerator<Census> {
   const seen = new Set<string>();
   for await (const queue of servedQueues(connection)) {
@@ -117,7 +117,7 @@ function isEmpty({ due, later, parked, dead, workers }: Census): boolean {
   return sumOf(due) + sumOf(later) + parked + dead + workers.live === 0;
 }
 
-/** Served by deployed workers, paused, or looked at by a dispatcher, now or once. */
+/** Whether deployed workers serve it, it is paused, or a dispatcher has ever checked it. */
 async function isOnRecord({ semaphores }: Connection, { queue, queues }: QueueConnection): Promise<boolean> {
   return (await queues.get(queue)) !== undefined || (await semaphores.get(workersSemaphore(queue))) !== undefined;
 }
@@ -182,7 +182,7 @@ async function drainQueue(
   }
 }
 
-/** Which of the due tasks were looked at. */
+/** How many of the due tasks were read. */
 function seenOf({ due, looked, more }: Census): string {
   const all = sumOf(due);
   return looked < all ? `of the oldest ${looked} of ${counted(all, more)} tasks due` : `of ${plural(all, 'task')} due`;

@@ -1,38 +1,43 @@
 /** `leasehold schedules`: tasks that recur. */
 import { Command, Option } from 'commander';
-import type { MissedPolicy, ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
-import { MISSED_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
+import type { MissedPolicy, OverlapPolicy, ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
+import { MISSED_POLICIES, OVERLAP_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
 import { referenceTo } from '../../shared/tasks/queue/task-file.ts';
 import { loadTasks } from '../../shared/tasks/task/module.ts';
-import type { Priority } from '../../shared/tasks/task/task.ts';
-import { DEFAULT_SHARDS, PRIORITIES } from '../../shared/tasks/task/task.ts';
-import { jsonInput, name, spanOption } from '../arguments.ts';
+import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
+import { jsonInput, name, spanOption, time, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, byOption, confirm, operatorOf, reasonOption } from '../confirm.ts';
 import type { Bind, Context } from '../context.ts';
-import { notFound } from '../exit.ts';
+import type { ExitCode } from '../exit.ts';
+import { EXIT, notFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { moment, printable, relative, shortened } from '../output.ts';
 import { queueOption } from '../queue/options.ts';
+import type { TaskFlags } from '../queue/task-options.ts';
+import { taskOptionsOf, withTaskFlags } from '../queue/task-options.ts';
 
 interface Options {
   readonly queue: string;
 }
 
-interface DefineOptions extends Options, AuditOptions {
+interface DefineOptions extends Options, AuditOptions, TaskFlags {
   readonly cron: string;
   readonly zone?: string;
   readonly missed?: MissedPolicy;
   readonly tolerance?: number;
-  readonly priority?: Priority;
+  readonly overlap?: OverlapPolicy;
+  readonly startAt?: Date;
+  readonly endAt?: Date;
+  readonly jitter?: number;
   readonly entry?: string;
 }
 
 export function schedulesCommand(bind: Bind): Command {
   const schedules = new Command('schedules')
     .summary('tasks that recur')
-    .description('Defines, lists and removes tasks that recur.');
+    .description('Defines, lists and removes tasks that recur, runs them now, and pauses them.');
   const define = new Command('define')
     .argument('<name>', 'the schedule', name)
     .argument('<task>', 'the task to enqueue at each scheduled time', name)
@@ -50,12 +55,19 @@ export function schedulesCommand(bind: Bind): Command {
     .addOption(
       spanOption('--tolerance <span>', "how late a time may be before '--missed skip' leaves it out (default: 1h)"),
     )
-    .addOption(new Option('--priority <priority>', 'of its tasks').choices(PRIORITIES))
+    .addOption(
+      new Option('--overlap <policy>', 'what happens to a time while a task has not ended (default: queue)').choices(
+        OVERLAP_POLICIES,
+      ),
+    )
+    .option('--start-at <time>', 'no times before this moment, as 2027-01-31T08:00:00Z', time)
+    .option('--end-at <time>', 'no times from this moment on', time)
+    .addOption(spanOption('--jitter <span>', 'spread tasks of schedules with the same time over this span'))
     .option('--entry <module>', 'the module that defines the tasks: name and input are checked against it')
     .addOption(queueOption())
     .addOption(reasonOption('defined'))
     .addOption(byOption());
-  schedules.addCommand(bind<DefineOptions>(define, defineSchedule));
+  schedules.addCommand(bind<DefineOptions>(withTaskFlags(define), defineSchedule));
   const listing = new Command('list')
     .description('The schedules of a queue, in order of name.')
     .addOption(queueOption())
@@ -66,6 +78,21 @@ export function schedulesCommand(bind: Bind): Command {
     .description('Removes a schedule. Tasks that it already enqueued stay.')
     .addOption(queueOption());
   schedules.addCommand(bind<Options & AuditOptions>(audited(remove, 'the name'), removeSchedule));
+  for (const [verb, description] of Object.entries(ACTS)) {
+    const act = new Command(verb)
+      .argument('<name>', 'the schedule', name)
+      .description(description)
+      .addOption(queueOption())
+      .addOption(reasonOption(verb))
+      .addOption(byOption());
+    schedules.addCommand(bind<Options & AuditOptions>(act, verb === 'run' ? runNow : pauseOrResume(verb)));
+  }
+  const next = new Command('next')
+    .argument('<name>', 'the schedule', name)
+    .description('The next times of a schedule.')
+    .addOption(queueOption())
+    .option('--limit <n>', 'how many (default: 5)', wholeNumber(1, NEXT_LIMIT));
+  schedules.addCommand(bind<Options & { readonly limit?: number }>(next, showNext));
   return schedules.addHelpText('after', HELP);
 }
 
@@ -77,7 +104,7 @@ async function defineSchedule(
   input?: string,
 ): Promise<void> {
   const registry = options.entry === undefined ? undefined : await loadTasks(options.entry);
-  const { queue, cron, zone, missed, tolerance, priority } = options;
+  const { queue, cron, zone, missed, tolerance, overlap, startAt, endAt, jitter } = options;
   using connection = await connect();
   const record = await connection.queue(queue, DEFAULT_SHARDS).operations.execute(
     'schedule.define',
@@ -91,16 +118,16 @@ async function defineSchedule(
         ...(zone === undefined ? {} : { zone }),
         ...(missed === undefined ? {} : { missed }),
         ...(tolerance === undefined ? {} : { tolerance }),
-        ...(priority === undefined ? {} : { priority }),
+        ...(overlap === undefined ? {} : { overlap }),
+        ...(startAt === undefined ? {} : { startAt }),
+        ...(endAt === undefined ? {} : { endAt }),
+        ...(jitter === undefined ? {} : { jitter }),
+        ...taskOptionsOf(options),
       },
     },
     operatorOf(options),
   );
-  output.answer(
-    record,
-    () =>
-      `schedule ${printable(schedule)}: next ${moment(record.nextAt)} (${relative(record.nextAt, runtime.clock.now())})`,
-  );
+  output.answer(record, () => `schedule ${printable(schedule)}: next ${nextText(record.nextAt, runtime.clock.now())}`);
 }
 
 async function listSchedules({ output, connect, runtime }: Context, options: Options & LimitOptions): Promise<void> {
@@ -114,9 +141,11 @@ async function listSchedules({ output, connect, runtime }: Context, options: Opt
       cron: ({ cron }) => shortened(cron, 24),
       zone: ({ zone }) => zone,
       task: ({ task }) => shortened(task, 32),
-      next: ({ nextAt }) => relative(nextAt, now),
+      next: ({ nextAt, pausedAt }) =>
+        pausedAt !== undefined ? 'paused' : Number.isFinite(nextAt) ? relative(nextAt, now) : 'never',
       missed: ({ missed }) => missed,
-      priority: ({ priority }) => priority,
+      overlap: ({ overlap }) => overlap,
+      priority: ({ options: { priority = 'normal' } }) => priority,
     },
     output,
     `no schedules in queue ${options.queue}; define one: leasehold schedules define <name> <task> --cron '0 3 * * *'`,
@@ -129,14 +158,82 @@ async function removeSchedule(context: Context, options: Options & AuditOptions,
   using connection = await context.connect();
   const { operations } = connection.queue(queue, DEFAULT_SHARDS);
   const found = await operations.execute('schedule.remove', { queue, name: schedule }, operatorOf(options));
-  if (!found) throw notFound(`schedule ${schedule} of queue ${queue}`, "run 'leasehold schedules list' to see them");
+  if (!found) throw missing(schedule, queue);
   context.output.answer({ queue, name: schedule, removed: true }, () => `schedule ${printable(schedule)} is removed`);
+}
+
+const ACTS = {
+  run: 'Makes a task of a schedule now, by its overlap policy. Its next time comes as it would have.',
+  pause: 'Pauses a schedule: times that pass are left out, until it is resumed.',
+  resume: 'Resumes a schedule with its next time. Those that passed stay left out.',
+} as const;
+const NEXT_LIMIT = 100;
+const NEXT_SHOWN = 5;
+
+async function runNow(context: Context, options: Options & AuditOptions, schedule: string): Promise<ExitCode> {
+  const { queue } = options;
+  using connection = await context.connect();
+  const { operations } = connection.queue(queue, DEFAULT_SHARDS);
+  const report = await operations.execute('schedule.run', { queue, name: schedule }, operatorOf(options));
+  if (report.kind === 'missing') throw missing(schedule, queue);
+  context.output.answer(report, () =>
+    report.kind === 'enqueued'
+      ? `task ${printable(report.task.id)} is added`
+      : `schedule ${printable(schedule)} skips this run: a task of it has not ended`,
+  );
+  return report.kind === 'enqueued' ? EXIT.done : EXIT.failed;
+}
+
+function pauseOrResume(verb: string) {
+  return async (context: Context, options: Options & AuditOptions, schedule: string): Promise<void> => {
+    const { queue } = options;
+    using connection = await context.connect();
+    const { operations } = connection.queue(queue, DEFAULT_SHARDS);
+    const act = verb === 'pause' ? 'schedule.pause' : 'schedule.resume';
+    const record = await operations.execute(act, { queue, name: schedule }, operatorOf(options));
+    if (record === undefined) throw missing(schedule, queue);
+    const now = context.runtime.clock.now();
+    context.output.answer(record, () =>
+      record.pausedAt !== undefined
+        ? `schedule ${printable(schedule)} is paused: times that pass are left out, until it is resumed`
+        : `schedule ${printable(schedule)} is active: next ${nextText(record.nextAt, now)}`,
+    );
+  };
+}
+
+async function showNext(
+  context: Context,
+  { queue, limit = NEXT_SHOWN }: Options & { readonly limit?: number },
+  schedule: string,
+): Promise<void> {
+  using connection = await context.connect();
+  const { schedules } = connection.leasehold;
+  const record = await schedules.get(schedule, { queue });
+  if (record === undefined) throw missing(schedule, queue);
+  const slots = schedules.next(record, limit);
+  const now = context.runtime.clock.now();
+  const none = record.pausedAt === undefined ? 'no time comes any more' : 'it is paused';
+  context.output.answer(
+    { queue, name: schedule, pausedAt: record.pausedAt ?? null, next: slots.map((at) => new Date(at).toISOString()) },
+    () => (slots.length === 0 ? none : slots.map((at) => nextText(at, now)).join('\n')),
+  );
+}
+
+function nextText(at: number, now: number): string {
+  return Number.isFinite(at) ? `${moment(at)} (${relative(at, now)})` : 'never';
+}
+
+function missing(schedule: string, queue: string) {
+  return notFound(`schedule ${schedule} of queue ${queue}`, "'leasehold schedules list' names those that there are");
 }
 
 const HELP = `
 Each time becomes a task with the id <name>@<time>; a dispatcher, or 'leasehold work', enqueues it when it is due.
+Unless --overlap says otherwise, it waits until the task of the time before has ended.
 
 Examples:
   $ leasehold schedules define nightly report '{"kind": "sales"}' --cron '0 3 * * *' --zone Europe/Berlin
+  $ leasehold schedules define hourly sync --cron '0 * * * *' --overlap skip --timeout 50m
+  $ leasehold schedules run nightly --reason 'the figures were late'
   $ leasehold schedules list --queue reports
   $ leasehold schedules remove nightly --reason 'moved to the warehouse' --yes nightly`;

@@ -1,4 +1,4 @@
-/** `leasehold sessions`: who is alive, and ending one by force. */
+/** `leasehold sessions`: lists live sessions, and ends one by force. */
 import { Command } from 'commander';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import { judgeSession } from '../../shared/session/session-record.ts';

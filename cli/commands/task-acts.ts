@@ -1,4 +1,4 @@
-/** What operators do to tasks: retry and cancel. */
+/** Operator actions on tasks: retry and cancel. */
 import { Command, InvalidArgumentError } from 'commander';
 import { findItem } from '../../shared/tasks/bulk/put-bulk.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';

@@ -141,7 +141,7 @@ async function claim(
   throw new CommandError(EXIT.refused, `${describeTask(task)} ${refusalOf(current, runtime.clock.now())}`);
 }
 
-/** @param current the row that refused, which is not always the one that was looked at */
+/** @param current the row that refused, which may differ from the row that was read */
 function refusalOf(current: TaskRecord | undefined, now: number): string {
   if (current === undefined) return 'is gone';
   const key = current.links?.concurrency;

@@ -1,11 +1,11 @@
-/** `leasehold tasks`: looking at tasks; what is done to them is in `task-acts.ts`, running one here in `task-run.ts`. */
+/** `leasehold tasks`: lists tasks; `task-acts.ts` acts on them, and `task-run.ts` runs one here. */
 import { Command, Option } from 'commander';
 import type { BulkItem } from '../../shared/tasks/bulk/put-bulk.ts';
 import { findItem } from '../../shared/tasks/bulk/put-bulk.ts';
 import type { PackState } from '../../shared/tasks/task/task.ts';
 import { isOpen, isPack } from '../../shared/tasks/task/pack.ts';
 import type { FailureRecord } from '../../shared/tasks/task/task-store.ts';
-import type { PastAttempt, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
+import type { PastAttempt, SlotOfTask, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
@@ -13,7 +13,7 @@ import { taskNotFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list, tableText } from '../listing.ts';
 import type { Output } from '../output.ts';
-import { factsOf, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
+import { factsOf, moment, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
 import { unfinishedTasks } from '../queue/census.ts';
 import { scannedTasks } from '../queue/scanned-tasks.ts';
 import { dueText, holderText, stateOf, stateText } from '../queue/task-words.ts';
@@ -26,7 +26,7 @@ import { tasksTailCommand } from './tasks-tail.ts';
 
 /** The last two are in no index: they are looked for in the table itself. */
 const STATES = ['unfinished', 'ready', 'delayed', 'running', 'dead', 'done', 'cancelled'] as const;
-/** A quarter of a GB, for about a cent: what reads on by mistake costs no more. */
+/** A quarter of a GB, for about a cent: the limit of an accidental scan. */
 const DEFAULT_MAX_READ_UNITS = 32_768;
 
 interface ListOptions extends QueueOptions, LimitOptions {
@@ -164,7 +164,7 @@ function itemsText({ done, moved, cancelled }: PackState, total: number): string
   return `${total}: ${done.size} done, ${open.length} open, ${moved.size} tasks of their own, ${cancelled.size} cancelled`;
 }
 
-/** The moment as well, where there is one. */
+/** With the time, if there is one. */
 function dueFact(task: TaskRecord, now: number): string | undefined {
   if (!('readyAt' in task)) return undefined;
   return stateText(task, now) === stateOf(task, now) ? momentAndAge(task.readyAt, now) : dueText(task, now);
@@ -189,6 +189,7 @@ function taskText(
         (task.generation > 0 ? `, retried by hand ${task.generation === 1 ? 'once' : `${task.generation} times`}` : ''),
     ],
     ['its own', policyText(task.policy)],
+    ['schedule', slotText(task.schedule)],
     ['failing', task.failingSince === undefined ? undefined : `since ${momentAndAge(task.failingSince, now)}`],
     ['token', String(task.leaseCounter)],
     ['created', momentAndAge(task.createdAt, now)],
@@ -216,14 +217,21 @@ function taskText(
   return parts.filter((part) => part !== undefined).join('\n\n');
 }
 
-/** What begins when the attempt that runs has ended. */
+/** The follower, which starts when the running attempt has ended. */
 function followerText({ follower }: TaskRecord, now: number): string | undefined {
   if (follower === undefined) return undefined;
   const due = follower.runAt > now ? `, due ${momentAndAge(follower.runAt, now)}` : '';
   return printable(`${follower.name}, asked for ${momentAndAge(follower.at, now)}${due}`);
 }
 
-/** What holds for this task instead of what its definition says. */
+/** The slot that it was made for, and since when it has work to do. */
+function slotText(slot: SlotOfTask | undefined): string | undefined {
+  if (slot === undefined) return undefined;
+  const since = slot.since === undefined ? 'its first' : `since ${moment(slot.since)}`;
+  return printable(`${slot.name}, slot ${moment(slot.at)}, ${since}`);
+}
+
+/** This task's overrides of its definition. */
 function policyText({ maxAttempts, timeoutMs }: TaskPolicy = {}): string | undefined {
   const parts = [
     ...(maxAttempts === undefined ? [] : [plural(maxAttempts, 'attempt')]),

@@ -1,4 +1,4 @@
-/** `leasehold work`: a worker of a queue that goes on until it is stopped: on a laptop, in a container, beside those that are deployed. */
+/** `leasehold work`: a long-running worker of a queue, on a laptop or in a container, alongside deployed workers. */
 import { Command, Option } from 'commander';
 import { ATTEMPT_SPANS, DEFAULT_CONCURRENCY, ENV, MAX_CONCURRENCY } from '../../functions/env.ts';
 import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';

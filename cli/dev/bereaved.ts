@@ -11,7 +11,7 @@ import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
 import { claimOf } from '../../shared/tasks/task/task.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
 
-export interface Bereaved {
+interface Bereaved {
   readonly session: string;
   /** Tasks to hand back, attempts not counted. */
   readonly innocent: readonly CurrentTask[];

@@ -1,14 +1,15 @@
 /**
- * Watches the main thread from another thread: when its event loop stands still, it reports the task that blocks it, and the line of code.
+ * Watches the main thread from another thread. When its event loop blocks, it reports the blocking task and the line of code.
  *
- * The main thread counts up every quarter of a second. When twenty looks in a row find the same count, the thread asks Node's inspector,
- * which answers in the middle of a loop without an end, for the current task and the stack.
- * It counts looks and measures no time, because a machine that sleeps stops both threads.
+ * The main thread counts up every quarter of a second. When twenty polls in a row find the same count, the thread asks Node's inspector,
+ * which answers even in an endless loop, for the current task and the stack.
+ * It counts polls and measures no time, because a sleeping machine stops both threads.
  */
 import inspector from 'node:inspector';
 import { isMainThread, workerData } from 'node:worker_threads';
 import { Worker } from 'node:worker_threads';
 import { framesOf } from '../attempts/frames.ts';
+import { packageModule } from '../../shared/core/package-files.ts';
 import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
 import { currentTask } from '../../shared/tasks/task/inside.ts';
 import { named, tellSupervisor } from './messages.ts';
@@ -17,7 +18,7 @@ const EVERY_MS = 250;
 const LOOKS = 20;
 /** How long the inspector may take: code that Node itself runs, such as a long regular expression, is not interrupted. */
 const ANSWER_MS = 1_000;
-/** Where the inspector's expression finds `look`. */
+/** The key under which the inspector's expression finds `look`. */
 const LOOK = Symbol.for('leasehold.dev.look');
 
 interface Look {
@@ -37,7 +38,7 @@ export function watchForBlocks(): void {
   };
   beat();
   setInterval(beat, EVERY_MS).unref();
-  const thread = new Worker(import.meta.filename, { workerData: { [DATA]: beats }, execArgv: [] });
+  const thread = new Worker(packageModule('cli/dev/block-watch'), { workerData: { [DATA]: beats }, execArgv: [] });
   thread.unref();
 }
 
@@ -54,7 +55,7 @@ function look(): string {
 
 const DATA = 'beats';
 const COUNT = 0;
-/** 1 while an inspector is open: code may stand at a breakpoint for as long as its reader likes. */
+/** 1 while an inspector is open: code may stop at a breakpoint for any time. */
 const INSPECTED = 1;
 
 function watchMainThread(beats: Int32Array): void {

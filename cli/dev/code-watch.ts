@@ -18,7 +18,7 @@ export class CodeWatch implements Disposable {
   readonly #folders = new Map<string, FSWatcher>();
   /** Absolute paths, and the version that the worker has loaded. */
   readonly #loaded = new Map<string, string>();
-  /** Files of which something was heard and not yet looked at. */
+  /** Files with a notification that is not checked yet. */
   readonly #heard = new Set<string>();
   #wake: () => void = () => undefined;
 
@@ -37,7 +37,7 @@ export class CodeWatch implements Disposable {
     this.#hear(file);
   }
 
-  /** Resolves with the first file that has another version than the one that was loaded; undefined when `signal` aborts. */
+  /** Resolves with the first file whose version differs from the loaded one; undefined if `signal` aborts. */
   async changed(signal: AbortSignal): Promise<string | undefined> {
     const wake = (): void => this.#wake();
     signal.addEventListener('abort', wake, { once: true });

@@ -5,7 +5,7 @@ import type { TestTable } from '../../shared/testing/kit.ts';
 import type { Connection } from '../connection.ts';
 
 /**
- * Creates those that are missing.
+ * Creates the missing tables.
  * @returns their names
  * @throws ConfigurationError for an export that is not a list of tables, and for an existing table with other keys
  */

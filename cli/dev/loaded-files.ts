@@ -2,14 +2,14 @@
 import module from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isOwnFile } from '../attempts/frames.ts';
+import { isPackageFile } from '../../shared/core/package-files.ts';
 
 /** Node has it from 22.15 on. */
 type RegisterHooks = (typeof module)['registerHooks'] | undefined;
 
 /**
- * @param onFile called with the absolute path of each file outside of `node_modules`, also if it does not exist
- * @returns whether imported files are told: an older Node does not offer it
+ * @param onFile called with the absolute path of each file outside `node_modules`, even if it does not exist
+ * @returns whether imported files are reported: an older Node cannot
  */
 export function followLoadedFiles(onFile: (file: string) => void): boolean {
   const registerHooks = module.registerHooks as RegisterHooks;
@@ -19,7 +19,7 @@ export function followLoadedFiles(onFile: (file: string) => void): boolean {
     if (!url.startsWith('file:') || url.includes('/node_modules/') || told.has(url)) return;
     told.add(url);
     const file = fileURLToPath(url.replace(/[?#].*$/, ''));
-    if (!isOwnFile(file)) onFile(path.resolve(file));
+    if (!isPackageFile(file)) onFile(path.resolve(file));
   };
   registerHooks({
     resolve(specifier, context, next) {
@@ -28,7 +28,7 @@ export function followLoadedFiles(onFile: (file: string) => void): boolean {
         tell(found.url);
         return found;
       } catch (error) {
-        // The file that is missing may be the next one that is saved.
+        // A missing file may be the next one to be saved.
         if (/^\.{0,2}\//.test(specifier) && context.parentURL !== undefined)
           tell(new URL(specifier, context.parentURL).href);
         throw error;

@@ -1,4 +1,4 @@
-/** Messages from the worker of `leasehold dev` to its supervisor: one JSON object a line, on a pipe of its own. */
+/** Messages from the worker of `leasehold dev` to its supervisor: one JSON object per line, on a separate pipe. */
 import { writeSync } from 'node:fs';
 import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
 
@@ -15,12 +15,12 @@ export type WorkerMessage =
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'claimed'; readonly task: CurrentTask }
   | { readonly kind: 'settled'; readonly task: CurrentTask; readonly isHandedBack: boolean }
-  /** It has heard that it must stop. */
+  /** It has received the request to stop. */
   | { readonly kind: 'stopping' }
-  /** Its event loop has not run for five seconds; with the task and the place in its code, if they can be told. */
+  /** Its event loop has not run for five seconds; with the task and the place in its code, if known. */
   | { readonly kind: 'blocked'; readonly task?: CurrentTask; readonly place?: string }
   | { readonly kind: 'unblocked' }
-  /** Whether an inspector is open: then a process that stands still may stand at a breakpoint. */
+  /** Whether an inspector is open: then a blocked process may be at a breakpoint. */
   | { readonly kind: 'inspected'; readonly isInspected: boolean }
   /** It ends; with the task whose code ended it. */
   | { readonly kind: 'exits'; readonly task?: CurrentTask };

@@ -1,17 +1,17 @@
 /**
- * The supervisor of `leasehold dev`: keeps one worker running, and starts it again when code changes or when it has crashed.
+ * The supervisor of `leasehold dev`: keeps one worker running, and restarts it after code changes and crashes.
  *
- * | what happens | what follows |
+ * | event | reaction |
  * | --- | --- |
- * | a loaded file is saved | the worker hands back its tasks and ends; a new one begins |
+ * | a loaded file is saved | the worker hands back its tasks and ends; a new one starts |
  * | the module cannot be loaded | its error is printed; the next save starts a worker |
- * | the worker's process ends by itself | the task that ended it is taken over and counted, others are handed back; a new worker begins |
- * | its event loop stands still for five seconds | the task that blocks it is named |
+ * | the worker's process ends by itself | the task that ended it is taken over and counted, others are handed back; a new worker starts |
+ * | its event loop blocks for five seconds | the blocking task is named |
  * | … and something is saved, or Ctrl+C | the worker is killed; all its tasks are handed back |
- * | … and its lease would be lost if it were deployed | the worker is killed; the task is taken over and counted, others are handed back |
+ * | … and its lease would be lost in a deployment | the worker is killed; the task is taken over and counted, others are handed back |
  * | Ctrl+C | the worker hands back its tasks and ends, or is killed if it does not answer |
  *
- * A worker with an open inspector may stand at a breakpoint: it is not killed, but by a second Ctrl+C.
+ * A worker with an open inspector may be at a breakpoint: only a second Ctrl+C kills it.
  */
 import { styleText } from 'node:util';
 import { shortest } from '../attempts/frames.ts';
@@ -28,16 +28,16 @@ import type { DevWorkerSettings } from './worker.ts';
 import type { Ready } from './worker-process.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** For a worker to say that it has heard that it must stop. One that is only slow loses nothing by being killed. */
+/** Time for a worker to acknowledge the request to stop. Killing one that is only slow loses nothing. */
 const ANSWER_MS = 2_000;
 /** For a worker that has answered to hand back, and to end. */
 const STOP_MS = GRACE_MS + 5_000;
 /** Between a crash and the next worker: doubled by each crash that no task is known for, and whose worker did not live long. */
 const AGAIN_MS = { first: 1_000, most: 30_000, livedLong: 60_000 };
-/** A block is told after five seconds of it. */
+/** A block is reported after five seconds. */
 const BLOCK_TOLD_MS = 5_000;
 
-export interface SupervisorPorts {
+interface SupervisorPorts {
   readonly context: Context;
   readonly connection: Connection;
   readonly queue: QueueConnection;
@@ -168,7 +168,7 @@ export class Supervisor {
   ): Promise<void> {
     const { refused, atWork } = worker;
     const culprit = cause.kind === 'ended' ? worker.culprit : cause.kind === 'lost' ? worker.blocked?.task : undefined;
-    // Whoever stops a worker by hand takes no attempt from its tasks. After a crash that no task is known for, any of them may have caused it.
+    // Stopping a worker by hand counts no attempts. After a crash without a known task, any of them may be the cause.
     const isByHand = cause.kind === 'changed' || cause.kind === 'interrupted';
     const innocent = isByHand ? atWork : culprit === undefined ? [] : atWork.filter(({ id }) => id !== culprit.id);
     const settled = await this.#settle(worker, innocent);

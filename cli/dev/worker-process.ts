@@ -1,21 +1,18 @@
 /** The worker process of `leasehold dev`, and its state as far as its messages tell. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { leash } from '../../local/leash.ts';
+import { packageModule } from '../../shared/core/package-files.ts';
 import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
 import type { Environment } from '../context.ts';
 import type { WorkerMessage } from './messages.ts';
 import { MESSAGES_FD } from './messages.ts';
 import type { DevWorkerSettings } from './worker.ts';
 
-/** Beside this file: a source here, a compiled one in the package. */
-const PROGRAM = path.join(import.meta.dirname, `worker${path.extname(import.meta.filename)}`);
-
 export type Ready = Extract<WorkerMessage, { kind: 'ready' }>;
-export type Refused = Extract<WorkerMessage, { kind: 'refused' }>;
+type Refused = Extract<WorkerMessage, { kind: 'refused' }>;
 type Blocked = Extract<WorkerMessage, { kind: 'blocked' }>;
 
 export class WorkerProcess {
@@ -24,7 +21,7 @@ export class WorkerProcess {
   readonly #handedBack: CurrentTask[] = [];
   /** Resolves when it has begun to work. */
   readonly ready: Promise<Ready>;
-  /** Resolves when it has heard that it must stop. */
+  /** Resolves when it has acknowledged the request to stop. */
   readonly stopping: Promise<void>;
   /** Resolves when it has ended and all that it told was read: with `exit 3`, or `killed by SIGKILL`. */
   readonly ended: Promise<string>;
@@ -43,7 +40,7 @@ export class WorkerProcess {
     }: { readonly environment: Environment; readonly onMessage: (message: WorkerMessage) => void },
   ) {
     const isPosix = process.platform !== 'win32';
-    this.#child = spawn(process.execPath, [PROGRAM, JSON.stringify(settings)], {
+    this.#child = spawn(process.execPath, [packageModule('cli/dev/worker'), JSON.stringify(settings)], {
       env: environment,
       // With --json, standard output is the answer's alone.
       stdio: ['ignore', settings.settings.json === true ? 2 : 'inherit', 'inherit', 'pipe'],

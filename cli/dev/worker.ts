@@ -1,6 +1,6 @@
 /**
- * The worker of `leasehold dev`: a process of its own, which its supervisor starts again when code changes or when it has crashed.
- * It tells its supervisor what it is at (`messages.ts`), so that a crash costs no task but the one that caused it.
+ * The worker of `leasehold dev`: a separate process, which its supervisor restarts after code changes and crashes.
+ * It reports its running tasks to the supervisor (`messages.ts`), so that a crash counts only against the task that caused it.
  */
 import module from 'node:module';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
@@ -92,7 +92,7 @@ function alsoTold(events: TaskEvents): TaskEvents {
   };
 }
 
-/** A session is told before anything hangs on it. */
+/** Reports a session before it holds anything. */
 function tellingSessions(leasehold: Leasehold): Pick<Leasehold, 'session' | 'schedules'> {
   return {
     schedules: leasehold.schedules,

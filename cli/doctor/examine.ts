@@ -1,4 +1,4 @@
-/** Everything that doctor looks at, in the order in which it is told. */
+/** All of doctor's checks, in the order of its report. */
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
 import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
@@ -9,7 +9,7 @@ import { broken, ok, unknown, warning } from './finding.ts';
 import { probePermissions } from './permissions.ts';
 import { judgeBackups, judgeTable, judgeTtl } from './table.ts';
 
-export interface Patient {
+interface Patient {
   readonly client: DynamoDBClient;
   readonly gauge: SkewGauge;
   readonly table: string;
@@ -84,7 +84,7 @@ function judgeVersions({ node, leasehold }: Patient['versions']): Finding {
   return isOld ? broken('versions', found, `install Node ${OLDEST_NODE.join('.')} or newer`) : ok('versions', found);
 }
 
-/** What cannot be looked at, for want of a permission for instance, is said to be unknown. */
+/** A check that is impossible, for example for lack of a permission, is reported as unknown. */
 export async function orUnknown(check: string, look: () => Promise<Finding>): Promise<Finding> {
   try {
     return await look();

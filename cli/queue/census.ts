@@ -1,4 +1,4 @@
-/** What a queue consists of, as its index and the rows behind it tell: bounded, and without a scan. */
+/** A queue's contents according to its index and the rows behind it: bounded, and without a scan. */
 import { wantedNow } from '../../shared/tasks/dispatch/wanted-now.ts';
 import { liveWorkers, permitHolders } from '../../shared/tasks/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
@@ -11,7 +11,7 @@ import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
 import { shardsInUse } from './shards.ts';
 
-export type UnfinishedTask = ReadyTask | RunningTask;
+type UnfinishedTask = ReadyTask | RunningTask;
 
 /** Later than any task is due. */
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
@@ -42,14 +42,14 @@ export interface Census {
   readonly oldestParkedAgeMs: number;
   /** There may be more than were counted. */
   readonly more: boolean;
-  /** Among the oldest due ones that were looked at. */
+  /** Number of the oldest due tasks that were read. */
   readonly looked: number;
   readonly running: number;
   readonly oldestReadyAgeMs: number;
   readonly dead: number;
   /** Live workers; how many of them hold a permit, as deployed ones do, and how many permits there are. */
   readonly workers: { readonly live: number; readonly permits: number; readonly limit: number };
-  /** Deployed workers that the due entries call for, if one has said with which settings they run; keys and names are not looked at. */
+  /** Deployed workers that the due entries require, if a worker has announced its settings; keys and names are not considered. */
   readonly wanted: number | undefined;
   /** Mean time of a task in a worker, in ms, each counted up to `startWithin`; undefined: unknown. */
   readonly tookMs: number | undefined;

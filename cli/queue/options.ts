@@ -12,7 +12,7 @@ export function queueOption(): Option {
   return new Option('--queue <name>', 'the queue').env(ENV.queue).default(DEFAULT_QUEUE).argParser(name);
 }
 
-/** Tasks in other shards than those of the workers wait until a tick comes by there, so this has to be what is deployed. */
+/** Must match the deployment, because tasks in other shards wait until a tick reads them. */
 export function shardsOption(): Option {
   return new Option('--shards <n>', "the queue's shards, as deployed")
     .env(ENV.shards)

@@ -1,6 +1,6 @@
 /**
- * Tasks that are in no index: those that are done or cancelled, for as long as their retention keeps them, and the children of a task.
- * An index entry would make the end of every task dearer, so this reads the table from its beginning, as far as it is let.
+ * Tasks outside every index: done or cancelled ones during their retention, and the children of a task.
+ * An index entry would make every task's end more expensive, so this scans the table up to a limit.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { decodeTask } from '../../shared/tasks/rows/task/task-codec.ts';
@@ -8,14 +8,14 @@ import { decodeMap } from '../../shared/dynamo/wire/attribute-value.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 
-export interface ScanQuery {
+interface ScanQuery {
   readonly queue: string;
   /** Tasks in this state, all that have ended, or the children of this batch. */
   readonly where: { readonly state: 'done' | 'cancelled' } | 'ended' | { readonly batch: string };
   readonly maxReadUnits: number;
 }
 
-export interface ScanEvents {
+interface ScanEvents {
   /** A page of the table was read. */
   readonly onPage?: (units: number) => void;
   /** The units were used up before the end of the table. */

@@ -1,4 +1,4 @@
-/** A task's state, when it is due, and what has become of its holder, in words. */
+/** Words for a task's state, its due time, and its holder's state. */
 import { judgeSession } from '../../shared/session/session-record.ts';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import { NEVER } from '../../shared/tasks/task/batch.ts';

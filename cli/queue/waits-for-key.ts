@@ -1,6 +1,6 @@
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 
-/** How a person reads that a task is parked. */
+/** Describes why a task is parked. */
 export function waitsForKey({ links }: Pick<ReadyTask, 'links'>): string {
   const { key, limit, rate } = links?.concurrency ?? {};
   const atATime = `${limit} at a time`;

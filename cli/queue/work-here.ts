@@ -19,7 +19,7 @@ export interface WorkHereOptions {
   readonly untilDrained: boolean;
 }
 
-export interface WorkHerePorts {
+interface WorkHerePorts {
   readonly log: TaskLog;
   readonly spans: TaskSpans;
   readonly onEnqueued: WorkerPorts['onEnqueued'];

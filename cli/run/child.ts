@@ -1,6 +1,6 @@
 /**
- * The command that runs under the lease: started in a process group of its own, so that whatever it starts ends with it,
- * and so that Ctrl+C reaches the wrapper alone, which passes it on and decides in which order things end.
+ * The command that runs under the lease: in its own process group, so that its children end with it,
+ * and Ctrl+C reaches only the wrapper, which passes it on and decides the order of shutdown.
  */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
@@ -15,7 +15,7 @@ import type { Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT, exitCodeOfSignal } from '../exit.ts';
 
-/** Between looks at a process group that was told to stop. */
+/** Poll interval of a process group that was asked to stop. */
 const LOOK_MS = 25;
 
 /** Runs its operands after it has read a line; exits when the wrapper is gone first. */
@@ -38,7 +38,7 @@ for (const signal of ['SIGPIPE', 'SIGXFSZ']) process.on(signal, () => undefined)
 process.execve('/usr/bin/env', ['env', '--', ...process.argv.slice(1)], environment);
 `;
 
-/** Where a shell looks without a PATH. */
+/** A shell's search path without a PATH. */
 const DEFAULT_PATH = '/usr/bin:/bin';
 
 /** The names that every shell passes on; dash drops the others. */
@@ -46,7 +46,7 @@ const SHELL_NAME = /^[A-Za-z_]\w*$/;
 
 export class Child {
   readonly group: number;
-  /** How the command ended, as a shell would say it. */
+  /** The command's exit code, as a shell would report it. */
   readonly ended: Promise<ExitCode>;
 
   private constructor(process: ChildProcess, group: number) {
@@ -58,10 +58,10 @@ export class Child {
 
   /**
    * The program waits behind a gate until `onSpawned` has returned: a wrapper that is killed before that leaves nothing running, and one
-   * that is killed or frozen afterwards leaves what it has told a guard about.
+   * that is killed or frozen later has informed a guard.
    *
-   * @param onSpawned is told the process group before the program's first instruction
-   * @throws CommandError when it could not be started
+   * @param onSpawned receives the process group before the program's first instruction
+   * @throws CommandError if it could not be started
    */
   static async start(
     argv: readonly [string, ...string[]],
@@ -76,7 +76,7 @@ export class Child {
       throw new CommandError(EXIT.cannotExecute, `${argv[0]} was started without a process id`);
     const started = new Child(child, child.pid);
     const gate = child.stdio[3] as Writable;
-    gate.on('error', () => undefined); // Killed from outside before it began: `ended` says so.
+    gate.on('error', () => undefined); // Killed from outside before it began: `ended` reports that.
     try {
       onSpawned(child.pid);
       gate.write(opening);

@@ -1,20 +1,20 @@
 /**
- * The guard of a command that runs under a lease: a third process, which ends the command where its wrapper cannot.
+ * The guard of a command that runs under a lease: a third process, which ends the command if its wrapper cannot.
  *
- *   - The wrapper is gone, however (SIGKILL, out of memory): the kernel closes the pipe between them, and the guard kills.
+ *   - The wrapper is gone for any reason (SIGKILL, out of memory): the kernel closes the pipe between them, and the guard kills.
  *   - The wrapper stands still (SIGSTOP, a frozen or starved machine):
- *     it no longer moves the deadline, and when that passes, the guard kills.
+ *     it no longer extends the deadline, and when that passes, the guard kills.
  *
  * A shell of about a megabyte, started before the command.
- * Does not survive being killed itself; and cannot reach what has left the command's process group.
+ * Does not survive being killed itself, and cannot reach processes that left the command's process group.
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import { startShell } from '../../local/leash.ts';
 
 /**
- * Reads `hold <group>`, `until <seconds from now>` and `free`, one a line.
- * Each new deadline replaces the one before: its timer is a subshell that is told to go, and takes its `sleep` along.
+ * Reads `hold <group>`, `until <seconds from now>` and `free`, one per line.
+ * Each new deadline replaces the previous one: its timer is a subshell that is killed together with its `sleep`.
  */
 const WATCH = `
 trap '' INT TERM HUP QUIT TSTP
@@ -45,7 +45,7 @@ export class Guard {
     this.#orders = orders;
   }
 
-  /** @throws when there is no POSIX shell to be had */
+  /** @throws if there is no POSIX shell */
   static async start(): Promise<Guard> {
     const shell = startShell(WATCH);
     shell.stdin.on('error', () => {
@@ -65,7 +65,7 @@ export class Guard {
     if (Number.isFinite(ms)) this.#order(`until ${Math.max(1, Math.ceil(ms / 1000))}`);
   }
 
-  /** The command has ended: nothing is left to guard. */
+  /** Called after the command has ended: nothing is left to guard. */
   release(): void {
     if (!this.#orders.writable) return;
     this.#order('free');

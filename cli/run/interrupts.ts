@@ -1,9 +1,9 @@
 /**
  * Signals to the wrapper.
- * Until the command runs they end the waiting;
- * while it runs they are its own affair and are passed on; afterwards they end what is left to do.
+ * Until the command runs they end the wait;
+ * while it runs they are passed on; afterwards they end the remaining work.
  *
- * Ctrl+Z stops the command before the wrapper, and the wrapper's return checks its belief before the command goes on.
+ * Ctrl+Z stops the command before the wrapper, and on return the wrapper checks its lease before the command continues.
  */
 import { constants } from 'node:os';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
@@ -28,7 +28,7 @@ export class Interrupts implements Disposable {
     return this.#ended.signal;
   }
 
-  /** From now on signals are the command's. @param isLost whether its lease is lost, asked before it goes on after a stop */
+  /** Passes all further signals to the command. @param isLost whether its lease is lost, checked before it continues after a stop */
   passTo(child: Child, isLost: () => boolean): void {
     this.#child = child;
     this.#on('SIGTSTP', () => {

@@ -1,6 +1,6 @@
 /**
- * The rights that a command runs under: a lock, a leadership, a permit, all hanging on one session.
- * They are always taken in this order, so that two commands that need the same ones cannot wait for each other for ever.
+ * The leases of a command: a lock, a leadership, a permit, all in one session.
+ * They are always acquired in this order, so that two commands that need the same ones cannot deadlock.
  */
 import { formatSequencer } from '../../shared/core/lease/sequencer.ts';
 import { LockUnavailableError, describeRefusal } from '../../shared/coordination/lock/lock-record.ts';
@@ -31,7 +31,7 @@ export interface Right {
   release(): Promise<unknown>;
 }
 
-export interface Patience {
+interface Patience {
   /** 0: one try. */
   readonly waitMs: number;
   /** Ends the waiting by throwing its reason. */
@@ -39,8 +39,8 @@ export interface Patience {
 }
 
 /**
- * All that is wanted. What was had before a refusal is freed by the session's end, which is the caller's.
- * @throws CommandError (not acquired) saying who has it; the reason of the signal; LeaseLostError
+ * Acquires all wanted leases. After a refusal, the caller ends the session, which releases those acquired so far.
+ * @throws CommandError (not acquired) naming the holder; the reason of the signal; LeaseLostError
  */
 export async function acquireRights(
   wanted: Wanted,

@@ -33,6 +33,10 @@ function wordsOf(act) {
       return ['queues', 'pause', act.queue];
     case 'queue.resume':
       return ['queues', 'resume', act.queue];
+    case 'schedule.run':
+    case 'schedule.pause':
+    case 'schedule.resume':
+      return ['schedules', act.verb.slice('schedule.'.length), act.name, '--queue', act.queue];
     case 'queue.redrive':
       return [
         ...['tasks', 'retry', '--all', '--queue', act.queue],

@@ -115,6 +115,21 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     });
   });
 
+  test('runs a schedule now, pauses it and resumes it', async () => {
+    const key = { queue: 'default', name: 'by hand', reason };
+    await table.leasehold.schedules.define(key.name, 'report', null, { cron: '0 0 1 1 *', overlap: 'skip' });
+
+    expect(await perform({ ...key, verb: 'schedule.run' })).toMatchObject({ status: 200 });
+    expect(await perform({ ...key, verb: 'schedule.run' })).toMatchObject({ status: 409 });
+    expect(await perform({ ...key, verb: 'schedule.pause' })).toMatchObject({ status: 200 });
+    expect(await table.leasehold.schedules.get(key.name)).toMatchObject({ nextAt: Infinity });
+    expect(await perform({ ...key, verb: 'schedule.resume' })).toMatchObject({
+      message: 'schedule by hand is active',
+    });
+    await table.leasehold.schedules.remove(key.name);
+    expect(await perform({ ...key, verb: 'schedule.pause' })).toMatchObject({ status: 409 });
+  });
+
   test('cancels a task that has not been claimed since, and brings it back', async () => {
     const { queue, id, leaseCounter } = await enqueued(tasks, { queue: 'default' });
     const key = { queue, id, reason };

@@ -11,7 +11,7 @@ import type { ReadyHint, TaskStore } from '../../shared/tasks/task/task-store.ts
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 import type { ConsoleVisitor } from './support/console.ts';
-import { CONSOLE_SHARDS, enter, newsOf, openConsole } from './support/console.ts';
+import { CONSOLE_SHARDS, enter, firstNews, newsOf, openConsole } from './support/console.ts';
 import { PATIENT } from '../../test/support/patient.ts';
 import { newTask, stamp } from '../../test/support/tasks.ts';
 
@@ -25,11 +25,6 @@ const TASKS = 4_000;
 const FIRST_PAGE_UNITS = 50;
 /** The next look, and the next answer to a question, would come long after the test, however busy the machine is. */
 const ONE_LOOK = { everyMs: 3_600_000 };
-
-async function firstNews(visitor: ConsoleVisitor): Promise<Overview> {
-  for await (const overview of newsOf(visitor)) return overview;
-  throw new Error('the feed ended without news');
-}
 
 describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
   let table: CommandTable;

@@ -6,7 +6,7 @@ import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { runCommand } from '../../test/support/command.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { announceNames, closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
-import { enter, newsOf, openConsole } from './support/console.ts';
+import { enter, firstNews, newsOf, openConsole } from './support/console.ts';
 
 const endpoint = inject('embeddedEndpoint');
 
@@ -45,6 +45,22 @@ describe.skipIf(endpoint === null)('live workers', () => {
     }
     expect(seen.at(-1)).toEqual(workers);
     expect([byHand, alsoByHand, elsewhere, similar].every(({ signal }) => !signal.aborted)).toBe(true);
+  });
+
+  test('stand beside those that the due tasks call for, and beside the time that a task took', async () => {
+    await announceNames(table, 'wanted', ['greet'], 2_000);
+    await using deployed = await table.leasehold.session({ name: workerName('wanted'), ttl: '60s' });
+    await deployed.permit(workersSemaphore('wanted'), { limit: 4 });
+    for (let nth = 0; nth < 55; nth++) await table.leasehold.tasks.enqueue('greet', {}, { queue: 'wanted' });
+    const running = await openConsole(table, { queues: ['wanted'] });
+    await using _console = { [Symbol.asyncDispose]: () => running.close() };
+
+    // A fifth of a slot for each task, and ten slots a worker.
+    const figures = { workers: { live: 1, permits: 1, limit: 4 }, wanted: 2, tookMs: 2_000 };
+    const { out } = await runCommand(table, 'queues', 'stats', 'wanted', '--json');
+    expect(JSON.parse(out)).toMatchObject(figures);
+    const { queues } = await firstNews(await enter(running));
+    expect(queues.find(({ queue }) => queue === 'wanted')).toMatchObject(figures);
   });
 
   test('have their names offered in the form of a new task', async () => {

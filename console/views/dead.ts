@@ -13,7 +13,7 @@ import type { Priced } from '../shared-look.ts';
 import type { KnownNames } from './known-names.ts';
 import { lineOf } from './task-line.ts';
 
-export interface DeadQuery {
+interface DeadQuery {
   readonly queue: string;
   /** Only tasks whose name, or whose id, begins like this. */
   readonly name: string;

@@ -14,7 +14,7 @@ export interface PartitionSight {
   readonly isMore: boolean;
 }
 
-export interface Flow {
+interface Flow {
   readonly arrived: number;
   readonly left: number;
 }

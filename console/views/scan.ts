@@ -8,7 +8,7 @@ import type { Priced } from '../shared-look.ts';
 import type { KnownNames } from './known-names.ts';
 import { lineOf } from './task-line.ts';
 
-export interface FinishedQuery {
+interface FinishedQuery {
   readonly queue: string;
   /** Only tasks whose name, or whose id, begins like this. */
   readonly name: string;
@@ -17,7 +17,7 @@ export interface FinishedQuery {
   readonly maxReadUnits: number;
 }
 
-export interface ChildrenQuery {
+interface ChildrenQuery {
   readonly queue: string;
   readonly batch: string;
   readonly maxReadUnits: number;

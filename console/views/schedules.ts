@@ -1,8 +1,7 @@
 /** Schedules of some queues: what became of their last slots, and which are overdue. */
 import { take } from '../../shared/core/runtime/take.ts';
-import { slotAfter, slotUpTo } from '../../shared/tasks/schedule/cron.ts';
 import type { ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
-import { HORIZON_MS, slotTaskId } from '../../shared/tasks/schedule/schedule.ts';
+import { HORIZON_MS, lastSlot, nextSlot, slotTaskId } from '../../shared/tasks/schedule/schedule.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { Count, ScheduleLine, SchedulePage, SlotLine } from '../model.ts';
@@ -31,7 +30,7 @@ async function* schedulesOf({ leasehold }: Stores, queues: readonly string[]): A
 }
 
 async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number): Promise<ScheduleLine> {
-  const { queue, name, task, cron, zone, priority, missed, nextAt } = schedule;
+  const { queue, name, task, cron, zone, options, missed, overlap, pausedAt, nextAt } = schedule;
   const { past, coming, overdue } = timesOf(schedule, now);
   const rows = await tasks.getMany(past.map((at) => ({ queue, id: slotTaskId(schedule, at) })));
   const byId = new Map(rows.map((row) => [row.id, row]));
@@ -41,8 +40,10 @@ async function lineOf({ tasks }: Stores, schedule: ScheduleRecord, now: number):
     task,
     cron,
     zone,
-    priority,
+    priority: options.priority ?? 'normal',
     missed,
+    overlap,
+    pausedAt: pausedAt ?? null,
     nextAt: Number.isFinite(nextAt) ? nextAt : null,
     overdue,
     slots: [
@@ -62,7 +63,7 @@ function timesOf(schedule: ScheduleRecord, now: number): Times {
   try {
     return {
       past: lastSlots(schedule, now),
-      coming: slotAfter(schedule, now),
+      coming: schedule.pausedAt === undefined ? nextSlot(schedule, now) : undefined,
       overdue: overdueSlots(schedule, now),
     };
   } catch {
@@ -74,17 +75,20 @@ function timesOf(schedule: ScheduleRecord, now: number): Times {
 
 function slotLine(schedule: ScheduleRecord, at: number, tasks: ReadonlyMap<string, TaskRecord>): SlotLine {
   const task = slotTaskId(schedule, at);
-  return { at, task, fate: tasks.get(task)?.state ?? 'missing' };
+  const state = tasks.get(task)?.state;
+  if (state !== undefined) return { at, task, fate: state };
+  const leftOut = schedule.leftOut.find((slot) => slot.at === at);
+  return leftOut === undefined ? { at, task, fate: 'missing' } : { at, task, fate: 'missing', why: leftOut.why };
 }
 
 /** Oldest first, without runs before its definition or beyond the retention of finished tasks. */
 function lastSlots(schedule: ScheduleRecord, now: number): readonly number[] {
   const slots: number[] = [];
-  const since = Math.max(schedule.definedAt, now - HORIZON_MS);
-  let slot = slotUpTo(schedule, now);
-  while (slot !== undefined && slot > since && slots.length < SLOTS_SHOWN) {
+  const from = Math.max(schedule.definedAt, now - HORIZON_MS) + 1;
+  let slot = lastSlot(schedule, { from, until: now });
+  while (slot !== undefined && slots.length < SLOTS_SHOWN) {
     slots.unshift(slot);
-    slot = slotUpTo(schedule, slot - SECOND_MS);
+    slot = lastSlot(schedule, { from, until: slot - SECOND_MS });
   }
   return slots;
 }
@@ -94,7 +98,7 @@ function overdueSlots(schedule: ScheduleRecord, now: number): Count {
   let slot: number | undefined = schedule.nextAt;
   while (slot !== undefined && slot <= now && count < OVERDUE_COUNTED) {
     count++;
-    slot = slotAfter(schedule, slot);
+    slot = nextSlot(schedule, slot);
   }
   return { count, isMore: slot !== undefined && slot <= now };
 }

@@ -15,7 +15,7 @@ import { sourcesOf } from './sources.ts';
 import { lookAtChildren, priceOfScan } from './scan.ts';
 import { isWaiting, lineOf } from './task-line.ts';
 
-export interface TaskQuery {
+interface TaskQuery {
   readonly queue: string;
   readonly state: ListedState;
   /** Cursor after the previous page. */

@@ -19,9 +19,9 @@ const BUILD_TIMEOUT_MS = 3_600_000;
 // oxlint-disable-next-line typescript/strict-void-return -- `promisify` has an overload for such functions as `execFile`, which the rule does not see
 const run = promisify(execFile);
 
-export type ConsulProgram = { readonly program: string } | { readonly missing: string };
+type ConsulProgram = { readonly program: string } | { readonly missing: string };
 
-export interface RunningConsul {
+interface RunningConsul {
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;

@@ -64,14 +64,14 @@ const ENDPOINTS: ReadonlyMap<string, Methods> = new Map<string, Methods>([
 ]);
 
 /** Facts about a request that the `Request` object does not give: it resolves the dots in its URL. */
-export interface Bindings {
+interface Bindings {
   /** The path and query as they were sent. */
   readonly target?: string | undefined;
   /** Node's own, from a server. */
   readonly incoming?: { readonly url?: string | undefined };
 }
 
-export interface ConsulApp {
+interface ConsulApp {
   readonly fetch: (request: Request, bindings?: Bindings) => Promise<Response>;
 }
 

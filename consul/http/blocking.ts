@@ -11,7 +11,7 @@ import type { Look } from './polls.ts';
 import { isSame } from './prefix-index.ts';
 import { badRequest } from './problem.ts';
 
-export interface Blocking {
+interface Blocking {
   /** 0: do not wait. */
   readonly index: number;
   readonly waitMs: number;

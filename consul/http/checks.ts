@@ -6,7 +6,7 @@ import { parseGoDuration } from './go-duration.ts';
 import { Problem, badRequest } from './problem.ts';
 import { SERF_CHECK, healthCheck } from './shapes.ts';
 
-export type ReportedStatus = 'passing' | 'warning' | 'critical';
+type ReportedStatus = 'passing' | 'warning' | 'critical';
 const STATUSES: readonly string[] = ['passing', 'warning', 'critical'] satisfies ReportedStatus[];
 /** Longest note that we keep of a report. At any width of character it fits the library's 1,024 bytes. */
 const NOTE_LIMIT_CHARACTERS = 256;

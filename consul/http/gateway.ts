@@ -48,11 +48,7 @@ export interface Gateway {
  * Told of a request that the gateway could not serve: the store did not answer, or something threw that no caller asked for.
  * The path is without its query, in which clients may send their token.
  */
-export type ReportFailure = (failure: {
-  readonly method: string;
-  readonly path: string;
-  readonly error: unknown;
-}) => void;
+type ReportFailure = (failure: { readonly method: string; readonly path: string; readonly error: unknown }) => void;
 
 /** Wakes local requests that wait for these keys, or for prefixes of them. */
 export function tellWritten({ leasehold, remote }: Gateway, keys: readonly string[]): void {

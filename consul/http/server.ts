@@ -15,7 +15,7 @@ export interface RunningGateway {
   close(): Promise<void>;
 }
 
-export interface ServerOptions extends Omit<GatewayOptions, 'closing'> {
+interface ServerOptions extends Omit<GatewayOptions, 'closing'> {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;

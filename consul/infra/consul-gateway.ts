@@ -6,7 +6,6 @@
  *
  * Consul's own clients do not sign requests for AWS. They speak to `leasehold consul` on their own machine, which uses its credentials.
  */
-import path from 'node:path';
 import { CfnOutput, Duration, Token } from 'aws-cdk-lib';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Grant } from 'aws-cdk-lib/aws-iam';
@@ -18,6 +17,7 @@ import { Construct } from 'constructs';
 import { ENV } from '../../functions/env.ts';
 import { CONSUL_ENV } from '../lambda/env-names.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
+import { packageModule } from '../../shared/core/package-files.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../shared/core/lease/timing.ts';
 import { validName } from '../../shared/core/validate/name.ts';
 import { validOptions } from '../../shared/core/validate/options.ts';
@@ -55,8 +55,6 @@ const PROPS = {
   production: true,
 } as const satisfies Record<keyof ConsulGatewayProps, true>;
 
-/** Source in the repository, compiled in the package. */
-const HANDLER = path.join(import.meta.dirname, `../lambda/handler${path.extname(import.meta.filename)}`);
 const DEFAULT_TIMEOUT = Duration.minutes(1);
 const LAMBDA_MAX_TIMEOUT_MS = 900_000;
 /** Time between the end of a blocking query and the function's timeout. */
@@ -83,7 +81,7 @@ export class ConsulGateway extends Construct {
       );
     const maxClockSkewMs = props.maxClockSkew?.toMilliseconds() ?? DEFAULT_MAX_CLOCK_SKEW_MS;
     this.handler = new HandlerFunction(this, 'Handler', {
-      entry: HANDLER,
+      entry: packageModule('consul/lambda/handler'),
       description: `Consul's API for sessions and keys of ${props.table.tableName}`,
       timeout,
       memorySize: MEMORY_MB,

@@ -5,7 +5,7 @@ import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../shared/core/lease/timing.ts';
 import { validName } from '../../shared/core/validate/name.ts';
 import { CONSUL_ENV } from './env-names.ts';
 
-export interface ConsulEnv {
+interface ConsulEnv {
   readonly table: string;
   readonly node: string;
   readonly maxWaitMs: number;
@@ -15,7 +15,7 @@ export interface ConsulEnv {
 }
 
 /** A blocking query is answered well before its function is stopped. */
-export const DEFAULT_CONSUL_MAX_WAIT_MS = 50_000;
+const DEFAULT_CONSUL_MAX_WAIT_MS = 50_000;
 
 /** @throws ConfigurationError naming the variable and its value */
 export function parseConsulEnv(env: Environment = process.env): ConsulEnv {

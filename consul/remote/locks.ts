@@ -25,13 +25,13 @@ import { describeLock, isStored, validKey } from '../../shared/coordination/lock
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
 import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
 
-export type RemoteAcquisition =
+type RemoteAcquisition =
   | { readonly kind: 'acquired'; readonly lock: HeldLock }
   | Refusal
   /** There is no such session, or it has ended. */
   | { readonly kind: 'sessionGone' };
 
-export type RemoteRelease = 'released' | 'notHeld';
+type RemoteRelease = 'released' | 'notHeld';
 
 export class RemoteLocks {
   readonly #ports: LockPorts;

@@ -24,14 +24,11 @@ import type { LiveSession, SessionRecord } from '../../shared/session/session-re
 import type { NewSession } from '../../shared/session/session-store.ts';
 
 /** The name may be empty. */
-export interface RemoteSessionSettings extends Pick<
-  NewSession,
-  'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour'
-> {
+interface RemoteSessionSettings extends Pick<NewSession, 'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour'> {
   readonly checks: readonly string[];
 }
 
-export type RenewalResult =
+type RenewalResult =
   | { readonly kind: 'renewed'; readonly session: LiveSession }
   /** It has ended, expired, or never was. */
   | { readonly kind: 'gone' }

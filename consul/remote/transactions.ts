@@ -46,13 +46,13 @@ export type OperationFailure =
   | { readonly kind: 'otherIndex'; readonly index: number }
   | { readonly kind: 'otherSession'; readonly session: string };
 
-export interface OperationRefusal {
+interface OperationRefusal {
   /** Which of the operations, from 0. */
   readonly at: number;
   readonly failure: OperationFailure;
 }
 
-export type TransactionOutcome =
+type TransactionOutcome =
   /** The result of each operation, in order; deletions have none. */
   | {
       readonly kind: 'done';

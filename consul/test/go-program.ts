@@ -11,7 +11,7 @@ const SOURCE = fileURLToPath(new URL('./go', import.meta.url));
 /** The first build on a machine fetches and compiles the client's modules. */
 const BUILD_TIMEOUT_MS = 300_000;
 
-export type GoBuild = { readonly program: string } | { readonly missing: string };
+type GoBuild = { readonly program: string } | { readonly missing: string };
 
 export interface GoRun {
   out(): string;

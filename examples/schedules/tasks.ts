@@ -1,9 +1,9 @@
-/** Writes the report of one slot of a schedule: the slot is in the task's id. */
+/** Writes the report of one slot of a schedule, from the slot before it. */
 import { defineTask } from 'leasehold/tasks';
 
 export const report = defineTask({
   name: 'report',
-  run(_: unknown, { id }) {
-    console.log(`report ${id}`);
+  run(_: unknown, { id, schedule }) {
+    console.log(`report ${id}, since ${schedule?.since?.toISOString() ?? 'the beginning'}`);
   },
 });

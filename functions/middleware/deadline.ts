@@ -8,7 +8,7 @@ import type { Clock } from '../../shared/core/runtime/clock.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import type { Context } from './lambda-context.ts';
 
-export interface Deadline {
+interface Deadline {
   /** Aborts with a `HandedBackError`. */
   readonly signal: AbortSignal;
   /** The moment it aborts, on the monotonic clock. */

@@ -51,7 +51,7 @@ export interface HeldRightMiddleware<Right, Event> extends MiddlewareObj<Event> 
 }
 
 /** Long enough to give back and to end the session, were the store slow. */
-export const DEFAULT_DEADLINE_MARGIN_MS = 2_000;
+const DEFAULT_DEADLINE_MARGIN_MS = 2_000;
 
 interface Right extends AsyncDisposable {
   readonly signal: AbortSignal;

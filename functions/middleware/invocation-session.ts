@@ -12,7 +12,7 @@ import { SessionHolder } from '../../shared/session/keep-alive.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
 import type { Context } from './lambda-context.ts';
 
-export interface InvocationSessionOptions {
+interface InvocationSessionOptions {
   readonly name: string;
   readonly timing: SessionTiming;
   readonly portsOf: (context: Context) => {

@@ -22,7 +22,7 @@ export interface EngineAddress {
   readonly port: number;
 }
 
-export interface Front {
+interface Front {
   readonly endpoint: string;
   /** The target of requests from now on. Before that, each ends unanswered. */
   leadTo(engine: EngineAddress): void;

@@ -63,7 +63,7 @@ export function recordOf(value: unknown): Members {
 }
 
 /** A missing value is an empty list: the store reports its requirements. @throws Error */
-export function listOf(value: unknown): readonly unknown[] {
+function listOf(value: unknown): readonly unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new Error('a list is missing');
   return value;

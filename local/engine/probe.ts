@@ -3,7 +3,7 @@
  * Emulators answer it with tables, the real service with a refusal; both prove who is listening.
  */
 
-export type Answer =
+type Answer =
   /** It listed its tables: ready for work. */
   | { readonly kind: 'ready' }
   /** It is DynamoDB, and wants to know who asks. */

@@ -32,7 +32,7 @@ import type { SandboxExit } from './sandbox.ts';
 import { Sandbox } from './sandbox.ts';
 
 /** `idle` is stopped as well, as on AWS; `frozen` means that an operator stopped it in the middle of an invocation. */
-export type EnvironmentState = 'starting' | 'busy' | 'frozen' | 'idle';
+type EnvironmentState = 'starting' | 'busy' | 'frozen' | 'idle';
 
 export interface EnvironmentView {
   readonly id: string;
@@ -58,7 +58,7 @@ export interface EnvironmentLimits {
   readonly idleTimeoutMs: number;
 }
 
-export interface EnvironmentOptions {
+interface EnvironmentOptions {
   readonly id: string;
   readonly target: LocalFunction;
   readonly surroundings: Surroundings;

@@ -25,7 +25,7 @@ export interface LocalFunction extends Required<FunctionSettings> {
 }
 
 /** An account has 1,000 on AWS; here every one of them is a process of this machine. */
-export const DEFAULT_MAX_CONCURRENCY = 100;
+const DEFAULT_MAX_CONCURRENCY = 100;
 const DEFAULT_MAXIMUM_RETRY_ATTEMPTS = 2;
 const DEFAULT_MAXIMUM_EVENT_AGE_MS = 6 * 60 * 60 * 1000;
 const MAX_TIMEOUT_MS = 900_000;

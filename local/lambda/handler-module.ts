@@ -10,7 +10,7 @@ import type { InitMessage } from './messages.ts';
 /** May also return a plain value; it is awaited in any case. */
 export type Handler = (event: unknown, context: LambdaContext) => unknown;
 
-export type Loaded =
+type Loaded =
   | { readonly kind: 'loaded'; readonly handler: Handler }
   | { readonly kind: 'failed'; readonly error: FunctionError };
 

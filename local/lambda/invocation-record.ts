@@ -6,7 +6,7 @@ import { timedOutText } from './outcomes.ts';
 
 type Tell = (event: EnvironmentEvent) => void;
 
-export interface EndedInvocation {
+interface EndedInvocation {
   readonly requestId: string;
   readonly target: LocalFunction;
   readonly result: InvocationResult;

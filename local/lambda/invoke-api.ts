@@ -36,7 +36,7 @@ export interface InvokeResponse {
   readonly functionError?: 'Unhandled';
 }
 
-export type Invoke = (request: InvokeRequest) => Promise<InvokeResponse>;
+type Invoke = (request: InvokeRequest) => Promise<InvokeResponse>;
 
 const INVOKE_PATH = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/;
 /** Clients pool connections, and one that closes just before reuse looks like an outage. */

@@ -46,11 +46,11 @@ export interface LocalLambdaOptions {
 }
 
 /** AWS promises nothing; 5 to 15 minutes have been seen. */
-export const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
-export const DEFAULT_INIT_TIMEOUT_MS = 30_000;
+const DEFAULT_IDLE_TIMEOUT_MS = 300_000;
+const DEFAULT_INIT_TIMEOUT_MS = 30_000;
 
 /** An answer to a direct call, with the payload as a value. */
-export interface DirectResponse extends Omit<InvokeResponse, 'payload'> {
+interface DirectResponse extends Omit<InvokeResponse, 'payload'> {
   readonly payload?: unknown;
 }
 

@@ -18,7 +18,7 @@ export interface SandboxExit {
   readonly failure?: string;
 }
 
-export interface SandboxOptions {
+interface SandboxOptions {
   /** Shown by `ps`, for people. */
   readonly label: readonly string[];
   readonly memoryMb: number;

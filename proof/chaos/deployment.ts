@@ -36,7 +36,7 @@ const CLIENT_SETTINGS = {
   credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
 } as const;
 
-export interface DeploymentOptions {
+interface DeploymentOptions {
   /** The engine, past the proxy. */
   readonly endpoint: string;
   readonly profile: Profile;
@@ -45,7 +45,7 @@ export interface DeploymentOptions {
   readonly onEvent: Emit;
 }
 
-export interface Tables {
+interface Tables {
   readonly leasehold: string;
   readonly ledger: string;
   readonly register: string;

@@ -15,7 +15,7 @@ import type { Prng } from '../../test/support/machines/prng.ts';
 import type { Fate, Range } from './profile.ts';
 import { FATES } from './profile.ts';
 
-export interface ProxyOptions {
+interface ProxyOptions {
   /** The engine's endpoint. */
   readonly upstream: string;
   readonly random: Prng;

@@ -27,7 +27,7 @@ import type { Profile } from './profile.ts';
 import type { Judgement, Workload } from './verdict.ts';
 import { judge, missedFaults } from './verdict.ts';
 
-export interface ChaosOptions {
+interface ChaosOptions {
   readonly endpoint: string;
   readonly minutes: number;
   /**

@@ -4,7 +4,7 @@ import type { Arm, JournalLine } from './journal.ts';
 
 export type Workload = 'tasks' | 'register' | 'all';
 
-export interface Figures {
+interface Figures {
   readonly minutes: number;
   readonly processFaults: number;
   readonly networkFaults: number;

@@ -10,7 +10,7 @@ interface Redundant {
   readonly conjuncts: readonly string[];
 }
 
-export const REDUNDANT: readonly Redundant[] = [
+const REDUNDANT: readonly Redundant[] = [
   {
     because:
       '`#leaseCounter` with `#state`: each claim raises the counter, so a task that runs under this counter runs under the session of that claim',
@@ -79,7 +79,7 @@ export const OF_HISTORIES: readonly string[] = [
 
 const CASE_NAMES: ReadonlySet<string> = new Set(CASES.map(([conjunct]) => conjunct));
 
-export interface Verdict {
+interface Verdict {
   readonly kind: 'killed' | 'redundant';
   readonly by: string;
 }

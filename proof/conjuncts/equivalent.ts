@@ -120,7 +120,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'N14',
     what: 'a place in a queue that a lost answer left behind stays',
-    by: 'test/unit/coordination/semaphore/lost-answer.test.ts: gives back an unanswered queue position without a caller, so it blocks no contender',
+    by: 'test/unit/coordination/semaphore/lost-answer.test.ts: takes no queue position after its contender gave up',
   },
   {
     id: 'N25',

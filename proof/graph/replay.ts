@@ -25,7 +25,7 @@ import type { Edge, Graph } from './graph.ts';
 import type { RecordValue, Value } from './values.ts';
 import { textOf } from './values.ts';
 
-export interface Counts {
+interface Counts {
   writes: number;
   refusals: number;
 }

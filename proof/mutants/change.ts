@@ -1,5 +1,5 @@
 /** What a seeded bug does at its place. */
-import type { Edit } from './mutation.ts';
+import type { Place } from './place.ts';
 import { clause } from './place.ts';
 
 /** The source that was found, and its parts, as text. */
@@ -18,6 +18,17 @@ export interface Found {
 
 /** Drops a statement, an entry of an object, an element of a list, a part of a template, a clause; or says what stands there instead. */
 export type Change = 'drop' | ((found: Found) => string);
+
+/** One change, at a place that is named by the structure of the source: reformatting, moving and renaming locals leave it valid. */
+export interface Edit {
+  /** Path in the repository. */
+  readonly file: string;
+  /** Declarations from the outside in, joined by dots: functions, classes, methods, constants, properties of object literals. */
+  readonly in: string;
+  /** The place within, each step within the one before; absent: the value of the declaration. */
+  readonly at?: Place | readonly Place[];
+  readonly change: Change;
+}
 
 export const becomes =
   (code: string): Change =>

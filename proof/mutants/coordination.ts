@@ -1,6 +1,6 @@
 import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, clause, condition, entry, operation, part } from './place.ts';
+import { argument, clause, condition, entry, operation, part, returned } from './place.ts';
 
 const SEMAPHORE = 'shared/coordination/semaphore/row/semaphore-statements.ts';
 const RULES = 'shared/coordination/semaphore/semaphore.ts';
@@ -125,6 +125,48 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     killedBy: ['I1'],
     profile: 'network',
     changes: { ...changes, replyLost: 0.3 },
+  },
+  {
+    id: 'X99',
+    what: 'a blind request is taken although its session has left since',
+    edits: disarmed(SEMAPHORE, 'IS_LATER', '#floor < :since', '#left.#SESSION < :since'),
+    killedBy: ['I0', 'L12'],
+    profile: 'row',
+  },
+  {
+    id: 'X100',
+    what: 'a release leaves no mark',
+    edits: [
+      {
+        file: SEMAPHORE,
+        in: 'releaseHolder.effect',
+        at: clause('#left.#SESSION = :since'),
+        change: becomes('#left.#SESSION = if_not_exists(#left.#SESSION, :one)'),
+      },
+    ],
+    killedBy: ['I0', 'L12'],
+    profile: 'row',
+  },
+  {
+    id: 'X101',
+    what: 'a caller is told that there is no room, and its claim is not barred',
+    edits: [
+      {
+        file: SEMAPHORE,
+        in: 'forgoClaim.effect',
+        at: clause('#left.#SESSION = :since'),
+        change: becomes('#left.#SESSION = if_not_exists(#left.#SESSION, :one)'),
+      },
+    ],
+    killedBy: ['I0', 'L12'],
+    profile: 'row',
+  },
+  {
+    id: 'X102',
+    what: 'marks are dropped before the floor bars what they bar',
+    edits: [{ file: RULES, in: 'foldedFloor', at: returned(), change: becomes('floor') }],
+    killedBy: ['I0', 'L12'],
+    profile: 'row',
   },
   {
     id: 'M46',

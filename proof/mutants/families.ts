@@ -1,10 +1,13 @@
 import { becomes, disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, branch, clause, condition, element, loop, operation, statement } from './place.ts';
+import { argument, branch, choice, clause, condition, element, operation, property, statement } from './place.ts';
 
 const LINKED_ROWS = 'shared/tasks/rows/task/linked-rows.ts';
 const OPERATOR = 'shared/tasks/rows/task/operator-statements.ts';
 const BATCH = 'shared/tasks/rows/batch-statements.ts';
+const SLOT_MAKER = 'shared/tasks/rows/slot-maker.ts';
+const RECUR = 'shared/tasks/dispatch/recur.ts';
+const GIVE_SLOT = 'shared/tasks/schedule/give-slot.ts';
 const KEY = 'shared/tasks/rows/key-statements.ts';
 
 /** What hangs on tasks, the dispatcher, and what operators do. */
@@ -113,17 +116,55 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X9',
-    what: 'a schedule moves on before its tasks are there',
-    edits: [
-      {
-        file: 'shared/tasks/dispatch/recur.ts',
-        in: 'makeSlots',
-        at: loop('slotTaskId'),
-        change: ({ text }) =>
-          `if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime)); ${text}`,
-      },
-    ],
+    what: 'a schedule moves on without the task of its slot',
+    edits: [{ file: SLOT_MAKER, in: 'SlotMaker.make', at: element('creation'), change: 'drop' }],
     killedBy: ['SLOT'],
+  },
+  {
+    id: 'X111',
+    what: "a late dispatcher's step is not refused",
+    edits: disarmed('shared/tasks/rows/schedule-statements.ts', 'IS_AS_OBSERVED', '#nonce = :observedNonce'),
+    killedBy: ['SLOT'],
+  },
+  {
+    id: 'X112',
+    what: 'a slot is left out, and the schedule does not say so',
+    edits: [{ file: RECUR, in: 'makeSlots', at: property('leftOut', 'overlap'), change: becomes('undefined') }],
+    killedBy: ['SLOT'],
+    changes: { overlap: 'skip' },
+  },
+  {
+    id: 'X113',
+    what: 'the last slot that was given a task is not kept',
+    edits: [{ file: GIVE_SLOT, in: 'giveSlot', at: property('lastAt'), change: becomes('undefined') }],
+    killedBy: ['SLOT'],
+  },
+  {
+    id: 'X114',
+    what: 'a task covers what came since its own slot',
+    edits: [{ file: 'shared/tasks/schedule/schedule.ts', in: 'slotOf', at: property('since'), change: becomes('at') }],
+    killedBy: ['SLOT'],
+  },
+  {
+    id: 'X115',
+    what: "a slot's task stands in no line: its schedule's policy is dropped",
+    edits: [{ file: GIVE_SLOT, in: 'slotTaskOf', at: choice('allow'), change: becomes('task.line') }],
+    killedBy: ['OVERLAP'],
+    changes: { overlap: 'queue' },
+  },
+  {
+    id: 'X116',
+    what: 'with skip a slot is made while a task has not ended, and waits for it',
+    edits: [{ file: GIVE_SLOT, in: 'giveSlot', at: property('onlyIfIdle'), change: becomes('false') }],
+    killedBy: ['OVERLAP'],
+    changes: { overlap: 'skip' },
+  },
+  {
+    id: 'X117',
+    what: 'with replace a late dispatcher stops the task of its own slot, which another has made',
+    edits: [{ file: SLOT_MAKER, in: 'isEarlier', at: operation('<'), change: becomes('schedule.at <= at') }],
+    killedBy: ['OVERLAP'],
+    changes: { overlap: 'replace' },
   },
   {
     id: 'X10',

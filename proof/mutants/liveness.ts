@@ -103,9 +103,9 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/coordination/semaphore/semaphore-contender.ts',
-        in: 'Contender.giveUp',
-        at: condition('#mayBeQueued'),
-        change: becomes('true'),
+        in: 'Contender.#forgo',
+        at: call('withoutTicket'),
+        change: becomes('row'),
       },
     ],
     killedBy: ['L14', 'L13'],

@@ -1,7 +1,7 @@
 /** Source with the edits of a mutant in it. */
 import ts from 'typescript';
 import type { Change, Found } from './change.ts';
-import type { Edit } from './mutation.ts';
+import type { Edit } from './change.ts';
 import type { Spot } from './place.ts';
 import { declarations, valueOf } from './place.ts';
 

@@ -3,19 +3,7 @@
  * The shipped code has no switch for it; a place that is not found any more fails loudly, so that no mutant dies of old age.
  */
 import type { Profile, ProfileName } from '../simulation/profile.ts';
-import type { Change } from './change.ts';
-import type { Place } from './place.ts';
-
-/** One change, at a place that is named by the structure of the source: reformatting, moving and renaming locals leave it valid. */
-export interface Edit {
-  /** Path in the repository. */
-  readonly file: string;
-  /** Declarations from the outside in, joined by dots: functions, classes, methods, constants, properties of object literals. */
-  readonly in: string;
-  /** The place within, each step within the one before; absent: the value of the declaration. */
-  readonly at?: Place | readonly Place[];
-  readonly change: Change;
-}
+import type { Edit } from './change.ts';
 
 export interface Mutant {
   /** `M` for those that the protocol was designed against, `X` for those that came up later. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { becomes, disarmed, leftOnly } from './change.ts';
 import { mutated } from './mutated.ts';
-import type { Edit } from './mutation.ts';
+import type { Edit } from './change.ts';
 import type { Place } from './place.ts';
 import {
   argument,

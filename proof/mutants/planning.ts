@@ -38,7 +38,7 @@ export const PLANNING_MUTANTS: readonly Mutant[] = [
       },
       { file: QUEUE, in: 'noteHints', at: entry(':concurrency'), change: ({ text }) => `${text}, ':nonce': 'hint'` },
     ],
-    killedBy: ['W1'],
+    killedBy: ['HINT'],
     profile: 'fanout',
   },
   {

@@ -15,18 +15,31 @@ import { ratelimits } from './invariants/ratelimits.ts';
 import { requests } from './invariants/requests.ts';
 import { rows } from './invariants/rows.ts';
 import type { Assumptions, Family, Report, Violation } from './invariants/rule.ts';
+import { schedules } from './invariants/schedules.ts';
 import { semaphores } from './invariants/semaphores.ts';
 import { sessions } from './invariants/sessions.ts';
 import { tasks } from './invariants/tasks.ts';
 import { tenants } from './invariants/tenants.ts';
 import { tokens } from './invariants/tokens.ts';
 import { waitgroups } from './invariants/waitgroups.ts';
-import type { KnownFault } from './known-faults.ts';
-import { knownFaultOf } from './known-faults.ts';
 
 const FAMILIES: readonly Family[] = [
   ...[outcomes, belief, tokens, sessions, locks, semaphores, waitgroups, ratelimits],
-  ...[tasks, duplicates, packs, payloads, tenants, families, lines, dispatching, effects, cleanup, requests, rows],
+  ...[
+    tasks,
+    duplicates,
+    packs,
+    payloads,
+    tenants,
+    families,
+    lines,
+    dispatching,
+    schedules,
+    effects,
+    cleanup,
+    requests,
+    rows,
+  ],
 ];
 
 /** A broken world would report without end. */
@@ -35,7 +48,6 @@ const VIOLATIONS_LIMIT = 20;
 export class Checker {
   readonly #families;
   readonly #violations: Violation[] = [];
-  readonly #known = new Set<KnownFault>();
   #now = 0;
 
   constructor(assumptions: Assumptions) {
@@ -45,11 +57,6 @@ export class Checker {
 
   get violations(): readonly Violation[] {
     return this.#violations;
-  }
-
-  /** What is known to be wrong and was seen. */
-  get known(): readonly KnownFault[] {
-    return [...this.#known];
   }
 
   on(event: HistoryEvent): void {
@@ -67,11 +74,6 @@ export class Checker {
   /** Also for what is seen outside of the stream: liveness, leaks. */
   report(invariant: string, row: string, message: string): void {
     const violation = { invariant, row, message, at: this.#now };
-    const fault = knownFaultOf(violation);
-    if (fault !== undefined) {
-      this.#known.add(fault);
-      return;
-    }
     const isNew = !this.#violations.some((known) => known.invariant === invariant && known.row === row);
     if (isNew && this.#violations.length < VIOLATIONS_LIMIT) this.#violations.push(violation);
   }

@@ -407,7 +407,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       ],
     ),
   },
-  W1: {
+  HINT: {
     'a hint that changes the nonce of the queue': changed(isHinted, (event) => [withAfter(event, { nonce: 'hint' })]),
   },
 };

@@ -5,7 +5,7 @@ import type { Acknowledged, Applied, Called, HistoryEvent, Returned, Swept, Read
 import { isPack, marked } from './invariants/packs.ts';
 import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
 
-export type History = readonly HistoryEvent[];
+type History = readonly HistoryEvent[];
 /** Undefined: there is nothing in this history that could be damaged so. */
 export type Corruption = (history: History, prng: Prng) => History | undefined;
 
@@ -68,7 +68,7 @@ export const isOpened = applied(({ row, before }) => isSession(row) && before ==
 export const isLocked = applied(
   ({ row, before, after }) => isLock(row) && after?.session !== undefined && before?.session === undefined,
 );
-export const holdersOf = (row: DynamoItem | undefined): readonly string[] => Object.keys(row?.holders ?? {});
+const holdersOf = (row: DynamoItem | undefined): readonly string[] => Object.keys(row?.holders ?? {});
 export const isAdmitted = applied(
   ({ row, before, after }) => isSemaphore(row) && holdersOf(after).length > holdersOf(before).length,
 );

@@ -6,12 +6,12 @@ import { Prng } from '../../test/support/machines/prng.ts';
 import { FanOut } from './fan-out.ts';
 import type { Applied } from './history.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
-import { drawProfile } from './profile.ts';
+import { drawProfile } from './draw-profile.ts';
 import { SAMPLE_EVERY_MS } from './standing.ts';
 
 type Rows = Readonly<Record<string, DynamoItem>>;
 
-const PROFILE = { ...drawProfile(new Prng(1n), 'calm'), clockErrorMs: 0, tickMs: 20_000 };
+const PROFILE = { ...drawProfile(new Prng(1n), 'calm'), clockErrorMs: 0, tickMs: 20_000, ttlMs: 6_000 };
 const SETTINGS = { maxWorkers: 4, concurrency: 2, startWithinMs: 2_000 };
 /** `startWithin`, a tick, two starts and a sample. */
 const BOUND_S = 30;
@@ -42,6 +42,8 @@ function open(rows: Rows) {
     now: () => time.now,
     report: (rule) => void found.push(rule),
   });
+  // What stands there was written before.
+  for (const [row, after] of Object.entries(rows)) fanOut.on({ row, at: -1, after } as Applied);
   fanOut.judges(true);
   /** @param during what is written while the plan is made */
   const plan = (by: string, started: number, { live = 0, during = [] as readonly string[] } = {}): void => {
@@ -121,6 +123,16 @@ test.each([
   expect(found).toEqual([]);
 });
 
+test('W2 notices a due task that waits for more than two heartbeats beside one and the same free worker', () => {
+  const { wait, found } = open({ ...dueTasks(1), ...workers(1) });
+
+  wait((2 * PROFILE.ttlMs) / 3_000);
+  expect(found).toEqual([]);
+  wait(2 * (SAMPLE_EVERY_MS / 1_000));
+
+  expect(found).toContain('W2');
+});
+
 test('W2 lets a task wait for a tick and for the start of a worker', () => {
   const { wait, found } = open(dueTasks(1));
 
@@ -148,6 +160,16 @@ test('W3 notices a waker that starts once more what it has just started', () => 
   expect(found).toEqual(['W3']);
   time.now += 5_000;
   plan('waker', 2);
+
+  expect(found).toEqual(['W3']);
+});
+
+test('W3 notices a waker that starts once more what the waker of another shard has just started', () => {
+  const { plan, found, time } = open(dueTasks(4));
+
+  plan('waker.1', 2);
+  time.now += 500;
+  plan('waker.2', 1);
 
   expect(found).toEqual(['W3']);
 });

@@ -2,8 +2,9 @@
  * As many workers as the work needs: judged in worlds where only ticks and wakes start workers, once they have healed.
  *
  * W1 a tick starts at least as many workers as the rule wants for the true entries.
- * W2 a due task with room does not wait for longer than a tick and `startWithin`, unless all workers that there may be are busy throughout.
- * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less those that it has just started.
+ * W2 a due task with room does not wait for longer than a tick and `startWithin`, unless all workers that there may be are busy throughout;
+ * nor for longer than two heartbeats while one and the same worker has a free slot.
+ * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less those that wakers have just started.
  *
  * The rule itself (`wantedWorkers`) is that of the shipped code; the entries, and what can run of them, are counted here.
  * Rows and permits that change while a plan is made are counted for the plan and against it, so that either reading is right.
@@ -19,12 +20,21 @@ import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import { QUEUE_NAME } from './rows.ts';
 
+interface WakersStart {
+  /** When its plan was begun, and when it was made: others know of it by then. */
+  readonly at: number;
+  readonly madeAt: number;
+  readonly count: number;
+  /** The permits' counter before. */
+  readonly token: number;
+}
+
 /** Of a plan that is being made. */
-export interface PlanUnderWay {
+interface PlanUnderWay {
   readonly made: (plan: { readonly planned?: Planned; readonly started: number }) => void;
 }
 
-export interface FanOutPorts {
+interface FanOutPorts {
   readonly rows: () => ReadonlyMap<string, DynamoItem>;
   /** True time. */
   readonly now: () => number;
@@ -53,9 +63,13 @@ export class FanOut {
   readonly #settings: Settings;
   /** When each task row, and the row of permits, was written last. */
   readonly #writtenAt = new Map<string, number>();
-  /** By who made them: when, and the permits' counter before. */
-  readonly #starts = new Map<string, { at: number; count: number; token: number }[]>();
-  #starting = new Map<string, number>();
+  /** What wakers have started lately. */
+  #starts: WakersStart[] = [];
+  #waiting = new Map<string, number>();
+  /** Tasks that each session runs; when one last ran as many as it may; since when it is seen with a permit. */
+  readonly #running = new Map<string, number>();
+  readonly #fullUntil = new Map<string, number>();
+  #permitted = new Map<string, number>();
   #isJudging = false;
 
   constructor(profile: Profile, settings: Settings, ports: FanOutPorts) {
@@ -64,17 +78,27 @@ export class FanOut {
     this.#ports = ports;
   }
 
-  on({ row, at }: Applied): void {
+  on({ row, at, before, after }: Applied): void {
     if (isTask(row) || row === PERMITS) this.#writtenAt.set(row, at);
+    if (!isTask(row)) return;
+    if (before?.state === 'running') this.#count(String(before.session), -1, at);
+    if (after?.state === 'running') this.#count(String(after.session), 1, at);
+  }
+
+  #count(session: string, more: number, at: number): void {
+    const before = this.#running.get(session) ?? 0;
+    if (before >= this.#settings.concurrency) this.#fullUntil.set(session, at);
+    this.#running.set(session, before + more);
   }
 
   /** Faults may have left anything behind: plans are judged once, and waits counted from, when they are over. */
   judges(isJudging: boolean): void {
     this.#isJudging = isJudging;
-    this.#starting.clear();
+    this.#waiting.clear();
+    this.#permitted.clear();
   }
 
-  /** @param by who plans: a waker knows of its own starts, and of no other's */
+  /** @param by who plans: wakers know of each other's starts, and a dispatcher of none */
   begin(by: string): PlanUnderWay {
     const beganAt = this.#ports.now();
     const isWhole = this.#isJudging;
@@ -82,8 +106,8 @@ export class FanOut {
     return {
       made: ({ planned, started }) => {
         if (planned !== undefined && isWhole && this.#isJudging) this.#judge(by, beganAt, planned, started);
-        if (started > 0)
-          this.#starts.set(by, [...(this.#starts.get(by) ?? []), { at: beganAt, count: started, token }]);
+        if (started > 0 && isWaker(by))
+          this.#starts.push({ at: beganAt, madeAt: this.#ports.now(), count: started, token });
       },
     };
   }
@@ -93,26 +117,34 @@ export class FanOut {
     if (!this.#isJudging) return;
     const now = this.#ports.now();
     const rows = this.#ports.rows();
-    const running = Map.groupBy(
-      [...rows].filter(([row, { state }]) => isTask(row) && state === 'running'),
-      ([, { session }]) => String(session),
-    );
     const holders = holdersOf(rows.get(PERMITS));
-    const isFull =
-      holders.length >= this.#settings.maxWorkers &&
-      holders.every(({ session }) => (running.get(session)?.length ?? 0) >= this.#settings.concurrency);
+    const free = holders.filter(({ session }) => (this.#running.get(session) ?? 0) < this.#settings.concurrency);
+    const isFull = holders.length >= this.#settings.maxWorkers && free.length === 0;
+    this.#permitted = new Map(holders.map(({ session }) => [session, this.#permitted.get(session) ?? now]));
+    const freeSince = Math.min(
+      ...free.map(({ session }) => Math.max(this.#permitted.get(session) ?? now, this.#fullUntil.get(session) ?? 0)),
+    );
     const isPaused = rows.get(`queue#${QUEUE_NAME}`)?.paused === true;
     const boundMs = this.#settings.startWithinMs + this.#profile.tickMs + STARTING_MS + everyMs;
+    // The last sample may have come a moment after the task.
+    const looksApartMs = 2 * Math.floor(this.#profile.ttlMs / 3) + everyMs;
     const waits = new Map<string, number>();
     for (const [row, item] of rows) {
       if (!isTask(row) || item.state !== 'ready' || item.heldKey !== undefined || isFull || isPaused) continue;
       if (dueSince(item) > now || isLimited(item)) continue;
-      const since = this.#starting.get(`${row} ${String(item.leaseCounter)}`) ?? now;
+      const since = this.#waiting.get(`${row} ${String(item.leaseCounter)}`) ?? now;
       waits.set(`${row} ${String(item.leaseCounter)}`, since);
+      const besideMs = now - Math.max(since, freeSince);
+      if (besideMs > looksApartMs)
+        this.#ports.report(
+          'W2',
+          row,
+          `is due and waits for ${besideMs} ms beside one and the same worker with a free slot`,
+        );
       if (now - since > boundMs)
         this.#ports.report('W2', row, `is due and waits for ${now - since} ms, while workers are free or missing`);
     }
-    this.#starting = waits;
+    this.#waiting = waits;
   }
 
   #judge(by: string, beganAt: number, planned: Planned, started: number): void {
@@ -141,12 +173,12 @@ export class FanOut {
       isTask(row) && !inIndex.has(row) && beganAt - HEARD_MS <= at && at < beganAt;
     const ended = [...this.#writtenAt].filter(hasEnded).length;
     const upper = wanted({ due: most.due + changed + ended, late: most.late + changed });
-    const pending = this.#pendingOf(by, beganAt);
+    const pending = isWaker(by) ? this.#pendingAt(beganAt) : 0;
     if (started > Math.max(0, upper - live - pending))
       this.#ports.report(
         'W3',
         '',
-        `${by} started ${started} workers beside ${live} and ${pending} that it had just started, for ${most.due} tasks; wanted are ${upper}`,
+        `${by} started ${started} workers beside ${live} and ${pending} that wakers had just started, for ${most.due} tasks; wanted are ${upper}`,
       );
   }
 
@@ -154,18 +186,18 @@ export class FanOut {
     return Number(this.#ports.rows().get(PERMITS)?.leaseCounter ?? 0);
   }
 
-  /** Of the last starts of one waker, those that no permit can be of. */
-  #pendingOf(by: string, at: number): number {
-    const recent = (this.#starts.get(by) ?? []).filter((start) => at - start.at < SHOWS_WITHIN_MS - STARTING_MARGIN_MS);
-    this.#starts.set(by, recent);
-    const [first] = recent;
-    if (first === undefined) return 0;
-    const shown = this.#token - first.token;
-    return Math.max(0, recent.reduce((sum, { count }) => sum + count, 0) - shown);
+  /** Of what wakers had started by then, as many as no permit can be of. */
+  #pendingAt(at: number): number {
+    this.#starts = this.#starts.filter((start) => at - start.at < SHOWS_WITHIN_MS - STARTING_MARGIN_MS);
+    const known = this.#starts.filter(({ madeAt }) => madeAt <= at);
+    const shown = this.#token - Math.min(...known.map(({ token }) => token));
+    return known.length === 0 ? 0 : Math.max(0, known.reduce((sum, { count }) => sum + count, 0) - shown);
   }
 }
 
-/** The waker notes its starts when it begins them, by a clock of its own. */
+const isWaker = (by: string): boolean => by.startsWith('waker');
+
+/** A waker notes its starts when it begins them, by a clock of its own. */
 const STARTING_MARGIN_MS = 1_000;
 
 function isInIndex({ state, readyKey }: DynamoItem): boolean {

@@ -9,7 +9,7 @@ import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
 
 /** What an invocation runs; what it returns names how it ended. */
-export type Handler = (process: SimulatedProcess, event: Invocation) => Promise<string>;
+type Handler = (process: SimulatedProcess, event: Invocation) => Promise<string>;
 
 /** What an invocation is told. */
 export interface Invocation {
@@ -21,14 +21,14 @@ export interface Invocation {
   readonly tasks?: readonly string[];
 }
 
-export interface Environment {
+interface Environment {
   readonly name: string;
   process: SimulatedProcess | undefined;
   /** The number of the invocation under way; undefined between two. */
   invocation: number | undefined;
 }
 
-export interface FleetPorts {
+interface FleetPorts {
   readonly timeline: Timeline;
   readonly prng: Prng;
   readonly recorder: Recorder;
@@ -179,7 +179,7 @@ export class Fleet {
 }
 
 /** A quartz is off by less: a hundred parts in a million. */
-export const MONOTONIC_DRIFT = 0.0001;
+const MONOTONIC_DRIFT = 0.0001;
 
 /** Identity that a reader can follow: the incarnation and a number. Unique as long as incarnations are. */
 function countedIds(incarnation: string): Ids {

@@ -1,7 +1,6 @@
 /** What a history is asked for, what it may assume, and what comes of it. */
 import type { HistoryEvent } from './history.ts';
 import type { Assumptions, Violation } from './invariants/rule.ts';
-import type { KnownFault } from './known-faults.ts';
 import type { Profile } from './profile.ts';
 import { maxAttemptsOf, maxDeathsOf } from './workloads/task-code.ts';
 
@@ -9,8 +8,6 @@ export interface HistoryResult {
   readonly seed: bigint;
   readonly profile: Profile;
   readonly violations: readonly Violation[];
-  /** Faults that were seen and are known, see `known-faults.ts`. */
-  readonly known: readonly KnownFault[];
   readonly digest: string;
   readonly steps: number;
   readonly turns: number;
@@ -38,6 +35,7 @@ export function assumptionsOf(profile: Profile): Assumptions {
     clocksHold: profile.clocksHold,
     readsAreFresh: profile.staleMs === 0,
     floodStays: profile.floodOf === 'key' || profile.floodOf === 'rate',
+    overlap: profile.overlap,
     ttlMs: profile.ttlMs,
     lockDelayMs: profile.lockDelayMs,
     maxClockSkewMs: profile.maxClockSkewMs,

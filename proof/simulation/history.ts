@@ -62,6 +62,8 @@ export interface Read extends At {
   readonly request: number;
   /** As AWS charges: half a unit at least, or one if it is strongly consistent, also where nothing is found. */
   readonly readUnits: number;
+  /** The row that was asked for, if by its key. */
+  readonly asked?: string | undefined;
 }
 
 /** The store changed a row. `before` or `after` is undefined where there is no row. */
@@ -79,7 +81,7 @@ export interface Applied extends At {
 }
 
 /** The store refused a write by the condition on its first row. `found` is undefined where there is no row. */
-export interface Refused extends At {
+interface Refused extends At {
   readonly kind: 'refused';
   readonly request: number;
   readonly operation: number | undefined;

@@ -1,6 +1,6 @@
 /** The worlds of their own, a few histories of each: no other tier draws them. `npm run simulate -- --profile NAME` has more. */
 import { expect, test } from 'vitest';
-import { LASTING } from './lasting.ts';
+import { LASTING } from './profile.ts';
 import { runMany } from './run-many.ts';
 import { runSeed } from './run-seed.ts';
 

@@ -1,17 +1,6 @@
 /** Worlds that last: what an hour, a row in trouble, a backlog or a flood is made of. */
 import type { Prng } from '../../test/support/machines/prng.ts';
-import type { Profile, ProfileName, Switch } from './profile.ts';
-
-/**
- * Worlds of their own: workers and sessions that live for an hour,
- * ten minutes with one row after the other in trouble, many tasks, many that cannot run, and bursts for which workers are started.
- */
-export const LASTING = ['hour', 'row', 'backlog', 'flood', 'fanout'] as const;
-export type LastingName = (typeof LASTING)[number];
-
-export function isLasting(name: ProfileName): name is LastingName {
-  return LASTING.some((lasting) => lasting === name);
-}
+import type { LastingName, Profile, Switch } from './profile.ts';
 
 /** One row alone is in trouble, most of the time; the faults of the swarm are rarer, for they have an hour. */
 export function drawLasting(prng: Prng, name: LastingName, calm: Profile, faults: readonly Switch[]): Profile {
@@ -90,6 +79,7 @@ function drawLastingSizes(prng: Prng, name: LastingName): Partial<Profile> {
       environments: prng.integer(4, 8),
       concurrency: prng.integer(2, 4),
       shards: prng.pick([1, 2, 4]),
+      streamShards: prng.pick([1, 1, 2, 4]),
       operator: false,
       faultyMs: 40_000,
       settleMs: 300_000,

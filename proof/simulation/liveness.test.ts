@@ -5,7 +5,7 @@ import { Timeline } from '../../test/support/machines/timeline.ts';
 import { Checker } from './checker.ts';
 import type { Fleet } from './fleet.ts';
 import { Liveness } from './liveness.ts';
-import { drawProfile } from './profile.ts';
+import { drawProfile } from './draw-profile.ts';
 import { Prng } from '../../test/support/machines/prng.ts';
 import type { Recorder } from './recorder.ts';
 import { assumptionsOf } from './history-result.ts';

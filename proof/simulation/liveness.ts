@@ -15,7 +15,7 @@ import type { Recorder } from './recorder.ts';
 import { STAYS } from './workloads/flood.ts';
 import { maxAttemptsOf } from './workloads/task-code.ts';
 
-export interface LivenessPorts {
+interface LivenessPorts {
   readonly timeline: Timeline;
   readonly fleet: Fleet;
   readonly checker: Checker;

@@ -10,7 +10,7 @@ import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
 import { rowsWrittenBy } from './rows.ts';
 
-export interface NemesisPorts {
+interface NemesisPorts {
   readonly timeline: Timeline;
   readonly prng: Prng;
   readonly recorder: Recorder;

@@ -38,8 +38,10 @@ export function observeSemaphores(
       write(call('queue', name, stamp, ticket.session), () => store.queue(name, ticket, stamp, limits)),
     replace: (observed, next, stamp, limits) =>
       write(call('replace', observed.name, stamp), () => store.replace(observed, next, stamp, limits)),
-    release: (name, holder, stamp, limits) =>
-      write(permit('release', name, holder, stamp), () => store.release(name, holder, stamp, limits)),
+    release: (name, given, stamp, limits) =>
+      write(permit('release', name, given.permit, stamp), () => store.release(name, given, stamp, limits)),
+    forgo: (name, claim, stamp, limits) =>
+      write(call('forgo', name, stamp, claim.session), () => store.forgo(name, claim, stamp, limits)),
     evict: (name, holder, eviction, stamp) =>
       write(permit('evict', name, holder, stamp), async () => ({
         ...(await store.evict(name, holder, eviction, stamp)),
@@ -108,6 +110,6 @@ export function groupRow(name: string): string {
   return waitGroupKey(name).pk;
 }
 
-export function memberRow(group: GroupKey, id: string): string {
+function memberRow(group: GroupKey, id: string): string {
   return rowName({ ...waitGroupMemberKey(group, id) });
 }

@@ -1,4 +1,5 @@
 /** The ports of dispatchers and operators that are about whole queues, with every write on record. */
+import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import { queueKey, scheduleKey, slotKey } from '../../shared/dynamo/engine/keys.ts';
 import type { SlotStore } from '../../shared/tasks/dispatch/slot-store.ts';
 import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
@@ -17,10 +18,35 @@ export function observeSchedules(store: ScheduleStore, process: SimulatedProcess
       write({ verb: 'schedule.put', row: row(definition), nonce: stamp.nonce }, () =>
         store.put(definition, nextAt, observed, stamp),
       ),
-    advance: (observed, nextAt, stamp) =>
+    advance: (observed, step, stamp) =>
       write({ verb: 'schedule.advance', row: row(observed), nonce: stamp.nonce }, () =>
-        store.advance(observed, nextAt, stamp),
+        store.advance(observed, step, stamp),
       ),
+    makeSlot: async (observed, task, step, stamp) => {
+      const made = await write({ verb: 'schedule.make', row: row(observed), nonce: stamp.nonce }, async () => {
+        const outcome = await store.makeSlot(observed, task, step, stamp);
+        return { kind: outcome.kind === 'made' ? 'applied' : 'canceled', outcome } as const;
+      });
+      return made.outcome;
+    },
+    // What each of its writes came to is told to nobody: the next dispatcher looks for itself.
+    stopEarlier: async (schedule, at, reason, runtime) => {
+      const over = Promise.withResolvers<never>();
+      over.promise.catch(() => {}); // there may be no write that waits for it
+      const calls: Promise<unknown>[] = [];
+      const unique = (): string => {
+        const nonce = runtime.ids.unique();
+        calls.push(write({ verb: 'task.cancel', row: row(schedule), nonce }, () => over.promise).catch(() => {}));
+        return nonce;
+      };
+      const ids = { unique, ordered: () => runtime.ids.ordered() };
+      try {
+        await store.stopEarlier(schedule, at, reason, { ...runtime, ids });
+      } finally {
+        over.reject(new StoreUnavailableError('not told', { applied: 'unknown' }));
+        await Promise.all(calls);
+      }
+    },
   };
 }
 
@@ -47,9 +73,17 @@ export function observeQueues(store: QueueStore, process: SimulatedProcess, reco
       write({ verb: 'queue.noteUse', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.noteUse(queue, observed, use, stamp),
       ),
+    announceNames: (queue, observed, names, stamp, limits) =>
+      write({ verb: 'queue.announceNames', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.announceNames(queue, observed, names, stamp, limits),
+      ),
     noteHints: (queue, hints, stamp, limits) =>
       write({ verb: 'queue.noteHints', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.noteHints(queue, hints, stamp, limits),
+      ),
+    noteStarts: (queue, observed, starts, stamp) =>
+      write({ verb: 'queue.noteStarts', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
+        store.noteStarts(queue, observed, starts, stamp),
       ),
   };
 }

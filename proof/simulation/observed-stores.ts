@@ -220,7 +220,7 @@ export function taskRow({ queue, id }: TaskKey): string {
   return taskKey(queue, id).pk;
 }
 
-export function payloadRow({ queue, id }: TaskKey): string {
+function payloadRow({ queue, id }: TaskKey): string {
   return payloadKey(queue, id).pk;
 }
 

@@ -5,9 +5,11 @@
  * A profile can be written out and read back, which is how a shrunk failure is replayed.
  */
 import type { Prng } from '../../test/support/machines/prng.ts';
-import type { LastingName } from './lasting.ts';
-import { LASTING, drawLasting, isLasting } from './lasting.ts';
-import type { FloodOf } from './workloads/flood.ts';
+import type { OverlapPolicy } from '../../shared/tasks/schedule/schedule.ts';
+
+/** What most of a flood's tasks have in common. */
+const FLOODS = ['nothing', 'key', 'rate', 'tenant'] as const;
+export type FloodOf = (typeof FLOODS)[number];
 
 export interface Profile {
   /** Sizes. */
@@ -37,6 +39,8 @@ export interface Profile {
   readonly orders: number;
   /** Tasks that one tenant enqueues at once, while others enqueue some. */
   readonly hogTasks: number;
+  /** What becomes of slots of the schedule while one of its tasks has not ended. */
+  readonly overlap: OverlapPolicy;
   /** Shards that clients have beyond those of the workers. */
   readonly strayShards: number;
   /** Users of one process who stay for as long as it does; 0: no process has any. */
@@ -50,6 +54,8 @@ export interface Profile {
   readonly floodOf: FloodOf;
   /** Whether only ticks and wakes start workers, by what is due, for tasks that come in bursts. */
   readonly fansOut: boolean;
+  /** Shards of the table's stream, each with a waker of its own, if it fans out. */
+  readonly streamShards: number;
   /** How long faults go on. */
   readonly faultyMs: number;
   /** How long life goes on as before once the faults are over, looked at for what stands still. */
@@ -118,43 +124,10 @@ export interface Profile {
   readonly leap: boolean;
 }
 
-export const CALM: Profile = {
-  environments: 3,
-  concurrency: 3,
-  shards: 2,
-  tasks: 36,
-  lockShare: 0.2,
-  coordinationShare: 0.2,
-  operator: false,
-  items: 0,
-  payloadShare: 0,
-  bucket: false,
-  dedupShare: 0,
-  tenants: false,
-  chains: false,
-  orders: 0,
-  hogTasks: 0,
-  strayShards: 0,
-  users: 0,
-  thinkMs: 0,
-  feedEveryMs: 0,
-  floodTasks: 0,
-  floodOf: 'nothing',
-  fansOut: false,
-  faultyMs: 60_000,
-  settleMs: 0,
-  tickMs: 3_000,
-  invocationMs: 20_000,
-  stays: false,
-  ttlMs: 3_000,
-  maxClockSkewMs: 400,
-  lockDelayMs: 1_000,
-  clocksHold: true,
-  clockErrorMs: 0,
+const NO_FAULTS = {
   clockStepEveryMs: 0,
   monotonicStops: false,
   staleAfterThawMs: 0,
-  latencyMs: 8,
   requestLost: 0,
   replyLost: 0,
   failedBefore: 0,
@@ -177,190 +150,72 @@ export const CALM: Profile = {
   boundaryStall: 0,
   doubleTick: 0,
   clones: false,
+} satisfies Partial<Profile>;
+
+export const CALM: Profile = {
+  environments: 3,
+  concurrency: 3,
+  shards: 2,
+  tasks: 36,
+  lockShare: 0.2,
+  coordinationShare: 0.2,
+  operator: false,
+  items: 0,
+  payloadShare: 0,
+  bucket: false,
+  dedupShare: 0,
+  tenants: false,
+  chains: false,
+  orders: 0,
+  hogTasks: 0,
+  overlap: 'queue',
+  strayShards: 0,
+  users: 0,
+  thinkMs: 0,
+  feedEveryMs: 0,
+  floodTasks: 0,
+  floodOf: 'nothing',
+  fansOut: false,
+  streamShards: 1,
+  faultyMs: 60_000,
+  settleMs: 0,
+  tickMs: 3_000,
+  invocationMs: 20_000,
+  stays: false,
+  ttlMs: 3_000,
+  maxClockSkewMs: 400,
+  lockDelayMs: 1_000,
+  clocksHold: true,
+  clockErrorMs: 0,
+  latencyMs: 8,
   leap: false,
+  ...NO_FAULTS,
 };
 
 /** Faults that can be switched on, each with how hard it is drawn. */
 export type Switch = (prng: Prng, profile: Profile) => Partial<Profile>;
 
-const NETWORK: readonly Switch[] = [
-  (prng) => ({ requestLost: prng.logarithmic(0.005, 0.1) }),
-  (prng) => ({ replyLost: prng.logarithmic(0.005, 0.1) }),
-  (prng) => ({ failedBefore: prng.logarithmic(0.005, 0.1) }),
-  (prng) => ({ failedAfter: prng.logarithmic(0.005, 0.1) }),
-  (prng) => ({ throttled: prng.logarithmic(0.01, 0.3) }),
-  (prng) => ({ conflict: prng.logarithmic(0.01, 0.2) }),
-  (prng) => ({ late: prng.logarithmic(0.005, 0.1), latestMs: prng.logarithmic(2_000, 300_000) }),
-  (prng) => ({ duplicate: prng.logarithmic(0.01, 0.2), latestMs: prng.logarithmic(50, 60_000) }),
-  (prng) => ({ partitionEveryMs: prng.logarithmic(3_000, 20_000) }),
-  (prng) => ({ outageEveryMs: prng.logarithmic(10_000, 40_000) }),
-];
+/**
+ * Worlds of their own: workers and sessions that live for an hour,
+ * ten minutes with one row after the other in trouble, many tasks, many that cannot run, and bursts for which workers are started.
+ */
+export const LASTING = ['hour', 'row', 'backlog', 'flood', 'fanout'] as const;
+export type LastingName = (typeof LASTING)[number];
 
-const PROCESSES: readonly Switch[] = [
-  (prng) => ({ crashEveryMs: prng.logarithmic(2_000, 20_000) }),
-  (prng) => ({ freezeEveryMs: prng.logarithmic(2_000, 20_000) }),
-  (prng) => ({ herdEveryMs: prng.logarithmic(10_000, 30_000) }),
-  (prng) => ({ trapKill: prng.between(0.1, 0.6) }),
-  (prng) => ({ trapStall: prng.between(0.1, 0.6) }),
-  (prng) => ({ boundaryKill: prng.logarithmic(0.001, 0.02) }),
-  (prng) => ({ boundaryStall: prng.logarithmic(0.001, 0.03) }),
-  (prng) => ({ doubleTick: prng.between(0.2, 0.8) }),
-  () => ({ clones: true }),
-];
+export function isLasting(name: ProfileName): name is LastingName {
+  return LASTING.some((lasting) => lasting === name);
+}
 
-const CLOCKS: readonly Switch[] = [
-  (_, { maxClockSkewMs }) => ({ clockErrorMs: maxClockSkewMs / 2 }),
-  (prng, { maxClockSkewMs }) => ({
-    clockErrorMs: maxClockSkewMs / 2,
-    clockStepEveryMs: prng.logarithmic(3_000, 30_000),
-  }),
-  () => ({ monotonicStops: true }),
-  (prng) => ({
-    clocksHold: false,
-    clockErrorMs: prng.logarithmic(1_000, 100_000_000),
-    clockStepEveryMs: prng.logarithmic(5_000, 60_000),
-    staleAfterThawMs: prng.chance(0.5) ? prng.logarithmic(100, 10_000) : 0,
-  }),
-];
-
-const STORE: readonly Switch[] = [(prng) => ({ staleMs: prng.logarithmic(10, 100_000) }), () => ({ leap: true })];
-
-/** The faults of the vocabulary, by name, for `--profile` and for shrinking. */
-export const FAULTS = {
-  network: NETWORK,
-  processes: PROCESSES,
-  clocks: CLOCKS,
-  store: STORE,
-} as const;
-
-export type ProfileName = 'swarm' | 'calm' | keyof typeof FAULTS | LastingName;
+export type FaultGroup = 'network' | 'processes' | 'clocks' | 'store';
+export type ProfileName = 'swarm' | 'calm' | FaultGroup | LastingName;
 export const PROFILE_NAMES: readonly ProfileName[] = [
   ...(['swarm', 'calm', 'network', 'processes', 'clocks', 'store'] as const),
   ...LASTING,
 ];
 
-/** @param name `swarm` draws from everything; a group draws from that group only; `calm` switches nothing on */
-export function drawProfile(prng: Prng, name: ProfileName = 'swarm'): Profile {
-  if (isLasting(name)) return drawLasting(prng, name, CALM, Object.values(FAULTS).flat());
-  const sized = drawSizes(prng);
-  if (name === 'calm') return sized;
-  const switches = name === 'swarm' ? Object.values(FAULTS).flat() : FAULTS[name];
-  const chance = name === 'swarm' ? prng.pick([0.06, 0.12, 0.25]) : 0.4;
-  let profile = sized;
-  for (const draw of switches) if (prng.chance(chance)) profile = { ...profile, ...draw(prng, profile) };
-  return profile;
-}
-
-/** Most histories look at one thing above all. */
-const SHARES = [
-  { lockShare: 0, coordinationShare: 0 },
-  { lockShare: 0.5, coordinationShare: 0 },
-  { lockShare: 0, coordinationShare: 0.5 },
-  { lockShare: 0.2, coordinationShare: 0.2 },
-] as const;
-
-function drawSizes(prng: Prng): Profile {
-  const ttlMs = Math.round(prng.logarithmic(1_500, 10_000));
-  return {
-    ...CALM,
-    ...drawFeatures(prng.fork('features')),
-    environments: prng.integer(1, 5),
-    concurrency: prng.integer(1, 5),
-    // Half of all requests look into shards that are empty: more of them cost time, and kill no more mutants.
-    shards: prng.pick([1, 1, 1, 2, 3]),
-    tasks: prng.integer(20, 45),
-    ...prng.pick(SHARES),
-    operator: prng.chance(0.3),
-    ttlMs,
-    maxClockSkewMs: Math.round(prng.logarithmic(50, 1_000)),
-    lockDelayMs: prng.pick([0, 500, 2_000]),
-    faultyMs: Math.round(Math.max(20_000, ttlMs * prng.between(5, 10))),
-    tickMs: Math.round(prng.between(1_000, 5_000)),
-    ...drawPace(prng, ttlMs),
-  };
-}
-
-/** Ways that a worker's life lasts for at least: some thirty requests, one after the other, may be needed to look everywhere. */
-const WAYS_IN_A_LIFE = 100;
-
-function drawPace(prng: Prng, ttlMs: number): Pick<Profile, 'invocationMs' | 'latencyMs'> {
-  const invocationMs = Math.round(ttlMs * prng.between(2, 8));
-  const latencyMs = prng.logarithmic(2, 60);
-  return { invocationMs: Math.max(invocationMs, Math.round(WAYS_IN_A_LIFE * latencyMs)), latencyMs };
-}
-
-/** Features are switched on like faults: a history that has all of them has little room for each. */
-function drawFeatures(prng: Prng): Partial<Profile> {
-  const tenants = prng.chance(0.25);
-  return {
-    items: prng.chance(0.35) ? prng.integer(6, 30) : 0,
-    payloadShare: prng.chance(0.25) ? prng.between(0.1, 0.4) : 0,
-    bucket: prng.chance(0.06),
-    dedupShare: prng.chance(0.3) ? prng.between(0.2, 0.6) : 0,
-    tenants,
-    chains: prng.chance(0.3),
-    orders: prng.chance(0.25) ? 6 : 0,
-    hogTasks: tenants && prng.chance(0.4) ? 64 : 0,
-    // With more than one, a single task may wait for hours until a tick comes by.
-    strayShards: prng.chance(0.2) ? 1 : 0,
-  };
-}
-
-/** The same profile without its faults: what the healed phase runs on. */
+/** The same profile without its faults: what the healed phase runs on. Processes that have used locks help with the tasks. */
 export function calmed(profile: Profile): Profile {
-  const {
-    environments,
-    concurrency,
-    shards,
-    tasks,
-    faultyMs,
-    tickMs,
-    invocationMs,
-    stays,
-    ttlMs,
-    maxClockSkewMs,
-    lockDelayMs,
-  } = profile;
-  const { latencyMs, clocksHold, clockErrorMs, leap } = profile;
-  const { items, payloadShare, bucket, dedupShare, tenants, chains, orders, hogTasks, strayShards } = profile;
-  const { users, thinkMs, feedEveryMs, floodTasks, floodOf, fansOut, settleMs } = profile;
-  return {
-    ...CALM,
-    items,
-    payloadShare,
-    bucket,
-    dedupShare,
-    tenants,
-    chains,
-    orders,
-    hogTasks,
-    strayShards,
-    environments,
-    concurrency,
-    shards,
-    tasks,
-    faultyMs,
-    tickMs,
-    invocationMs,
-    stays,
-    ttlMs,
-    maxClockSkewMs,
-    lockDelayMs,
-    users,
-    thinkMs,
-    feedEveryMs,
-    floodTasks,
-    floodOf,
-    fansOut,
-    settleMs,
-    // Processes that have used locks help with the tasks.
-    lockShare: 0,
-    coordinationShare: 0,
-    latencyMs,
-    clocksHold,
-    clockErrorMs,
-    leap,
-  };
+  return { ...profile, ...NO_FAULTS, operator: false, lockShare: 0, coordinationShare: 0 };
 }
 
 /** Names of the settings that differ from a calm profile of the same size. */

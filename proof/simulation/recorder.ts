@@ -11,7 +11,7 @@ import { Digest } from './history.ts';
 import { isSemaphore } from './invariants/rule.ts';
 import { holdersOf } from './invariants/semaphores.ts';
 import type { Row } from './rows.ts';
-import { rowsWrittenBy } from './rows.ts';
+import { rowReadBy, rowsWrittenBy } from './rows.ts';
 
 /** A right that some code currently believes it has. */
 interface Believer extends RightName {
@@ -28,7 +28,7 @@ export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> 
   readonly isHolders?: boolean;
 };
 
-export interface RecorderPorts {
+interface RecorderPorts {
   readonly timeline: Timeline;
   /** The row as the store has it now: another object whenever it was written. */
   readRow(row: Row): DynamoItem | undefined;
@@ -132,7 +132,8 @@ export class Recorder {
   #read({ process, number, kind, input }: Request, output: unknown): void {
     if (typeof output !== 'object' || output === null) return;
     const readUnits = readUnitsOf({ kind, input }, output);
-    this.emit({ kind: 'read', at: this.#ports.timeline.now, process: process.name, request: number, readUnits });
+    const at = this.#ports.timeline.now;
+    this.emit({ kind: 'read', at, process: process.name, request: number, readUnits, asked: rowReadBy(input) });
   }
 
   /** The store has answered a request. */

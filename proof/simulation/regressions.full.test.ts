@@ -1,6 +1,5 @@
 /** Seeds whose histories once showed a fault of the protocol, or an alarm without one. */
 import { describe, expect, test } from 'vitest';
-import { KNOWN_FAULTS } from './known-faults.ts';
 import { MUTANTS } from '../mutants/all.ts';
 import { KILLED_ELSEWHERE } from '../conjuncts/equivalent.ts';
 import { runSeed } from './run-seed.ts';
@@ -64,12 +63,6 @@ describe('the protocol', () => {
     const { violations } = await runSeed(seed, 'swarm');
 
     expect(violations).toEqual([]);
-  });
-
-  test.each(KNOWN_FAULTS)('is known not to hold, and a history shows it: $what', async (fault) => {
-    const { known } = await runSeed(fault.seed, fault.profile);
-
-    expect(known).toContain(fault);
   });
 
   test('is watched by a seeded bug wherever it once did not hold', () => {

@@ -27,6 +27,12 @@ export function rowsWrittenBy<K extends DynamoKind>(kind: K, input: DynamoCalls[
   });
 }
 
+/** The row that a request asks for by its key. */
+export function rowReadBy(input: object): string | undefined {
+  const { Key } = input as { readonly Key?: { readonly pk?: unknown } };
+  return typeof Key?.pk === 'string' ? Key.pk : undefined;
+}
+
 interface Write {
   readonly TableName: string;
   readonly Key?: DynamoItem;

@@ -6,7 +6,7 @@ import type { ProfileName } from './profile.ts';
 import { Tally } from './tally.ts';
 import type { BatchMessage } from './tally.ts';
 
-export interface Run {
+interface Run {
   readonly histories: number;
   readonly minutes: number;
   /** Histories that are run although the minutes are over: what makes the run count on a machine that is busy. */

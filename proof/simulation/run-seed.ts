@@ -1,7 +1,7 @@
 /** A seed is all there is: profile and history follow from it. */
 import { Prng } from '../../test/support/machines/prng.ts';
 import type { Profile, ProfileName } from './profile.ts';
-import { drawProfile } from './profile.ts';
+import { drawProfile } from './draw-profile.ts';
 import type { HistoryOptions, HistoryResult } from './history-result.ts';
 import { runHistory } from './world.ts';
 

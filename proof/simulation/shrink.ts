@@ -4,7 +4,7 @@ import type { Profile, ProfileName } from './profile.ts';
 import { CALM, faultsOf, without } from './profile.ts';
 import { profileOf, runSeed } from './run-seed.ts';
 
-export interface Shrunk {
+interface Shrunk {
   readonly violation: Violation;
   /** What to change in the profile that the seed draws. */
   readonly changes: Partial<Profile>;

@@ -8,7 +8,7 @@ import { Asks } from './asks.ts';
 import type { RightName } from './history.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
-import { drawProfile } from './profile.ts';
+import { drawProfile } from './draw-profile.ts';
 import { SAMPLE_EVERY_MS, Standing } from './standing.ts';
 
 interface Scene {

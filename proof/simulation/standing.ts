@@ -32,7 +32,7 @@ const REFUSED_WINDOW_MS = 60_000;
 /** A worker that finds nothing looks once a minute at least, and a tick comes by. */
 const STARVING_MS = 120_000;
 
-export interface StandingPorts {
+interface StandingPorts {
   readonly recorder: Pick<Recorder, 'rows' | 'believers' | 'takenByCopies' | 'askAll'>;
   readonly asks: Asks;
   readonly report: Report;

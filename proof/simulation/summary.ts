@@ -28,7 +28,6 @@ export function printSummary(tally: Tally): void {
   for (const name of names) counts.push([name, (seen.get(name) ?? 0).toLocaleString('en')]);
   console.log(figures.toString());
   console.log(counts.toString());
-  for (const known of tally.known()) console.log(known);
   for (const shortcoming of tally.shortcomings()) console.log(`this run does not count: ${shortcoming}`);
 }
 
@@ -38,7 +37,6 @@ export function summaryOf(tally: Tally): object {
   return {
     histories,
     violated: tally.failures.map(({ seed }) => String(seed)),
-    known: tally.known(),
     shortcomings: tally.shortcomings(),
     steps,
     turns,

@@ -2,7 +2,7 @@
 import type { Violation } from './invariants/rule.ts';
 import type { HistoryResult } from './history-result.ts';
 
-export interface Failure {
+interface Failure {
   readonly seed: bigint;
   readonly violation: Violation;
 }
@@ -40,8 +40,6 @@ const LEAP_MS = 40 * 86_400_000;
 
 export function include(message: BatchMessage, result: HistoryResult, coreMs: number): BatchMessage {
   const [violation] = result.violations;
-  const seen = new Map(result.seen);
-  for (const { rule, what } of result.known) seen.set(`${KNOWN}${rule}: ${what}`, 1);
   const lived = result.virtualMs >= LEAP_MS ? result.virtualMs - LEAP_MS : result.virtualMs;
   return merge(message, {
     histories: 1,
@@ -51,13 +49,10 @@ export function include(message: BatchMessage, result: HistoryResult, coreMs: nu
     accepted: result.accepted,
     virtualMs: lived,
     coreMs,
-    seen,
+    seen: result.seen,
     failures: violation === undefined ? [] : [{ seed: result.seed, violation }],
   });
 }
-
-/** How faults that are known are counted: by the histories that show them. */
-const KNOWN = 'known fault, ';
 
 function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
   const seen = new Map(one.seen);
@@ -155,7 +150,12 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
     ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'redrive: redriven', 'redrove the dead'),
     ...each('operator: ', 'reschedule: rescheduled', 'paused'),
   ],
-  'recurring tasks': ['slots became tasks', 'schedule.put: applied', 'schedule.advance: applied'],
+  'recurring tasks': [
+    'slots became tasks',
+    'schedule.put: applied',
+    'schedule.make: applied',
+    'schedule.advance: applied',
+  ],
   dispatching: ['tick dispatched', 'tick delivered again: nothing done'],
   continuation: ['successor goes on', 'successor delivered again: nothing done', 'worker not needed'],
   locks: [
@@ -206,12 +206,6 @@ export class Tally {
     const { histories, failures, steps, coreMs } = this.#total;
     const seeds = failures.map(({ seed }) => seed).join(' ');
     return `${histories} histories, ${failures.length} violated${seeds === '' ? '' : ` (${seeds})`}, ${Math.round(steps / coreMs)} k steps/s/core, ${(this.elapsedMs / 1000).toFixed(0)} s, ${Math.round(process.memoryUsage.rss() / 1e6)} MB`;
-  }
-
-  /** Faults that are known, and the histories that showed them. */
-  known(): readonly string[] {
-    const seen = [...this.#total.seen].filter(([what]) => what.startsWith(KNOWN));
-    return seen.map(([what, count]) => `${what} (${count} of ${this.#total.histories} histories)`);
   }
 
   /** Why this run does not count, if so. */

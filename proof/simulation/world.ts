@@ -5,6 +5,7 @@
  * In the healed one nothing new goes wrong, though requests that are late are still on their way, and everything must come to its end in time.
  * With `leap`, both are lived through twice, with more than all retention in between.
  */
+import { shardOf } from '../../shared/dynamo/engine/keys.ts';
 import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { CorruptItemError } from '../../shared/core/errors.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
@@ -43,8 +44,9 @@ import { useLocks } from './workloads/locks.ts';
 import { operate } from './workloads/operator.ts';
 import type { StreamReader } from './workloads/waker.ts';
 import { readStream } from './workloads/waker.ts';
-import type { WorkerPlace } from './workloads/worker.ts';
-import { QUEUE, START_WITHIN_MS, storesAt, work } from './workloads/worker.ts';
+import type { WorkerPlace } from './workloads/worker-place.ts';
+import { QUEUE, START_WITHIN_MS, storesAt } from './workloads/worker-place.ts';
+import { work } from './workloads/worker.ts';
 
 /** Not an invariant of the protocol: the code fell over. */
 const MISTAKE = 'ERR';
@@ -74,7 +76,8 @@ class World {
   readonly #asks: Asks;
   readonly #standing: Standing;
   readonly #fanOut: FanOut;
-  #stream: StreamReader | undefined;
+  /** One for each shard of the table's stream. */
+  readonly #streams: StreamReader[] = [];
   readonly #seen = new Map<string, number>();
   readonly #history: HistoryEvent[] = [];
   readonly #count = (what: string): void => void this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
@@ -200,7 +203,6 @@ class World {
       seed: this.#options.seed,
       profile: this.#options.profile,
       violations: this.#checker.violations,
-      known: this.#checker.known,
       digest: this.#recorder.digest,
       steps: this.#timeline.steps,
       turns: this.#timeline.turns,
@@ -222,7 +224,8 @@ class World {
     this.#fanOut.judges(false);
     this.#nemesis.start(this.#fleet);
     if (half === 1) this.#startSchedule();
-    if (half === 1 && profile.fansOut) this.#startWaker();
+    if (half === 1 && profile.fansOut)
+      for (let shard = 0; shard < profile.streamShards; shard++) this.#startWaker(shard);
     const ids = taskIds(profile.tasks);
     const bulk = profile.items === 0 ? undefined : drawBulk(this.#prng.fork(`bulk@${half}`), profile.items, half);
     this.#produce([...ids, batchId(half)]);
@@ -391,19 +394,19 @@ class World {
     });
   }
 
-  /** One waker after the other hears of what is inserted. */
-  #startWaker(): void {
-    const process = this.#visit('waker', () => this.#later(100, () => this.#startWaker()));
+  /** One waker after the other hears of what is inserted in its shard of the stream. */
+  #startWaker(shard: number): void {
+    const process = this.#visit('waker', () => this.#later(100, () => this.#startWaker(shard)));
     const startWorker = ({ homeShards, tasks = [] }: WorkEvent): void => this.#fleet.invoke({ homeShards, tasks });
-    this.#stream = readStream(this.#placeOf(process), this.#fanOut, startWorker);
+    this.#streams[shard] = readStream(this.#placeOf(process), this.#fanOut, startWorker);
   }
 
   #onApplied(event: Applied): void {
     this.#fanOut.on(event);
-    if (this.#stream === undefined || event.before !== undefined || event.after === undefined || !isTask(event.row))
+    if (this.#streams.length === 0 || event.before !== undefined || event.after === undefined || !isTask(event.row))
       return;
     const id = String(event.after.id);
-    this.#later(this.#streamLag.exponential(200), () => this.#stream?.hear(id));
+    this.#later(this.#streamLag.exponential(200), () => this.#streams[shardOf(id, this.#streams.length)]?.hear(id));
   }
 
   /** The platform delivers at least once, at some moment, if there is room. */

@@ -4,8 +4,12 @@
 (* write, when there is room and no queue), queue for a place, enter (the  *)
 (* head of the queue, or a contender that removes the dead, writes the row *)
 (* as it calculated it, if no write came between), leave the queue,        *)
-(* release, and another limit. Late and repeated requests, lost answers,   *)
-(* deaths.                                                                 *)
+(* release, forgo before a caller hears that there is no room, settle what *)
+(* was not answered, and another limit. Late and repeated requests, lost   *)
+(* answers, deaths.                                                        *)
+(*                                                                         *)
+(* `left` are the claims whose blind requests are barred. The code has     *)
+(* them as marks and a floor, which may bar more: that only refuses.       *)
 (*                                                                         *)
 (* A session is live or has ended: Holder.tla is about that. Left out:     *)
 (* lock-delays, eviction, permits larger than one, the lapse of tickets,   *)
@@ -19,10 +23,11 @@ B(what) == what \in Broken
 Sym == Permutations(Workers)
 
 NoTokens == [w \in Workers |-> 0]
-Blank == [limit |-> 0, hold |-> NoTokens, wait |-> <<>>, ctr |-> 0]
+None == [w \in Workers |-> FALSE]
+Blank == [limit |-> 0, hold |-> NoTokens, wait |-> <<>>, ctr |-> 0, left |-> None]
 \* hold is the token of each permit, 0 is none; rev counts the writes; n is the nonce of the last.
-Init == /\ row = [limit |-> Limit, free |-> Limit, hold |-> NoTokens, wait |-> <<>>, ctr |-> 0, rev |-> 0, n |-> <<"-", 0>>]
-        /\ net = {} /\ p = [w \in Workers |-> [pc |-> "out", tok |-> 0, busy |-> FALSE]]
+Init == /\ row = [limit |-> Limit, free |-> Limit, hold |-> NoTokens, wait |-> <<>>, ctr |-> 0, left |-> None, rev |-> 0, n |-> <<"-", 0>>]
+        /\ net = {} /\ p = [w \in Workers |-> [pc |-> "out", tok |-> 0, busy |-> FALSE, asked |-> FALSE]]
         /\ alive = [w \in Workers |-> TRUE] /\ budget = Faults /\ wrong = {}
 
 Held(r) == Cardinality({w \in Workers : r.hold[w] # 0})
@@ -30,7 +35,8 @@ Queued(r, w) == \E i \in 1..Len(r.wait) : r.wait[i] = w
 Without(line, w) == SelectSeq(line, LAMBDA v : v # w)
 \* The row without the permits and the tickets of the dead.
 Pruned(r) == [limit |-> r.limit, hold |-> [w \in Workers |-> IF alive[w] THEN r.hold[w] ELSE 0],
-              wait |-> SelectSeq(r.wait, LAMBDA v : alive[v]), ctr |-> r.ctr]
+              wait |-> SelectSeq(r.wait, LAMBDA v : alive[v]), ctr |-> r.ctr,
+              left |-> r.left]
 MayEnter(r, w) == (IF r.wait = <<>> THEN TRUE ELSE Head(r.wait) = w) /\ Held(r) < r.limit
 
 -----------------------------------------------------------------------------
@@ -38,21 +44,24 @@ MayEnter(r, w) == (IF r.wait = <<>> THEN TRUE ELSE Head(r.wait) = w) /\ Held(r) 
 
 Guard(r) ==
   CASE r.k = "admit" -> (row.free >= 1 \/ B("noRoom")) /\ (row.wait = <<>> \/ B("jumps")) /\ row.hold[r.w] = 0
-    [] r.k = "queue" -> ~Queued(row, r.w)
+                        /\ (~row.left[r.w] \/ B("noBar"))
+    [] r.k = "queue" -> ~Queued(row, r.w) /\ row.hold[r.w] = 0 /\ (~row.left[r.w] \/ B("noBar"))
+    [] r.k = "forgo" -> ~row.left[r.w]
     [] r.k = "release" -> (row.hold[r.w] = r.tok /\ r.tok # 0) \/ B("releasesTwice")
     [] OTHER -> B("blind") \/ (IF B("byNonce") THEN row.n = r.on ELSE row.rev = r.rev)
 Effect(r) ==
   CASE r.k = "admit" -> [row EXCEPT !.hold[r.w] = row.ctr + 1, !.ctr = @ + 1, !.free = @ - 1]
     [] r.k = "queue" -> [row EXCEPT !.wait = Append(@, r.w)]
-    [] r.k = "release" -> [row EXCEPT !.hold[r.w] = 0, !.free = @ + 1]
+    [] r.k = "release" -> [row EXCEPT !.hold[r.w] = 0, !.free = @ + 1, !.left[r.w] = ~B("noMark")]
+    [] r.k = "forgo" -> [row EXCEPT !.left[r.w] = ~B("noForgo")]
     [] OTHER -> [row EXCEPT !.limit = r.next.limit, !.hold = r.next.hold, !.wait = r.next.wait, !.ctr = r.next.ctr,
-                            !.free = r.next.limit - Held(r.next)]
+                            !.left = r.next.left, !.free = r.next.limit - Held(r.next)]
 After(r) == [Effect(r) EXCEPT !.rev = row.rev + 1, !.n = <<r.k, r.w, r.rev>>]
 
 \* What a write does that none may: admit beyond the limit, out of turn or with an old token; take a permit from the living.
 Wrong(r, y) ==
   LET came == {w \in Workers : y.hold[w] # 0 /\ y.hold[w] # row.hold[w]}
-      went == {w \in Workers : row.hold[w] # 0 /\ y.hold[w] # row.hold[w] /\ alive[w] /\ ~(r.k = "release" /\ r.w = w)}
+      went == {w \in Workers : row.hold[w] # 0 /\ y.hold[w] # row.hold[w] /\ alive[w] /\ ~(r.k \in {"release", "leave"} /\ r.w = w)}
   IN (IF came # {} /\ y.free < 0 THEN {"beyond"} ELSE {})
      \cup (IF \E w \in came : y.hold[w] <= row.ctr THEN {"token"} ELSE {})
      \cup (IF \E w \in came : alive[w] /\ Pruned(row).wait # <<>> /\ Head(Pruned(row).wait) # w THEN {"turn"} ELSE {})
@@ -61,10 +70,13 @@ Wrong(r, y) ==
 -----------------------------------------------------------------------------
 (* Contenders. *)
 
+\* "out" asks; "in" believes that it holds; "going" has sent a release, or that it gives up; "doubt" has no answer to that, or is
+\* refused; "done" was told that it holds nothing. `asked`: for a place in the queue.
 Told(q, r, ok, y) ==
-  CASE r.k \in {"release", "leave"} -> [q EXCEPT !.pc = "done", !.tok = 0, !.busy = FALSE]
+  CASE r.k = "release" -> [q EXCEPT !.pc = "done", !.tok = 0, !.busy = FALSE]
     \* Also by an attempt that was not answered: no other contender asks by this claim.
-    [] r.k \in {"admit", "enter"} /\ y.hold[r.w] # 0 -> [q EXCEPT !.pc = "in", !.tok = y.hold[r.w], !.busy = FALSE]
+    [] r.k \in {"admit", "enter", "forgo"} /\ y.hold[r.w] # 0 -> [q EXCEPT !.pc = "in", !.tok = y.hold[r.w], !.busy = FALSE]
+    [] r.k \in {"forgo", "leave"} -> [q EXCEPT !.pc = IF ok THEN "done" ELSE "doubt", !.tok = 0, !.busy = FALSE]
     [] OTHER -> [q EXCEPT !.busy = FALSE]
 Req(k, w) == [k |-> k, w |-> w, rev |-> row.rev, on |-> row.n, next |-> Blank, tok |-> 0, heard |-> TRUE]
 Send(w, r, pc) == /\ Cardinality(net) < MaxNet /\ net' = net \cup {r}
@@ -72,7 +84,8 @@ Send(w, r, pc) == /\ Cardinality(net) < MaxNet /\ net' = net \cup {r}
 Idle(w, pc) == alive[w] /\ ~p[w].busy /\ p[w].pc = pc
 Admit(w) == Idle(w, "out") /\ row.hold[w] = 0 /\ Send(w, Req("admit", w), "out")
 Queue(w) == /\ Idle(w, "out") /\ row.hold[w] = 0 /\ ~Queued(row, w) /\ ~MayEnter(Pruned(row), w)
-            /\ Send(w, Req("queue", w), "out")
+            /\ Cardinality(net) < MaxNet /\ net' = net \cup {Req("queue", w)}
+            /\ p' = [p EXCEPT ![w].busy = TRUE, ![w].asked = TRUE] /\ UNCHANGED <<row, alive, budget, wrong>>
 Enter(w) == /\ Idle(w, "out") /\ row.hold[w] = 0 /\ MayEnter(Pruned(row), w)
             /\ LET seen == Pruned(row)
                    next == [seen EXCEPT !.hold[w] = seen.ctr + 1, !.ctr = @ + 1, !.wait = Without(@, w)]
@@ -80,16 +93,18 @@ Enter(w) == /\ Idle(w, "out") /\ row.hold[w] = 0 /\ MayEnter(Pruned(row), w)
 Look(w) == /\ Idle(w, "out") /\ row.hold[w] # 0
            /\ p' = [p EXCEPT ![w].pc = "in", ![w].tok = row.hold[w]] /\ UNCHANGED <<row, net, alive, budget, wrong>>
 \* From here on it does not believe.
-Release(w) == Idle(w, "in") /\ Send(w, [Req("release", w) EXCEPT !.tok = p[w].tok], "done")
-\* What a late attempt has brought its session, which had it before, is given back.
-GiveBack(w) == Idle(w, "done") /\ row.hold[w] # 0 /\ Send(w, [Req("release", w) EXCEPT !.tok = row.hold[w]], "done")
-Leave(w) == /\ (Idle(w, "out") \/ Idle(w, "done")) /\ row.hold[w] = 0 /\ Queued(row, w)
-            /\ LET next == [limit |-> row.limit, hold |-> row.hold, wait |-> Without(row.wait, w), ctr |-> row.ctr]
-               IN Send(w, [Req("leave", w) EXCEPT !.next = next], "done")
+Release(w) == Idle(w, "in") /\ Send(w, [Req("release", w) EXCEPT !.tok = p[w].tok], "going")
+\* Before its caller is told that there is no room.
+Forgo(w) == Idle(w, "out") /\ row.hold[w] = 0 /\ ~p[w].asked /\ Send(w, Req("forgo", w), "going")
+\* It leaves the queue; or it settles what it has in doubt, with what a late attempt may have brought.
+Leave(w) == /\ (Idle(w, "out") /\ row.hold[w] = 0 /\ p[w].asked) \/ Idle(w, "doubt")
+            /\ LET next == [limit |-> row.limit, hold |-> [row.hold EXCEPT ![w] = 0], wait |-> Without(row.wait, w),
+                            ctr |-> row.ctr, left |-> [row.left EXCEPT ![w] = TRUE]]
+               IN Send(w, [Req("leave", w) EXCEPT !.next = next], "going")
 \* An operator.
 Lower == /\ budget > 0 /\ row.limit = Limit /\ Cardinality(net) < MaxNet
          /\ \E w \in Workers : net' = net \cup {[Req("limit", w) EXCEPT !.heard = FALSE,
-              !.next = [limit |-> Limit - 1, hold |-> row.hold, wait |-> row.wait, ctr |-> row.ctr]]}
+              !.next = [limit |-> Limit - 1, hold |-> row.hold, wait |-> row.wait, ctr |-> row.ctr, left |-> row.left]]}
          /\ budget' = budget - 1 /\ UNCHANGED <<row, p, alive, wrong>>
 
 -----------------------------------------------------------------------------
@@ -104,15 +119,17 @@ Arrive == \E m \in net : /\ Apply(m) /\ net' = net \ {m}
 \* It is applied, and its answer is lost; a copy of it stays under way.
 Repeat == \E m \in net : /\ budget > 0 /\ Guard(m) /\ Apply(m) /\ budget' = budget - 1 /\ UNCHANGED <<net, p, alive>>
 GiveUp == \E m \in net : /\ budget > 0 /\ m.heard /\ alive[m.w] /\ net' = (net \ {m}) \cup {[m EXCEPT !.heard = FALSE]}
-                         /\ p' = [p EXCEPT ![m.w].busy = FALSE] /\ budget' = budget - 1 /\ UNCHANGED <<row, alive, wrong>>
+                         /\ p' = [p EXCEPT ![m.w].busy = FALSE, ![m.w].pc = IF @ = "going" THEN "doubt" ELSE @]
+                         /\ budget' = budget - 1 /\ UNCHANGED <<row, alive, wrong>>
 Die(w) == /\ alive[w] /\ budget > 0 /\ alive' = [alive EXCEPT ![w] = FALSE] /\ p' = [p EXCEPT ![w].pc = "dead", ![w].tok = 0]
           /\ budget' = budget - 1 /\ UNCHANGED <<row, net, wrong>>
 
 Next == \/ Arrive \/ Repeat \/ GiveUp \/ Lower
-        \/ \E w \in Workers : Admit(w) \/ Queue(w) \/ Enter(w) \/ Look(w) \/ Release(w) \/ GiveBack(w) \/ Leave(w) \/ Die(w)
+        \/ \E w \in Workers : Admit(w) \/ Queue(w) \/ Enter(w) \/ Look(w) \/ Release(w) \/ Forgo(w) \/ Leave(w) \/ Die(w)
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
+I0_Told == \A w \in Workers : p[w].pc = "done" => row.hold[w] = 0 /\ ~Queued(row, w)
 I3_Tokens == "token" \notin wrong
 I11_Count == row.free = row.limit - Held(row)
 I11_Capacity == "beyond" \notin wrong

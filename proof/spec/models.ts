@@ -92,7 +92,7 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
   Lock: [
     ...['I0_Told', 'I1_Exclusion', 'I3_Tokens', 'I4_Final', 'I5_NoOrphan', 'I6_LowerBound', 'I7_LockDelay', 'I8_Live'],
   ],
-  Semaphore: ['I3_Tokens', 'I11_Count', 'I11_Capacity', 'I11_Held', 'L5_Turn'],
+  Semaphore: ['I0_Told', 'I3_Tokens', 'I11_Count', 'I11_Capacity', 'I11_Held', 'L5_Turn'],
   WaitGroup: ['I13_Counts', 'I13_Late', 'I13_Final', 'I13_Lost', 'I13_Lease'],
   RateLimit: ['RATE_Level', 'RATE_Once', 'RATE_Grows'],
   Key: ['KEY_Limit', 'KEY_Exact', 'KEY_InSight', 'I5_NoOrphan', 'I14_One'],
@@ -325,7 +325,7 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'schedule',
-    what: 'ticks that are delivered twice, and dispatchers that die between a slot’s task and the next slot',
+    what: 'ticks that are delivered twice, and dispatchers that die before or after they make a slot’s task',
     module: 'Schedule',
     constants: { ...OF_REQUESTS, Slots: '2', Faults: '2' },
     without: [],

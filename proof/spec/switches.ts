@@ -228,6 +228,21 @@ export const SWITCHES: readonly Switch[] = [
     changes: { MaxNet: '3' },
     what: 'what came between is told by the nonce, which a repeated request brings back, and not by the revision',
   },
+  {
+    broken: ['noBar'],
+    model: 'semaphore',
+    what: 'an admission does not ask whether its claim was given back or given up',
+  },
+  {
+    broken: ['noMark'],
+    model: 'semaphore',
+    what: 'a release does not bar the requests of its claim that are under way',
+  },
+  {
+    broken: ['noForgo'],
+    model: 'semaphore',
+    what: 'a caller is told that there is no room while a request of its claim is under way',
+  },
   // Wait groups.
   {
     broken: ['anyGeneration'],
@@ -324,7 +339,6 @@ export const SWITCHES: readonly Switch[] = [
   { broken: ['buriesUncounted'], model: 'batch', what: 'a child that is buried is not counted' },
   // Schedules.
   { broken: ['ticksTwice'], model: 'schedule', what: 'a tick that is delivered twice is dispatched by both' },
-  { broken: ['makesTwice'], model: 'schedule', what: 'a slot becomes a task a second time' },
-  { broken: ['advanceBlind'], model: 'schedule', what: 'a late advance takes the schedule back' },
+  { broken: ['makesTwice', 'advanceBlind'], model: 'schedule', what: 'a slot becomes a task a second time' },
   { broken: ['advancesFirst'], model: 'schedule', what: 'a schedule is advanced before its slot is a task' },
 ];

@@ -21,7 +21,7 @@ export interface Tlc {
   readonly jar: string;
 }
 
-export interface TlcRun {
+interface TlcRun {
   readonly module: string;
   /** The text of the configuration. */
   readonly config: string;
@@ -37,7 +37,7 @@ export interface TlcRun {
   readonly goesOn?: boolean | undefined;
 }
 
-export interface TlcResult {
+interface TlcResult {
   /** `exhausted`: every state was seen, and nothing is violated. */
   readonly end: 'exhausted' | 'violated' | 'failed';
   readonly generated: number;

@@ -4,11 +4,11 @@ import type { Applied, Belief, HistoryEvent, Swept } from '../simulation/history
 import { EPOCH_MS } from '../simulation/invariants/sessions.ts';
 import { Names, closer } from './numbers.ts';
 
-export type Change = Extract<HistoryEvent, { kind: 'applied' | 'refused' }>;
+type Change = Extract<HistoryEvent, { kind: 'applied' | 'refused' }>;
 export type Traced = Change | Swept | Belief;
 export type Kind = 'task' | 'lock' | 'session';
 
-export interface Encoded {
+interface Encoded {
   /** The verb, or what else happened; a refusal says so. */
   readonly name: string;
   readonly text: string;

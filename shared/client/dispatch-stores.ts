@@ -11,10 +11,8 @@ import { createSessionReader } from '../session/row/session-reader.ts';
 import { createQueueStore } from '../tasks/rows/dynamo-queue-store.ts';
 import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
 import { createSlotStore } from '../tasks/rows/dynamo-slot-store.ts';
-import { createAddingStore } from '../tasks/rows/task/adding-store.ts';
 import { createParkingStore } from '../tasks/rows/task/dynamo-parking-store.ts';
 import type { TaskStoreOptions } from '../tasks/rows/task/dynamo-task-store.ts';
-import { decodeTask } from '../tasks/rows/task/task-codec.ts';
 import type { TaskReader } from '../tasks/rows/task/task-reader.ts';
 import { createTaskReader } from '../tasks/rows/task/task-reader.ts';
 
@@ -25,8 +23,8 @@ export interface WakerStores {
   readonly queues: QueueStore;
 }
 
-export interface DispatchStores extends WakerStores {
-  readonly tasks: TaskReader & Pick<TaskStore, 'enqueue' | 'parking'>;
+interface DispatchStores extends WakerStores {
+  readonly tasks: TaskReader & Pick<TaskStore, 'parking'>;
   readonly slots: SlotStore;
   readonly schedules: ScheduleStore;
 }
@@ -43,12 +41,10 @@ export function createWakerStores(sender: Sender, { table }: TaskStoreOptions): 
 export function createDispatchStores(sender: Sender, options: TaskStoreOptions): DispatchStores {
   const { table } = options;
   const stores = createWakerStores(sender, options);
-  // Tasks of schedules stand in no line.
-  const adding = createAddingStore(sender, options, decodeTask);
   return {
     ...stores,
-    tasks: { ...adding, ...stores.tasks, parking: createParkingStore(sender, table) },
+    tasks: { ...stores.tasks, parking: createParkingStore(sender, table) },
     slots: createSlotStore(sender, table),
-    schedules: createScheduleStore(sender, table),
+    schedules: createScheduleStore(sender, options),
   };
 }

@@ -7,7 +7,7 @@ import { followTable } from '../dynamo/table-stream.ts';
 
 type OnEnqueued = NonNullable<WorkerPorts['onEnqueued']>;
 
-export interface WakingTable {
+interface WakingTable {
   readonly endpoint?: string | undefined;
   readonly table: string;
   readonly clock: Clock;

@@ -14,11 +14,11 @@ import { standAtWork } from './standing-worker.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
 import type { WorkerReport } from '../tasks/worker/worker.ts';
 
-export type KeptPorts = Omit<StandingPorts, 'session' | 'events' | 'payloads'> & {
+type KeptPorts = Omit<StandingPorts, 'session' | 'events' | 'payloads'> & {
   readonly leasehold: Pick<Leasehold, 'session' | 'schedules'>;
 };
 
-export interface KeptSettings extends StandingSettings {
+interface KeptSettings extends StandingSettings {
   /** How long after its last sign of life its tasks are taken over. */
   readonly sessionTtlMs: number;
 }

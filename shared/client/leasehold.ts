@@ -91,7 +91,7 @@ export interface SessionSettings {
 }
 
 /** The foundation of a Leasehold; tests and simulations pass their own. */
-export interface LeaseholdFoundation {
+interface LeaseholdFoundation {
   readonly sender: Sender;
   readonly gauge: SkewGauge;
   readonly runtime: Runtime;

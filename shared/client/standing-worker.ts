@@ -12,6 +12,7 @@ import { StoreUnavailableError } from '../core/errors.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
 import type { TaskRegistry } from '../tasks/task/definition.ts';
 import type { QueueStore } from '../tasks/task/queue-store.ts';
+import { announceNames } from '../tasks/worker/announced-names.ts';
 import type { WorkerPorts, WorkerReport, WorkerSettings } from '../tasks/worker/worker.ts';
 import { runWorker } from '../tasks/worker/worker.ts';
 
@@ -45,7 +46,9 @@ export async function standAtWork(
   const onDamaged = (error: unknown): void => log.error('row skipped', { error: String(error) });
   const recur = (): Promise<number> => enqueueDueSlots(queue, ports, onDamaged);
   let found = await recur();
-  const shards = Math.max(least, (await queues.glance(queue))?.shards ?? 0);
+  const record = await queues.glance(queue);
+  await announceNames(queue, registry.keys(), record, ports);
+  const shards = Math.max(least, record?.shards ?? 0);
   const settings = {
     queue,
     shards,

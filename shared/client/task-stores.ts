@@ -22,6 +22,6 @@ export function createTaskStores(sender: Sender, options: TaskStoreOptions): Tas
     ...createBasicStores(sender, options),
     slots: createSlotStore(sender, table),
     queues: createQueueStore(sender, table),
-    schedules: createScheduleStore(sender, table),
+    schedules: createScheduleStore(sender, options),
   };
 }

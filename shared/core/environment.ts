@@ -23,7 +23,7 @@ export const OLDEST_NODE = '22.12';
 export const DEFAULT_TABLE = 'leasehold';
 
 /** Settings from the environment. A missing field means an unset variable. */
-export interface EnvironmentSettings {
+interface EnvironmentSettings {
   readonly table: string;
   readonly endpoint?: string;
   readonly queue?: string;

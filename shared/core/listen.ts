@@ -6,7 +6,7 @@ import { ConfigurationError } from './errors.ts';
 
 export const LOOPBACK = '127.0.0.1';
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;

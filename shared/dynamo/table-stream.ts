@@ -8,7 +8,7 @@
 import type { StreamRecord } from './inserted.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 
-export interface TableStreamOptions {
+interface TableStreamOptions {
   /** The engine's address. */
   readonly endpoint: string;
   readonly table: string;

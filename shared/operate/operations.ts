@@ -1,12 +1,12 @@
 /**
- * What operators do: of each operation its input, what the audit says that it was done to,
- * and how it is done. Once, for the command and the console,
- * which parse the input and print the report.
+ * The operators' actions: the input of each, its target for the audit,
+ * and its implementation. The command line and the console share them;
+ * they only parse the input and print the report.
  *
  * Guarantees
- *   - Every operation is written down before it is done, with the operator's name and reason,
+ *   - Every operation is recorded before it is done, with the operator's name and reason,
  *     and afterwards with its outcome: `execute` is the only way in.
- *   - It names what the operator saw when deciding. A task, a lock or a permit that has another counter by then is left alone.
+ *   - It names the state that the operator saw. A task, lock or permit whose counter has changed since is left alone.
  */
 import type { AuditStore } from './audit/audit-store.ts';
 import type { LockClient } from '../coordination/lock/lock-client.ts';
@@ -21,7 +21,7 @@ import type { SessionClient } from '../session/session-client.ts';
 import type { TaskReference } from '../tasks/task/task-request.ts';
 import type { Json, TaskKey } from '../tasks/task/task.ts';
 
-export interface OperationPorts {
+interface OperationPorts {
   readonly audit: AuditStore;
   readonly tasks: TaskClient;
   readonly operator: TaskOperator;
@@ -32,7 +32,7 @@ export interface OperationPorts {
   readonly runtime: Runtime;
 }
 
-/** Who does it and why, for the record: credentials identify, this does not. */
+/** The operator's name and reason, for the record only: credentials identify the caller, this does not. */
 export interface Operator {
   readonly by: string;
   readonly reason: string;
@@ -81,7 +81,7 @@ const OPERATIONS = {
     execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.resume({ queue, reason }),
     outcome: () => 'resumed',
   }),
-  /** The dead tasks of a queue come back: all of them, or those that the filters take. */
+  /** Redrives the dead tasks of a queue: all of them, or those that match the filters. */
   'queue.redrive': operation({
     target: ({ queue, name, fault }: QueueRedriveInput) =>
       [`${queue}/*`, name, fault].filter((part) => part !== undefined).join(' '),
@@ -135,6 +135,22 @@ const OPERATIONS = {
     execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.remove(name, { queue }),
     outcome: (found) => (found ? 'removed' : 'gone'),
   }),
+  /** A task now, by the schedule's overlap policy. */
+  'schedule.run': operation({
+    target: scheduleTarget,
+    execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.run(name, { queue }),
+    outcome: (report) => (report.kind === 'enqueued' ? report.task.id : report.kind),
+  }),
+  'schedule.pause': operation({
+    target: scheduleTarget,
+    execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.pause(name, { queue }),
+    outcome: (schedule) => (schedule === undefined ? 'gone' : 'paused'),
+  }),
+  'schedule.resume': operation({
+    target: scheduleTarget,
+    execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.resume(name, { queue }),
+    outcome: (schedule) => (schedule === undefined ? 'gone' : 'resumed'),
+  }),
   'session.destroy': operation({
     target: ({ id }: SessionInput) => id,
     execute: ({ id }: SessionInput, { sessions }) => sessions.destroy(id),
@@ -151,7 +167,7 @@ interface QueueRedriveInput extends QueueInput {
   readonly name?: string | undefined;
   /** Only tasks that failed like this, as `faultOf` names it. */
   readonly fault?: string | undefined;
-  /** Only tasks that were dead by then: those that the operator saw. */
+  /** Only tasks that died by this time: those that the operator saw. */
   readonly diedUntil?: number | undefined;
   readonly limit?: number | undefined;
 }
@@ -198,8 +214,8 @@ interface SessionInput {
 }
 
 export type OperationVerb = keyof typeof OPERATIONS;
-export type InputOf<Verb extends OperationVerb> = Parameters<(typeof OPERATIONS)[Verb]['target']>[0];
-export type ReportOf<Verb extends OperationVerb> = Awaited<ReturnType<(typeof OPERATIONS)[Verb]['execute']>>;
+type InputOf<Verb extends OperationVerb> = Parameters<(typeof OPERATIONS)[Verb]['target']>[0];
+type ReportOf<Verb extends OperationVerb> = Awaited<ReturnType<(typeof OPERATIONS)[Verb]['execute']>>;
 
 export class Operations {
   readonly #ports: OperationPorts;
@@ -209,9 +225,9 @@ export class Operations {
   }
 
   /**
-   * Writes the operation down, does it, and writes down how it went; what it throws is written down as well.
+   * Records the operation, does it, and records its outcome, errors included.
    * @throws ConfigurationError without a name or a reason: nothing was done
-   * @throws MismatchError when a task has another counter than the one that was seen: nothing was done
+   * @throws MismatchError when a task's counter has changed since the operator saw it: nothing was done
    */
   execute<Verb extends OperationVerb>(verb: Verb, input: InputOf<Verb>, operator: Operator): Promise<ReportOf<Verb>> {
     // The table has them in pairs, which the compiler does not follow through an index.

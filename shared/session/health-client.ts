@@ -23,7 +23,7 @@ export interface CheckOptions {
   readonly status?: Exclude<CheckStatus, 'deregistered'> | undefined;
 }
 
-export interface HealthPorts {
+interface HealthPorts {
   readonly checks: CheckStore;
   readonly sessions: SessionStore;
   readonly sessionClient: SessionClient;

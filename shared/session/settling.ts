@@ -8,7 +8,7 @@
 /** @returns whether it is decided */
 export type Settle = () => Promise<boolean>;
 
-export interface SettlingPorts {
+interface SettlingPorts {
   /** Until the next try; ends at once when the session is over. */
   pause(): Promise<void>;
   isOver(): boolean;

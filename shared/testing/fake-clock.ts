@@ -1,6 +1,6 @@
 /**
- * Time that passes only when a test says so.
- * Sleepers are woken in the order of their deadlines, each at its own time, and all that follows from one happens before the next.
+ * A clock that moves only when a test advances it.
+ * It wakes sleepers in the order of their deadlines, each at its own time, and lets all consequences of one happen before the next.
  */
 import { setImmediate as settled } from 'node:timers/promises';
 import type { Cancel, Clock } from '../core/runtime/clock.ts';

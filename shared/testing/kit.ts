@@ -6,7 +6,7 @@
  *   await kit.drain();
  *   expect(await kit.tasks.get(id)).toMatchObject({ state: 'done' });
  *
- * Nothing here is a mock of the queue: leases, retries, batches and limits are what runs in production.
+ * The queue is not mocked: leases, retries, batches and limits run the production code.
  * The clock stops while task code runs, unless the test advances it. Between attempts it advances automatically.
  */
 import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
@@ -62,7 +62,7 @@ export interface TestKitOptions {
   readonly random?: () => number;
   /** Where inputs go that do not fit into the table, such as `new MemoryPayloads()`; refused when absent, as in production. */
   readonly payloads?: PayloadStore;
-  /** Tables of your own, which commits may write to. */
+  /** Your own tables, which commits may write to. */
   readonly tables?: readonly TestTable[];
   /** Middleware around every attempt, nested inside the middleware that the task module exports. */
   readonly middleware?: readonly TaskMiddleware[];
@@ -82,17 +82,17 @@ export interface TestTable {
 
 export interface WorkOptions {
   /**
-   * Advances the clock while task code runs, so code that hangs hits its timeout, or the end of its worker's life,
-   * which is 15 minutes then unless you say otherwise. Absent: time stands still while task code runs.
+   * Advances the clock while task code runs, so code that hangs hits its timeout, or the end of its worker's lifetime,
+   * which is then 15 minutes by default. Default: false, the clock stands still while task code runs.
    */
   readonly timePasses?: boolean;
-  /** How long the worker lives: then it hands back what it runs, and code that lets time pass is told to stop. */
+  /** The worker's lifetime: at its end the worker hands back its running tasks, and aborts the signal of code that lets time pass. */
   readonly lifetime?: Duration;
 }
 
 /**
- * Where a worker dies in `crash`:
- * `beforeRun`     it has claimed a task, and its code has not begun.
+ * Where a worker crashes in `crash`:
+ * `beforeRun`     after it has claimed a task, and before the task code starts.
  * `beforeSettle`  after the task code returns and before its result is stored. Writes to other systems happened; the commit did not.
  * `afterSettle`   after the result is stored and before the worker receives the response. The task is finished.
  */
@@ -118,7 +118,7 @@ const WORK_OPTIONS = { timePasses: true, lifetime: true } as const;
 const TABLE = 'leasehold';
 const SHARDS = 1;
 const TTL_MS = 30_000;
-/** For task code to stop, once it has been told to. */
+/** For task code to stop after its signal is aborted. */
 const GRACE_MS = 1_000;
 const STARTS_AT = new Date('2026-01-01T00:00:00Z');
 const silent: TaskLog = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -144,7 +144,7 @@ export class TestKit {
   readonly #concurrency: number;
   readonly #stores: TaskStores;
   readonly #spans = new TaskSpans(openTelemetry);
-  /** Task code at work, by its name and id: time stands still for it. */
+  /** Running task code by name and id: the clock stands still for it. */
   readonly #running = new Set<string>();
 
   /** @throws ConfigurationError */
@@ -177,7 +177,7 @@ export class TestKit {
     this.schedules = this.leasehold.schedules;
   }
 
-  /** Runs what is due, and what becomes due because of it, until nothing is. What waits for later stays: let time pass, and drain again. */
+  /** Runs tasks until none is due, including those that become due as a result. Delayed tasks stay: advance the clock and drain again. */
   drain(options: WorkOptions = {}): Promise<WorkerReport> {
     validOptions('the options of drain', options, WORK_OPTIONS);
     return this.#work({ ...options, concurrency: this.#concurrency });
@@ -199,24 +199,24 @@ export class TestKit {
     return this.#work({ concurrency: 1, attempts: 1, crash: point });
   }
 
-  /** The rows of a table of yours, in no particular order. */
+  /** Returns the rows of one of your tables, in no particular order. */
   rows(table: string): readonly Readonly<Record<string, unknown>>[] {
     this.#ensureTable(table);
     return this.#dynamo.scan(table);
   }
 
-  /** Puts a row into a table of yours. */
+  /** Puts a row into one of your tables. */
   put(table: string, row: Readonly<Record<string, unknown>>): void {
     this.#ensureTable(table);
     this.#dynamo.apply('put', { TableName: table, Item: { ...row } });
   }
 
-  /** Lets time pass: retries and delayed tasks become due, sessions of the dead expire. */
+  /** Advances the clock: retries and delayed tasks become due, sessions of crashed workers expire. */
   async advance(span: Duration): Promise<void> {
     await this.clock.advance(durationMs('span', span));
   }
 
-  /** What the dispatcher does for schedules with each tick. @returns how many tasks were made of slots */
+  /** Runs the schedule part of a dispatcher tick. @returns how many tasks were created for scheduled runs */
   tick(): Promise<number> {
     const spans = this.#spans;
     return enqueueDueSlots(this.#queue, { ...this.#stores, runtime: this.#runtime, spans }, (error) => {
@@ -285,7 +285,7 @@ export class TestKit {
         if (!isOver.signal.aborted)
           handBack.abort(new HandedBackError('the life of its worker is over', { isDeadline: true }));
       });
-    // A worker that is told to go home hands back what it runs; after `attempts` it only claims no more.
+    // At the end of its lifetime a worker hands back its running tasks; after `attempts` it only stops claiming.
     const workAndEnd = async (): Promise<WorkerReport> => {
       try {
         const report = await runWorker(registry, ports, settings, handBack.signal);
@@ -321,7 +321,7 @@ export class TestKit {
   }
 }
 
-/** Real time, shorter than the time-outs of test runners, which end the test without a word about why. */
+/** Real time, shorter than the timeouts of test runners, which end the test without a reason. */
 const PATIENCE_MS = 3_000;
 
 function stillRunning(names: readonly string[]): string {
@@ -336,7 +336,7 @@ const LAMBDA_LIFE_MS = 15 * 60_000;
 
 const NOT_NOW = { kind: 'refused', current: undefined, earlierAttempt: 'none' } as const;
 
-/** A store through which only so many tasks can be claimed. */
+/** Returns a store that allows at most `attempts` claims. */
 function limited(store: TaskAndPackStore, attempts: number, onSpent: () => void): TaskAndPackStore {
   let left = attempts;
   const spend = <T extends { readonly kind: string }>(outcome: T): T => {

@@ -1,11 +1,11 @@
-/** A store for large inputs in memory: what a bucket is in production. */
+/** An in-memory store for large inputs; production uses a bucket. */
 import type { PayloadStore } from '../tasks/task/payload.ts';
 
 /** Keeps large inputs in this process, for a test. */
 export class MemoryPayloads implements PayloadStore {
   readonly #texts = new Map<string, string>();
 
-  /** References of what is stored now. A test that deletes one finds out what its task does without its input. */
+  /** References of the stored inputs. A test can delete one to see how its task behaves without its input. */
   get references(): readonly string[] {
     return [...this.#texts.keys()];
   }

@@ -42,11 +42,14 @@ describe('leasehold dev', () => {
       await dev.said(/^tasks +greet/m);
       const endpoint = /LEASEHOLD_ENDPOINT=(\S+)/.exec(dev.out())?.[1] ?? '';
       const address = /^console +(\S+)/m.exec(dev.out())?.[1] ?? '';
-      const enqueue = (name: string) => runHere(['--endpoint', endpoint, 'enqueue', 'greet', JSON.stringify({ name })]);
+      const run = (...argv: readonly string[]) => runHere(['--endpoint', endpoint, ...argv]);
+      const enqueue = (name: string) => run('enqueue', 'greet', JSON.stringify({ name }));
 
       expect(await enqueue('Ada')).toMatchObject({ exitCode: 0 });
       await dev.said(/^Hello, Ada!$/m);
       await dev.said(/^done \S+ \(greet, attempt 1\)$/m);
+      const mistyped = await run('enqueue', 'gret', '--delay', '1h');
+      expect(mistyped.err).toMatch(/ has announced a task named gret; did you mean greet\?$/m);
       // It lets the browser in.
       expect((await fetch(address, { redirect: 'manual' })).headers.get('set-cookie')).not.toBeNull();
 

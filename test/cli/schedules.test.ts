@@ -32,13 +32,14 @@ describe.skipIf(endpoint === null)('leasehold schedules', () => {
       cron: '0 3 * * *',
       zone: 'Europe/Berlin',
       missed: 'last',
-      priority: 'normal',
+      overlap: 'queue',
+      options: {},
     });
     await run(...define, '--cron', '0 4 * * *', '--missed', 'skip', '--tolerance', '10m', '--priority', 'low');
 
     const listed = await run('list', '--queue', 'reports', '--json');
     expect(json(listed.out)).toMatchObject([
-      { cron: '0 4 * * *', zone: 'UTC', missed: 'skip', toleranceMs: 600_000, priority: 'low' },
+      { cron: '0 4 * * *', zone: 'UTC', missed: 'skip', toleranceMs: 600_000, options: { priority: 'low' } },
     ]);
 
     const remove = ['remove', 'nightly', '--queue', 'reports', '--by', 'ann', '--reason', 'moved'];
@@ -59,6 +60,45 @@ describe.skipIf(endpoint === null)('leasehold schedules', () => {
       'schedule.define: defined',
       'schedule.remove: removed',
       'schedule.remove: gone',
+    ]);
+  });
+
+  test('takes what enqueue takes; runs, pauses and resumes a schedule, each written to the audit log', async () => {
+    const of = ['--queue', 'acts', '--by', 'ann'];
+    const flags = ['--overlap', 'skip', '--timeout', '5m', '--key', 'k', '--rate', '10/1m', '--jitter', '30s'];
+    const span = ['--start-at', '2027-01-31T08:00:00Z', '--end-at', '2027-02-02T00:00:00Z'];
+    const defined = await run('define', 'daily', 'greet', ...of, '--cron', '0 9 * * *', ...flags, ...span, '--json');
+    expect(json(defined.out)).toMatchObject({
+      overlap: 'skip',
+      jitterMs: 30_000,
+      options: { timeout: 300_000, key: 'k', rate: { count: 10, per: 60_000 } },
+    });
+
+    const next = await run('next', 'daily', '--queue', 'acts', '--json');
+    expect(json(next.out)).toMatchObject({ next: ['2027-01-31T09:00:00.000Z', '2027-02-01T09:00:00.000Z'] });
+
+    expect(await run('run', 'daily', ...of)).toMatchObject({ exitCode: 0, err: '' });
+    expect(await run('run', 'daily', ...of)).toMatchObject({
+      exitCode: 1,
+      out: 'schedule daily skips this run: a task of it has not ended\n',
+    });
+    expect((await run('pause', 'daily', ...of)).out).toContain('is paused: times that pass are left out');
+    expect((await run('list', '--queue', 'acts')).out).toContain('paused');
+    expect((await run('next', 'daily', '--queue', 'acts')).out).toBe('it is paused\n');
+    expect((await run('resume', 'daily', ...of)).out).toContain('is active: next 2027-01-31');
+    expect(await run('pause', 'other', ...of)).toMatchObject({ exitCode: 4 });
+
+    const audit = await runCommand(table, 'audit', '--json');
+    const acts = (json(audit.out) as { verb: string; target: string; outcome?: string }[])
+      .filter(({ target }) => target.startsWith('acts/'))
+      .map(({ verb, outcome }) => `${verb}: ${outcome?.replace(/@.*/, '') ?? ''}`);
+    expect(acts.toReversed()).toEqual([
+      'schedule.define: defined',
+      'schedule.run: daily',
+      'schedule.run: skipped',
+      'schedule.pause: paused',
+      'schedule.resume: resumed',
+      'schedule.pause: gone',
     ]);
   });
 

@@ -49,6 +49,17 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     ]);
   });
 
+  test('announces the names of its tasks, so that enqueue can tell of a name that is unlike them', async () => {
+    await run('work', '--entry', ENTRY, '--queue', 'announced', '--until-drained');
+
+    const end = await run('enqueue', 'fin', '1', '--queue', 'announced', '--id', 'a');
+    const known = await run('enqueue', 'fine', '1', '--queue', 'announced', '--id', 'b');
+
+    const note = 'no worker of queue announced has announced a task named fin; did you mean fine?';
+    expect(end).toMatchObject({ exitCode: 0, out: 'added a\n', err: `${note}\n` });
+    expect(known).toMatchObject({ exitCode: 0, err: '' });
+  });
+
   test('exits with a failure if tasks died, including tasks of packs', async () => {
     await run('enqueue', 'gave.up', '--queue', 'deadly');
     await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 'text' }], { queue: 'deadly' });
@@ -128,8 +139,8 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     for (const { process } of workers) process.kill('SIGTERM');
     await Promise.all(workers.map(({ ended }) => ended));
 
-    // It never had a task, so without its workers nothing shows that it is there.
-    expect((await run('queues', 'stats', 'by hand')).exitCode).toBe(4);
+    // It never had a task, but its workers have announced their names in its row.
+    expect((await run('queues', 'stats', 'by hand')).out).toMatch(/^workers +0$/m);
   });
 
   test('goes on when the reader of its notes has gone', async () => {

@@ -13,7 +13,7 @@ const folder = path.join(root, '.leasehold', 'deploy');
 const assembly = path.join(folder, 'cdk.out');
 const outputsFile = path.join(folder, 'outputs.json');
 
-export interface Outputs {
+interface Outputs {
   readonly TableName: string;
   readonly DispatcherFunctionName: string;
 }
@@ -25,7 +25,7 @@ interface FunctionProperties {
 }
 
 /** A program that has ended. */
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   readonly said: string;
 }

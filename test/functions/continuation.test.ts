@@ -10,6 +10,7 @@ import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
+import { dataPointsOf } from '../support/cloudwatch.ts';
 import type { InvokeServer } from '../support/invoke-server.ts';
 import { openInvokeServer } from '../support/invoke-server.ts';
 
@@ -50,6 +51,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
   });
 
   afterEach(async () => {
+    vi.restoreAllMocks();
     vi.unstubAllEnvs();
     vi.resetModules();
     await lambda[Symbol.asyncDispose]();
@@ -145,6 +147,29 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     });
   });
 
+  /** What a function prints while it handles an event: lines of its log, and metrics. */
+  const watchPrinted = () => {
+    vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'INFO');
+    vi.stubEnv('POWERTOOLS_METRICS_DISABLED', 'false');
+    const info = vi.spyOn(console, 'info').mockImplementation(() => undefined);
+    const metrics = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+    return {
+      plans: () =>
+        info.mock.calls
+          .map(([line]) => JSON.parse(String(line)) as Readonly<Record<string, unknown>>)
+          .filter(({ message }) => message === 'workers planned'),
+      valuesOf: (metric: string) =>
+        dataPointsOf(metrics.mock.calls.map(([line]) => String(line)).join('\n')).flatMap(({ name, value }) =>
+          name === metric ? [value] : [],
+        ),
+    };
+  };
+  /** Five tasks of a slot each, and two workers with a slot each that there may be. */
+  const PLANNED = { queue: 'q', due: 5, wanted: 2, live: 0, starting: 0, started: 2, missing: 3, why: 'maxWorkers' };
+  const enqueueFive = async (): Promise<void> => {
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await enqueue('quick', id);
+  };
+
   describe('the dispatcher', () => {
     const slot = '2026-08-01T00:00:00Z';
     const tick = async (at = slot) =>
@@ -156,10 +181,6 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'ERROR');
       vi.stubEnv(ENV.concurrency, '1');
       vi.spyOn(console, 'error').mockImplementation(() => undefined);
-    });
-
-    afterEach(() => {
-      vi.restoreAllMocks();
     });
 
     test("defines its stack's schedules, and fails for the invalid ones after the others", async () => {
@@ -195,6 +216,20 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       expect(lambda.invoked).toHaveLength(1);
     });
 
+    test('logs its plan, and counts the workers that `maxWorkers` leaves out; with nothing due it logs none', async () => {
+      vi.stubEnv(ENV.maxWorkers, '2');
+      const printed = watchPrinted();
+      await tick();
+      expect(printed.plans()).toEqual([]);
+      expect(printed.valuesOf('WorkersMissing')).toEqual([0]);
+      await enqueueFive();
+
+      await tick('2026-08-01T00:01:00Z');
+
+      expect(printed.plans()).toMatchObject([{ ...PLANNED, late: 0, startWithinMs: 10_000 }]);
+      expect(printed.valuesOf('WorkersMissing')).toEqual([0, 3]);
+    });
+
     test('succeeds if it can start some workers, and reports why the others failed', async () => {
       lambda.fail(1);
       for (const id of ['a', 'b', 'c']) await enqueue('quick', id);
@@ -228,6 +263,18 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
 
       expect(woken).toMatchObject({ q: { started: 1, failedStarts: 0 }, other: { started: 1, failedStarts: 0 } });
       expect(lambda.invoked.map(({ functionName }) => functionName).sort()).toEqual(['worker-of-other', 'worker-of-q']);
+    });
+
+    test('logs its plan, and counts the workers that `maxWorkers` leaves out', async () => {
+      const queues = [{ queue: 'q', workerFunction: 'worker', shards: 1, maxWorkers: 2, concurrency: 1 }];
+      vi.stubEnv(ENV.wakeQueues, JSON.stringify(queues));
+      const printed = watchPrinted();
+      await enqueueFive();
+
+      await wake(inserted(['q', 'a'], ['q', 'b'], ['q', 'c'], ['q', 'd'], ['q', 'e']));
+
+      expect(printed.plans()).toMatchObject([PLANNED]);
+      expect(printed.valuesOf('WorkersMissing')).toEqual([3]);
     });
 
     test('starts no worker for a task that is for later', async () => {

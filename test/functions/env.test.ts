@@ -14,7 +14,7 @@ describe('parseWorkEnv', () => {
       queue: 'default',
       continuation: false,
       attemptSpans: 'parent',
-      timedNames: 10,
+      timedNames: [],
       startWithinMs: 10_000,
       shards: 8,
       maxWorkers: 10,

@@ -25,7 +25,7 @@ afterEach(() => {
 const points = () => dataPointsOf(printed);
 
 test('records each value for its queue and for its task, as a value and not as a sum', () => {
-  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['resize'], 10);
+  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['resize']);
   times.record('resize', { waitMs: 12.4 });
   times.record('resize', { waitMs: 900 });
   times.record('resize', { runMs: 30, endToEndMs: 1_000 });
@@ -43,19 +43,19 @@ test('records each value for its queue and for its task, as a value and not as a
   expect(seen).toHaveLength(8);
 });
 
-test('counts names beyond the bound, and undefined ones, as other', () => {
-  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['first', 'second'], 1);
+test('records the times of other names for the queue only', () => {
+  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['first']);
   for (const name of ['first', 'second', 'gone']) times.record(name, { runMs: 1 });
   times.write();
 
   const counts = new Map<string, number>();
   for (const { dimensions } of points())
     counts.set(dimensions.task ?? 'the queue', (counts.get(dimensions.task ?? 'the queue') ?? 0) + 1);
-  expect(Object.fromEntries(counts)).toEqual({ 'the queue': 3, first: 1, other: 2 });
+  expect(Object.fromEntries(counts)).toEqual({ 'the queue': 3, first: 1 });
 });
 
 test('writes a thousand values as lines of at most a hundred, without loss or confusion of names', () => {
-  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['a', 'b'], 2);
+  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['a']);
   for (let n = 0; n < 1_000; n++) times.record(n % 2 === 0 ? 'a' : 'b', { waitMs: n });
   times.write();
 

@@ -14,7 +14,7 @@ import type { Session } from '../../shared/client/session.ts';
 import { defineTask, registerTasks } from '../../shared/tasks/task/definition.ts';
 import type { World } from './world.ts';
 
-export interface EntryPoint {
+interface EntryPoint {
   readonly name: string;
   call(text: string, world: World, session: Session): unknown;
 }

@@ -2,14 +2,14 @@
 import fc from 'fast-check';
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 
-export interface Damage {
+interface Damage {
   readonly attribute: string;
   /** Absent: the attribute is removed. */
   readonly value?: unknown;
 }
 
 /** How the row stood before it was damaged. */
-export type Standing = 'ready' | 'abandoned' | 'held by a damaged session';
+type Standing = 'ready' | 'abandoned' | 'held by a damaged session';
 
 export interface Poison {
   readonly standing: Standing;

@@ -10,10 +10,12 @@ import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import type { Context } from 'aws-lambda';
 import { afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
+import { METRIC } from '../../functions/metric-names.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
+import { METRICS_SENT } from '../../shared/operate/cost/watching.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { DoNotRetry } from '../../shared/tasks/task/control.ts';
@@ -111,11 +113,14 @@ describe.skipIf(upstream === null)('an alarm', () => {
   });
 
   test('rings for none of them while tasks are done and ticks come', async () => {
+    // An empty queue costs one metric.
+    expect(await tick()).toEqual([expect.objectContaining({ name: METRIC.oldestReadyTaskAgeMs, value: 0 })]);
     for (let n = 0; n < 3; n++) await enqueue('fine', `t${n}`);
-
     const healthy = [...(await tick()), ...(await work())];
 
-    expect(healthy).not.toEqual([]);
+    // Nor more metrics than the estimate of costs counts; the only one missing is sent while a worker lives.
+    const names = new Set([...healthy.map(({ name }) => name), METRIC.workersLive]);
+    expect(names.size).toBe(METRICS_SENT.always + METRICS_SENT.withTasks);
     expect(ringing(everyPeriod(healthy))).toEqual([]);
   });
 

@@ -1,10 +1,11 @@
 /** Which alarms there are, what they listen to, and whether they ring: for schedules of every pace. */
-import { Duration } from 'aws-cdk-lib';
+import { Duration, Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { Schedule } from 'aws-cdk-lib/aws-events';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { describe, expect, test } from 'vitest';
 import { TaskWorkers } from '../../infra/task-workers.ts';
+import { ALARM_METRICS } from '../../shared/operate/cost/watching.ts';
 import { ENTRY, synthesize } from './synthesize.ts';
 
 interface Alarm {
@@ -77,6 +78,40 @@ describe('alarms and dashboard', () => {
     ]);
     expect(warnings({ alarms: false })).toEqual([]);
     expect(Annotations.fromStack(stack).findWarning('*', Match.anyValue())).toEqual([]);
+  });
+
+  test('queues of one table share its dashboard, and those of another stack have one there', () => {
+    const { stack, workers } = synthesize();
+    new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', table: workers.table });
+    const hidden = new TaskWorkers(stack, 'Hidden', {
+      entry: ENTRY,
+      queue: 'h',
+      table: workers.table,
+      dashboard: false,
+    });
+    const elsewhere = new Stack(stack.node.root, 'Elsewhere');
+    new TaskWorkers(elsewhere, 'Far', { entry: ENTRY, queue: 'far', table: workers.table });
+    const template = Template.fromStack(stack);
+
+    const [dashboard] = Object.values(template.findResources('AWS::CloudWatch::Dashboard'));
+    template.resourceCountIs('AWS::CloudWatch::Dashboard', 1);
+    for (const queue of ['media', 'mail']) expect(JSON.stringify(dashboard)).toContain(`Queue ${queue}`);
+    expect(JSON.stringify(dashboard)).not.toContain('Queue h');
+    expect(hidden.dashboard).toBeUndefined();
+    Template.fromStack(elsewhere).resourceCountIs('AWS::CloudWatch::Dashboard', 1);
+  });
+
+  test('alarms read as many metrics as the estimate of costs counts', () => {
+    const { stack, workers } = synthesize();
+    const first = metricsOf(Template.fromStack(stack));
+    const two = synthesize();
+    new TaskWorkers(two.stack, 'Mail', { entry: ENTRY, queue: 'mail', table: two.workers.table });
+    const both = metricsOf(two.template());
+
+    const { ofQueue, ofQueueInWaker, ofWaker } = ALARM_METRICS;
+    expect(workers.waker).toBeDefined();
+    expect(first).toBe(ofQueue + ofQueueInWaker + ofWaker);
+    expect(both - first).toBe(ofQueue + ofQueueInWaker);
   });
 
   test('a dispatcher that falls silent rings, unless its schedule is rare or switched off', () => {
@@ -159,6 +194,17 @@ describe('an alarm rings for what every tick reports', () => {
     });
   });
 });
+
+/** As CloudWatch bills them. */
+function metricsOf(template: Template): number {
+  const alarms = Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(
+    ({ Properties }) => Properties as { readonly Metrics?: readonly { readonly MetricStat?: unknown }[] },
+  );
+  return alarms.reduce(
+    (sum, { Metrics }) => sum + (Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1),
+    0,
+  );
+}
 
 function alarmsOf(template: Template): Alarm[] {
   return Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties as Alarm);

@@ -318,7 +318,7 @@ describe.skipIf(upstream === null)('with its policies enforced', () => {
       tasks: createTaskStore(sender, { table, shards: SHARDS }),
       operations: createTaskOperatorStore(sender, { table, shards: SHARDS }),
       queues: createQueueStore(sender, table),
-      schedules: createScheduleStore(sender, table),
+      schedules: createScheduleStore(sender, { table, shards: SHARDS }),
       sessions: createSessionStore(sender, table),
       semaphores: createSemaphoreStore(sender, table),
     };

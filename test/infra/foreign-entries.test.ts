@@ -268,7 +268,7 @@ function connectAs(endpoint: string) {
     tasks: createTaskStore(sender, { table, shards: 1 }),
     operations: createTaskOperatorStore(sender, { table, shards: 1 }),
     queues: createQueueStore(sender, table),
-    schedules: createScheduleStore(sender, table),
+    schedules: createScheduleStore(sender, { table, shards: 1 }),
     sessions: createSessionStore(sender, table),
   };
   const leasehold = createLeasehold({ table, endpoint, clientConfig, ...settings });

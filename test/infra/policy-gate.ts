@@ -18,7 +18,7 @@ export interface PolicyGate extends AsyncDisposable {
   readonly invoked: readonly string[];
 }
 
-export interface GateOptions {
+interface GateOptions {
   /** The engine behind it. */
   readonly upstream: string;
   /** The table's name, and its logical id in the template. */

@@ -21,7 +21,7 @@ export function newApp(context: Record<string, unknown> = {}): App {
   });
 }
 
-export interface Synthesized {
+interface Synthesized {
   readonly stack: Stack;
   readonly workers: TaskWorkers;
   /** Ends the construction. */

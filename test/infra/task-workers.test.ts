@@ -103,7 +103,7 @@ describe('the table', () => {
 });
 
 describe('the functions', () => {
-  test('run on the current Node, on arm64, traced, each with a log group that expires', () => {
+  test('run on the current Node, on arm64, each with a log group that expires', () => {
     const template = synthesize({ logRetention: RetentionDays.ONE_WEEK }).template();
 
     for (const Description of ['Runs tasks of the queue media', 'Invokes workers for the queue media'])
@@ -111,19 +111,46 @@ describe('the functions', () => {
         Description,
         Runtime: 'nodejs24.x',
         Architectures: ['arm64'],
-        TracingConfig: { Mode: 'Active' },
         LoggingConfig: { LogGroup: Match.anyValue() },
       });
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 7 });
     template.resourceCountIs('AWS::Logs::LogGroup', 3);
   });
 
-  test('have neither X-Ray tracing nor its rights if it is off', () => {
-    const template = synthesize({ tracing: Tracing.DISABLED }).template();
+  test('have X-Ray tracing and its rights only if it is on', () => {
+    const traced = (tracing?: Tracing): string[] => {
+      const template = synthesize(tracing === undefined ? {} : { tracing }).template();
+      const modes = propertiesOf<{ readonly TracingConfig?: { readonly Mode: string } }>(
+        template,
+        'AWS::Lambda::Function',
+      ).flatMap(({ TracingConfig }) => TracingConfig?.Mode ?? []);
+      expect(JSON.stringify(template.toJSON()).includes('xray:')).toBe(modes.length > 0);
+      return modes;
+    };
 
-    const functions = propertiesOf<{ readonly TracingConfig?: unknown }>(template, 'AWS::Lambda::Function');
-    expect(functions.filter(({ TracingConfig }) => TracingConfig !== undefined)).toEqual([]);
-    expect(JSON.stringify(template.toJSON())).not.toContain('xray:');
+    expect(traced()).toEqual([]);
+    expect(traced(Tracing.DISABLED)).toEqual([]);
+    expect(traced(Tracing.ACTIVE)).toEqual(['Active', 'Active', 'Active']);
+  });
+
+  test('write no line of Lambda for each of the many invocations of the waker', () => {
+    const template = synthesize().template();
+
+    template.hasResourceProperties('AWS::Lambda::Function', {
+      Description: 'Starts workers when tasks are enqueued',
+      LoggingConfig: { LogFormat: 'JSON', SystemLogLevel: 'WARN' },
+    });
+  });
+
+  test('get the names of tasks with metrics of their own, and a list that is too long is refused', () => {
+    synthesize({ timedNames: ['resize'] })
+      .template()
+      .hasResourceProperties('AWS::Lambda::Function', {
+        Environment: { Variables: Match.objectLike({ LEASEHOLD_TIMED_NAMES: '["resize"]' }) },
+      });
+    expect(() => synthesize({ timedNames: Array.from({ length: 90 }, () => 'x'.repeat(20)) })).toThrow(
+      'timedNames has 2071 characters as JSON: at most 2000 are allowed',
+    );
   });
 
   test('get every setting that was given, by the names that the handlers read', () => {

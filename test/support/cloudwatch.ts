@@ -13,7 +13,7 @@ export interface DataPoint {
   readonly at: number;
 }
 
-export type AlarmState = 'OK' | 'ALARM';
+type AlarmState = 'OK' | 'ALARM';
 
 /** Properties of a synthesized `AWS::CloudWatch::Alarm`; references stand for themselves, as `{ Ref: 'LogicalId' }`. */
 export interface AlarmProperties {
@@ -154,6 +154,7 @@ function statistic(name: string, points: readonly DataPoint[]): number | undefin
   if (values.length === 0) return undefined;
   if (name === 'Sum') return values.reduce((sum, value) => sum + value, 0);
   if (name === 'Maximum') return Math.max(...values);
+  if (name === 'SampleCount') return values.length;
   throw unknown(name);
 }
 

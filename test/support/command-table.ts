@@ -30,17 +30,18 @@ export function closeCommandTable({ client, leasehold }: CommandTable): void {
   client.destroy();
 }
 
-/** A dispatcher has seen the queue, and a worker of it announces its names. */
+/** A dispatcher has seen the queue, and a worker of it announces its names and, if given, how long its tasks take. */
 export async function announceNames(
   { endpoint, table }: CommandTable,
   queue: string,
   announcedNames: readonly string[],
+  tookMs?: number,
 ): Promise<void> {
   const connection = connectDynamo({ endpoint }, systemRuntime);
   const queues = createQueueStore(new Sender({ ...connection, runtime: systemRuntime }), table);
   await queues.noteUse(queue, undefined, { lanes: new Set(), shards: 1 }, stampOf(systemRuntime));
   const workerSettings = { concurrency: 10, startWithinMs: 10_000 };
-  const hints = { tookMs: undefined, unknownNames: [], announcedNames, workerSettings };
+  const hints = { tookMs, unknownNames: [], announcedNames, workerSettings };
   await queues.noteHints(queue, hints, stampOf(systemRuntime));
   connection.close();
 }

@@ -50,7 +50,7 @@ export function passTime<T>({ clock, traffic }: World, work: Promise<T>, stepMs 
 }
 
 /** Has accidents first, and may then be away altogether. */
-export class FailingDriver extends FaultyDriver {
+class FailingDriver extends FaultyDriver {
   isDown = false;
 
   override async attempt<K extends DynamoKind>(

@@ -52,7 +52,7 @@ export interface Member {
 }
 
 /** @param onRow sees every row that a write of this process leaves behind */
-export type Start = (onRow?: (row: DynamoItem) => void) => Member;
+type Start = (onRow?: (row: DynamoItem) => void) => Member;
 
 /** Runs a suite on AWS's emulator, on the embedded engine, and on the simulated store. `start` begins a process, all at the same moment. */
 export function describeCrowd(name: string, suite: (start: Start) => void): void {

@@ -11,7 +11,7 @@ import type { Clock } from '../../shared/core/runtime/clock.ts';
 import { systemClock } from '../../shared/core/runtime/clock.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 
-export interface DriverSettings {
+interface DriverSettings {
   readonly endpoint: string;
   readonly credentials?: CredentialSource;
   readonly clock?: Clock;

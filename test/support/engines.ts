@@ -15,13 +15,13 @@ declare module 'vitest' {
   }
 }
 
-export interface MissingEngine {
+interface MissingEngine {
   readonly kind: 'dynamodb-local' | 'embedded';
   /** What is not there, and how to get it. */
   readonly needs: string;
 }
 
-export interface TestEngines {
+interface TestEngines {
   readonly dynamodbLocal: Engine | null;
   readonly embedded: Engine | null;
   readonly missing: readonly MissingEngine[];

@@ -90,7 +90,7 @@ function firstIn(bytes: Buffer): (ReceivedRequest & { readonly bytes: number }) 
   return { head, body: bytes.subarray(headEnd + 4, end).toString(), header, bytes: end };
 }
 
-export interface AnswerParts {
+interface AnswerParts {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 
-export interface LineToEngine extends AsyncDisposable {
+interface LineToEngine extends AsyncDisposable {
   readonly endpoint: string;
   /** Ends all connections, and refuses new ones. */
   cut(): Promise<void>;

@@ -8,7 +8,7 @@ export const TTL_MS = 30_000;
 export const LOCK_DELAY_MS = 15_000;
 export const SKEW_MS = 1_000;
 
-export interface LockWorld {
+interface LockWorld {
   readonly world: World;
   readonly one: Process;
   readonly other: Process;

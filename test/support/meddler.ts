@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface Met {
+interface Met {
   /** As the service names it: `UpdateItem`. */
   readonly operation: string;
   readonly body: {

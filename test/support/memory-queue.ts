@@ -47,7 +47,7 @@ export interface MemoryQueue {
   read(key: { readonly pk: string; readonly sk: string }): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-export interface MemoryWorkOptions {
+interface MemoryWorkOptions {
   readonly process?: Mortal;
   readonly concurrency?: number;
   /** Ids of tasks to try first. */

@@ -37,7 +37,7 @@ export interface QueueUnderTest {
   units(): Record<string, number>;
 }
 
-export interface WorkOptions {
+interface WorkOptions {
   readonly concurrency?: number;
   readonly handBack?: AbortSignal;
   readonly ports?: Partial<WorkerPorts>;

@@ -35,7 +35,7 @@ export function recordSpans(
 }
 
 /** A span and those under it, by their names, in the order in which they began. */
-export interface Tree {
+interface Tree {
   readonly name: string;
   readonly under: readonly Tree[];
 }

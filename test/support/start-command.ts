@@ -6,7 +6,7 @@ import type { Verdict } from '../../examples/demonstration/verdict.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../examples/demonstration/start.ts', import.meta.url));
 
-export interface StartRun {
+interface StartRun {
   readonly exitCode: number | null;
   /** The last line, where it was JSON. */
   readonly verdict: Verdict | undefined;

@@ -12,7 +12,7 @@ export interface TwiceProxy extends AsyncDisposable {
   readonly delivered: number;
 }
 
-export interface TwiceOptions {
+interface TwiceOptions {
   /** Which of the two answers its sender sees. */
   readonly answer: 'first' | 'second';
   /** Whether nothing of others arrives between the two. */

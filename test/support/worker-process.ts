@@ -13,7 +13,7 @@ export interface Died {
 
 const PROGRAM = path.join(import.meta.dirname, 'programs', 'invocation.ts');
 
-export interface Invocation {
+interface Invocation {
   /** As the stack sets it for the function. */
   readonly environment: Readonly<Record<string, string>>;
   /** Tasks that the lethal one waits for. */

@@ -178,7 +178,6 @@ describe('what is no object is refused', () => {
     ['defineTask', () => defineTask(wrong(undefined))],
     ['retry', () => defineTask({ name: 'n', run, retry: wrong(5) })],
     ['redriveAll', ({ leasehold }) => leasehold.operator.redriveAll(wrong(5))],
-    ['confirm', async ({ session }) => (await session.lock('k')).confirm(wrong(null))],
   ])('of %s', async (_what, act) => {
     expect(await refusal(act)).toMatch(/ (are|: )?.*: give an object(, of |$)/);
   });
@@ -307,7 +306,7 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
     [
       'the contents of a lock',
       'the value of lock k is not well-formed text',
-      async ({ session }) => (await session.lock('k')).confirm(wrong({ value: 5 })),
+      async ({ session }) => (await session.lock('k')).update(wrong(5)),
     ],
     [
       'an update of a lock without a value',

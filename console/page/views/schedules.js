@@ -2,6 +2,7 @@
 
 /** @import { ScheduleLine, SchedulePage } from '../../model.ts' */
 /** @import { View } from '../app.js' */
+import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { counted, moment } from '../format.js';
 import { badge, empty, heading, tableOf, to, when } from '../parts.js';
@@ -10,7 +11,7 @@ import { badge, empty, heading, tableOf, to, when } from '../parts.js';
 export const schedules = {
   title: 'Schedules',
   question: () => ({ path: 'schedules' }),
-  draw({ data }) {
+  draw({ data, mayAct, refresh }) {
     /** @type {SchedulePage} */
     const page = data;
     const { schedules: lines, now, queues, isMore } = page;
@@ -21,7 +22,7 @@ export const schedules = {
             'No schedules.',
             `None is defined for ${queues.join(', ') || 'any queue'}. Define one in code: schedules.define(…).`,
           )
-        : [table(lines, now), legend()],
+        : [table(lines, now, mayAct ? refresh : undefined), legend()],
     ];
   },
 };
@@ -29,8 +30,9 @@ export const schedules = {
 /**
  * @param {readonly ScheduleLine[]} lines
  * @param {number} now
+ * @param {(() => void) | undefined} refresh after an act; undefined: nobody may act here
  */
-function table(lines, now) {
+function table(lines, now, refresh) {
   return tableOf(
     'Schedules',
     [
@@ -39,8 +41,12 @@ function table(lines, now) {
       { title: 'task', cell: ({ task }) => task },
       { title: 'cron', cell: ({ cron, zone }) => [h('code', {}, cron), h('small', {}, ` ${zone}`)] },
       { title: 'recent runs', class: 'wide', cell: slotDots },
-      { title: 'next', class: 'number', cell: ({ slots }) => next(slots, now) },
+      { title: 'next', class: 'number', cell: (line) => next(line, now) },
       { title: 'missed', cell: overdue },
+      { title: 'overlap', cell: ({ overlap }) => overlap },
+      ...(refresh === undefined
+        ? []
+        : [{ title: 'act', cell: (/** @type {ScheduleLine} */ line) => actsOf(line, refresh) }]),
     ],
     lines,
     ({ queue, name }) => `${queue} ${name}`,
@@ -52,8 +58,8 @@ function slotDots({ queue, slots }) {
   return h(
     'span',
     { class: 'dots' },
-    slots.map(({ at, fate, task }) => {
-      const title = `${moment(at)}: ${fate === 'missing' ? 'skipped: left out, missed, or older than the schedule' : fate}`;
+    slots.map(({ at, fate, task, why }) => {
+      const title = `${moment(at)}: ${fate === 'missing' ? `skipped: ${WHY[why ?? 'unknown']}` : fate}`;
       const props = { class: fate, title, 'aria-label': title, 'data-key': String(at) };
       return fate === 'missing' || fate === 'next'
         ? h('i', { ...props, role: 'img' })
@@ -62,14 +68,57 @@ function slotDots({ queue, slots }) {
   );
 }
 
+const WHY = {
+  overlap: 'the run before had not ended',
+  late: 'it was too late for it when a dispatcher looked',
+  unknown: 'left out, missed, or older than the schedule',
+};
+
 /**
- * @param {ScheduleLine['slots']} slots
+ * @param {ScheduleLine} line
  * @param {number} now
  */
-function next(slots, now) {
+function next({ slots, pausedAt }, now) {
+  if (pausedAt !== null) return badge('paused', 'warning');
   const coming = slots.find(({ fate }) => fate === 'next');
   return coming === undefined ? 'no next run' : when(coming.at, now);
 }
+
+/**
+ * @param {ScheduleLine} line
+ * @param {() => void} refresh
+ */
+function actsOf({ queue, name, overlap, pausedAt }, refresh) {
+  const isPaused = pausedAt !== null;
+  const key = { queue, name };
+  const shared = { target: name, onDone: refresh, class: 'small' };
+  return [
+    actButton('Run now…', {
+      ...shared,
+      title: `Run ${name} now`,
+      consequence: `Adds a task of it now. ${OVERLAP[overlap]} The next run comes as it would have.`,
+      confirm: 'Run now',
+      act: { verb: 'schedule.run', ...key },
+    }),
+    actButton(isPaused ? 'Resume…' : 'Pause…', {
+      ...shared,
+      title: `${isPaused ? 'Resume' : 'Pause'} ${name}`,
+      consequence: isPaused
+        ? 'It goes on with its next run. Those that passed while it was paused stay left out.'
+        : 'Runs that pass from now on are left out, until it is resumed. Tasks that are there go on.',
+      confirm: isPaused ? 'Resume schedule' : 'Pause schedule',
+      act: { verb: isPaused ? 'schedule.resume' : 'schedule.pause', ...key },
+    }),
+  ];
+}
+
+/** @type {Readonly<Record<ScheduleLine['overlap'], string>>} */
+const OVERLAP = {
+  queue: 'It waits until the run before has ended.',
+  skip: 'If the run before has not ended, nothing is added.',
+  replace: 'The run before is asked to stop, and it begins when that one has ended.',
+  allow: 'It begins beside a run that has not ended.',
+};
 
 /** @param {ScheduleLine} line */
 function overdue({ overdue: slots, missed }) {

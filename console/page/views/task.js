@@ -6,7 +6,7 @@
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { askForTask } from '../enqueue-dialog.js';
-import { age, plural, span, whole } from '../format.js';
+import { age, moment, plural, span, whole } from '../format.js';
 import {
   button,
   copyable,
@@ -88,6 +88,12 @@ function facts(found, now, waitsForChildren) {
     ['queue', h('a', { href: to('tasks', { queue: found.queue }) }, found.queue)],
     ['priority', found.priority],
     ['tenant', found.tenant],
+    ['schedule', found.schedule && `${found.schedule.name}, slot ${moment(found.schedule.at)}`],
+    [
+      'covers',
+      found.schedule &&
+        (found.schedule.since === undefined ? 'all until its slot' : `what came since ${moment(found.schedule.since)}`),
+    ],
     [
       'attempts',
       `${attempts}${deaths > 0 ? `, of which ${deaths} killed their workers` : ''}${generation > 0 ? `, brought back ${plural(generation, 'time')}` : ''}`,

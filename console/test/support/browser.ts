@@ -33,7 +33,7 @@ const QUIET = [
   ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
 ];
 
-export interface WatchedPage extends AsyncDisposable {
+interface WatchedPage extends AsyncDisposable {
   readonly context: BrowserContext;
   readonly page: Page;
   /** The browser's complaints: errors, and breaches of the page's own policy. */

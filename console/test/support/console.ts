@@ -77,3 +77,8 @@ export async function* newsOf({ address, cookie }: ConsoleVisitor, signal?: Abor
     }
   }
 }
+
+export async function firstNews(visitor: ConsoleVisitor): Promise<Overview> {
+  for await (const overview of newsOf(visitor)) return overview;
+  throw new Error('the feed ended without news');
+}

@@ -14,7 +14,7 @@ import { StormCrew } from './storm-crew.ts';
 import { StormFeed } from './storm-feed.ts';
 import { BOOK, QUEUE, TABLE } from './storm-tables.ts';
 
-export interface StormReport {
+interface StormReport {
   readonly violations: readonly string[];
   readonly effects: number;
   readonly faults: StormCrew['faults'];

@@ -1,9 +1,10 @@
 /** All cases: each conjunct that some late write meets alone. */
-import { GROUP_CASES, RATE_CASES, SEMAPHORE_CASES } from './coordination.ts';
+import { GROUP_CASES, RATE_CASES } from './coordination.ts';
 import { LOCK_CASES, SESSION_CASES } from './locks.ts';
 import { OTHER_CASES } from './others.ts';
 import type { Case } from './rows.ts';
 import { FOLLOWER_CASES } from './followers.ts';
+import { SEMAPHORE_CASES } from './semaphores.ts';
 import { TASK_CASES } from './tasks.ts';
 
 export const CASES: readonly Case[] = [

@@ -1,117 +1,14 @@
-/** Late writes to semaphores, wait groups and rate limits. */
-import { rateLimitKey, semaphoreKey, waitGroupMemberKey } from '../../../shared/dynamo/engine/keys.ts';
+/** Late writes to wait groups and rate limits. */
+import { rateLimitKey, waitGroupMemberKey } from '../../../shared/dynamo/engine/keys.ts';
 import { takeTokens, takeTokensFromFull } from '../../../shared/coordination/ratelimit/row/ratelimit-statements.ts';
-import { decodeSemaphore } from '../../../shared/coordination/semaphore/row/semaphore-codec.ts';
-import * as semaphores from '../../../shared/coordination/semaphore/row/semaphore-statements.ts';
 import { decodeMember } from '../../../shared/coordination/waitgroup/row/waitgroup-codec.ts';
 import * as groups from '../../../shared/coordination/waitgroup/row/waitgroup-statements.ts';
-import { HOLDERS_LIMIT } from '../../../shared/coordination/semaphore/semaphore.ts';
 import type { Case, Rows } from './rows.ts';
 import { NOW, TABLE } from './rows.ts';
 
-const SEMAPHORE = { name: 'sem', limit: 5 };
-const FIRST = { session: 's', since: NOW, permits: 1 };
-const SECOND = { session: 's', since: NOW + 1, permits: 1 };
 const GROUP = { name: 'group', generation: NOW };
 const NEXT = { name: 'group', generation: NOW + 1 };
 const BUCKET = { name: 'limit', key: 'k' };
-
-export const SEMAPHORE_CASES: readonly Case[] = [
-  [
-    'semaphore.create: attribute_not_exists(#pk)',
-    (rows) => {
-      made(rows);
-      return semaphores.createSemaphore(TABLE, SEMAPHORE, FIRST, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: #v = :v',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'v', 99);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: #declared = :limit',
-    (rows) => {
-      made(rows);
-      return semaphores.admitHolder(TABLE, { ...SEMAPHORE, limit: 4 }, SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: #free >= :permits',
-    (rows) => {
-      made(rows);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, { ...SECOND, permits: 5 }, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: size(#holders) < :holdersLimit',
-    (rows) => {
-      made(rows);
-      const many = Object.fromEntries(Array.from({ length: HOLDERS_LIMIT }, (_, at) => [`a/${at}/1`, at]));
-      rows.set(semaphoreKey('sem'), 'holders', many);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: attribute_not_exists(#waiting)',
-    (rows) => {
-      made(rows);
-      rows.write(queued(rows));
-      return semaphores.admitHolder(TABLE, SEMAPHORE, { ...SECOND, session: 'other' }, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: attribute_not_exists(#holders.#PERMIT)',
-    (rows) => {
-      made(rows);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, FIRST, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.queue: #v = :v',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'v', 99);
-      return queued(rows);
-    },
-  ],
-  [
-    'semaphore.queue: (attribute_not_exists(#waiting) OR (size(#waiting) < :waitingLimit AND NOT contains(#waiting, :ticket)))',
-    (rows) => {
-      made(rows);
-      rows.write(queued(rows));
-      return queued(rows);
-    },
-  ],
-  [
-    'semaphore.release: #holders.#PERMIT = :token OR #holders.#PERMIT[0] = :token',
-    (rows) => {
-      const [permit] = made(rows).holders;
-      rows.write(semaphores.releaseHolder(TABLE, 'sem', permit!, rows.stamp()));
-      return semaphores.releaseHolder(TABLE, 'sem', permit!, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.evict: #holders.#PERMIT = :token',
-    (rows) => {
-      const [permit] = made(rows).holders;
-      const eviction = { by: 'me', reason: 'stuck', lockDelayMs: 1, isLive: false };
-      rows.write(semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp()));
-      return semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.replace: #revision = :observedRevision',
-    (rows) => {
-      const before = made(rows);
-      rows.write(semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp()));
-      return semaphores.replaceSemaphore(TABLE, before, before, rows.stamp());
-    },
-  ],
-];
 
 export const GROUP_CASES: readonly Case[] = [
   [
@@ -266,16 +163,6 @@ export const RATE_CASES: readonly Case[] = [
 ];
 
 const NONE = { members: 0, lost: 0 };
-
-/** A semaphore with its first holder. */
-function made(rows: Rows) {
-  rows.write(semaphores.createSemaphore(TABLE, SEMAPHORE, FIRST, rows.stamp()));
-  return decodeSemaphore(rows.read(semaphoreKey('sem')));
-}
-
-function queued(rows: Rows) {
-  return semaphores.queueTicket(TABLE, 'sem', { ...SECOND, until: NOW + 60_000 }, rows.stamp());
-}
 
 /** A group with one member. */
 function opened(rows: Rows): void {

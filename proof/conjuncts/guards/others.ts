@@ -8,8 +8,19 @@ import { createStatement } from '../../../shared/dynamo/engine/statement.ts';
 import { RAISES, raiseCounters } from '../../../shared/operate/epoch/epoch-statements.ts';
 import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
 import { deletePayload, putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
-import { changeQueue, noteHints, noteUse } from '../../../shared/tasks/rows/queue-statements.ts';
-import { advanceSchedule, putSchedule, removeSchedule } from '../../../shared/tasks/rows/schedule-statements.ts';
+import {
+  announceNames,
+  changeQueue,
+  noteHints,
+  noteStarts,
+  noteUse,
+} from '../../../shared/tasks/rows/queue-statements.ts';
+import {
+  advanceSchedule,
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+} from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
 import { enqueuePack } from '../../../shared/tasks/rows/task/pack-statements.ts';
@@ -17,7 +28,7 @@ import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts'
 import { enterKey } from '../../../shared/tasks/rows/key-statements.ts';
 import type { CheckRecord } from '../../../shared/session/health.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
-import type { QueueRecord } from '../../../shared/tasks/task/queue-store.ts';
+import type { QueueRecord, StartsNote } from '../../../shared/tasks/task/queue-store.ts';
 import type { Case, Rows } from './rows.ts';
 import { NOW, TABLE, beside, checkedBeside, newTask } from './rows.ts';
 
@@ -64,6 +75,12 @@ const queueSeen = (rows: Rows): QueueRecord => {
   rows.write(changeQueue(TABLE, 'q', undefined, PAUSE, rows.stamp()));
   return rows.read(queueKey('q')) as unknown as QueueRecord;
 };
+const STARTS = { count: 1, token: 0, untilMs: NOW, waitMs: 2_000, heard: [] };
+const startsSeen = (rows: Rows): StartsNote => {
+  queueSeen(rows);
+  rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
+  return rows.read(queueKey('q')).starts as StartsNote;
+};
 const HINTS = {
   tookMs: 20,
   unknownNames: [],
@@ -71,16 +88,23 @@ const HINTS = {
   workerSettings: { concurrency: 10, startWithinMs: 10_000 },
 };
 
+const namesSeen = (rows: Rows): QueueRecord => {
+  rows.write(announceNames(TABLE, 'q', undefined, ['work'], rows.stamp()));
+  return { announcedNames: ['work'] } as unknown as QueueRecord;
+};
+
 const SCHEDULE = {
   queue: 'q',
   name: 'nightly',
   task: 'work',
   input: null,
-  priority: 'normal',
+  options: {},
   cron: '0 0 * * *',
   zone: 'UTC',
   missed: 'skip',
+  overlap: 'queue',
   toleranceMs: 0,
+  jitterMs: 0,
 } as unknown as ScheduleDefinition;
 const scheduleSeen = (rows: Rows): ScheduleRecord => {
   rows.write(putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()));
@@ -156,11 +180,38 @@ export const OTHER_CASES: readonly Case[] = [
     noteUse(TABLE, 'q', seen, USE, rows.stamp()),
   ),
   ['queue.noteHints: attribute_exists(#pk)', () => noteHints(TABLE, 'q', HINTS)],
+  twice('queue.announceNames: attribute_not_exists(#names)', (rows) =>
+    announceNames(TABLE, 'q', undefined, ['work'], rows.stamp()),
+  ),
+  outdated('queue.announceNames: #names = :observedNames', namesSeen, (seen, rows) =>
+    announceNames(TABLE, 'q', seen, ['work', 'other'], rows.stamp()),
+  ),
+  ['queue.noteStarts: attribute_exists(#pk)', (rows) => noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp())],
+  [
+    'queue.noteStarts: attribute_not_exists(#starts)',
+    (rows) => {
+      queueSeen(rows);
+      rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
+      return noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp());
+    },
+  ],
+  outdated('queue.noteStarts: #starts = :observed', startsSeen, (seen, rows) =>
+    noteStarts(TABLE, 'q', seen, STARTS, rows.stamp()),
+  ),
   twice('schedule.put: attribute_not_exists(#pk)', (rows) =>
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),
   ),
   outdated('schedule.advance: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
-    advanceSchedule(TABLE, seen, NOW, rows.stamp()),
+    advanceSchedule(TABLE, seen, { nextAt: NOW }, rows.stamp()),
+  ),
+  outdated('schedule.make: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    advanceSchedule(TABLE, seen, { nextAt: NOW, lastAt: NOW }, rows.stamp(), 'schedule.make'),
+  ),
+  outdated('schedule.pause: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    pauseSchedule(TABLE, seen, { pausedAt: NOW }, rows.stamp()),
+  ),
+  outdated('schedule.resume: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+    pauseSchedule(TABLE, seen, { nextAt: NOW }, rows.stamp()),
   ),
   outdated('schedule.remove: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
     removeSchedule(TABLE, seen, rows.stamp()),

@@ -18,7 +18,7 @@ export const RECEIPT_PREFIX = `${USER_TABLE}/receipt-`;
 const WORK = ['createdAt', 'input', 'payload'] as const;
 
 /** Progress as the workload writes it: which claim, and which step of it. */
-export interface Step {
+interface Step {
   readonly token: number;
   readonly step: number;
 }

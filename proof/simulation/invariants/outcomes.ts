@@ -25,8 +25,8 @@ interface Operation {
 
 /**
  * Verbs that a late attempt may apply once more, because what that does is harmless and is judged where it shows:
- * a permit that its session does not know of is pruned by that session's
- * next look or with its end, and counts towards the limit until then;
+ * a copy of an admission, or of a place in the queue, that arrives while its contender still asks is that contender's,
+ * and none arrives later;
  * a bucket gives too little rather than too much; a member that is there stays as it is,
  * and is done once it was said to be, whenever that is heard.
  */
@@ -36,7 +36,7 @@ const REPEATABLE = new Set([
   // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
   ...['pack.cancelItem', 'pack.cancelRunningItem', 'payload.delete'],
   // Hints do not stamp the row.
-  'queue.noteHints',
+  ...['queue.noteHints', 'queue.noteStarts', 'queue.announceNames'],
 ]);
 
 export const outcomes: Family = (assumptions, report) => {
@@ -131,8 +131,8 @@ function isCopyOfRefused({ called: { verb }, isByCopy, isOfKey, returned }: Oper
   return isByCopy && (returned === 'canceled' || (verb === 'task.claim' && isOfKey));
 }
 
-/** What workers tell those who plan, and wakers tell workers. */
-const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names']);
+/** What workers tell those who plan, and wakers tell each other. */
+const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'starts']);
 /** Where a task stands. */
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 

@@ -4,26 +4,25 @@
  * however long it waits, and retries stay few.
  *
  * Reads are charged as AWS does: half a unit for a query that finds nothing.
- *
- * Workers of a version before parking pass by the entries of a flood again and again, as many as there are: of those no bound holds.
  */
-import { parks } from '../workloads/versions.ts';
-import { isSession } from './rule.ts';
+import { QUEUE_NAME } from '../rows.ts';
 import type { Family } from './rule.ts';
 
 const WINDOW_MS = 10_000;
+const PERMITS = `permits#${QUEUE_NAME}`;
 /**
  * Read units for looks: twice a second in four shards, by three priorities, for tasks with a tenant and without, make 240.
  * The most that was seen beyond the share of writes is 206.
  */
 const LOOK_UNITS = 300;
-/** A worker of today reads each entry of a flood once: the most that was seen is 334. */
+/** A worker reads each entry of a flood once: the most that was seen is 334. */
 const LOOK_UNITS_PAST_FLOOD = 500;
 /**
- * A waker looks at the backlog with each wake that may call for more workers, here (`startWithin` of 2 s) a dozen times in a window, at up to 36 partitions
- * and 50 rows: the most that was seen is 501.
+ * A wake begins with a read of the permits, and begins anew with another one if the waker of another shard was faster.
+ * After it come at most: half a unit for each of six lanes in six shards (four, one beyond, one of all that there can be), which are 18;
+ * half a unit for each row of two samples of 25, which are 25; four for the queue's row and the workers' sessions; and some for pages of more entries.
  */
-const LOOK_UNITS_OF_WAKER = 700;
+const UNITS_OF_WAKE = 50;
 /** The cheapest look costs half a unit. */
 const LOOKS_PER_UNIT = 2;
 /** Attempts of the write itself, and reads that belong to it. The most that was seen in a busy window is 1.3 units and 3.1 requests. */
@@ -35,8 +34,9 @@ interface Load {
   readonly sent: Recent;
   readonly readUnits: Recent;
   readonly writes: Recent;
-  /** Reported once, or excused. */
-  isSettled: boolean;
+  /** Reads of the permits by a waker. */
+  readonly wakes: Recent;
+  isReported: boolean;
 }
 
 export const requests: Family = ({ floodStays = false, readsAreFresh }, report) => {
@@ -48,7 +48,8 @@ export const requests: Family = ({ floodStays = false, readsAreFresh }, report) 
       sent: new Recent(),
       readUnits: new Recent(),
       writes: new Recent(),
-      isSettled: false,
+      wakes: new Recent(),
+      isReported: false,
     };
     loads.set(process, load);
     return load;
@@ -60,26 +61,28 @@ export const requests: Family = ({ floodStays = false, readsAreFresh }, report) 
     [what, sum, looks, perWrite]: readonly [string, number, number, number],
   ): void {
     const load = loadOf(process);
-    if (sum <= looks || load.isSettled) return;
+    if (sum <= looks || load.isReported) return;
     const writes = load.writes.sumAt(at);
     if (sum <= looks + perWrite * writes) return;
-    load.isSettled = true;
+    load.isReported = true;
     report('LOAD', '', `${process} took ${sum} ${what} for ${writes} writes within ${WINDOW_MS / 1_000} s`);
   }
 
   return {
     on(event) {
       if (event.kind === 'called') loadOf(event.process).writes.add(event.at, 1);
-      else if (floodStays && event.kind === 'believes' && isSession(event.row) && !parks(event.session))
-        loadOf(event.process).isSettled = true;
     },
     onSent({ process, at }) {
       const sent = loadOf(process).sent.add(at, 1);
       judge(process, at, ['requests', sent, LOOKS_PER_UNIT * lookUnits, PER_WRITE.requests]);
     },
-    onRead({ process, at, readUnits }) {
-      const sum = loadOf(process).readUnits.add(at, readUnits);
-      const looks = process.startsWith('waker') ? LOOK_UNITS_OF_WAKER : lookUnits;
+    onRead({ process, at, readUnits, asked }) {
+      const load = loadOf(process);
+      const sum = load.readUnits.add(at, readUnits);
+      const isWaker = process.startsWith('waker');
+      if (isWaker && asked === PERMITS) load.wakes.add(at, 1);
+      // Of the first wake, the window may begin behind that read.
+      const looks = isWaker ? UNITS_OF_WAKE * (load.wakes.sumAt(at) + 1) : lookUnits;
       judge(process, at, ['read units', sum, looks, unitsPerWrite]);
     },
   };

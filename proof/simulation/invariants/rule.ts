@@ -1,4 +1,5 @@
 /** What every invariant is written against: a stream of events in, violations out. */
+import type { OverlapPolicy } from '../../../shared/tasks/schedule/schedule.ts';
 import type { Happened, HistoryEvent, Read, Sent } from '../history.ts';
 
 /** What the rules may assume about a history, besides its events. */
@@ -9,6 +10,8 @@ export interface Assumptions {
   readonly readsAreFresh: boolean;
   /** Whether tasks of one key that can hardly run stand in the index, where workers before parking read them again and again. */
   readonly floodStays?: boolean;
+  /** What becomes of slots of the schedule while one of its tasks has not ended. */
+  readonly overlap: OverlapPolicy;
   readonly ttlMs: number;
   readonly lockDelayMs: number;
   readonly maxClockSkewMs: number;
@@ -32,7 +35,7 @@ export interface Violation {
 /** Called with what is wrong; the history goes on. */
 export type Report = (invariant: string, row: string, message: string) => void;
 
-export interface Rules {
+interface Rules {
   /** Judges an event; called in the order of the history. */
   on(event: Judged): void;
   /** Judges a request that leaves: half of all events, and hardly a rule asks. */
@@ -44,7 +47,7 @@ export interface Rules {
 }
 
 /** What happens to processes is told to readers only. */
-export type Judged = Exclude<HistoryEvent, Sent | Read | Happened>;
+type Judged = Exclude<HistoryEvent, Sent | Read | Happened>;
 
 /** A family of invariants about one thing. */
 export type Family = (assumptions: Assumptions, report: Report) => Rules;

@@ -15,8 +15,9 @@ import { semaphoreRow } from '../observed-coordination.ts';
 import { TABLE_NAME } from '../rows.ts';
 import { deliverTick } from '../workloads/dispatcher.ts';
 import { USERS_SESSION } from '../workloads/linger.ts';
-import type { WorkerPlace } from '../workloads/worker.ts';
-import { QUEUE, sessionEventsAt, storesAt, work } from '../workloads/worker.ts';
+import type { WorkerPlace } from '../workloads/worker-place.ts';
+import { QUEUE, sessionEventsAt, storesAt } from '../workloads/worker-place.ts';
+import { work } from '../workloads/worker.ts';
 import type { Flow, Stage } from './stage.ts';
 import { PROFILE } from './stage.ts';
 

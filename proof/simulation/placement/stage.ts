@@ -19,10 +19,10 @@ import { CALM } from '../profile.ts';
 import { Recorder } from '../recorder.ts';
 import { SAMPLE_EVERY_MS, Standing } from '../standing.ts';
 import { SimulatedStore } from '../store.ts';
-import type { WorkerPlace } from '../workloads/worker.ts';
+import type { WorkerPlace } from '../workloads/worker-place.ts';
 
 export const FAULTS = ['not sent', 'answer lost', 'late', 'late after the TTL', 'crash', 'freeze'] as const;
-export type FaultName = (typeof FAULTS)[number];
+type FaultName = (typeof FAULTS)[number];
 
 /** One fault at one request of the process that acts; requests are counted from 1, attempts of a write each on its own. */
 export interface Placement {
@@ -40,7 +40,7 @@ export interface Flow {
   readonly after: (stage: Stage) => Promise<void>;
 }
 
-export interface Played {
+interface Played {
   /** Requests that the process which acts sent. */
   readonly requests: number;
   readonly violations: readonly Violation[];
@@ -245,7 +245,7 @@ export function play(flow: Flow, placements: readonly Placement[]): Promise<Play
   return withSimulatedAborts(() => new Stage(placements).play(flow));
 }
 
-export interface Placed {
+interface Placed {
   readonly placements: number;
   /** Histories that differ. */
   readonly states: number;

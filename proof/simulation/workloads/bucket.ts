@@ -5,10 +5,7 @@
 import type { PayloadStore } from '../../../shared/tasks/task/payload.ts';
 import type { Prng } from '../../../test/support/machines/prng.ts';
 import { BUCKET_PREFIX } from '../invariants/payloads.ts';
-import type { WorkerPlace } from './worker.ts';
-
-/** By reference; one for all processes. */
-export type BucketObjects = Map<string, string>;
+import type { WorkerPlace } from './worker-place.ts';
 
 export function bucketAt({ process, profile, recorder, objects }: WorkerPlace, prng: Prng): PayloadStore {
   const { latencyMs, requestLost, replyLost } = profile;

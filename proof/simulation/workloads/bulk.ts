@@ -11,7 +11,7 @@ import type { TaskInput } from './task-code.ts';
 /** The same in every half, so that its packs come back under the ids of those that were swept. */
 export const BULK_ID = 'bulk';
 
-export interface Bulk {
+interface Bulk {
   readonly definition: string;
   readonly inputs: readonly TaskInput[];
   readonly packSize: number;

@@ -13,8 +13,8 @@ import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { WorkerReport } from '../../../shared/tasks/worker/worker.ts';
 import type { Invocation } from '../fleet.ts';
 import type { Profile } from '../profile.ts';
-import type { WorkerPlace } from './worker.ts';
-import { QUEUE, storesAt } from './worker.ts';
+import type { WorkerPlace } from './worker-place.ts';
+import { QUEUE, storesAt } from './worker-place.ts';
 
 /** Fewer than there are environments, so that some are not needed. */
 export function maxWorkersOf({ environments, chains }: Profile): number {

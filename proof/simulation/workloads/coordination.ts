@@ -17,8 +17,8 @@ import type { Taking } from '../invariants/ratelimits.ts';
 import { BUCKET, BUCKET_KEYS } from '../invariants/ratelimits.ts';
 import { groupRow, semaphoreRow } from '../observed-coordination.ts';
 import { TABLE_NAME } from '../rows.ts';
-import type { WorkerPlace } from './worker.ts';
-import { sessionEventsAt, storesAt } from './worker.ts';
+import type { WorkerPlace } from './worker-place.ts';
+import { sessionEventsAt, storesAt } from './worker-place.ts';
 
 /** Name, limit, and whether its contenders queue. Small, so that they are full. */
 const SEMAPHORES = [

@@ -6,17 +6,17 @@ import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
-import { SCHEDULE } from '../invariants/dispatching.ts';
+import { SCHEDULE } from '../invariants/schedules.ts';
 import type { FanOut } from '../fan-out.ts';
 import type { Profile } from '../profile.ts';
 import { maxWorkersOf } from './chain.ts';
-import type { WorkerPlace } from './worker.ts';
-import { QUEUE, START_WITHIN_MS, storesAt } from './worker.ts';
+import type { WorkerPlace } from './worker-place.ts';
+import { QUEUE, START_WITHIN_MS, storesAt } from './worker-place.ts';
 
 /** How often an invocation is tried again that has failed, as Lambda does, and when. */
 const RETRY = { times: 2, afterMs: 1_000 };
 
-export interface TickDelivery {
+interface TickDelivery {
   readonly slot: string;
   /** Whether slots of the schedule become tasks. */
   readonly recurs: boolean;
@@ -79,7 +79,9 @@ export async function deliverTick(
   }
 }
 
-async function define(schedules: ScheduleClient, { leap }: Profile): Promise<void> {
-  const options = { cron: SCHEDULE.cron, missed: leap ? 'last' : 'all' } as const;
-  await schedules.define(SCHEDULE.name, 'quick', { kind: 'quick', half: 0 }, options);
+async function define(schedules: ScheduleClient, { leap, overlap }: Profile): Promise<void> {
+  const options = { cron: SCHEDULE.cron, missed: leap ? 'last' : 'all', overlap } as const;
+  // What is tried again lets a weaker rule than a line begin the next one; what takes long is there to be stopped.
+  const kind = overlap === 'queue' || overlap === 'skip' ? 'stumbles' : 'slow';
+  await schedules.define(SCHEDULE.name, kind, { kind, half: 0 }, options);
 }

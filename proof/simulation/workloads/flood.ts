@@ -1,11 +1,8 @@
 /** Much at once: a backlog, bursts, or tasks of one key, rate or tenant that may only run one by one, and others that come behind them. */
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
+import type { FloodOf } from '../profile.ts';
 import type { ProducerPorts } from './producer.ts';
 import { enqueue } from './producer.ts';
-
-/** What most of a flood's tasks have in common. */
-export const FLOODS = ['nothing', 'key', 'rate', 'tenant'] as const;
-export type FloodOf = (typeof FLOODS)[number];
 
 /** Those that cannot all run within a history are not waited for at its end. */
 export const STAYS = 'flood-';

@@ -25,8 +25,8 @@ import { holdersOf } from '../invariants/semaphores.ts';
 import { semaphoreRow } from '../observed-coordination.ts';
 import { TABLE_NAME } from '../rows.ts';
 import { LOCK_KEYS } from './locks.ts';
-import type { WorkerPlace } from './worker.ts';
-import { sessionEventsAt, storesAt } from './worker.ts';
+import type { WorkerPlace } from './worker-place.ts';
+import { sessionEventsAt, storesAt } from './worker-place.ts';
 
 /** By this name their sessions are told from those of workers. */
 export const USERS_SESSION = 'user';
@@ -39,7 +39,7 @@ const ELECTION = 'chief';
 /** A wait that ends so much before its time has not ended by it. */
 const EARLY_MS = 10_000;
 
-export interface Lingering {
+interface Lingering {
   readonly asks: Asks;
   /** Whether the world has called time. */
   readonly isOver: () => boolean;

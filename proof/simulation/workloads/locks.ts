@@ -19,8 +19,8 @@ import type { SimulatedProcess } from '../../../test/support/machines/process.ts
 import { REGISTER_PREFIX } from '../invariants/locks.ts';
 import type { RightName } from '../history.ts';
 import { TABLE_NAME, USER_TABLE } from '../rows.ts';
-import type { WorkerPlace } from './worker.ts';
-import { sessionEventsAt, storesAt } from './worker.ts';
+import type { WorkerPlace } from './worker-place.ts';
+import { sessionEventsAt, storesAt } from './worker-place.ts';
 
 /** Few, so that they are contended for. */
 export const LOCK_KEYS = ['alpha', 'beta', 'gamma'] as const;

@@ -1,10 +1,12 @@
 /** A person at the console, who cancels, brings back, reschedules and pauses; and leaves the queue open when the trouble is over. */
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
+import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
+import { SCHEDULE } from '../invariants/schedules.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
 import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
-import type { WorkerPlace } from './worker.ts';
-import { QUEUE, storesAt } from './worker.ts';
+import type { WorkerPlace } from './worker-place.ts';
+import { QUEUE, storesAt } from './worker-place.ts';
 
 const PAUSE_CHANCE = 0.1;
 
@@ -15,15 +17,17 @@ export async function operate(
   isOver: () => boolean,
 ): Promise<void> {
   const { process, profile, prng, seen } = place;
-  const { tasks, sessions, operations, queues } = storesAt(place);
+  const { tasks, sessions, operations, queues, schedules } = storesAt(place);
   const { runtime } = process;
   const ports = { tasks, sessions, operations, queues, runtime, gauge: noSkewGauge };
   const operator = new TaskOperator(ports, { queue: QUEUE, maxClockSkewMs: profile.maxClockSkewMs });
+  const recurring = new ScheduleClient({ schedules, runtime }, { queue: QUEUE });
   const anId = (): string => prng.pick(prng.pick(groups));
   const acts: readonly (() => Promise<string>)[] = [
     async () => `cancel: ${(await operator.cancel(anId(), { reason: 'simulated' })).kind}`,
     async () => `redrive: ${(await operator.redrive(anId())).kind}`,
     async () => ((await operator.redriveAll({ limit: 2 })) > 0 ? 'redrove the dead' : 'found no dead'),
+    async () => `run a schedule: ${(await recurring.run(SCHEDULE.name)).kind}`,
     async () => {
       const runAt = runtime.clock.now() + Math.round(prng.between(0, 2_000));
       return `reschedule: ${(await operator.reschedule(anId(), { runAt, priority: prng.pick(PRIORITIES) })).kind}`;

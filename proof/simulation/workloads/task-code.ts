@@ -19,7 +19,7 @@ import { itemName } from '../invariants/packs.ts';
 import { commitReceipt } from './receipts.ts';
 
 /** Where a piece of task code runs. */
-export interface Place {
+interface Place {
   readonly process: SimulatedProcess;
   readonly holder: SessionHolder;
   readonly recorder: Recorder;
@@ -227,7 +227,7 @@ function asTold(place: Place, task: TaskContext, right: RightName, input: TaskIn
 }
 
 /** What some workers do not know: they belong to another deployment. */
-export const UNKNOWN_KIND = 'unheard-of';
+const UNKNOWN_KIND = 'unheard-of';
 
 export function drawKind(prng: Prng): string {
   if (prng.chance(0.01)) return UNKNOWN_KIND;

@@ -7,8 +7,8 @@ import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphor
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import type { FanOut } from '../fan-out.ts';
 import { maxWorkersOf } from './chain.ts';
-import type { WorkerPlace } from './worker.ts';
-import { QUEUE, START_WITHIN_MS, storesAt } from './worker.ts';
+import type { WorkerPlace } from './worker-place.ts';
+import { QUEUE, START_WITHIN_MS, storesAt } from './worker-place.ts';
 
 export interface StreamReader {
   /** An inserted task has come through the stream. */

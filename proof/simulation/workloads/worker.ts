@@ -1,113 +1,24 @@
 /** The shipped worker as one invocation runs it: a session, tasks until the backlog is drained or time is up, and an orderly end. */
-import { createStores } from '../../../shared/client/stores.ts';
-import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
-import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
-import type { SessionEvents } from '../../../shared/session/keep-alive.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
-import type { RateLimitStore } from '../../../shared/coordination/ratelimit/ratelimit-store.ts';
-import type { SemaphoreStore } from '../../../shared/coordination/semaphore/semaphore-store.ts';
-import type { SessionStore } from '../../../shared/session/session-store.ts';
-import type { LockStore } from '../../../shared/coordination/lock/lock-store.ts';
 import type { TaskEvents } from '../../../shared/tasks/run/events.ts';
 import type { TaskLog } from '../../../shared/tasks/task/context.ts';
 import { HandedBackError } from '../../../shared/tasks/task/control.ts';
-import type { SlotStore } from '../../../shared/tasks/dispatch/slot-store.ts';
-import type { TaskOperatorStore } from '../../../shared/tasks/task/task-operator-store.ts';
-import type { QueueStore } from '../../../shared/tasks/task/queue-store.ts';
-import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule-store.ts';
 import { standAtWork } from '../../../shared/client/standing-worker.ts';
-import type { TaskAndPackStore } from '../../../shared/tasks/bulk/pack-store.ts';
 import type { WorkerReport } from '../../../shared/tasks/worker/worker.ts';
 import { runWorker } from '../../../shared/tasks/worker/worker.ts';
-import type { WaitGroupStore } from '../../../shared/coordination/waitgroup/waitgroup-store.ts';
-import type { Prng } from '../../../test/support/machines/prng.ts';
-import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
-import { observeBuckets, observeGroups, observeSemaphores } from '../observed-coordination.ts';
-import { observeQueues, observeSchedules, observeSlots } from '../observed-dispatch.ts';
-import { observePacks } from '../observed-packs.ts';
-import { observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
 import type { Invocation } from '../fleet.ts';
-import type { Profile } from '../profile.ts';
-import type { Recorder } from '../recorder.ts';
-import { QUEUE_NAME, TABLE_NAME } from '../rows.ts';
-import type { BucketObjects } from './bucket.ts';
 import { bucketAt } from './bucket.ts';
 import { workInChain } from './chain.ts';
-import type { TaskStore } from '../../../shared/tasks/task/task-store.ts';
 import { tasksAt } from './task-code.ts';
-import { knowsAllTasks, parks } from './versions.ts';
 
-export const QUEUE = QUEUE_NAME;
-export const START_WITHIN_MS = 2_000;
+import type { WorkerPlace } from './worker-place.ts';
+import { QUEUE, START_WITHIN_MS, sessionEventsAt, storesAt } from './worker-place.ts';
 
 const SEND_HOME_EVERY_MS = 5_000;
 
 const silentLog: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
-
-export interface WorkerPlace {
-  readonly process: SimulatedProcess;
-  readonly driver: DynamoDriver;
-  readonly recorder: Recorder;
-  readonly profile: Profile;
-  readonly prng: Prng;
-  /** What is in the user's bucket. */
-  readonly objects: BucketObjects;
-  readonly seen: (what: string) => void;
-  readonly violated: (invariant: string, message: string) => void;
-  /** Asks the platform for a worker that continues a session's. */
-  readonly startSuccessor: (after: string) => void;
-  /** Whether the world has called time: who stays goes home. */
-  readonly isTimeCalled: () => boolean;
-}
-
-export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>): {
-  readonly sessions: SessionStore;
-  readonly tasks: TaskAndPackStore;
-  readonly locks: LockStore;
-  readonly operations: TaskOperatorStore;
-  readonly queues: QueueStore;
-  readonly schedules: ScheduleStore;
-  readonly slots: SlotStore;
-  readonly semaphores: SemaphoreStore;
-  readonly groups: WaitGroupStore;
-  readonly buckets: RateLimitStore;
-} {
-  const { process, driver, recorder, profile } = place;
-  const attemptTimeoutMs = Math.max(100, Math.min(1_500, Math.floor(profile.ttlMs / 6)));
-  const policy = { attemptTimeoutMs, budgetMs: profile.ttlMs, backoff: { baseMs: 25, capMs: 500 } };
-  const sender = new Sender({ driver, runtime: process.runtime, policy });
-  const stores = createStores(sender, { table: TABLE_NAME, shards: profile.shards });
-  return {
-    sessions: observeSessions(stores.sessions, process, recorder),
-    locks: observeLocks(stores.locks, process, recorder),
-    operations: observeOperations(stores.operations, process, recorder),
-    queues: observeQueues(stores.queues, process, recorder),
-    schedules: observeSchedules(stores.schedules, process, recorder),
-    slots: observeSlots(stores.slots, process, recorder),
-    semaphores: observeSemaphores(stores.semaphores, process, recorder),
-    groups: observeGroups(stores.groups, process, recorder),
-    buckets: observeBuckets(stores.buckets, process, recorder),
-    tasks: {
-      ...observeTasks(stores.tasks, process, recorder),
-      bulk: observePacks(stores.tasks.bulk, process, recorder),
-    },
-  };
-}
-
-/** Watches how a session is lost. */
-export function sessionEventsAt({ process, recorder, seen, violated }: WorkerPlace): SessionEvents {
-  return {
-    onLost({ reason }) {
-      seen(`session lost: ${reason}`);
-      recorder.happened(process.name, `session lost: ${reason}`);
-      // No other process has its id, so none can have renewed it.
-      if (reason === 'superseded' || reason === 'missing')
-        violated('I9', `lost its session as ${reason}, which only itself can have caused`);
-    },
-  };
-}
 
 /** @returns how the worker ended */
 export async function work(place: WorkerPlace, event: Invocation): Promise<string> {
@@ -165,7 +76,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       },
     };
     const ports = {
-      tasks: parks(session.id) ? tasks : withoutParking(tasks),
+      tasks,
       sessions,
       queues,
       payloads,
@@ -198,11 +109,12 @@ async function sendHome(
   if (!over.aborted) handBack.abort(new HandedBackError('time was called'));
 }
 
-/** As in a version before parking, which neither parks nor puts back. */
-function withoutParking<Store extends TaskStore>(tasks: Store): Store {
-  const nothing = (): Promise<readonly never[]> => Promise.resolve([]);
-  const parking = { ...tasks.parking, park: nothing, putBack: nothing, repairParked: nothing };
-  return { ...tasks, parking: { ...parking, defer: () => Promise.resolve() } };
+/**
+ * Half of the workers are of a deployment without one of the tasks.
+ * The id of the session decides, so that no draw of chance depends on it.
+ */
+function knowsAllTasks(session: string): boolean {
+  return (session.codePointAt(session.length - 1) ?? 0) % 2 === 0;
 }
 
 /** Some of the shards, at least one: as a dispatcher deals them. */

@@ -21,7 +21,7 @@ export type UnansweredAcquire =
   | { readonly kind: 'together'; readonly askedAt: number; readonly nonce: string | undefined };
 
 /** Whether it could still be applied to the row as it stands: the guards of `coordination/lock/row/lock-statements.ts`. */
-export function mayStillLand(lock: LockRecord | undefined, attempt: UnansweredAcquire): boolean {
+function mayStillLand(lock: LockRecord | undefined, attempt: UnansweredAcquire): boolean {
   switch (attempt.kind) {
     case 'together':
       return lock?.nonce === attempt.nonce;

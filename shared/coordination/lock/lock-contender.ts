@@ -15,7 +15,6 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsWithinTrust } from '../../session/limits.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { Content, HeldLock, LockRecord, Refusal } from './lock-record.ts';
@@ -54,8 +53,8 @@ interface Abandoned {
 export const ATTEMPT_ROUNDS_LIMIT = 5;
 
 /** Retries a lost race. The last round refuses: a key that others keep winning is not free. Waiting callers retry. */
-export function lostRound(round: number, key: string, clock: Pick<Clock, 'now'>): Contended | Refusal {
-  return round < ATTEMPT_ROUNDS_LIMIT ? contended() : { kind: 'delayed', key, until: clock.now() };
+export function lostRound(round: number, key: string): Contended | Refusal {
+  return round < ATTEMPT_ROUNDS_LIMIT ? contended() : { kind: 'contended', key };
 }
 
 export class LockContender implements Contender<HeldLock> {
@@ -92,7 +91,7 @@ export class LockContender implements Contender<HeldLock> {
   }
 
   attempt(): Promise<Attempt> {
-    const { gauge, runtime, sessions } = this.#ports;
+    const { gauge, sessions } = this.#ports;
     return retryContended<Attempt>(describeLock(this.key), { rounds: ATTEMPT_ROUNDS_LIMIT }, async (round) => {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const closed = this.#closedUntil();
@@ -107,7 +106,7 @@ export class LockContender implements Contender<HeldLock> {
       this.#doubts?.see(this.key, lock);
       const isForeign = lock?.state === 'held' && lock.session !== this.#session.id;
       const refusal = await this.#assess(lock, isForeign ? await sessions.get(lock.session) : undefined);
-      return refusal ?? lostRound(round, this.key, runtime.clock);
+      return refusal ?? lostRound(round, this.key);
     });
   }
 

@@ -131,7 +131,9 @@ export type Refusal =
       readonly isOwn?: true;
     }
   /** It has no holder, but its lock-delay lasts until then. */
-  | { readonly kind: 'delayed'; readonly key: string; readonly until: number };
+  | { readonly kind: 'delayed'; readonly key: string; readonly until: number }
+  /** It was free each time this caller looked, and each time another caller was faster. */
+  | { readonly kind: 'contended'; readonly key: string };
 
 /** A key as a reader sees it. */
 export interface LockInfo extends Entry {
@@ -281,6 +283,7 @@ export function describeLock(key: string): string {
 export function describeRefusal(refusal: Refusal): string {
   if (refusal.kind === 'delayed')
     return `its last holder was lost, and its lock-delay lasts until ${momentText(refusal.until)}`;
+  if (refusal.kind === 'contended') return 'others acquired and released it each time it was free; try again';
   const { session, name, node, since, until } = refusal.by;
   if (refusal.isOwn === true)
     return (

@@ -68,7 +68,7 @@ export interface KeyConditions {
 export type EndedTenures = ReadonlyMap<string, readonly HeldLock[]>;
 
 /** Its holder has done with the row, which the answer therefore leaves out. */
-export type Released = { readonly kind: 'applied' } | Extract<Outcome<never, LockRecord>, { kind: 'refused' }>;
+type Released = { readonly kind: 'applied' } | Extract<Outcome<never, LockRecord>, { kind: 'refused' }>;
 
 /** An action of the user's own transaction. */
 export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactItems']>[number];

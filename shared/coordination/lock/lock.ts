@@ -41,18 +41,33 @@ export interface LockOptions extends ContentOptions {
 
 export const CONTENT_OPTIONS = { value: true, flags: true } as const satisfies Record<keyof ContentOptions, true>;
 
-export interface LockHolderPorts {
+interface LockHolderPorts {
   readonly locks: HolderLockStore;
   readonly session: SessionHolder;
   readonly runtime: Runtime;
   /** Part of the sequencer. */
   readonly table: string;
-  /** Called when the lock is no longer held, for any reason. */
-  onEnded(lock: Lock): void;
+  /** Called when the lock is no longer held, for any reason. `idle` resolves when no verb is under way. */
+  onEnded(lock: Lock, idle: Promise<void>): void;
   /** A release was not answered: the row may still name the session. */
   onUndecided(lock: Lock): void;
   /** Called when the row is free and still has this lock's counter. */
   onReleased(lock: Lock): void;
+}
+
+/** The verbs of a held lock that only its session uses. */
+export interface LockKeeper {
+  readonly lock: Lock;
+  /**
+   * The same session acquires it again: the counter stays, the value is replaced if one is given.
+   * @throws ConfigurationError
+   * @throws LeaseLostError if the lock is no longer held: nothing more is written, but an unanswered attempt may have been applied
+   */
+  confirm(content: Content | undefined): Promise<void>;
+  /** Releases the key and deletes its entry, for the behavior `delete` at the session's end. */
+  drop(): Promise<void>;
+  /** Resolves when no verb is under way. */
+  idle(): Promise<void>;
 }
 
 /** A key, held by a session until it is released or lost. */
@@ -76,7 +91,7 @@ export class Lock implements AsyncDisposable {
   /** Why it is no longer held. */
   #loss: unknown;
 
-  constructor(record: HeldLock, ports: LockHolderPorts) {
+  private constructor(record: HeldLock, ports: LockHolderPorts) {
     const { session } = ports;
     this.key = record.key;
     this.fencingToken = record.leaseCounter;
@@ -93,6 +108,16 @@ export class Lock implements AsyncDisposable {
       stopListening();
     };
     noticeLoss();
+  }
+
+  static hold(record: HeldLock, ports: LockHolderPorts): LockKeeper {
+    const lock = new Lock(record, ports);
+    return {
+      lock,
+      confirm: (content) => lock.#confirm(content),
+      drop: () => lock.#drop(),
+      idle: () => lock.#idle(),
+    };
   }
 
   /** The same number as the fencing token, by the name that the row has for it. */
@@ -140,26 +165,11 @@ export class Lock implements AsyncDisposable {
    */
   async update(value: string, options: { readonly flags?: Flags } = {}): Promise<void> {
     validOptions(`the options of updating ${describeLock(this.key)}`, options, { flags: true });
-    await this.confirm({ value, encoding: 'text', flags: 0, ...options });
+    await this.#confirm({ value, encoding: 'text', flags: 0, ...options });
   }
 
-  /**
-   * The same session acquires it again: the counter stays, the value is replaced if one is given.
-   * @throws ConfigurationError
-   * @throws LeaseLostError if the lock is no longer held: nothing more is written, but an unanswered attempt may have been applied
-   */
-  async confirm(given: Content | undefined): Promise<void> {
-    const content =
-      given === undefined
-        ? undefined
-        : validContent(
-            this.key,
-            validOptions(`the options of updating ${describeLock(this.key)}`, given, {
-              value: true,
-              encoding: true,
-              flags: true,
-            }),
-          );
+  async #confirm(given: Content | undefined): Promise<void> {
+    const content = given && validContent(this.key, given);
     await this.#verb(async () => {
       for (;;) {
         this.ensureBelief();
@@ -204,13 +214,11 @@ export class Lock implements AsyncDisposable {
     return this.#releasing;
   }
 
-  /** Resolves when no verb is under way. */
-  async idle(): Promise<void> {
+  async #idle(): Promise<void> {
     await this.#underWay;
   }
 
-  /** Releases the key and deletes its entry, for the behavior `delete` at the session's end. */
-  async drop(): Promise<void> {
+  async #drop(): Promise<void> {
     await this.#verb(async () => {
       this.#noticeLoss();
       if (this.#loss !== undefined) return;
@@ -285,7 +293,7 @@ export class Lock implements AsyncDisposable {
     this.#loss = reason;
     this.#unlink();
     this.#ended.abort(reason);
-    this.#ports.onEnded(this);
+    this.#ports.onEnded(this, this.#idle());
   }
 }
 

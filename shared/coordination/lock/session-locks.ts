@@ -14,7 +14,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Contender } from './lock-contender.ts';
 import { LockContender, lockLimitsOf } from './lock-contender.ts';
 import { Doubts } from './doubts.ts';
-import type { LockOptions } from './lock.ts';
+import type { LockKeeper, LockOptions } from './lock.ts';
 import { CONTENT_OPTIONS, Lock } from './lock.ts';
 import type { Content, HeldLock, Refusal } from './lock-record.ts';
 import { warningOfOwnWait } from './own-wait.ts';
@@ -51,7 +51,7 @@ const REMEMBERED_LIMIT = 1_000;
 export class SessionLocks {
   readonly #session: SessionHolder;
   readonly #ports: SessionLocksPorts;
-  readonly #held = new Map<string, Lock>();
+  readonly #held = new Map<string, LockKeeper>();
   /** Counters of keys that were given back, the latest last. */
   readonly #left = new Map<string, number>();
   /** Releases in flight, by key. The next attempt must wait for them, or it would find the row still ours. */
@@ -86,12 +86,12 @@ export class SessionLocks {
   }
 
   protected lockOf(key: string): Lock | undefined {
-    return this.#held.get(key);
+    return this.#held.get(key)?.lock;
   }
 
   /** The session's locks, as far as this process knows. */
   get held(): readonly Lock[] {
-    return [...this.#held.values()];
+    return [...this.#held.values()].map(({ lock }) => lock);
   }
 
   /**
@@ -102,10 +102,10 @@ export class SessionLocks {
     // Not inFlight: one key that cannot be given back keeps none of the others.
     const limit = sideBySide(RELEASES_IN_FLIGHT);
     const isDeleting = this.#session.record.behaviour === 'delete';
-    const giveUp = async (lock: Lock): Promise<void> => {
-      await (isDeleting ? lock.drop() : lock.release());
+    const giveUp = async (held: LockKeeper): Promise<void> => {
+      await (isDeleting ? held.drop() : held.lock.release());
     };
-    await Promise.allSettled(this.held.map((lock) => limit(() => giveUp(lock))));
+    await Promise.allSettled([...this.#held.values()].map((held) => limit(() => giveUp(held))));
   }
 
   protected async wait<Right>(
@@ -123,7 +123,7 @@ export class SessionLocks {
         const attempt = seen ?? (await contender.attempt());
         if (attempt.kind === 'acquired') return { kind: 'found', found: attempt.right };
         warn?.(attempt);
-        return blockedBy(attempt);
+        return blockedBy(attempt, runtime.clock.now());
       },
       { options, pauses: PAUSES, session: this.#session, line: { turns, key: contender.key, kind } },
       runtime,
@@ -161,7 +161,7 @@ export class SessionLocks {
       this.doubts.see(key, lock);
       if (!this.doubts.has(key)) return true;
       if (lock?.state === 'held' && lock.session !== this.#session.id) return this.#settleAbandoned(lock);
-      if (lock?.state === 'held' && this.#held.get(key)?.leaseCounter === lock.leaseCounter) {
+      if (lock?.state === 'held' && this.#held.get(key)?.lock.leaseCounter === lock.leaseCounter) {
         this.doubts.end(key);
         return true;
       }
@@ -198,7 +198,7 @@ export class SessionLocks {
 
   /** A key that this session holds, for a caller that wants it for itself. */
   protected refusalOfOwn(keys: readonly string[]): Refusal | undefined {
-    const held = keys.map((key) => this.#held.get(key)).find((lock) => lock?.signal.aborted === false);
+    const held = keys.map((key) => this.lockOf(key)).find((lock) => lock?.signal.aborted === false);
     return held && { kind: 'held', key: held.key, by: held.holder, isOwn: true };
   }
 
@@ -229,7 +229,7 @@ export class SessionLocks {
     const held = this.#held.get(key);
     try {
       await held?.confirm(content);
-      return held;
+      return held?.lock;
     } catch (error) {
       // The session itself may be as good as ever: contend for the key as others do.
       if (error instanceof LeaseLostError) return undefined;
@@ -239,12 +239,12 @@ export class SessionLocks {
 
   protected register(row: HeldLock): Lock {
     this.doubts.end(row.key);
-    const lock = new Lock(row, {
+    const keeper = Lock.hold(row, {
       ...this.#ports,
       session: this.#session,
-      onEnded: (ended) => {
-        if (this.#held.get(row.key) === ended) this.#held.delete(row.key);
-        this.#leave(row.key, ended.idle());
+      onEnded: (ended, idle) => {
+        if (this.lockOf(row.key) === ended) this.#held.delete(row.key);
+        this.#leave(row.key, idle);
       },
       onUndecided: ({ key }) => this.doubts.add(key),
       onReleased: ({ key, leaseCounter }) => {
@@ -252,8 +252,8 @@ export class SessionLocks {
         this.#ports.turns.wake(key);
       },
     });
-    if (!lock.signal.aborted) this.#held.set(row.key, lock);
-    return lock;
+    if (!keeper.lock.signal.aborted) this.#held.set(row.key, keeper);
+    return keeper.lock;
   }
 
   #leave(key: string, released: Promise<void>): void {
@@ -297,7 +297,8 @@ export class SessionLocks {
   }
 }
 
-function blockedBy(refusal: Refusal): Blocked<Refusal> {
+function blockedBy(refusal: Refusal, now: number): Blocked<Refusal> {
+  if (refusal.kind === 'contended') return { kind: 'blocked', by: refusal, until: now, isClosed: true };
   if (refusal.kind === 'delayed') return { kind: 'blocked', by: refusal, until: refusal.until, isClosed: true };
   return { kind: 'blocked', by: refusal, until: refusal.by.until };
 }

@@ -55,7 +55,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
       const openBefore = stamp.now - this.#maxClockSkewMs;
       const request = { session: this.#session.id, content: this.#content, openBefore };
       const isAcquired = await this.#send(free, request, stamp);
-      if (!isAcquired) return lostRound(round, this.#keys[0] ?? '', runtime.clock);
+      if (!isAcquired) return lostRound(round, this.#keys[0] ?? '');
       this.#session.ensureBelief();
       return { kind: 'acquired', right: free.map((row) => grantedRow(row, request, stamp)) };
     });

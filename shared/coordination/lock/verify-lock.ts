@@ -4,7 +4,7 @@ import type { Verification, VerifySessionPorts } from '../../session/verify-sess
 import { verifySession } from '../../session/verify-session.ts';
 import type { LockStore } from './lock-store.ts';
 
-export interface VerifyLockPorts extends VerifySessionPorts {
+interface VerifyLockPorts extends VerifySessionPorts {
   readonly locks: LockStore;
 }
 

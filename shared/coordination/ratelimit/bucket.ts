@@ -1,25 +1,25 @@
 /**
- * A token bucket for each key: `rate` tokens flow in per period, `burst` fit in, and a take needs as many as it says.
+ * A token bucket per key: `rate` tokens flow in per period, `burst` tokens fit in, and each take states how many it needs.
  *
  * Guarantees
- *   - By a bucket go, in any span of time, at most `burst` tokens plus those that flow in during the span
- *     plus those that flow in while clocks differ, plus those that flow in while a take is under way (8 s at most):
- *     a take counts from when it was asked for. The specification found the last part (`proof/spec/RateLimit.tla`).
- *   - A refused take takes nothing, and says when it may be tried again.
- *   - Refill is calculated at each take, from the taker's clock: nothing runs in between.
+ *   - In any span of time, a bucket gives out at most `burst` tokens plus those that flow in during the span,
+ *     plus those that flow in during the clock difference, plus those that flow in while a take is in flight (at most 8 s):
+ *     a take counts from the time of its request. The specification found the last part (`proof/spec/RateLimit.tla`).
+ *   - A refused take takes nothing, and returns when to try again.
+ *   - Each take calculates the refill from the taker's clock; no background process runs.
  *   - Time is counted in microseconds: the rate is met to a thousandth.
  *
  * Does not guarantee
- *   - Order: a caller that asks when there are tokens gets them.
- *   - A limit on what is at work at one time: that is a semaphore's work.
+ *   - Order: a caller that asks while there are tokens gets them.
+ *   - A limit on concurrent work: use a semaphore.
  *
- * The row holds one moment, `emptyAt`: when the bucket would have been empty, had nothing but the flow filled it since.
+ * The row stores one timestamp, `emptyAt`: when the bucket would have been empty if only the flow had filled it since.
  *
  *        emptyAt                    now          tokens in the bucket = (now − emptyAt) ÷ time per token, at most `burst`
  *     ──────┴────────────────────────┴──────▶     take: emptyAt moves right by the time of its tokens, never past now
  *
- * Cost: one request, one write unit. A key that was not used for as long
- * as it takes to fill takes a second request, to begin with a full bucket.
+ * Cost: one request, one write unit. If a key was unused for at least its time
+ * to fill, the take needs a second request, which begins with a full bucket.
  */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { Duration } from '../../core/validate/duration.ts';
@@ -39,7 +39,7 @@ export interface Bucket {
   readonly burst: number;
 }
 
-/** A take of so many tokens now, in the moments that its guards compare. */
+/** A take at a given time, as the timestamps that its guards compare. */
 export interface Draw {
   /** A bucket empty before this is full by now. */
   readonly fullSince: number;
@@ -90,19 +90,22 @@ export function tokensIn({ msPerToken, burst }: Bucket, emptyAt: number | undefi
   return Math.max(0, Math.floor(Math.min(burst, tokens)));
 }
 
-/** What rounding may change of a rate. */
+/** Largest relative change of a rate by rounding. */
 const RATE_TOLERANCE = 0.001;
 
-/** In whole microseconds, so that takes from a full bucket add up to its burst; exact where so little time is not to be rounded. */
+/**
+ * Rounds to whole microseconds, so that takes from a full bucket add up to its burst; keeps the exact value if rounding would change it too
+ * much.
+ */
 function msPerTokenOf(exactMs: number): number {
   const roundedMs = Math.round(exactMs * 1_000) / 1_000;
   return Math.abs(roundedMs - exactMs) <= exactMs * RATE_TOLERANCE ? roundedMs : exactMs;
 }
 
 /**
- * Keeps the stored number short, and comparable: the moments of our time have no finer digits in a double.
- * Up, so that no take is for nothing, and many together get no more than flows in. A row takes about a thousand writes a second,
- * so that a microsecond of each is a thousandth of the flow at most.
+ * Keeps the stored number short and comparable: a double has no finer digits for timestamps of our time.
+ * Rounds up, so that no take is free and many takes together get no more than flows in. A row takes about a thousand writes a second,
+ * so one microsecond for each is at most a thousandth of the flow.
  */
 function upToMicroseconds(ms: number): number {
   return Math.max(1, Math.ceil(ms * 1_000 - PRODUCT_NOISE_US)) / 1_000;

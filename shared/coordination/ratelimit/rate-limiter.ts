@@ -24,17 +24,17 @@ const TAKE_OPTIONS = { tokens: true } as const satisfies Record<keyof TakeOption
 export type Take =
   /** `remaining`: whole tokens left. */
   | { readonly kind: 'taken'; readonly remaining: number }
-  /** Nothing was taken; `until` is when there will be enough if no other caller takes, by our clock. */
+  /** Nothing was taken. `until`: when there will be enough by our clock if no other caller takes. */
   | { readonly kind: 'limited'; readonly waitMs: number; readonly until: number };
 
-/** What a waiter of this process met. */
+/** The result that makes a waiter of this process wait. */
 export type Limited = Extract<Take, { readonly kind: 'limited' }>;
 
 export interface RateLimitPorts {
   readonly buckets: RateLimitStore;
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
-  /** Where those of this process that wait for tokens stand; absent: each looks for itself. */
+  /** Queue of this process's callers that wait for tokens. Without it, each caller polls for itself. */
   readonly line?: Turns<Limited> | undefined;
 }
 
@@ -45,7 +45,7 @@ const PAUSES = { firstMs: 250, longestMs: 2_000 };
 /** Waiters of many processes spread over a quarter of the time of their tokens, for in a longer one a small bucket would overflow. */
 const SPREAD = { share: 0.25, longestMs: 100 };
 
-/** Tokens of one kind: at most so many in a period, whichever processes take them. */
+/** Tokens of one kind: limits how many all processes together take per period. */
 export class RateLimiter {
   readonly name: string;
   readonly #bucket: Bucket;
@@ -128,7 +128,7 @@ export class RateLimiter {
     };
   }
 
-  /** Whole tokens that are there now. */
+  /** Returns how many whole tokens are in the bucket now. */
   async get(key: string): Promise<number> {
     const row = await this.#ports.buckets.get(this.#keyOf(key));
     return tokensIn(this.#bucket, row?.emptyAt, this.#ports.runtime.clock.now());

@@ -13,7 +13,7 @@ export interface BucketRecord {
   readonly nonce: string;
 }
 
-/** Where buckets live. Every write is conditional; see `coordination/ratelimit/row/ratelimit-statements.ts` for the guards. */
+/** Stores buckets. Every write is conditional; see `coordination/ratelimit/row/ratelimit-statements.ts` for the guards. */
 export interface RateLimitStore {
   /** From a bucket in use: refused unless it has enough, or when it is full or new. */
   take(bucket: BucketKey, draw: Draw, write: Stamp): Promise<Outcome<BucketRecord>>;

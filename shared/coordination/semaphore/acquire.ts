@@ -8,7 +8,8 @@ import { WAIT_OPTIONS, waitFor as wait } from '../../core/wait/wait.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Admission, Full, Request, SemaphorePorts } from './semaphore-contender.ts';
 import { Contender } from './semaphore-contender.ts';
-import { giveBackNow, giveBackOrphans } from './orphans.ts';
+import { giveBackPermit } from './give-back.ts';
+import { settleLater, settleNow } from './orphans.ts';
 import { PermitBook } from './permit-book.ts';
 import { Permit } from './permit.ts';
 import type { PermitRecord } from './semaphore.ts';
@@ -125,25 +126,35 @@ async function acquire<Granted>(
     // The answer may have taken longer than the session could be believed in.
     session.ensureBelief();
     if (admission.kind === 'admitted') return grant(admission.permit, close);
-    await contender.giveUp();
+    const late = await contender.leave();
+    if (late !== undefined) return grant(late, close);
     close();
-    if (contender.isUnanswered) throw undecided(asked.semaphore.name);
-    await giveBackNow(asked.semaphore.name, session, ports);
+    await settleNow(asked.semaphore, session, ports);
     return admission;
   } catch (error) {
     close();
-    await contender.giveUp();
-    const isKnown = error instanceof StoreUnavailableError && error.applied === 'no';
-    throw isKnown && contender.isUnanswered ? undecided(asked.semaphore.name, error) : error;
-  } finally {
-    // Also after it was admitted: when it is released, an attempt that is still under way could take another permit.
-    if (contender.mayLeaveOrphans) giveBackOrphans(asked.semaphore.name, session, ports);
+    // Without answers its session settles it: the caller does not wait for the store once more.
+    const isStoreOut = error instanceof StoreUnavailableError;
+    if (isStoreOut || !(await abandon(asked, contender, session, ports))) settleLater(asked.semaphore, session, ports);
+    throw isStoreOut && error.applied === 'no' ? undecided(asked.semaphore.name, error) : error;
+  }
+}
+
+/** @returns whether it is certain that nothing is held, or comes to be, by what was asked for */
+async function abandon(asked: Request, contender: Contender, session: SessionHolder, ports: SemaphorePorts) {
+  try {
+    const late = await contender.leave();
+    if (late !== undefined) await giveBackPermit(asked.semaphore.name, late, PermitBook.of(session).left, ports);
+    return true;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return false;
   }
 }
 
 function undecided(name: string, cause?: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
-    `${describeSemaphore(name)}: whether a permit was taken is not known, for an answer was lost; this ` +
+    `${describeSemaphore(name)}: whether a permit was taken, or may yet be, is not known; this ` +
       'session gives it back with its coming heartbeats, try again then',
     { applied: 'unknown', cause },
   );

@@ -13,13 +13,13 @@ import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import type { PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, acquireSlot } from './acquire.ts';
 import type { SemaphorePorts } from './semaphore-contender.ts';
-import { giveBackOrphans } from './orphans.ts';
+import { giveBackPermit } from './give-back.ts';
+import { settleLater } from './orphans.ts';
 import { PermitBook } from './permit-book.ts';
 import { formatPermit, parsePermit } from './semaphore.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -70,17 +70,17 @@ export class ConcurrencyLimiter {
   async done(id: string): Promise<boolean> {
     const permit = parsePermit(id);
     if (permit === undefined) throw new ConfigurationError(`done(${shown(id)}): give an id as add returned it`);
-    const { semaphores, runtime, line } = this.#ports;
+    const isOurs = permit.session === this.#session.id;
+    const book = PermitBook.of(this.#session);
     // Even if no answer comes: a slot that is not meant to be kept is pruned by the next contender of its very session.
-    if (permit.session === this.#session.id) PermitBook.of(this.#session).close(this.name, permit.since);
+    if (isOurs) book.close(this.name, permit.since);
     try {
-      const outcome = await semaphores.release(this.name, permit, stampOf(runtime));
-      line?.wake(this.name);
+      const outcome = await giveBackPermit(this.name, permit, isOurs ? book.left : permit.since, this.#ports);
       const wasUnanswered = this.#unanswered.delete(id);
       return outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown' || wasUnanswered;
     } catch (error) {
       if (error instanceof StoreUnavailableError && error.applied === 'unknown') this.#unanswered.add(id);
-      if (permit.session === this.#session.id) giveBackOrphans(this.name, this.#session, this.#ports);
+      if (isOurs) settleLater({ name: this.name }, this.#session, this.#ports);
       throw error;
     }
   }

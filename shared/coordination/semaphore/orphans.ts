@@ -1,61 +1,55 @@
 /**
- * Permits and places of a session that no code of its process knows: a lost answer leaves them, or a request that arrives late.
+ * What a session left in doubt at a semaphore, because an answer was lost: a permit or a place that no code of its process knows.
  *
- * Nothing in the row could refuse a late admission without doubling the price of every contended permit. So its session looks: with its
- * heartbeats, for as long as such a request may still arrive,
- * and gives back what is not in its book. One read unit a look, per 4 KB of the row.
+ * One read and one write settle it: the write takes out what is not in the session's book, bars its blind requests, and has another
+ * revision than those under way. Tried with the session's heartbeats until it is answered.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { Runtime } from '../../core/runtime/runtime.ts';
-import { limitsOf } from '../../session/limits.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
-import type { Turns } from '../../core/wait/turns.ts';
 import { changeSemaphore } from './change.ts';
+import type { GiveBackPorts } from './give-back.ts';
 import { PermitBook } from './permit-book.ts';
-import type { HolderRecord, Ticket } from './semaphore.ts';
-import { describeSemaphore } from './semaphore.ts';
-import type { SemaphoreStore } from './semaphore-store.ts';
+import { describeSemaphore, withLeft, withoutDead } from './semaphore.ts';
 
-export interface OrphanPorts {
-  readonly semaphores: SemaphoreStore;
-  readonly runtime: Runtime;
-  readonly line?: Pick<Turns<unknown>, 'wake'> | undefined;
+/** A semaphore in doubt; its limit is known if a create may be under way. */
+export interface DoubtfulSemaphore {
+  readonly name: string;
+  readonly limit?: number;
 }
 
-/** DynamoDB rejects a request whose signature is older, so it can no longer be applied. */
-const LATEST_ARRIVAL_MS = 15 * 60_000;
-
 /** An answer about this semaphore was lost just now. */
-export function giveBackOrphans(name: string, session: SessionHolder, ports: OrphanPorts): void {
-  const { clock } = ports.runtime;
-  const until = clock.monotonic() + LATEST_ARRIVAL_MS;
-  session.settleLater(describeSemaphore(name), async () => {
-    await giveBack(name, session, ports);
-    return clock.monotonic() >= until;
+export function settleLater(semaphore: DoubtfulSemaphore, session: SessionHolder, ports: GiveBackPorts): void {
+  session.settleLater(describeSemaphore(semaphore.name), async () => {
+    await settle(semaphore, session, ports);
+    return true;
   });
 }
 
-/** Before a caller is told that there is no room: what earlier calls of its session left without knowing is not held any more. */
-export async function giveBackNow(name: string, session: SessionHolder, ports: OrphanPorts): Promise<void> {
-  if (session.isUndecided(describeSemaphore(name))) await giveBack(name, session, ports);
+/** Before a caller is told that there is no room: what earlier calls of its session left in doubt is not held any more. */
+export async function settleNow(
+  semaphore: DoubtfulSemaphore,
+  session: SessionHolder,
+  ports: GiveBackPorts,
+): Promise<void> {
+  if (session.isUndecided(describeSemaphore(semaphore.name))) await settle(semaphore, session, ports);
 }
 
-async function giveBack(name: string, session: SessionHolder, ports: OrphanPorts): Promise<void> {
-  const { semaphores, runtime, line } = ports;
-  const row = await semaphores.get(name);
+async function settle(semaphore: DoubtfulSemaphore, session: SessionHolder, ports: GiveBackPorts): Promise<void> {
+  const { name, limit } = semaphore;
   const book = PermitBook.of(session);
-  const isOrphan = (claim: HolderRecord | Ticket): boolean => claim.session === session.id && !book.knows(claim);
-  const permits = row?.holders.filter(isOrphan) ?? [];
-  for (const permit of permits) await semaphores.release(name, permit, stampOf(runtime), limitsOf(session));
-  const hasPlace = row?.waiting.some(isOrphan) === true;
-  if (hasPlace)
-    await changeSemaphore(
-      name,
-      (found) =>
-        found.waiting.some(isOrphan)
-          ? { ...found, waiting: found.waiting.filter((ticket) => !isOrphan(ticket)) }
-          : found,
-      ports,
-    );
-  if (hasPlace || permits.length > 0) line?.wake(name);
+  const { id } = session;
+  const settled = await changeSemaphore(
+    name,
+    (row) =>
+      withLeft(
+        withoutDead(row, (claim) => claim.session === id && !book.knows(claim), -Infinity),
+        [{ session: id, since: book.left, permits: 0 }],
+      ),
+    ports,
+  );
+  ports.line?.wake(name);
+  if (settled !== undefined || limit === undefined) return;
+  // A create that is under way finds this one, with no holder.
+  await ports.semaphores.create({ name, limit }, undefined, stampOf(ports.runtime));
+  await settle(semaphore, session, ports);
 }

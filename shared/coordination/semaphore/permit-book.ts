@@ -14,12 +14,14 @@ const TIDY_FROM = 100;
  * What a session's own process knows of its permits: those that it holds or is asking for.
  *
  * It makes the moments unique by which permits of one session are told apart,
- * and it tells an orphan: a permit of the session that is unknown here was admitted by an attempt whose answer never came.
+ * it tells an orphan, which is a permit of the session that is unknown here because an answer never came,
+ * and it has the moment up to which the session's requests may be barred.
  */
 export class PermitBook {
   /** By their moments. */
   readonly #open = new Map<number, OpenPermit>();
   #last = 0;
+  #left = 0;
   #tidyFrom = TIDY_FROM;
 
   static of(session: SessionHolder): PermitBook {
@@ -58,12 +60,16 @@ export class PermitBook {
   /** What is open for another semaphore stays so. */
   close(semaphore: string, since: number): void {
     if (this.#open.get(since)?.semaphore === semaphore) this.#open.delete(since);
+    this.#left = Math.max(this.#left, since);
   }
 
-  /** Once it is held, a place in the queue, or another token, is a late attempt's. */
-  knows({ since, token }: Pick<PermitClaim, 'since'> & { readonly token?: number }): boolean {
-    const open = this.#open.get(since);
-    return open !== undefined && (open.token === undefined || open.token === token);
+  /** The latest moment of what was given back or given up. What is still asked for with an earlier one enters by `replace`. */
+  get left(): number {
+    return this.#left;
+  }
+
+  knows({ since }: Pick<PermitClaim, 'since'>): boolean {
+    return this.#open.has(since);
   }
 }
 

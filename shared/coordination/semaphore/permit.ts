@@ -8,11 +8,12 @@
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { truthfulSignal } from '../../session/truthful-signal.ts';
-import type { OrphanPorts } from './orphans.ts';
-import { giveBackOrphans } from './orphans.ts';
+import type { GiveBackPorts } from './give-back.ts';
+import { giveBackPermit } from './give-back.ts';
+import { settleLater } from './orphans.ts';
+import { PermitBook } from './permit-book.ts';
 import type { PermitRecord } from './semaphore.ts';
 import { describeSemaphore, isSamePermit, revocationOf } from './semaphore.ts';
 
@@ -28,7 +29,7 @@ export class Permit implements AsyncDisposable {
   readonly signal: AbortSignal;
 
   readonly #session: SessionHolder;
-  readonly #ports: OrphanPorts;
+  readonly #ports: GiveBackPorts;
   readonly #onReleased: () => void;
   readonly #stopListening: () => void;
   readonly #ended = new AbortController();
@@ -42,7 +43,7 @@ export class Permit implements AsyncDisposable {
     semaphore: string,
     record: PermitRecord,
     session: SessionHolder,
-    ports: OrphanPorts,
+    ports: GiveBackPorts,
     onReleased: () => void,
   ) {
     this.semaphore = semaphore;
@@ -109,17 +110,16 @@ export class Permit implements AsyncDisposable {
     this.#end(this.#loss('released', 'it was released by its holder'));
     // Even if no answer comes: a permit that is not meant to be kept is pruned by the next contender of this very session.
     this.#onReleased();
-    const { semaphores, runtime, line } = this.#ports;
+    const { left } = PermitBook.of(this.#session);
     try {
       // No belief is needed: the guard names this permit and its token, so a late release cannot touch another's.
-      const outcome = await semaphores.release(this.semaphore, this.record, stampOf(runtime), limits);
-      line?.wake(this.semaphore);
+      const outcome = await giveBackPermit(this.semaphore, this.record, left, this.#ports, limits);
       this.#mayBeReleased ||= outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown';
       return this.#wasHeld && this.#mayBeReleased;
     } catch (error) {
       this.#mayBeReleased ||= error instanceof StoreUnavailableError && error.applied === 'unknown';
       this.#releasing = undefined;
-      giveBackOrphans(this.semaphore, this.#session, this.#ports);
+      settleLater({ name: this.semaphore }, this.#session, this.#ports);
       throw error;
     }
   }

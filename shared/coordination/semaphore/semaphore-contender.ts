@@ -5,7 +5,7 @@
  * | --- | --- |
  * | room | 1: a conditional write |
  * | no such semaphore | 2: refused, created with its first holder |
- * | full of the living | 2: refused with the row, their sessions in one batch; and one to queue |
+ * | full of the living | 3: refused with the row, their sessions in one batch, one write so that no copy of the refused request enters later; or one to queue |
  * | full, some dead | 3: refused with the row, the sessions, one write that removes the dead and admits; and one for each session found expired |
  * | looking again | 1 read of the row, 1 of sessions not known to be alive; writes only when there is room |
  */
@@ -19,6 +19,7 @@ import type { SessionPorts } from '../../session/session-contender.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';
 import { changeSemaphore } from './change.ts';
+import { shouldFold } from './give-back.ts';
 import { PermitBook } from './permit-book.ts';
 import type { HolderRecord, PermitClaim, PermitRecord, SemaphoreRecord } from './semaphore.ts';
 import {
@@ -26,9 +27,12 @@ import {
   describeSemaphore,
   ensureSameLimit,
   hasTicket,
+  isBarred,
   isSamePermit,
   mayEnter,
+  mayEnterBlind,
   withHolder,
+  withLeft,
   withoutTicket,
 } from './semaphore.ts';
 import type { NewSemaphore, SemaphoreStore } from './semaphore-store.ts';
@@ -90,9 +94,12 @@ export class Contender {
   readonly #ports: SemaphorePorts;
   readonly #surveyor: Surveyor;
   readonly #limits: WriteLimits;
+  #seen: SemaphoreRecord | undefined;
   #mayBeQueued = false;
+  /** Something was sent: a copy of a blind request may find true later what was false. */
+  #hasSent = false;
+  /** An attempt went without an answer: it may be applied yet, whatever was found since. */
   #isUnanswered = false;
-  #mayComeAgain = false;
 
   constructor(request: Request, session: SessionHolder, ports: SemaphorePorts) {
     this.#request = request;
@@ -102,49 +109,66 @@ export class Contender {
     this.#limits = limitsOf(session);
   }
 
-  /** Whether an attempt went without an answer: it may be applied yet, whatever was found since. */
-  get isUnanswered(): boolean {
-    return this.#isUnanswered;
-  }
-
-  /** Whether the session has to look after what such an attempt brings. */
-  get mayLeaveOrphans(): boolean {
-    return this.#isUnanswered || this.#mayComeAgain;
-  }
-
   /**
    * Asks without having looked: one write when there is room. @throws MismatchError, LeaseLostError, StoreUnavailableError, ClockSkewError
    */
   async ask(): Promise<Admission> {
-    return this.#pursue(rowAfter(await this.#admit()));
+    await this.#admit();
+    return this.#pursue();
   }
 
   /** Looks, and writes only when there is something to gain. @throws as `ask` */
   async lookAgain(): Promise<Admission> {
-    return this.#pursue(await this.#ports.semaphores.get(this.#request.semaphore.name));
+    this.#seen = await this.#ports.semaphores.get(this.#request.semaphore.name);
+    return this.#pursue();
   }
 
-  /** Leaves the queue, if it may stand in it. */
-  async giveUp(): Promise<void> {
-    if (!this.#mayBeQueued) return;
+  /**
+   * Before its caller is told that it holds nothing: from here on nothing that was sent takes a permit or a place.
+   * No request if the row, as last seen, bars the claim; one write; or a read and a write for a contender that queued.
+   * @returns the permit that a late attempt has taken before
+   * @throws StoreUnavailableError if that is not known
+   */
+  async leave(): Promise<PermitRecord | undefined> {
+    if (!this.#hasSent) return undefined;
+    const { holders } = this.#hasLeft(this.#seen) ? this.#seen : await this.#forgo();
+    const permit = holders.find((holder) => isSamePermit(holder, this.#request.claim));
+    return permit?.closedUntil === undefined ? permit : undefined;
+  }
+
+  async #forgo(): Promise<SemaphoreRecord> {
     const { semaphore, claim } = this.#request;
-    const leave = (row: SemaphoreRecord): SemaphoreRecord => (hasTicket(row, claim) ? withoutTicket(row, claim) : row);
-    try {
-      await changeSemaphore(semaphore.name, leave, this.#ports);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      // Those behind wait no longer than until its session looks after it, or until the ticket lapses.
-      this.#isUnanswered = true;
+    const { semaphores } = this.#ports;
+    if (!this.#mayBeQueued) {
+      if (this.#seen !== undefined && shouldFold(this.#seen)) {
+        const folded = await this.#replace(this.#seen, withLeft(this.#seen, [claim]));
+        if (folded.kind === 'applied') return folded.row;
+      }
+      const outcome = await this.#send(semaphores.forgo(semaphore.name, claim, this.#stamp(), this.#limits));
+      if (outcome.kind === 'applied') return outcome.row;
+      if (this.#hasLeft(outcome.current)) return outcome.current;
     }
+    // Its new revision also refuses a *replace* that is under way.
+    const change = (row: SemaphoreRecord): SemaphoreRecord => withLeft(withoutTicket(row, claim), [claim]);
+    const changed = await changeSemaphore(semaphore.name, change, this.#ports);
+    if (changed !== undefined) return changed;
+    // A create that is under way finds this one, with no holder.
+    await this.#send(semaphores.create(semaphore, undefined, this.#stamp(), this.#limits));
+    return this.#forgo();
+  }
+
+  #hasLeft(row: SemaphoreRecord | undefined): row is SemaphoreRecord {
+    const { claim } = this.#request;
+    return row !== undefined && !this.#isUnanswered && isBarred(row, claim) && !hasTicket(row, claim);
   }
 
   /** From the row as last seen to an answer. */
-  async #pursue(seen: SemaphoreRecord | undefined): Promise<Admission> {
+  async #pursue(): Promise<Admission> {
     const { semaphore, claim } = this.#request;
-    let row = seen;
     const backoff = { ...this.#ports.runtime, ...BACKOFF, signal: this.#session.signal };
     const contention = { rounds: ROUNDS_LIMIT, backoff };
     return retryContended(describeSemaphore(semaphore.name), contention, async (): Promise<Admission | Contended> => {
+      const row = this.#seen;
       // Also by an attempt that was never answered, whatever was written since: no other contender asks by this claim.
       const permit = row?.holders.find((holder) => isSamePermit(holder, claim));
       if (permit?.closedUntil !== undefined)
@@ -159,7 +183,6 @@ export class Contender {
       }
       const step = await this.#step(row);
       if (step.kind === 'full') return step;
-      row = rowAfter(step);
       return contended(step.kind === 'refused' ? step : undefined);
     });
   }
@@ -170,20 +193,20 @@ export class Contender {
     if (row === undefined)
       return this.#send(this.#ports.semaphores.create(semaphore, claim, this.#stamp(), this.#limits));
     ensureSameLimit(row, semaphore.limit);
-    if (mayEnter(row, claim)) return row.waiting.length === 0 ? this.#admit() : this.#enter(row, row);
+    if (mayEnter(row, claim))
+      return mayEnterBlind(row, claim) ? this.#admit() : this.#replace(row, withHolder(row, claim));
     const { pruned, until } = await this.#surveyor.survey(row);
-    if (mayEnter(pruned, claim)) return this.#enter(row, pruned);
-    if (this.#shouldQueue(row)) return this.#queue();
+    if (mayEnter(pruned, claim)) return this.#replace(row, withHolder(pruned, claim));
+    if (this.#shouldQueue(row)) return this.#queue(row, pruned);
     return full(pruned, until);
   }
 
   #admit(): Promise<Outcome<SemaphoreRecord>> {
     const { semaphore, claim } = this.#request;
-    return this.#sendBlind(this.#ports.semaphores.admit(semaphore, claim, this.#stamp(), this.#limits));
+    return this.#send(this.#ports.semaphores.admit(semaphore, claim, this.#stamp(), this.#limits));
   }
 
-  #enter(observed: SemaphoreRecord, pruned: SemaphoreRecord): Promise<Outcome<SemaphoreRecord>> {
-    const next = withHolder(pruned, this.#request.claim);
+  #replace(observed: SemaphoreRecord, next: SemaphoreRecord): Promise<Outcome<SemaphoreRecord>> {
     return this.#send(this.#ports.semaphores.replace(observed, next, this.#stamp(), this.#limits));
   }
 
@@ -192,23 +215,19 @@ export class Contender {
     return queueUntil !== undefined && !hasTicket(row, claim) && row.waiting.length < WAITING_LIMIT;
   }
 
-  #queue(): Promise<Outcome<SemaphoreRecord>> {
+  #queue(row: SemaphoreRecord, pruned: SemaphoreRecord): Promise<Outcome<SemaphoreRecord>> {
     const { semaphore, claim, queueUntil = 0 } = this.#request;
     this.#mayBeQueued = true;
     const ticket = { ...claim, until: queueUntil };
-    return this.#sendBlind(this.#ports.semaphores.queue(semaphore.name, ticket, this.#stamp(), this.#limits));
-  }
-
-  /** Its guard names no revision of the row: once the permit or the place is gone, an attempt that is still under way may pass it. */
-  async #sendBlind(write: Promise<Outcome<SemaphoreRecord>>): Promise<Outcome<SemaphoreRecord>> {
-    const outcome = await this.#send(write);
-    if (outcome.earlierAttempt === 'unknown') this.#mayComeAgain = true;
-    return outcome;
+    if (isBarred(row, claim)) return this.#replace(row, { ...pruned, waiting: [...pruned.waiting, ticket] });
+    return this.#send(this.#ports.semaphores.queue(semaphore.name, ticket, this.#stamp(), this.#limits));
   }
 
   async #send(write: Promise<Outcome<SemaphoreRecord>>): Promise<Outcome<SemaphoreRecord>> {
+    this.#hasSent = true;
     try {
       const outcome = await write;
+      this.#seen = rowAfter(outcome);
       if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') this.#isUnanswered = true;
       return outcome;
     } catch (error) {

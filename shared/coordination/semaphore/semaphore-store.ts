@@ -27,14 +27,14 @@ export interface SemaphoreStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<SemaphoreRecord>>;
-  /** Refused unless the limit is the declared one, there is room, the queue is empty, and this permit is not there. */
+  /** Refused unless the limit is the declared one, there is room, the queue is empty, this permit is not there, and it is not barred. */
   admit(
     semaphore: NewSemaphore,
     claim: PermitClaim,
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<SemaphoreRecord>>;
-  /** Refused when it stands in the queue already, or the queue is full. */
+  /** Refused when it stands in the queue already, the queue is full, or the claim is held or barred. */
   queue(name: string, ticket: Ticket, write: Stamp, limits?: WriteLimits): Promise<Outcome<SemaphoreRecord>>;
   /** Any change that rests on the whole row as it was observed: refused when it was written since. */
   replace(
@@ -43,8 +43,18 @@ export interface SemaphoreStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<SemaphoreRecord>>;
-  /** Refused unless this permit is there with this token, evicted or not. */
-  release(name: string, permit: PermitRecord, write: Stamp, limits?: WriteLimits): Promise<Outcome<SemaphoreRecord>>;
+  /**
+   * Bars the blind requests that its session made until `left`, the permit's own moment or a later one.
+   * Refused unless this permit is there with this token, evicted or not, or when its session has left later.
+   */
+  release(
+    name: string,
+    { permit, left }: { readonly permit: PermitRecord; readonly left: number },
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<SemaphoreRecord>>;
+  /** Bars the blind requests of this claim. Refused when they are barred already, or when there are too many marks. */
+  forgo(name: string, claim: PermitClaim, write: Stamp, limits?: WriteLimits): Promise<Outcome<SemaphoreRecord>>;
   /**
    * By an operator, written down; a live session is told in the same transaction.
    * Refused unless it is held, and its session as it was found.

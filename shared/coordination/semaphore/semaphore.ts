@@ -6,6 +6,8 @@
  *   - A permit frees itself when its session is invalid and that session's lock-delay is over:
  *     a contender that needs the room removes the dead holder
  *     in the very write that admits it. No sweep is needed, and a set filled by dead holders blocks no one.
+ *   - A copy of a request that arrives after its permit was given back, or after its caller was told that there is no room,
+ *     takes nothing (see below).
  *   - Releasing, evicting or pruning names one permit and its token; done twice, or late, it changes nothing.
  *   - Contenders that declare different limits are told so, with both numbers; none of them is admitted by its own.
  *   - Lowering the limit revokes nothing and admits no contender until enough permits have come back.
@@ -19,8 +21,17 @@
  *     its successor until it notices.
  *   - Order among contenders that are not fair: they wait with full jitter and overtake each other, but none in the queue.
  *
+ * Late copies: *admit* and *queue* are blind, because their guards name no revision, so a copy of one may arrive much later.
+ * A session's moments only grow, so one moment bars all its earlier blind requests. Each release leaves that moment in the row
+ * (`left`), and so does a contender before its caller hears "full" or gives up (*forgo*).
+ * *Replace* names the revision, so it needs no bar, and it folds all marks into one moment for everyone (`floor`).
+ * A claim that is barred and still wanted enters by *replace*. No clocks are compared for safety: a contender whose clock is behind
+ * the floor is refused, and enters by a second request.
+ *
  * Cost: one request of one write unit per KB of the row, each for acquire and release.
- * A holder adds about 55 bytes to some 200, so fifteen holders still fit into one unit; a contender in the queue adds 65.
+ * A holder adds about 55 bytes to some 200, so eight holders beside the marks still fit into one unit; a contender in the queue adds 65.
+ * A mark adds about 45 bytes; releases fold them when there are eight, with one write more.
+ * "Full" costs one write more than the refused request, or none if the row shows that the claim is barred.
  *
  *     acquire ── room, the queue is empty ─────────▶ held ── release ─▶ gone
  *        │                                            │ └── evict (an operator) ─▶ closed until the lock-delay is over,
@@ -82,10 +93,16 @@ export interface SemaphoreRecord {
   /** Fair contenders, first come first. */
   readonly waiting: readonly Ticket[];
   readonly lastEviction: Eviction | undefined;
+  /** By session, since the last *replace*: no blind request that it made at or before this moment enters or queues. */
+  readonly left: Readonly<Record<string, number>>;
+  /** No blind request made at or before this moment enters or queues, whichever session made it. It only grows. */
+  readonly floor: number;
 }
 
 /** Keeps the row below 64 KB: a user that needs more holders splits the semaphore by name. */
 export const HOLDERS_LIMIT = 1_000;
+/** With as many marks of sessions that left, the next contender folds them into the floor before it enters. */
+export const MARKS_LIMIT = 64;
 /** Each place in the queue makes every acquire and release dearer: a contender beyond so many waits outside, without a place. */
 export const WAITING_LIMIT = 100;
 
@@ -135,6 +152,12 @@ export function mayEnter(semaphore: SemaphoreRecord, claim: PermitClaim): boolea
   return isItsTurn && semaphore.free >= claim.permits && semaphore.holders.length < HOLDERS_LIMIT;
 }
 
+/** Whether a contender that may enter can do so without naming the revision. */
+export function mayEnterBlind(semaphore: SemaphoreRecord, claim: PermitClaim): boolean {
+  const marks = Object.keys(semaphore.left).length;
+  return semaphore.waiting.length === 0 && !isBarred(semaphore, claim) && marks < MARKS_LIMIT;
+}
+
 /** The semaphore with one more holder, and without its place in the queue. */
 export function withHolder(semaphore: SemaphoreRecord, claim: PermitClaim): SemaphoreRecord {
   const token = semaphore.leaseCounter + 1;
@@ -160,7 +183,26 @@ export function withoutDead(
     (holder) => !isDead(holder) && (holder.closedUntil === undefined || openBefore < holder.closedUntil),
   );
   const waiting = semaphore.waiting.filter((ticket) => !isDead(ticket) && openBefore < ticket.until);
-  return { ...semaphore, holders, waiting, free: semaphore.limit - permitsHeld(holders) };
+  const kept = new Set<PermitClaim>([...holders, ...waiting]);
+  const removed = [...semaphore.holders, ...semaphore.waiting].filter((claim) => !kept.has(claim));
+  return { ...withLeft(semaphore, removed), holders, waiting, free: semaphore.limit - permitsHeld(holders) };
+}
+
+/** The semaphore after these claims were given back or given up: no blind request of theirs is taken any more. */
+export function withLeft(semaphore: SemaphoreRecord, claims: readonly PermitClaim[]): SemaphoreRecord {
+  const left = { ...semaphore.left };
+  for (const { session, since } of claims) left[session] = Math.max(left[session] ?? 0, since);
+  return { ...semaphore, left };
+}
+
+/** Whether no blind request of this claim is taken any more. */
+export function isBarred({ left, floor }: SemaphoreRecord, { session, since }: PermitClaim): boolean {
+  return since <= Math.max(floor, left[session] ?? 0);
+}
+
+/** The floor that bars all that the marks bar, so that none of them has to stay. */
+export function foldedFloor({ left, floor }: SemaphoreRecord): number {
+  return Math.max(floor, ...Object.values(left));
 }
 
 /** The semaphore with another limit in effect; who is in stays in. */

@@ -6,7 +6,7 @@ import { PermitBook } from './permit-book.ts';
 import type { HolderRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 import { withoutDead } from './semaphore.ts';
 
-export interface Survey {
+interface Survey {
   /** The semaphore as it would be without the dead. */
   readonly pruned: SemaphoreRecord;
   /** When the next of the living may be found dead, or an eviction opens, by our clock; `null` when no time can be told. */

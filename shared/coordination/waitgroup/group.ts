@@ -1,4 +1,4 @@
-/** One generation of a wait group, as those who add, work and wait hold it. */
+/** One generation of a wait group: the API to add, lease, finish and wait for members. */
 import { ConfigurationError, MismatchError, assert } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -14,7 +14,7 @@ import type { GroupKey, GroupRecord, MemberRecord, MemberState } from './waitgro
 import { MEMBERS_PER_ADD, describeGroup, validMembers } from './waitgroup.ts';
 
 export interface AddOptions {
-  /** Leases the members to this session: when it dies before they are done, they are lost, and `wait` does not hang on them. */
+  /** Leases the members to this session: if it expires before they are done, they are lost, and `wait` does not block on them. */
   readonly session?: Pick<SessionHolder, 'id' | 'ensureBelief'> | undefined;
   /** No more members will come. */
   readonly seal?: boolean | undefined;
@@ -23,7 +23,7 @@ export interface AddOptions {
 /** Ten read units. */
 const PAGE_LIMIT = 250;
 
-/** One generation of a wait group: add members, say that they are done, wait for all of them. Holds nothing itself. */
+/** One generation of a wait group: adds members, marks them done, and waits for all of them. Keeps no state of its own. */
 export class WaitGroup implements GroupKey {
   readonly name: string;
   readonly generation: number;
@@ -38,8 +38,8 @@ export class WaitGroup implements GroupKey {
   }
 
   /**
-   * The group's current generation, complete or not; the group is made when there is none.
-   * @param options.generation names an older one: what a message from its time refers to
+   * Opens the group's current generation, complete or not; creates the group if there is none.
+   * @param options.generation selects an older generation, such as the one that a message from its time names
    */
   static async open(
     name: string,
@@ -54,13 +54,13 @@ export class WaitGroup implements GroupKey {
   }
 
   /**
-   * Adds members by their ids, or so many under ids that are made here. Ids that are members already count once.
-   * More than 99 go in several requests: after an error, add the same ids again. The ids that were made for a number are lost with it,
-   * and their members may be there: where that matters, give ids of your own.
+   * Adds members by id, or a number of members with generated ids. Ids that are already members count once.
+   * More than 99 members take several requests: after an error, add the same ids again. Generated ids are lost with an error,
+   * although their members may exist: if that matters, pass your own ids.
    * @returns all their ids
-   * @throws MismatchError when the group is sealed: none was added, or, when it was sealed meanwhile, the first ones, by 99
+   * @throws MismatchError when the group is sealed: none was added; if it was sealed during the call, the first batches of 99 were added
    * @throws LeaseLostError when `options.session` is lost: nothing was added
-   * @throws ConfigurationError for ids that are no names, repeated, or too long: nothing was added
+   * @throws ConfigurationError if ids are not valid names, are repeated, or are too long: nothing was added
    */
   async add(members: number | readonly string[], options: AddOptions = {}): Promise<readonly string[]> {
     validOptions(`the options of adding to ${describeGroup(this)}`, options, { session: true, seal: true });
@@ -87,9 +87,9 @@ export class WaitGroup implements GroupKey {
   }
 
   /**
-   * A pending member is in the hands of this session now.
-   * @returns the member's state: only `pending` is worth working on
-   * @throws MismatchError when it is no member
+   * Leases a pending member to this session.
+   * @returns the member's state: only a `pending` member needs work
+   * @throws MismatchError when it is not a member
    */
   async lease(id: string, session: Pick<SessionHolder, 'id' | 'signal' | 'ensureBelief'>): Promise<MemberState> {
     validName(`${describeGroup(this)}: member id`, id);
@@ -110,9 +110,9 @@ export class WaitGroup implements GroupKey {
   }
 
   /**
-   * A member is done; again, it changes nothing.
-   * @returns `lost` when its session was found dead before: the waiters were told so, and it stays lost
-   * @throws MismatchError when it is no member
+   * Marks a member done. A repeated call changes nothing.
+   * @returns `lost` if a waiter found its session expired before: it reported the member as lost, and that is final
+   * @throws MismatchError when it is not a member
    */
   async done(id: string): Promise<Exclude<MemberState, 'pending'>> {
     const outcome = await this.#ports.groups.finishMember(this, id, stampOf(this.#ports.runtime));
@@ -122,8 +122,8 @@ export class WaitGroup implements GroupKey {
 
   /**
    * Waits until the group is sealed and none of its members is pending.
-   * @returns `pending`, with some of those that are, when the time is over
-   * @throws MismatchError when the group is not there, and with it no end; the reason of `signal`
+   * @returns `pending`, with some of the pending members, on timeout
+   * @throws MismatchError when the group does not exist, so the wait could never end; the reason of `signal`
    */
   async wait(options: WaitOptions = {}): Promise<WaitOutcome> {
     validOptions(`the options of waiting for ${describeGroup(this)}`, options, WAIT_OPTIONS);
@@ -142,8 +142,8 @@ export class WaitGroup implements GroupKey {
   }
 
   /**
-   * Begins the next generation of a group that is complete; a second caller gets the one that was begun.
-   * @throws MismatchError when it is not complete yet
+   * Begins the next generation of a complete group; a second caller gets the generation that the first began.
+   * @throws MismatchError when this generation is not complete yet
    */
   async next(): Promise<WaitGroup> {
     const { groups, runtime } = this.#ports;

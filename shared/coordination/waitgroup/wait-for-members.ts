@@ -1,8 +1,8 @@
 /**
  * The wait of a wait group.
  *
- * Members that have ended stay ended, and none comes after the seal, so what has been read as ended need not be read again:
- * a wait walks through the members in their order, stands before the first that is pending, and goes on from there.
+ * Finished members stay finished, and none is added after the seal, so a wait reads each finished member only once:
+ * it reads the members in order, stops at the first pending one, and continues from there.
  */
 import { MismatchError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -18,7 +18,7 @@ import { describeGroup } from './waitgroup.ts';
 export type WaitOutcome =
   /** How many members there were, and how many of them were lost. */
   | { readonly kind: 'complete'; readonly members: number; readonly lost: number }
-  /** `pending`: some of those that are, the first ones; none are looked at before the group is sealed. */
+  /** `pending`: the first of the pending members; empty before the group is sealed. */
   | { readonly kind: 'pending'; readonly isSealed: boolean; readonly pending: readonly string[] };
 
 export interface WaitPorts extends SessionPorts {
@@ -103,7 +103,7 @@ class Walk {
     }
   }
 
-  /** Goes past those that have ended, up to the first that has not. */
+  /** Counts finished members, up to the first pending one. */
   #pass(members: readonly MemberRecord[]): void {
     for (const { id, state } of members) {
       if (state === 'pending') return;

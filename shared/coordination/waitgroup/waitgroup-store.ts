@@ -26,9 +26,9 @@ export interface WaitGroupStore {
   /** Strongly consistent. */
   get(name: string): Promise<GroupRecord | undefined>;
 
-  /** Sends nothing. @throws ConfigurationError for an id of which there can be no row */
+  /** Sends nothing. @throws ConfigurationError for an id that does not fit into a key */
   ensureStorable(group: GroupKey, ids: readonly string[]): void;
-  /** All or none: refused unless the group is open in this generation. A member that is there already stays as it is. */
+  /** All or none: refused unless the group is open in this generation. An existing member stays as it is. */
   addMembers(
     group: GroupKey,
     members: readonly { readonly id: string; readonly session: string | undefined }[],

@@ -5,32 +5,32 @@
  *   - `add` and `done` count by id: repeated, retried or duplicated, they count once.
  *   - `wait` ends as complete only when the group is sealed and every member that was ever added is done, or lost with its session.
  *     A group that has not been sealed is never complete, so members that come and go quickly cannot end a wait too early.
- *   - `add` into a sealed group is refused, and leaves nothing behind; 99 members at a time are added all or none.
- *   - A member that is leased cannot make `wait` hang: when its session is invalid and that session's lock-delay is over, a waiter
- *     writes the member down as lost. Lost is final: a late `done` is told so.
- *   - Generations: a group that is complete can start over under the next number; what is late for an old one touches the old one only.
+ *   - `add` to a sealed group is refused without a trace; 99 members at a time are added all or none.
+ *   - A leased member cannot block `wait` forever: when its session is invalid and that session's lock-delay is over, a waiter
+ *     records the member as lost. Lost is final: a late `done` returns `lost`.
+ *   - Generations: a complete group can start over under the next number; late requests of an old generation only change the old one.
  *
  * Does not guarantee
- *   - That `wait` ends although a member without a lease never says `done`: give `wait` a deadline.
- *   - That a member works once, or at all. A lease tells that a member is alive, not that it is the only one: that is a lock's work.
+ *   - That `wait` ends if a member without a lease never calls `done`: give `wait` a deadline.
+ *   - That a member works once, or at all. A lease shows that a member's session is alive, not that it works alone: use a lock for that.
  *
  *       add (group open)           done
  *     ──────────────────▶ pending ───────▶ done
- *                            │ ▲ │ its session is dead: seen by a waiter
+ *                            │ ▲ │ its session expired: a waiter finds it
  *                            │ └─┘ lease     └──────▶ lost
  *
  *     group:  open ── seal ──▶ sealed ── a wait found no member pending ──▶ complete ── begin ──▶ open, next generation
  *
- * A member is a row, so a group of ten thousand costs no more per member than one of ten, and no row is written by all.
+ * A member is a row, so the cost per member does not grow with the group, and members do not contend for one row.
  *
  * | verb | requests | units |
  * | --- | --- | --- |
  * | add of n members | 1 per 99 | 2 written per member, and 2 per request |
  * | done | 1 | 1 written |
- * | lease | 1, or 2 of a member that another session has | 1 written each |
+ * | lease | 1, or 2 if another session has leased the member | 1 written each |
  * | seal, complete, begin | 1 | 1 written |
- * | a look of `wait` | 1, and 1 for the sessions of leased members | 1 read per 4 KB of the page it looks at |
- * | `wait` in all | | its looks; each member is read once: 1 read per 25 |
+ * | a poll of `wait` | 1, and 1 for the sessions of leased members | 1 read per 4 KB of the page |
+ * | `wait` in all | | its polls; each member is read once: 1 read per 25 |
  */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
@@ -67,7 +67,7 @@ export interface MemberRecord {
 /** Members of one transaction, which takes a hundred actions and needs one for the group. */
 export const MEMBERS_PER_ADD = 99;
 
-/** @throws ConfigurationError for a count that is no count, or ids that are no names or not distinct */
+/** @throws ConfigurationError for an invalid count, or ids that are invalid or repeated */
 export function validMembers(
   what: string,
   members: number | readonly string[],

@@ -9,7 +9,7 @@
 import { sha256 } from '../runtime/sha256.ts';
 import { ConfigurationError } from '../errors.ts';
 
-export type LeaseKind = 'lock' | 'task' | 'semaphore';
+type LeaseKind = 'lock' | 'task' | 'semaphore';
 
 export interface Sequencer {
   /** The table that gave the lease out: equal keys of two tables are two leases. */

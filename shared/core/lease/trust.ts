@@ -10,7 +10,7 @@
  */
 import type { Clock } from '../runtime/clock.ts';
 
-export interface Moment {
+interface Moment {
   readonly wallMs: number;
   readonly monotonicMs: number;
 }

@@ -7,7 +7,7 @@
  */
 import { hostModule } from './host.ts';
 
-export type DigestForm = 'hex' | 'base64url';
+type DigestForm = 'hex' | 'base64url';
 
 const hostHash = hostModule('node:crypto')?.hash;
 

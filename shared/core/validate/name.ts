@@ -2,7 +2,7 @@ import { utf8Bytes } from '../runtime/bytes.ts';
 import { ConfigurationError } from '../errors.ts';
 
 /** Names are parts of keys; with escaping and a kind they stay far below DynamoDB's 2,048 bytes. */
-export const NAME_LIMIT_BYTES = 512;
+const NAME_LIMIT_BYTES = 512;
 
 /**
  * Checks a name that a user gave (a queue, a task id, a lock key, a session name) once, at the edge.

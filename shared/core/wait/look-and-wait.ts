@@ -1,5 +1,5 @@
 /** Waiting for news of something that can be looked at, and is told of while one waits. */
-export interface Watching<T> {
+interface Watching<T> {
   readonly look: () => Promise<T>;
   readonly isNews: (seen: T) => boolean;
   /** The next that is news; undefined when the signal aborts before. */

@@ -4,7 +4,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 
 /** How long to go on while others are faster. */
-export interface Contention {
+interface Contention {
   /** Each round but the last was lost to another writer. */
   readonly rounds: number;
   /**

@@ -19,7 +19,7 @@ export interface Due<Memory> {
   readonly hasNewcomer: boolean;
 }
 
-export interface PollPlan<Seen, Memory> {
+interface PollPlan<Seen, Memory> {
   /** The initial state of a key's polls. */
   readonly begin: (key: string) => Memory;
   /** Pause before the next poll, given the number of polls so far. Drawn for each poll. */

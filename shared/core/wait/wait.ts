@@ -46,18 +46,18 @@ export interface Blocked<Obstacle> {
 }
 
 /** `blocked`: the wait timed out, with this last obstacle. */
-export type Waited<Found, Obstacle> =
+type Waited<Found, Obstacle> =
   | { readonly kind: 'found'; readonly found: Found }
   | { readonly kind: 'blocked'; readonly by: Obstacle; readonly waitedMs: number };
 
-export interface LookContext {
+interface LookContext {
   /** The number of polls before this one. */
   readonly looks: number;
   /** Infinity without a deadline. */
   readonly remainingMs: number;
 }
 
-export interface Pauses {
+interface Pauses {
   /** Bounds of the first pause, and of the longest unless the caller gives one: the first is the same share of that. */
   readonly firstMs: number;
   readonly longestMs: number;

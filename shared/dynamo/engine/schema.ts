@@ -121,7 +121,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ],
   // queue
   ...['paused', 'lanes', 'shards', 'took', 'unknown', 'names'],
-  ...['concurrency', 'startWithin'],
+  ...['concurrency', 'startWithin', 'starts'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
   // pack
@@ -135,9 +135,22 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // line, and a task that stands in one
   ...['head', 'tail', 'line', 'ticket', 'heldKey'],
   // schedule
-  ...['task', 'cron', 'zone', 'missed', 'toleranceMs', 'definedAt'],
+  ...[
+    'task',
+    'options',
+    'cron',
+    'zone',
+    'startAt',
+    'endAt',
+    'jitterMs',
+    'missed',
+    'toleranceMs',
+    'overlap',
+    'definedAt',
+  ],
+  ...['lastAt', 'leftOut', 'pausedAt'],
   // semaphore
-  ...['limit', 'declared', 'free', 'holders', 'waiting', 'revision'],
+  ...['limit', 'declared', 'free', 'holders', 'waiting', 'revision', 'left', 'floor'],
   // wait group
   ...['generation', 'members', 'lost'],
   // rate limit

@@ -273,7 +273,7 @@ function describe(verb: string, key: string | undefined): string {
   return key === undefined ? verb : `${verb} of ${key}`;
 }
 
-export interface Target {
+interface Target {
   /** Includes the tables of user writes in a transaction. */
   readonly tables: readonly string[];
   /** Key of the row that carries the guard. Absent if several rows are read. */

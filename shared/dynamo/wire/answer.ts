@@ -22,7 +22,7 @@ export interface Answer {
 export const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
 /** The text of a body as it was sent, when it is whole. @throws Error that says why it is not */
-export type TextOfBody = (answer: Answer) => string;
+type TextOfBody = (answer: Answer) => string;
 
 /** @throws DynamoFault */
 export function readAnswer<K extends DynamoKind>(

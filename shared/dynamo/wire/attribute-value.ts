@@ -13,7 +13,7 @@ import type { DynamoItem } from '../engine/driver.ts';
 import { within } from './unstorable.ts';
 
 /** `{ "S": "text" }`. */
-export type AttributeValue = Readonly<Record<string, unknown>>;
+type AttributeValue = Readonly<Record<string, unknown>>;
 export type AttributeMap = Record<string, AttributeValue>;
 
 /** How bytes are handed on: as base64 in JSON, as they are to the SDK, which encodes them itself. */

@@ -27,7 +27,7 @@ export interface Identity {
 type Refusal = 'credentials' | 'time';
 
 /** A driver's ways to have the next attempt signed better. */
-export interface Corrections {
+interface Corrections {
   /** @param offsetMs how far the service's clock is ahead */
   readonly time: (offsetMs: number) => void;
   /** Whether other credentials than the refused ones are available now. */

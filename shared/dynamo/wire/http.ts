@@ -45,7 +45,7 @@ export function placeOf(endpoint: string): HttpPlace {
   };
 }
 
-export interface HttpExchange {
+interface HttpExchange {
   readonly place: HttpPlace;
   readonly body: string;
   /** Called when the request is about to leave, so that its signature is fresh. */

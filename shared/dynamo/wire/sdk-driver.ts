@@ -64,7 +64,7 @@ export function createSdkDriver(
   };
 }
 
-export interface SdkDriverObserver {
+interface SdkDriverObserver {
   readonly clock: Clock;
   readonly onResponse?: ((timing: ResponseTiming) => void) | undefined;
 }

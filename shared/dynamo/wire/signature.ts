@@ -4,7 +4,7 @@ import type { KeyObject } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { Credentials } from './credentials.ts';
 
-export interface Unsigned {
+interface Unsigned {
   readonly host: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface Unsigned {
 }
 
 /** The service as AWS names it, such as `dynamodb`. */
-export interface Scope {
+interface Scope {
   readonly service: string;
   readonly region: string;
   readonly credentials: Credentials;

@@ -17,7 +17,7 @@ import { HttpLine } from './http.ts';
 import { TARGETS, bodyOf, firstTable } from './request-body.ts';
 import { signedHeaders } from './signature.ts';
 
-export interface WireDriverPorts {
+interface WireDriverPorts {
   readonly runtime: Pick<Runtime, 'clock' | 'ids'>;
   /** Asked once, with the first request; asked again after it has failed. @throws DynamoFault */
   readonly findDestination: () => Promise<Destination> | Destination;
@@ -27,7 +27,7 @@ export interface WireDriverPorts {
   readonly onResponse: (timing: ResponseTiming) => void;
 }
 
-export interface WireDriver extends DynamoDriver {
+interface WireDriver extends DynamoDriver {
   /** Closes idle connections. */
   close(): void;
 }

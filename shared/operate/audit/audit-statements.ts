@@ -1,19 +1,19 @@
 /**
- * The audit row: what operators did, one row an act, one partition a month.
+ * The audit row: operator actions, one row per action, one partition per month.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | pk, sk | S | `audit#<yyyy-mm>`, `act#<time>#<id>` | begin |
  * | v | N | schema version | begin |
- * | by, reason | S | who says to have done it, and why | begin |
- * | name | S | the act: `lock.release`, `session.destroy`, … | begin |
- * | value | S | what it was done to | begin |
- * | status | S | `begun`, then how it ended | begin, end |
+ * | by, reason | S | the operator's name (as given) and reason | begin |
+ * | name | S | the action: `lock.release`, `session.destroy`, … | begin |
+ * | value | S | its target | begin |
+ * | status | S | `begun`, then the outcome | begin, end |
  * | createdAt | N, epoch ms | | begin |
  * | nonce | S | of the last write | both |
  * | ttl | N, epoch s | | begin |
  *
- * Written before the act, so that nothing is done that is not written down; one that stays `begun` was interrupted, and may have been done.
+ * Written before the action, so that every action has a record. A record that stays `begun` was interrupted, and may have been done.
  */
 import type { RowKey } from '../../dynamo/engine/keys.ts';
 import { joinKey } from '../../dynamo/engine/keys.ts';
@@ -73,9 +73,8 @@ function actKey({ at, id }: Act): RowKey {
 }
 
 export interface AuditedOperation {
-  /** What is done: `lock.release`, `session.destroy`, … */
+  /** The action: `lock.release`, `session.destroy`, … */
   readonly verb: string;
-  /** What it is done to. */
   readonly target: string;
   readonly by: string;
   readonly reason: string;

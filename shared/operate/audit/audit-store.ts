@@ -1,4 +1,4 @@
-/** What operators did, and why: begun before it is done, ended when it is known how it went. */
+/** Records operator actions and their reasons: written before the action, completed with its outcome. */
 import { validName } from '../../core/validate/name.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
@@ -12,7 +12,7 @@ export interface AuditRecord extends Act {
   readonly outcome: string;
 }
 
-/** Months without any act that are looked at before the list is taken for ended: as long as rows are kept. */
+/** How many months `list` reads: as long as rows are kept. */
 const MONTHS_KEPT = 14;
 const PAGE_LIMIT = 100;
 
@@ -28,8 +28,8 @@ export class AuditStore {
   }
 
   /**
-   * Does something that is written down first; what it throws is written down as well.
-   * @param outcomeOf a word for how it went
+   * Records an action, executes it, and records its outcome, errors included.
+   * @param outcomeOf returns a word for the outcome
    * @throws ConfigurationError without a name or a reason: nothing was done
    */
   async record<T>(
@@ -68,7 +68,7 @@ export class AuditStore {
     }
   }
 
-  /** A record that stays `begun` is no reason to say that what was done was not. */
+  /** Ignores errors: a record that stays `begun` must not make a finished action fail. */
   async #end(act: Act, outcome: string): Promise<void> {
     const nonce = this.#runtime.ids.unique();
     await this.#sender.write(endAct(this.#table, act, outcome, nonce), nonce).catch(() => undefined);

@@ -1,28 +1,35 @@
 /**
- * What a queue costs a month, how large it has to be, and which limit it meets first: pure arithmetic.
+ * Estimates a queue's monthly cost, its size, and the first limit that it reaches: pure arithmetic.
  *
- * Estimates: tasks come evenly (`peakFactor` says how much more come at the busiest time),
+ * Assumptions: tasks arrive evenly (`peakFactor` says how many more arrive at the busiest time),
  * workers are busy for `utilisation` of their time,
- * and a look at the backlog costs what `npm run bench -- queue` measures. Free tiers are left out: they hide what growth will cost.
+ * and a look at the backlog costs what `npm run bench -- queue` measures. Each sum is given before and after what an account has free.
  */
 import { DEFAULT_BULK, validPackSize } from '../../tasks/task/pack-policy.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../tasks/task/payload.ts';
 import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../../tasks/task/task.ts';
-import type { Architecture, Prices } from './prices.ts';
+import type { Alternative } from './beside.ts';
+import { besideOthers } from './beside.ts';
+import type { Burst } from './burst.ts';
+import { burstOf } from './burst.ts';
+import type { Architecture, Part, Prices, Sum, Use } from './prices.ts';
+import { bill, sumOf } from './prices.ts';
 import type { Standing, StandingWorkload, WorkerDays } from './standing-cost.ts';
 import { DAYS_PER_MONTH, SECONDS_PER_DAY, dollarsOf, standingOf } from './standing-cost.ts';
 import type { TaskCourse, TaskUnits } from './task-units.ts';
 import { taskUnits } from './task-units.ts';
 import type { TaskShape, VerbTable } from './verbs.ts';
 import { verbTable } from './verbs.ts';
+import type { Activity, WatchedWorkload } from './watching.ts';
+import { ONCE_A_TABLE, watchingOf } from './watching.ts';
 
 /**
- * `packSize`: tasks that share a row, enqueued in bulk; 1: each has its own.
- * Then `concurrency` is of packs, whose tasks run one after the other.
- * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: claims in vain, per task, or per pack.
+ * `packSize`: tasks that share a row, enqueued in bulk; 1: each task has its own row.
+ * With packs, `concurrency` counts packs; the tasks of a pack run one after the other.
+ * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: refused claims per task, or per pack.
  */
-export interface Workload extends TaskShape, TaskCourse, StandingWorkload {
+export interface Workload extends TaskShape, TaskCourse, StandingWorkload, WatchedWorkload {
   /** The busiest time against the average. */
   readonly peakFactor: number;
   /** Tasks at work side by side in one worker. */
@@ -32,6 +39,10 @@ export interface Workload extends TaskShape, TaskCourse, StandingWorkload {
   readonly architecture: Architecture;
   readonly maxWorkers: number;
   readonly retentionDays: number;
+  /** Tasks that come at once, for the figures of a burst. */
+  readonly burstTasks: number;
+  /** How soon the last of them should begin. */
+  readonly startWithinSeconds: number;
 }
 
 export const DEFAULT_WORKLOAD: Workload = {
@@ -56,24 +67,21 @@ export const DEFAULT_WORKLOAD: Workload = {
   lingerSeconds: 0,
   refusedPerTask: 0.02,
   retentionDays: 14,
+  burstTasks: 1_000,
+  startWithinSeconds: 10,
+  timedNames: 0,
+  alarms: true,
+  dashboard: true,
+  tracing: false,
 };
 
-export interface Part {
-  readonly what: string;
-  readonly perMonth: number;
-  readonly unit: 'write units' | 'read units' | 'GB' | 'invocations' | 'GB-seconds';
-  /** The price of one. */
-  readonly price: number;
-  readonly dollars: number;
-}
-
-export interface Limit {
+interface Limit {
   readonly what: string;
   /** Tasks a day at which it is met, with the same peaks. */
   readonly atTasksPerDay: number;
   /** Share of it that is used: above 1 the workload does not fit. */
   readonly used: number;
-  /** What moves it. */
+  /** How to raise the limit. */
   readonly remedy: string;
 }
 
@@ -82,22 +90,38 @@ export interface Estimate {
   readonly verbs: VerbTable;
   readonly writeUnitsPerTask: number;
   readonly readUnitsPerTask: number;
+  /** Everything that is billed for the first queue of a table, one line each. */
   readonly parts: readonly Part[];
   readonly dollarsPerMonth: number;
+  readonly dollarsPerMonthAfterFree: number;
   readonly dollarsPerMillionTasks: number;
   readonly tasksPerSecondAtPeak: number;
   readonly tasksInFlightAtPeak: number;
   readonly workersAtPeak: number;
   readonly shardsNeeded: number;
+  /** A month of a queue without tasks, everything that is billed for it included. */
+  readonly idle: Idle;
+  /** The same tasks on other services. */
+  readonly beside: readonly Alternative[];
+  readonly burst: Burst;
   /** What the queue costs beside its tasks and their compute, with this many tasks, with one a minute, and empty. */
   readonly standing: Readonly<Record<StandingLoad, StandingCost>>;
   /** The nearest first. */
   readonly limits: readonly Limit[];
 }
 
-export type StandingLoad = 'empty' | 'trickle' | 'asGiven';
+interface Idle {
+  /** Without the dashboard. */
+  readonly first: Sum;
+  /** Each further queue of the table: with neither the waker's alarms nor anything free. */
+  readonly further: Pick<Sum, 'dollars'>;
+  /** Of all queues of the table together. */
+  readonly dashboard: Sum;
+}
 
-export interface StandingCost {
+type StandingLoad = 'empty' | 'trickle' | 'asGiven';
+
+interface StandingCost {
   readonly tasksPerDay: number;
   /** A month each. */
   readonly dollars: Readonly<Record<Standing['what'], number>>;
@@ -105,9 +129,10 @@ export interface StandingCost {
 }
 
 const TRICKLE_PER_DAY = 1_440;
+const HOURS_PER_DAY = 24;
 /** A worker hands back before Lambda's quarter of an hour is over. */
 const INVOCATION_SECONDS = 890;
-/** Half a unit for the row that is looked at, some of them in vain, and a hundredth for its index entry: as measured. */
+/** Half a unit for the row, including reads that find nothing, and a hundredth for its index entry: measured. */
 const READ_UNITS_PER_CLAIM = 0.6;
 
 const PARTITION_WRITE_UNITS_PER_SECOND = 1_000;
@@ -135,7 +160,7 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
   const task = taskUnits(workload, verbs);
   const readUnitsPerTask = READ_UNITS_PER_CLAIM * task.claims + verbs.payloadReadUnits * workload.attemptsPerTask;
   const parts = partsOf({ workload, verbs, flow, prices, task, readUnitsPerTask });
-  const dollarsPerMonth = parts.reduce((sum, { dollars }) => sum + dollars, 0);
+  const { dollars: dollarsPerMonth, dollarsAfterFree: dollarsPerMonthAfterFree } = sumOf(parts);
   const tasksPerMonth = workload.tasksPerDay * DAYS_PER_MONTH;
   return {
     workload,
@@ -144,6 +169,7 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
     readUnitsPerTask,
     parts,
     dollarsPerMonth,
+    dollarsPerMonthAfterFree,
     dollarsPerMillionTasks: (dollarsPerMonth / tasksPerMonth) * 1e6,
     tasksPerSecondAtPeak: flow.tasksPerSecond,
     tasksInFlightAtPeak: flow.inFlight,
@@ -152,6 +178,9 @@ export function estimateCost(workload: Workload, prices: Prices): Estimate {
       1,
       Math.ceil((flow.tasksPerSecond * task.readyIndex) / (PARTITION_WRITE_UNITS_PER_SECOND * PARTITION_HEADROOM)),
     ),
+    idle: idleOf(workload, verbs, prices),
+    beside: besideOthers(tasksPerMonth, workload, prices),
+    burst: burstOf(workload, verbs, prices),
     standing: {
       empty: standingAt(0),
       trickle: standingAt(TRICKLE_PER_DAY),
@@ -182,7 +211,7 @@ function flowOf(workload: Workload): Flow {
     inFlight,
     workerSecondsPerDay,
     workers: Math.max(1, Math.ceil(inFlight / (concurrency * utilisation))),
-    // Seldom work wakes a worker a task; steady work is ended and begun again by Lambda's limit.
+    // With rare tasks, each task starts a worker. With steady work, workers end at Lambda's time limit and start again.
     startsPerDay: Math.max(workerSecondsPerDay / INVOCATION_SECONDS, tasksPerDay * aloneShare),
   };
 }
@@ -201,29 +230,65 @@ function partsOf(known: {
   const standing = standingOf(workload, verbs, flow);
   const workerGbSeconds = (flow.workerSecondsPerDay * DAYS_PER_MONTH * memoryMb) / 1024;
   const storedGb = (tasksPerDay * retentionDays * task.storedBytes) / 1e9;
-  const invocations = standing.reduce((sum, one) => sum + one.invocations, 0);
-  const writes = (what: string, units: number): Part =>
-    priced(what, units, 'write units', prices.perMillionWriteUnits / 1e6);
-  const reads = (what: string, units: number): Part =>
-    priced(what, units, 'read units', prices.perMillionReadUnits / 1e6);
-  const compute = (what: string, gbSeconds: number): Part =>
-    priced(what, gbSeconds, 'GB-seconds', prices.perGbSecond[architecture]);
-  return [
-    writes('tasks: enqueue, claim, complete', tasks * task.total),
-    reads('looking for tasks', tasks * known.readUnitsPerTask),
-    ...standing.flatMap(({ what, writeUnits, readUnits, gbSeconds }) => [
-      ...(writeUnits > 0 ? [writes(what, writeUnits)] : []),
-      ...(readUnits > 0 ? [reads(writeUnits > 0 || gbSeconds > 0 ? `${what}: looks` : what, readUnits)] : []),
-      ...(gbSeconds > 0 ? [compute(`${what}: compute`, gbSeconds)] : []),
-    ]),
-    priced(`rows kept for ${retentionDays} days`, storedGb, 'GB', prices.perGbMonthOfStorage),
-    priced('invocations', invocations, 'invocations', prices.perMillionInvocations / 1e6),
-    compute(`compute of workers, ${memoryMb} MB ${architecture}`, workerGbSeconds),
+  const uses: readonly Use[] = [
+    ['tasks: enqueue, claim, complete', 'writes', tasks * task.total],
+    ['looking for tasks', 'reads', tasks * known.readUnitsPerTask],
+    ...usesOf(standing, architecture),
+    [`rows kept for ${retentionDays} days`, 'storage', storedGb],
+    ['their backups', 'backups', storedGb],
+    ['invocations', 'invocations', invocationsOf(standing)],
+    [`compute of workers, ${memoryMb} MB ${architecture}`, architecture, workerGbSeconds],
+    ...watchingOf(workload, activityOf(workload, flow, standing)),
   ];
+  return bill(uses, prices);
 }
 
-function priced(what: string, perMonth: number, unit: Part['unit'], price: number): Part {
-  return { what, perMonth, unit, price, dollars: perMonth * price };
+function usesOf(standing: readonly Standing[], architecture: Architecture): readonly Use[] {
+  return standing.flatMap(({ what, writeUnits, readUnits, gbSeconds }): Use[] => [
+    ...(writeUnits > 0 ? [[what, 'writes', writeUnits] as const] : []),
+    ...(readUnits > 0
+      ? [[writeUnits > 0 || gbSeconds > 0 ? `${what}: looks` : what, 'reads', readUnits] as const]
+      : []),
+    ...(gbSeconds > 0 ? [[`${what}: compute`, architecture, gbSeconds] as const] : []),
+  ]);
+}
+
+function invocationsOf(standing: readonly Standing[]): number {
+  return standing.reduce((sum, one) => sum + one.invocations, 0);
+}
+
+function activityOf(
+  { tasksPerDay }: StandingWorkload,
+  { workerSecondsPerDay }: WorkerDays,
+  standing: readonly Standing[],
+): Activity {
+  const invocations = (of: Standing['what']): number => standing.find(({ what }) => what === of)?.invocations ?? 0;
+  return {
+    ticks: invocations('ticks'),
+    wakes: invocations('wakes'),
+    starts: invocations('sessions and permits of workers'),
+    workerSeconds: workerSecondsPerDay * DAYS_PER_MONTH,
+    activeHours: 1 - Math.exp(-tasksPerDay / HOURS_PER_DAY),
+  };
+}
+
+function idleOf(workload: Workload, verbs: VerbTable, prices: Prices): Idle {
+  const load = { ...workload, tasksPerDay: 0 };
+  const flow = flowOf(load);
+  const standing = standingOf(load, verbs, flow);
+  const uses: readonly Use[] = [
+    ...usesOf(standing, workload.architecture),
+    ['invocations', 'invocations', invocationsOf(standing)],
+    ...watchingOf(load, activityOf(load, flow, standing)),
+  ];
+  const isOfTable = ({ what }: Part): boolean => ONCE_A_TABLE.some((one) => one === what);
+  const parts = bill(uses, prices);
+  const dashboard = parts.filter(({ by }) => by === 'dashboards');
+  return {
+    first: sumOf(parts.filter((part) => !dashboard.includes(part))),
+    further: { dollars: sumOf(parts.filter((part) => !isOfTable(part))).dollars },
+    dashboard: sumOf(dashboard),
+  };
 }
 
 function limitsOf(workload: Workload, task: TaskUnits, flow: Flow): readonly Limit[] {
@@ -276,6 +341,9 @@ function validate(workload: Workload): void {
     'retentionDays',
     'flushSeconds',
     'lingerSeconds',
+    'burstTasks',
+    'startWithinSeconds',
+    'timedNames',
   ] as const;
   for (const figure of positive) ensure(figure, workload[figure], workload[figure] > 0, 'more than 0');
   for (const figure of atLeastOne) ensure(figure, workload[figure], workload[figure] >= 1, '1 or more');

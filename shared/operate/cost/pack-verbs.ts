@@ -11,9 +11,9 @@ export interface PackShape {
   readonly packSize: number;
   /** One task's input, as JSON. */
   readonly inputBytes: number;
-  /** What deflating leaves of the inputs of a pack. */
+  /** Deflated size of a pack's inputs as a share of the original. */
   readonly deflatedShare: number;
-  /** Items of the user's own, of up to 1 KB, that a task writes in its `commit`; 0: its end is recorded together with others. */
+  /** The user's items of up to 1 KB that a task writes in its `commit`; 0: its end is recorded together with others. */
   readonly commitItems: number;
 }
 
@@ -26,13 +26,13 @@ export interface PackTable {
   readonly record: VerbUnits;
   /** One task, with the user's items. */
   readonly commit: VerbUnits;
-  /** One task leaves for a row of its own, to be tried again. */
+  /** One task leaves the pack for its own row, to be retried. */
   readonly move: VerbUnits;
   readonly finish: VerbUnits;
   readonly storedBytes: number;
 }
 
-/** @param own the row that a task which leaves goes on in */
+/** @param own the row of a task that has left its pack */
 export function packTable(shape: PackShape, own: DynamoItem): PackTable {
   const { inputBytes, deflatedShare, commitItems } = shape;
   const tasks = Math.max(1, Math.min(shape.packSize, Math.floor(PACK_INPUT_LIMIT_BYTES / Math.max(1, inputBytes))));

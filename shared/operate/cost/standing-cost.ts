@@ -1,10 +1,11 @@
 /**
- * What a queue costs beside its tasks: ticks, wakes, sessions of workers, their looks, and lingering.
+ * A queue's cost besides its tasks: ticks, wakes, worker sessions, polls, and lingering.
  *
- * What a tick, a wake and a start read is as `npm run bench -- idle` measures it, which a test compares.
+ * The read units of a tick, a wake and a start are those that `npm run bench -- idle` measures; a test compares them.
  * An empty query costs half a unit, as AWS charges.
  */
 import type { Architecture, Prices } from './prices.ts';
+import { priceOf } from './prices.ts';
 import type { VerbTable } from './verbs.ts';
 
 /** A month of one kind of work. */
@@ -22,7 +23,7 @@ export interface Standing {
   readonly gbSeconds: number;
 }
 
-/** What the cost of standing by depends on. */
+/** Inputs of the standing cost. */
 export interface StandingWorkload {
   readonly tasksPerDay: number;
   readonly tickSeconds: number;
@@ -45,10 +46,10 @@ const READ_UNITS_PER_PAGE = 0.5;
 /** Lanes: three priorities, with tenants and without. Beyond the shards, a look at the backlog sees two more. */
 const LANES = 6;
 const SHARDS_BEYOND = 2;
-/** What a tick reads beside the backlog: the queue's row, recurring tasks, parked tasks. */
+/** Read units of a tick besides the backlog: the queue's row, recurring tasks, parked tasks. */
 const READ_UNITS_PER_TICK = 3.5;
 /**
- * A wake reads the permits; one that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again.
+ * A wake reads the permits. One that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again.
  * One that finds several tasks reads the rows of up to 25.
  */
 const READ_UNITS_PER_WAKE = { glance: 1, start: 2.5, sampled: 0.5 };
@@ -56,8 +57,8 @@ const SAMPLED = 25;
 /** A worker that starts reads the permits, the queue's row, a task's, and its shards until it has found nothing more. */
 const READ_UNITS_PER_START = 5.5;
 const SMALL_FUNCTION_MB = 256;
-/** `perStart`: what a worker takes beside its tasks. */
-const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
+/** `perStart`: a worker's time besides its tasks. */
+export const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
 /** Lambda reads a shard of the stream as often, and hands over what has gathered. */
 const WAKES_PER_SECOND = 4;
 /** How often a worker that lingers looks. */
@@ -127,9 +128,9 @@ export function dollarsOf(
   { architecture }: { readonly architecture: Architecture },
 ): number {
   return (
-    (writeUnits * prices.perMillionWriteUnits) / 1e6 +
-    (readUnits * prices.perMillionReadUnits) / 1e6 +
-    (invocations * prices.perMillionInvocations) / 1e6 +
-    gbSeconds * prices.perGbSecond[architecture]
+    writeUnits * priceOf(prices, 'writes') +
+    readUnits * priceOf(prices, 'reads') +
+    invocations * priceOf(prices, 'invocations') +
+    gbSeconds * priceOf(prices, architecture)
   );
 }

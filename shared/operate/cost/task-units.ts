@@ -1,4 +1,4 @@
-/** What one task takes of the table on average: with a row of its own, or as one of a pack. */
+/** Average table units of one task: with its own row, or in a pack. */
 import type { PackTable } from './pack-verbs.ts';
 import type { VerbUnits } from './verb-units.ts';
 import type { VerbTable } from './verbs.ts';
@@ -40,7 +40,7 @@ function unitsAlone({ attemptsPerTask, commitItems, refusedPerTask }: TaskCourse
   return { ...sumOf(sent), claims: attemptsPerTask, storedBytes: verbs.storedBytes };
 }
 
-/** A task that fails leaves its pack, and goes on in a row of its own. */
+/** A task that fails leaves its pack, and continues in its own row. */
 function unitsInPack(course: TaskCourse, verbs: VerbTable, pack: PackTable): TaskUnits {
   const { attemptsPerTask, commitItems, refusedPerTask } = course;
   const retries = attemptsPerTask - 1;

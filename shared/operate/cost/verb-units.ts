@@ -4,7 +4,7 @@ import { sized, writeUnits } from '../../dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../dynamo/engine/schema.ts';
 
-/** The table's and each index's share, for throughput is limited for each of them. */
+/** Units of the table and of each index separately, because each has its own throughput limit. */
 export interface VerbUnits {
   readonly table: number;
   readonly readyIndex: number;
@@ -12,7 +12,7 @@ export interface VerbUnits {
   readonly total: number;
 }
 
-/** The table as the capacity model sees it. */
+/** The table's shape for the capacity model. */
 export const TABLE_SHAPE: TableShape = {
   keys: [TABLE.partitionKey, TABLE.sortKey],
   indexes: [READY_INDEX, DIRECTORY_INDEX].map(({ name, partitionKey, sortKey }) => ({
@@ -22,7 +22,7 @@ export const TABLE_SHAPE: TableShape = {
   })),
 };
 
-/** What the service adds to each row that it stores. */
+/** The service's overhead per stored row. */
 export const STORAGE_OVERHEAD_BYTES = 100;
 /** Any moment: all of this century are equally long. */
 export const NOW = 1_795_000_000_123;

@@ -30,7 +30,7 @@ export interface VerbTable {
   readonly commit: VerbUnits;
   readonly retry: VerbUnits;
   readonly refusedClaim: VerbUnits;
-  /** For an input that is beside its row; 0 for others. */
+  /** For an input stored beside its row; 0 for others. */
   readonly removePayload: VerbUnits;
   /** Read units for it, once an attempt. */
   readonly payloadReadUnits: number;
@@ -39,7 +39,7 @@ export interface VerbTable {
   readonly endSession: VerbUnits;
   readonly acquirePermit: VerbUnits;
   readonly releasePermit: VerbUnits;
-  /** Undefined for tasks with rows of their own. */
+  /** Undefined for tasks with their own rows. */
   readonly pack: PackTable | undefined;
   /** Bytes of a finished task's own row, the service's own 100 included. */
   readonly storedBytes: number;

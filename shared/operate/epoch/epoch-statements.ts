@@ -1,15 +1,15 @@
 /**
- * A table that was restored has forgotten what was given out after the moment that it was restored to.
- * Counters start at the clock, and a row takes at most a thousand writes a second, so the clock of now lies above all of that:
- * each counter is lifted to it, and what is given out next was never given before.
+ * A restored table has forgotten the numbers that it gave out after its restore point.
+ * Counters start at the clock, and a row takes at most a thousand writes a second, so the current clock is above all of them.
+ * Each counter is raised to it, so every number given out next is new.
  *
  * | row | counters |
  * | --- | --- |
- * | lock | leaseCounter, modifyIndex; of an entry that was never locked modifyIndex |
+ * | lock | leaseCounter, modifyIndex; for an entry that was never locked only modifyIndex |
  * | task | leaseCounter |
  * | semaphore | leaseCounter, revision |
  * | line | tail |
- * | wait group that is complete | generation; one that is not goes on in its generation, in which its members are |
+ * | complete wait group | generation; an incomplete group keeps its generation, because its members are in it |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { RowKey } from '../../dynamo/engine/keys.ts';
@@ -18,8 +18,8 @@ import { updateStatement } from '../../dynamo/engine/statement.ts';
 
 export type CountingRow = RowKey & { readonly raise: Raise; readonly counter: number };
 
-/** How a kind of row is lifted. */
-export interface Raise {
+/** How to raise the counters of one kind of row. */
+interface Raise {
   /** The counter that says whether the row was raised. */
   readonly counter: string;
   readonly guard: string;
@@ -56,9 +56,9 @@ export const RAISES: Readonly<Record<string, readonly Raise[]>> = {
 };
 
 /**
- * Guard: its counter is the one that was observed; a wait group is complete.
+ * Guard: its counter is as observed; a wait group is complete.
  * Effect: its counters are at the floor.
- * Outcomes: refused = something else writes to this table; or a group that is not complete.
+ * Outcomes: refused = something else writes to this table; or the wait group is not complete.
  */
 export function raiseCounters(
   table: string,

@@ -1,13 +1,13 @@
 /**
- * A request for many tasks of one definition, and how it is cut into packs.
+ * A request for many tasks of one definition, cut into packs.
  *
- * Identity is that of the packs: pack `n` of bulk `b` has the id `b/n`,
+ * Packs have identities: pack `n` of bulk `b` has the id `b/n`,
  * and its item `i` the id `b/n/i`, whether or not that ever becomes a row.
- * Promised: asking again for the same bulk, with the same inputs in the same
+ * Promised: a repeated request for the same bulk, with the same inputs in the same
  * order and the same pack size, adds what is missing and nothing twice;
  * other inputs are refused; an item is found by its id for as long as its pack is kept.
- * Not promised: an identity of each input by itself. The same input in two bulks, or at two positions, is two tasks; those that must not be
- * need ids, and rows, of their own (`enqueue`).
+ * Not promised: an identity of each input by itself. The same input in two bulks, or at two positions, is two tasks. If it must be one,
+ * give it an id and its own row (`enqueue`).
  */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError } from '../../core/errors.ts';
@@ -29,7 +29,7 @@ export type BulkOptions = Pick<
 > & {
   /** Identity of the bulk. Made, in order of time, when absent: then asking again adds everything again. */
   readonly id?: string;
-  /** Items in a pack, 1 to 100; absent: as the definition has it, or 16. */
+  /** Items in a pack, 1 to 100. Default: from the definition, or 16. */
   readonly packSize?: number;
 };
 
@@ -79,7 +79,7 @@ export async function newBulkOf(
   return { id, queue, packs, items: packs.flatMap((pack) => pack.input.map((_, index) => itemId(pack.id, index))) };
 }
 
-/** Packs of at most so many items, and of no more bytes than a pack should be written with, unless one item alone has more. */
+/** Cuts tasks into packs of at most `size` items, and of at most the byte limit of a pack, unless a single item exceeds it. */
 function cut(tasks: readonly NewTask[], size: number): NewPack[] {
   const packs: (NewTask & { readonly input: Json[] })[] = [];
   let bytes = Infinity;
@@ -99,7 +99,7 @@ function defaultPackSize(task: TaskReference<unknown>): number {
   return typeof task === 'string' ? DEFAULT_BULK.packSize : task.bulk.packSize;
 }
 
-/** What needs a row for each task is not ignored. */
+/** Rejects options that need a row per task. */
 function ensureSupported(options: BulkOptions): void {
   const given = Object.entries((options as Record<string, unknown> | null) ?? {});
   const [unsupported] =

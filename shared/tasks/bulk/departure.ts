@@ -6,7 +6,7 @@ import type { PackOf } from '../task/pack.ts';
 import { itemTask } from '../task/pack.ts';
 import type { MovedItem } from './pack-store.ts';
 
-/** Dead, unless it is given a time at which it is to be tried again. */
+/** Describes a failed item: dead without `readyAt`, retried at `readyAt` otherwise. */
 export function failedItem(
   pack: PackOf<RunningTask>,
   index: number,
@@ -27,7 +27,7 @@ export function snoozedItem(pack: PackOf<RunningTask>, index: number, readyAt: n
   return { index, task, isDead: false, attempts, deaths: 0, error: undefined, lastAttempt, isSuspect: false };
 }
 
-/** Neither is this one: its worker had to go, or met an outage of the store. */
+/** This attempt is not counted either: its worker had to stop, or the store was unavailable. */
 export function releasedItem(
   pack: PackOf<RunningTask>,
   index: number,
@@ -37,13 +37,13 @@ export function releasedItem(
   return { ...snoozedItem(pack, index, readyAt, now), error, lastAttempt: attemptOf(pack, 'released', now) };
 }
 
-/** An item as a task of its own. */
+/** Returns an item as a separate task. */
 export function taskOfItem(pack: PackOf<RunningTask>, index: number, runAt: number): NewTask {
   const { queue, id, name, input, priority, traceparent } = itemTask(pack, index);
   return { queue, id, name, input, priority, traceparent, runAt };
 }
 
-/** What the end of its claim in the pack is called. */
+/** Returns the settlement of the item's claim in the pack. */
 export function settlementOf({ isDead, lastAttempt }: MovedItem): Settlement {
   if (isDead) return 'dead';
   const { how } = lastAttempt;

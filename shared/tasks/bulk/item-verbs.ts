@@ -16,11 +16,11 @@ import type { BulkPolicy } from '../task/pack-policy.ts';
 import type { PackRecorder } from './recorder.ts';
 import type { MovedItem } from './pack-store.ts';
 
-export interface ItemPorts {
+interface ItemPorts {
   readonly tasks: TaskStore;
   readonly recorder: PackRecorder;
   readonly policy: BulkPolicy;
-  /** Whether the pack as a whole is to be given up, or back. */
+  /** Whether the whole pack is about to be cancelled or handed back. */
   readonly isPackStopping: () => boolean;
   /** The item's id is taken by another task, so that it cannot leave its pack. */
   readonly onStuck: (index: number) => void;
@@ -39,7 +39,7 @@ export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemP
     ...tasks,
     async complete(claim, result, _, limits) {
       const excess = policy.keepsResults ? excessOf(claim, result) : undefined;
-      // Its code has returned and cannot be told; doing it again would make it no smaller.
+      // Its code has returned and cannot get an error; running it again would not make the result smaller.
       if (excess !== undefined) throw new DoNotRetry(excess);
       return recorder.complete(index, result, limits);
     },
@@ -57,9 +57,9 @@ export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemP
       ),
     discard: (_, error, { now }, limits) => leave(failedItem(pack, index, error, { now }), limits),
     snooze: (_, readyAt, { now }, limits) => leave(snoozedItem(pack, index, readyAt, now), limits),
-    // An item that is cancelled with its pack stays open in it, as one that is handed back soon does: there is nothing to be written.
+    // If an item is cancelled with its pack, or handed back early, it stays open in the pack: there is nothing to write.
     giveUp: () => Promise.resolve(ports.isPackStopping() ? STAYS : recorder.giveUp(index)),
-    // One that has had most of a worker's life would have it again before those behind it begin. Its own row counts how often.
+    // An item that has had most of a worker's life would take it again before the items behind it begin. Its own row counts how often.
     release: ({ handBacks = 0 }, { now }, limits) =>
       handBacks === 0
         ? Promise.resolve(STAYS)

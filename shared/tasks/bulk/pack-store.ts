@@ -3,10 +3,10 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 import type { CommitOutcome, Effect, NewTask, TaskStore } from '../task/task-store.ts';
 import type { Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
 
-/** A pack that is to be created: a task whose input is a list. */
+/** A pack to be created: a task whose input is a list. */
 export type NewPack = NewTask & { readonly input: readonly Json[] };
 
-/** What one write records of a pack. */
+/** What one write records about a pack. */
 export interface PackEntry {
   /** Items that have ended since the last one. */
   readonly done: readonly number[];
@@ -15,8 +15,8 @@ export interface PackEntry {
 }
 
 /**
- * Numbers a claim's writes, from 1, and names the one that the row is known to have: what is written rests on what is there,
- * and an older write that arrives late is refused.
+ * Numbers a claim's writes, from 1, and names the last write known to be in the row: each write builds on the row's content,
+ * and a late older write is refused.
  */
 export type NumberedStamp = Stamp & { readonly sequence: number; readonly previousSequence: number };
 
@@ -37,9 +37,9 @@ export interface MovedItem {
 }
 
 /**
- * What a pack needs beyond the verbs of any task: every write is conditional; see `tasks/rows/task/pack-statements.ts` for the guards.
- * A write of a holder is refused when it was taken over, and then the row is another's;
- * or when the row, still its own, shows that the item has been decided already.
+ * Operations of packs beyond those of any task: every write is conditional; see `tasks/rows/task/pack-statements.ts` for the guards.
+ * A holder's write is refused if the pack was taken over: then the row belongs to another holder;
+ * or if the row, still its own, shows that the item has already been decided.
  */
 export interface PackStore {
   /** Put-if-absent, as any task. */
@@ -67,7 +67,7 @@ export interface PackStore {
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
-  /** One item leaves for a row of its own; `canceled` when its id is taken. */
+  /** Moves one item to its own row; `canceled` if its id is taken. */
   move(
     claim: Claim,
     item: MovedItem,
@@ -77,7 +77,7 @@ export interface PackStore {
   ): Promise<CommitOutcome>;
   /** An item is cancelled that is open: its pack waits, or was left behind by a holder that is dead. */
   cancelItem(observed: ReadyTask | RunningTask, index: number, write: Stamp): Promise<Outcome<TaskRecord>>;
-  /** An item of a pack that runs is cancelled, and the holder is told; refused, too, when its session has ended. */
+  /** Cancels an item of a running pack and notifies the holder; also refused if the holder's session has ended. */
   cancelRunningItem(
     observed: RunningTask,
     index: number,
@@ -85,7 +85,7 @@ export interface PackStore {
   ): Promise<{ readonly kind: 'applied' | 'refused' }>;
 }
 
-/** Where tasks live, packs among them. */
+/** Stores tasks, including packs. */
 export interface TaskAndPackStore extends TaskStore {
   readonly bulk: PackStore;
 }

@@ -30,7 +30,7 @@ export interface BulkItem extends TaskKey {
    * `dead` and `cancelled` with its pack, too.
    */
   readonly state: TaskState;
-  /** What it returned, where the definition keeps it. */
+  /** The item's result, if the definition keeps results. */
   readonly result: Json | undefined;
   readonly pack: string;
   readonly index: number;
@@ -46,7 +46,7 @@ interface BulkPorts {
 /** One client process is busy with about as many. */
 const PACKS_IN_FLIGHT = 32;
 
-/** @throws MismatchError when a pack's id stands for other work; the other packs are there all the same */
+/** @throws MismatchError when a pack's id belongs to other work; the other packs are still created */
 export async function putBulk({ id, queue, packs, items }: NewBulk, ports: BulkPorts): Promise<EnqueuedBulk> {
   const run = inFlight(PACKS_IN_FLIGHT);
   const outcomes = await allOf(packs.map((pack) => run(() => putPack(pack, ports))));
@@ -70,7 +70,7 @@ async function putPack(pack: NewPack, { store, runtime }: BulkPorts): Promise<'c
       );
 }
 
-/** Undefined when no pack, or none any more, has such an item. Strongly consistent. */
+/** Returns undefined if no stored pack has such an item. Strongly consistent. */
 export async function findItem(key: TaskKey, store: TaskAndPackStore): Promise<BulkItem | undefined> {
   const place = parseItemId(key);
   if (place === undefined) return undefined;
@@ -93,7 +93,7 @@ function itemOf(pack: PackOf<TaskRecord>, index: number, key: TaskKey, task: Tas
     task,
   };
   if (done.has(index)) return { ...base, state: 'done' };
-  // An item that left outlives its pack by the pack's retention, unless it ended long before: only what has ended is swept.
+  // A moved item's row outlives its pack by the pack's retention, unless the item ended long before: TTL only deletes ended tasks.
   if (moved.has(index)) return { ...base, state: task?.state ?? 'done' };
   if (cancelled.has(index)) return { ...base, state: 'cancelled' };
   return { ...base, state: pack.state };

@@ -1,11 +1,11 @@
 /**
- * What one claim of a pack writes into its row: which items have ended, and how.
+ * Records ended items of one claim in the pack's row, and how each ended.
  *
- * Ends without writes of the user's own are written together: when the first of them has waited for the flush interval, with the next write
- * that the pack needs anyway, or with the pack's own end. One write is under way at a time, so that they arrive in order.
+ * Ends without the user's own writes are recorded together: when the first of them has waited for the flush interval, with the next write
+ * that the pack needs anyway, or with the pack's own end. One write is in flight at a time, so that they arrive in order.
  *
- * A write that is refused is looked at: the row is another's, and then this claim is lost; or it is still ours, and a request of ours that
- * had been given up for lost has decided an item meanwhile. Then the row is right, and what it says is taken over.
+ * After a refused write, the recorder checks the row. If it belongs to another holder, this claim is lost. If it is still ours, an earlier
+ * request without a response has decided an item; then the row is right, and the recorder adopts it.
  */
 import { LeaseLostError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -22,7 +22,7 @@ import type { BulkPolicy } from '../task/pack-policy.ts';
 import { settlementOf } from './departure.ts';
 import type { MovedItem, NumberedStamp, PackEntry, PackStore } from './pack-store.ts';
 
-export interface RecorderPorts {
+interface RecorderPorts {
   readonly packs: PackStore;
   readonly runtime: Runtime;
   /** Limits of writes that no item asks for. */
@@ -38,7 +38,7 @@ const REFUSED: Refusal = { kind: 'refused', current: undefined, earlierAttempt: 
 const APPLIED = { kind: 'applied', row: undefined } as const;
 
 export class PackRecorder {
-  /** How items have ended here, by what is in the row. */
+  /** Counts of items that ended in this claim, by settlement in the row. */
   readonly settled: Partial<Record<Settlement, number>> = {};
 
   readonly #claim: Claim;
@@ -53,7 +53,7 @@ export class PackRecorder {
   readonly #ended = new Map<number, Json | undefined>();
   #waitingSinceMonotonicMs = 0;
   #underWay: Promise<unknown> = Promise.resolve();
-  /** Aborts when nothing is to be written any more. */
+  /** Aborts when no more writes are allowed. */
   readonly #closed = new AbortController();
   #isTimed = false;
   #isLost = false;
@@ -78,7 +78,7 @@ export class PackRecorder {
     return isOpen(this.#state, index) && !this.#ended.has(index);
   }
 
-  /** Whether the row says what has become of the item. */
+  /** Whether the row records the item's end. */
   isRecorded(index: number): boolean {
     return !isOpen(this.#state, index);
   }
@@ -96,7 +96,7 @@ export class PackRecorder {
     return APPLIED;
   }
 
-  /** The item has ended well, together with writes of the user's own. */
+  /** The item has completed, together with the user's own writes. */
   commit(
     index: number,
     result: Json | undefined,
@@ -115,7 +115,7 @@ export class PackRecorder {
     );
   }
 
-  /** The item goes on as a task of its own; `canceled` when its id is taken. */
+  /** The item continues in its own row; `canceled` if its id is taken. */
   move(item: MovedItem, limits: WriteLimits | undefined): Promise<CommitOutcome> {
     return this.#write<CommitOutcome>(
       async () => {
@@ -131,7 +131,7 @@ export class PackRecorder {
     );
   }
 
-  /** The item was given up because it was cancelled; the row says so already. */
+  /** The item was given up because it was cancelled, which the row already records. */
   giveUp(index: number): Settled {
     this.#state = { ...this.#state, cancelled: new Set([...this.#state.cancelled, index]) };
     this.#count('cancelled');
@@ -161,12 +161,12 @@ export class PackRecorder {
     });
   }
 
-  /** Nothing is written from here on; an item's code that outlives its pack is told that it is not its holder. */
+  /** Stops all writes; the code of an item that outlives its pack gets an error that it is no longer the holder. */
   close(): void {
     this.#closed.abort();
   }
 
-  /** An item that takes long must not keep those before it from being recorded. */
+  /** A long item must not delay the records of the items before it. */
   #flushIn(ms: number): void {
     this.#isTimed = true;
     const { runtime, limits } = this.#ports;
@@ -178,19 +178,19 @@ export class PackRecorder {
         this.#flushIn(restMs);
         return;
       }
-      // What could not be written now goes with the next write, and those that wait for that one are told.
+      // A failed write goes with the next write, which reports its own errors.
       await this.flush(limits()).catch(() => undefined);
     });
   }
 
-  /** How long the first of those that wait to be written has waited. */
+  /** How long the oldest unwritten end has waited. */
   #waitingMs(): number {
     return this.#ports.runtime.clock.monotonic() - this.#waitingSinceMonotonicMs;
   }
 
   /**
-   * One write at a time, and none once the pack is closed or lost.
-   * @param isWanted whether it is to be sent again when the row turns out to be still ours, and merely further than we knew
+   * Sends one write at a time, and none once the pack is closed or lost.
+   * @param isWanted whether to resend if the row turns out to be still ours but newer than we knew
    */
   #write<T extends Settled | CommitOutcome>(send: () => Promise<T>, isWanted = () => true): Promise<T | Refusal> {
     const turn = this.#underWay.then(async () => {
@@ -244,7 +244,7 @@ export class PackRecorder {
     this.#count('done');
   }
 
-  /** What others have written meanwhile: items cancelled by an operator. */
+  /** Adopts writes of others: items cancelled by an operator. */
   #noteRow({ bulk }: TaskRecord): void {
     if (bulk !== undefined) this.#state = { ...this.#state, cancelled: bulk.cancelled };
   }

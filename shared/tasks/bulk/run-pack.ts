@@ -1,17 +1,17 @@
 /**
- * One claim of a pack: its open items, one after the other.
+ * Runs one claim of a pack: its open items, one after the other.
  *
- * The pack itself runs as a task does, and its items are what its code does.
- * So a pack is told to stop, handed back, cancelled and lost like
- * any task, and each item within it again like any task; what differs is only where the verbs of their claims go.
+ * The pack itself runs as a task whose code runs the items.
+ * So a pack is stopped, handed back, cancelled and lost like
+ * any task, and so is each item within it; only the targets of their claims' operations differ.
  *
- * | how the pack's claim ends | and its items |
+ * | how the pack's claim ends | its items |
  * | --- | --- |
  * | no item is open: done | are done, moved, or cancelled, each by itself |
- * | handed back, or the store was gone: ready again, attempt refunded | stay open, but for those that have ended |
- * | cancelled: cancelled | that are open are cancelled with it |
- * | lost, its holder taken over | that are not recorded run again elsewhere |
- * | an item could not leave, because its id is taken: tried again, in the end dead | items that can finish do so, unless the pack is suspected of crashing its worker |
+ * | handed back, or the store was unavailable: ready again, attempt refunded | stay open, except those that have ended |
+ * | cancelled: cancelled | the open ones are cancelled with it |
+ * | lost, its holder taken over | those not recorded run again elsewhere |
+ * | an item could not leave, because its id is taken: retried, eventually dead | items that can finish do so, unless the pack is suspected of crashing its worker |
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -105,7 +105,7 @@ class PackRun {
   async #runItems({ signal }: TaskContext): Promise<void> {
     try {
       for (const index of (await this.#partWithSuspect()) ? this.#openItems() : []) {
-        // Others may have cancelled it meanwhile.
+        // An operator may have cancelled it since.
         if (signal.aborted || !this.#recorder.isOpen(index)) continue;
         if ((await this.#runItem(index, signal)) === 'unsettled')
           throw new StoreUnavailableError('the end of an item could not be recorded', { applied: 'unknown' });
@@ -142,7 +142,7 @@ class PackRun {
   #runItemClaim(task: RunningTask, index: number, signal: AbortSignal): Promise<Settlement> {
     return runClaim(task, this.#definition, {
       ...this.#ports,
-      // An end of its own is recorded with those of the pack's other items.
+      // The item's end is recorded together with other items of the pack.
       trace: undefined,
       tasks: itemVerbs(this.#pack, index, {
         tasks: this.#ports.tasks,
@@ -177,13 +177,13 @@ class PackRun {
     return outcome.kind !== 'canceled';
   }
 
-  /** The verbs of the pack's own claim: before any of them, what has ended is recorded, and after it nothing is. */
+  /** The operations of the pack's own claim: each first records all ended items, and nothing is recorded after it. */
   #packVerbs(): TaskStore {
     const { tasks } = this.#ports;
     const recorder = this.#recorder;
     let isFlushed = false;
     const after = async (limits: WriteLimits | undefined, end: () => Promise<Settled>): Promise<Settled> => {
-      // An end that is sent again has flushed before, and nothing is recorded since.
+      // A resent end has flushed before, and nothing has been recorded since.
       if (!isFlushed) {
         const flushed = await recorder.flush(limits);
         if (flushed.kind === 'refused') return flushed;

@@ -5,7 +5,7 @@ import type { TaskSpans } from '../tracing/task-spans.ts';
 import type { ClaimReport, RunPackPorts } from './run-pack.ts';
 import { runTaskOrPack } from './run-pack.ts';
 
-/** Runs what was claimed; with `spans`, and where anything listens, its attempt and what came before it become spans. */
+/** Runs a claimed task; with `spans`, and if tracing is on, its attempt and the wait before it become spans. */
 export async function runTraced(
   task: RunningTask,
   definition: AnyTask,

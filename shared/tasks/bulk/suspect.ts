@@ -1,12 +1,12 @@
 /**
- * Which item killed a worker.
+ * Finds the item that killed a worker.
  *
- * Items run one after the other, but several of them may have ended without having been recorded when their worker died.
- * So a pack that was taken over from a dead worker is worked on carefully: the end of each item is recorded before the next one begins.
- * If its worker dies again, it was the first open item that ran. That one is moved out, with the attempts that it has had,
- * and goes on as a task of its own, which ends alone if it must; the rest of the pack goes on without it, and without that attempt.
+ * Items run one after the other, but several of them may have ended without a record when their worker crashed.
+ * So a pack taken over from a crashed worker runs carefully: the end of each item is recorded before the next one begins.
+ * If its worker crashes again, the first open item was running. That item is moved out with its attempts,
+ * and continues as a separate task, which dies alone if it must; the rest of the pack continues without it, and without that attempt.
  *
- * A task that may be attempted only once is careful from the beginning, and its first death is its last.
+ * A task with `maxAttempts: 1` is careful from the beginning, and its first death is its last.
  */
 import type { RetryPolicy } from '../task/definition.ts';
 import type { PastAttempt, RunningTask } from '../task/task.ts';
@@ -16,7 +16,7 @@ import { openItems } from '../task/pack.ts';
 import { taskOfItem } from './departure.ts';
 import type { MovedItem } from './pack-store.ts';
 
-/** Whether the end of each item is to be recorded before the next one begins. */
+/** Whether the end of each item must be recorded before the next one begins. */
 export function isCareful(pack: RunningTask, { maxAttempts }: Pick<RetryPolicy, 'maxAttempts'>): boolean {
   return maxAttempts === 1 || deathsBefore(pack).length > 0;
 }
@@ -47,8 +47,8 @@ export function suspectOf(
 }
 
 /**
- * The attempts right before this one that ended with the death of their worker and still count.
- * A pack that was redriven begins its count anew and keeps its past; and each suspect took an attempt along when it left.
+ * Returns the attempts directly before this one that ended with a crash of their worker and still count.
+ * A redriven pack restarts its count but keeps its past, and each suspect took one attempt along when it left.
  */
 function deathsBefore({ past, attempts }: RunningTask): readonly PastAttempt[] {
   const inARow = past.slice(past.findLastIndex(({ how }) => how !== 'died') + 1);

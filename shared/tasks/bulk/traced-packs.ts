@@ -1,4 +1,6 @@
-/** The spans of a pack's writes: one for the items that a write records together, and one for each item that ends by a write of its own. */
+/**
+ * Traces the writes of a pack: one span for the items that a write records together, and one for each item that ends with its own write.
+ */
 import type { AttemptTrace } from '../run/traced.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { PackOf } from '../task/pack.ts';
@@ -16,7 +18,7 @@ interface TracedPackPorts {
   readonly itemSpan: () => Span | undefined;
 }
 
-/** The end of the pack itself has its span already, as that of any task. */
+/** The pack's own end already has its span, like that of any task. */
 export function tracedPacks(packs: PackStore, pack: PackOf<RunningTask>, ports: TracedPackPorts): PackStore {
   const { trace, runtime, itemSpan } = ports;
   if (trace === undefined) return packs;

@@ -1,9 +1,9 @@
 /**
- * `Demand` is the work of a queue as a plan sees it: entries of the ready index, and what a sample of their rows says of them.
+ * `Demand` is a queue's work as a plan sees it: entries of the ready index, and what a sample of their rows shows about them.
  *
- * An entry stays in the index while its task runs, so entries alone do not say what waits.
- * A plan that wants more workers reads some rows, spread evenly over the entries, and takes off the entries that no new worker could serve:
- * tasks that a worker without a permit holds, tasks of a full key, and tasks whose name no worker knows.
+ * An entry stays in the index while its task runs, so entries alone do not show what waits.
+ * A plan that wants more workers reads some rows, spread evenly over the entries, and subtracts the entries that no new worker could serve:
+ * tasks held by a worker without a permit, tasks of a key at capacity, and tasks whose name no worker knows.
  */
 import type { ReadyHint, ReadyPartition } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
@@ -12,7 +12,7 @@ import type { TaskRecord } from '../task/task.ts';
 export interface PartitionBacklog {
   readonly partition: ReadyPartition;
   readonly due: number;
-  /** Of these, due for longer than half of `startWithinMs`: they wait or run for as long. */
+  /** Entries that have been due for longer than half of `startWithinMs`, waiting or running. */
   readonly late: number;
   /** The page was full: there are more, and nobody knows how many. */
   readonly isCutShort?: boolean | undefined;
@@ -21,7 +21,7 @@ export interface PartitionBacklog {
 export interface Demand {
   /** Entries that are due, running tasks among them. */
   readonly due: number;
-  /** Of these, due for longer than half of `startWithinMs`. */
+  /** Entries that have been due for longer than half of `startWithinMs`. */
   readonly late: number;
   /** A page was full: there are more, and nobody knows how many. */
   readonly isCutShort?: boolean | undefined;
@@ -34,7 +34,7 @@ export interface Demand {
 /** Why a new worker could not serve an entry. */
 export type Unservable = 'heldElsewhere' | 'keysFull' | 'namesUnknown';
 
-/** What the rows themselves do not say. */
+/** Facts that the rows do not contain. */
 export interface SampleFacts {
   readonly now: number;
   /** Live sessions that hold tasks without a permit: workers outside Lambda. */
@@ -73,7 +73,7 @@ export function spread(hints: readonly ReadyHint[], wanted: number): readonly Re
 /**
  * Returns the demand without the entries that no new worker could serve, by a sample of rows in which each stands for equally many entries.
  * Two or more rows of one key stand for many tasks of this key, of which at most its limit can run.
- * Of the tasks with unknown names one is left, so that now and then a worker finds out whether a deployment has brought the name.
+ * One task with an unknown name stays, so that from time to time a worker finds out whether a deployment has added the name.
  */
 export function servable(
   demand: Demand,
@@ -104,7 +104,7 @@ export function servable(
 /** If so few of the entries in sight can be served, the entries out of sight do not call for all workers. */
 const STILL_CUT_SHORT = 0.1;
 
-/** What rows are grouped by: a reason not to count them, or their key. What is not due any more, or not yet, is over. */
+/** Groups rows by the reason not to count them, or by their key. `over`: not due any more, or not yet. */
 function partOf(row: TaskRecord, { now, elsewhere, unknownNames }: SampleFacts): string {
   if (row.state === 'running') return elsewhere.has(row.session) ? 'heldElsewhere' : keyOf(row);
   if (row.state !== 'ready' || now < row.readyAt || row.isParked) return 'over';
@@ -115,7 +115,7 @@ function keyOf({ links }: TaskRecord): string {
   return links?.concurrency === undefined ? 'free' : `key ${links.concurrency.key}`;
 }
 
-/** Of the entries that these rows stand for, those that can be served. */
+/** Returns how many of the entries that these rows stand for can be served. */
 function roomFor(part: string, rows: readonly TaskRecord[], each: number): number {
   const all = rows.length * each;
   if (part === 'over' || part === 'heldElsewhere') return 0;

@@ -1,11 +1,11 @@
 /**
- * One tick: take its slot, look at the backlog, start the workers that are missing.
+ * One tick: take its slot, read the backlog, start missing workers.
  *
- * A tick is a trigger, never the query: work is selected by state, so a late, lost or doubled tick changes when tasks run, not which.
- * A tick delivered twice dispatches once.
- * A dispatcher that fails after taking its slot goes on when its invocation is tried again; one that is not
- * leaves the backlog to the next tick. What it had started before counts as at work, or takes a permit that another would have taken.
- * More workers than `maxWorkers` cannot work, whatever is started here: each takes a permit of the queue's semaphore first.
+ * A tick is only a trigger: work is selected by state, so a late, lost or repeated tick changes when tasks run, not which.
+ * A tick that is delivered twice dispatches once.
+ * A dispatcher that fails after taking its slot continues when its invocation is retried; without a retry,
+ * the backlog waits for the next tick. Workers started before the failure count as live, or take a permit that another would have taken.
+ * More than `maxWorkers` workers cannot run, whatever is started here: each first takes a permit of the queue's semaphore.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -28,7 +28,7 @@ import type { RecurPorts } from './recur.ts';
 import { enqueueDueSlots } from './recur.ts';
 import type { SlotStore, Tick } from './slot-store.ts';
 
-/** What a worker is told. Ids only: it reads the truth from the table. */
+/** A worker's start event. Ids only: the worker reads the rows from the table. */
 export interface WorkEvent {
   readonly queue: string;
   readonly homeShards: readonly number[];
@@ -42,7 +42,7 @@ export interface WorkEvent {
   readonly tasks?: readonly string[];
 }
 
-/** The semaphore of which every worker of a queue holds a permit. */
+/** Returns the name of the semaphore of which every deployed worker of a queue holds a permit. */
 export function workersSemaphore(queue: string): string {
   return `workers/${queue}`;
 }
@@ -53,12 +53,12 @@ export interface DispatchSettings extends PlanSettings {
 }
 
 export interface DispatcherPorts extends RecurPorts {
-  readonly tasks: Pick<TaskStore, 'enqueue' | 'getMany' | 'page' | 'pageOfTenants'> & {
+  readonly tasks: Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants'> & {
     readonly parking: Pick<ParkingStore, 'repairParked'>;
   };
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly slots: SlotStore;
-  /** What operators have set; absent: nothing. */
+  /** Operators' settings; absent: none. */
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly workers: Workforce;
@@ -68,24 +68,24 @@ export interface DispatcherPorts extends RecurPorts {
 
 /** The workers of a queue, as far as its dispatcher deals with them. */
 export interface Workforce {
-  /** Starts one without waiting for it. Why one could not be started is its own to report: a tick counts it, and goes on. */
+  /** Starts one worker without waiting for it. It reports its own errors: a tick counts a failed start and continues. */
   readonly startWorker: (event: WorkEvent) => Promise<void>;
-  /** Makes `maxWorkers` the number of permits. A deployment may have changed it, and workers refuse to start beside another number. */
+  /** Makes `maxWorkers` the number of permits. A deployment may have changed it, and workers refuse to start if the numbers differ. */
   readonly declareLimit: () => Promise<void>;
   /** Sessions of the live ones that hold a permit. */
   readonly liveHolders: () => Promise<readonly string[]>;
 }
 
 export interface DispatchReport {
-  /** The slot was taken by another delivery of the same tick; nothing was done. */
+  /** Another delivery of the same tick took the slot; nothing was done. */
   readonly duplicate: boolean;
-  /** An operator paused the queue: it is looked at, and no worker is started. */
+  /** An operator paused the queue: it is measured, but no worker is started. */
   readonly paused: boolean;
   /** Tasks made of the slots of recurring ones. */
   readonly recurred: number;
   /** Parked tasks whose key had room, and that no worker had put back, after a crash. */
   readonly putBack: number;
-  /** Rows that could not be used; each is an alarm of its own. */
+  /** Unusable rows; each is worth an alarm. */
   readonly damaged: number;
   /** That are in use, or were ever: not less than the deployment has. */
   readonly shards: number;
@@ -93,7 +93,7 @@ export interface DispatchReport {
   readonly strays: number;
   /** Entries due, counted up to what the largest fleet could begin with, or have at work. */
   readonly backlog: number;
-  /** Age of the oldest due task that no worker holds, or of one nearly as old; zero when none was found: see `oldest-ready.ts`. */
+  /** Age of the oldest due task that no worker holds, or of one nearly as old; zero if none was found: see `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;
   readonly liveWorkers: number;
   readonly started: number;
@@ -123,7 +123,7 @@ export async function dispatch(
     started: 0,
     failedStarts: 0,
   };
-  // An invocation that failed is tried again under the same id: what it took is its own, and it goes on.
+  // A failed invocation is retried under the same id: the slot is its own, and it continues.
   if (taken.kind === 'refused' && taken.current?.by !== by) return { duplicate: true, ...nothing };
 
   let damaged = 0;
@@ -167,7 +167,8 @@ export async function dispatch(
 }
 
 /**
- * What the index shows to be due; and what it shows of the queue's use is written down, before any worker is started that needs to know.
+ * Reads the due entries of the index. Records newly used lanes and shards in the queue's row, before it starts workers that need to know
+ * them.
  */
 export async function lookAtBacklog(
   record: QueueRecord | undefined,
@@ -191,14 +192,14 @@ export async function lookAtBacklog(
   return { pages, shards, backlog, demand: demandOf(backlog, record?.tookMs) };
 }
 
-export interface LookPorts {
+interface LookPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;
 }
 
-export interface BacklogLook {
+interface BacklogLook {
   readonly pages: readonly PartitionPage[];
   /** In use, or ever known to be: not less than the deployment has. */
   readonly shards: number;
@@ -211,7 +212,7 @@ export function startOf(queue: string, homeShards: readonly number[], slice: Sli
   return slice === undefined ? { queue, homeShards } : { queue, homeShards, slice };
 }
 
-/** Starts them side by side: one that cannot be started does not stop the others. */
+/** Starts workers concurrently: one failed start does not stop the others. */
 export async function startWorkers(
   events: readonly WorkEvent[],
   { startWorker }: Pick<Workforce, 'startWorker'>,
@@ -221,7 +222,7 @@ export async function startWorkers(
   return { started: starts.length - failedStarts, failedStarts };
 }
 
-export function dueIn(backlog: readonly PartitionBacklog[]): number {
+function dueIn(backlog: readonly PartitionBacklog[]): number {
   return backlog.reduce((sum, { due }) => sum + due, 0);
 }
 
@@ -230,9 +231,9 @@ function dueBeyond(shards: number, backlog: readonly PartitionBacklog[]): number
 }
 
 /**
- * Entries counted in one partition: no more than the whole fleet could begin with,
- * and no less than it can have at work, behind which whatever waits
- * would not be seen.
+ * Returns how many entries to count in one partition: at most what the whole fleet could begin with,
+ * and at least what it can have running, because these entries
+ * would hide those that wait behind them.
  */
 function pageLimit(settings: DispatchSettings, tookMs: number | undefined, shards: number): number {
   const { maxWorkers, concurrency } = settings;
@@ -240,7 +241,7 @@ function pageLimit(settings: DispatchSettings, tookMs: number | undefined, shard
   return Math.min(PAGE_LIMIT, Math.ceil((maxWorkers * each) / shards) + 1);
 }
 
-/** Entries for each worker that there may be: what waits behind those that run is seen, however uneven the shards are. */
+/** Minimum entries per possible worker: waiting tasks are seen behind running ones, however uneven the shards are. */
 const LEAST_LOOKED_AT = 100;
 
 async function noteUse(
@@ -255,5 +256,5 @@ async function noteUse(
 
 /** An index page of keys only: about 1,000 entries of 130 bytes are 16 read units. */
 const PAGE_LIMIT = 1_000;
-/** Rows at half a unit each, which every tick reads that finds something due; more, while none of them waits. */
+/** Rows at half a unit each, read by every tick that finds something due; more are read while none of them waits. */
 const OLDEST_LOOKED_AT = 25;

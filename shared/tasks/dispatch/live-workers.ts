@@ -1,13 +1,13 @@
 /**
- * Who works on a queue: the sessions of its workers, deployed or started by hand.
- * Only deployed ones hold a permit, so permits alone would count none of those that `leasehold work` starts.
+ * Live workers of a queue: the sessions of its workers, deployed or started by hand.
+ * Only deployed workers hold a permit, so permits alone would miss those that `leasehold work` starts.
  */
 import type { SemaphoreState } from '../../coordination/semaphore/state.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
 import { judgeSession } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 
-/** What the session of a queue's worker is called. */
+/** Returns the name of a queue's worker sessions. */
 export function workerName(queue: string): string {
   return `worker/${queue}`;
 }
@@ -18,7 +18,7 @@ export function permitHolders(permits: SemaphoreState | undefined): readonly str
   return holders.flatMap(({ session, standing }) => (standing === 'live' || standing === 'damaged' ? [session] : []));
 }
 
-/** Those that live, and those that died and whose end is not written down yet: a hundred at most, half a read unit for the list. */
+/** Returns live sessions, and expired ones whose end is not recorded yet: at most a hundred, half a read unit for the list. */
 export async function listedWorkers(sessions: SessionStore, queue: string): Promise<readonly string[]> {
   const { ids } = await sessions.page(`${workerName(queue)}#`, undefined);
   return ids;

@@ -1,11 +1,12 @@
 /**
  * The backlog as a tick sees it: how much is due in each partition of the ready index, counted up to a bound.
  *
- * Shards are numbered from zero, and the client that enqueues says how many there are.
- * A client may have more of them than the queue's workers, and a
- * deployment may lower their number while tasks wait in the last ones.
- * So the queue's row remembers how many were ever in use, and each tick
- * looks beyond: at the next one, which soon has a task if clients have more, and at one of all that there can be, another with each tick.
+ * Shards are numbered from zero, and the client that enqueues decides how many there are.
+ * A client may use more shards than the queue's workers, and a
+ * deployment may lower the number while tasks wait in the last ones.
+ * So the queue's row stores the largest number ever used, and each tick
+ * also reads beyond: the next shard, which soon has a task if clients have more, and one of all possible shards, a different one each
+ * minute.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';
@@ -19,11 +20,11 @@ import { TenantWalk } from '../task/tenants.ts';
 export interface PartitionPage {
   readonly partition: ReadyPartition;
   readonly hints: readonly ReadyHint[];
-  /** The name of its lane, if anything is in it, be it due or not. */
+  /** The name of its lane, if it has any entry, due or not. */
   readonly lane: string | undefined;
 }
 
-export interface BacklogQuery {
+interface BacklogQuery {
   readonly queue: string;
   /** Shards that are known to be in use. */
   readonly known: number;
@@ -59,7 +60,7 @@ export async function readBacklog(
   );
 }
 
-/** How many shards are in use, by what was found. */
+/** Returns how many shards are in use, given the entries found. */
 export function shardsOf(pages: readonly PartitionPage[], known: number): number {
   return Math.max(known, ...pages.filter(({ lane }) => lane !== undefined).map(({ partition }) => partition.shard + 1));
 }
@@ -88,11 +89,11 @@ async function readPartition(
   return { partition, hints, lane: hints.length === 0 ? undefined : laneName(lane) };
 }
 
-/** Pages read behind one that has nothing of the queue, of so many entries each. */
+/** How many more pages to read behind one without an entry of the queue, and the entries per page. */
 const [PAGES_LIMIT, FOREIGN_PAGE] = [40, 50];
 
 const MINUTE_MS = 60_000;
-/** A prime above `MAX_SHARDS`, so that ticks come round to each shard however many minutes lie between them. */
+/** A prime above `MAX_SHARDS`, so that ticks reach each shard whatever the number of minutes between them. */
 const ROUND = 257;
 
 /** The next one, and the one whose minute it is. */

@@ -1,8 +1,8 @@
 /**
- * How long the oldest due task has waited that no worker holds.
+ * Finds how long the oldest due task without a holder has waited.
  *
- * A claim leaves the index entry where it is, so in a queue that is busy the oldest entries are those of the tasks that run.
- * The rows behind the entries are read, oldest first, until one is met that waits.
+ * A claim leaves the index entry in place, so in a busy queue the oldest entries belong to running tasks.
+ * The rows behind the entries are read, oldest first, until one is found that waits.
  */
 import type { ReadyHint, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
@@ -14,14 +14,14 @@ const LOOK_LIMIT = 1_000;
 /** How many of these are the oldest. The others are spread evenly over what is left. */
 const OLDEST = 500;
 
-export interface OldestReady {
+interface OldestReady {
   /** The rows that were read. */
   readonly looked: readonly TaskRecord[];
   /**
-   * When the oldest was due that no worker holds; undefined when none of those that were looked at waits.
-   * With more than 1,000 entries, not every one is looked at.
-   * Then one that waits may have been passed over, and there may be an older one than this:
-   * it has waited so long at least.
+   * Due time of the oldest task without a holder; undefined if none of the rows read waits.
+   * With more than 1,000 entries, not every one is read.
+   * Then a waiting task may have been skipped, and there may be an older one than this:
+   * the real wait is at least this long.
    */
   readonly readyAt: number | undefined;
 }

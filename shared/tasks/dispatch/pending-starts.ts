@@ -1,36 +1,72 @@
 /**
- * `PendingStarts` are the workers that a waker has started and that hold no permit yet.
+ * `PendingStarts` are the workers of a queue that wakers have started and that hold no permit yet.
  *
  * A start shows when the permits' counter moves. One that does not show within two seconds may have failed, or its function may load for
- * longer. So the waker starts others, and gives these twice the time, up to 10 s: a function that takes 9 s to load gets three starts
+ * longer. So the wakers start others, and give these twice the time, up to 10 s: a function that takes 9 s to load gets three starts
  * and not one each second.
+ *
+ * The note is in the queue's row, because each shard of the table's stream has a waker of its own. It is a hint: without it, more workers start.
  */
+import type { Heard, StartsNote } from '../task/queue-store.ts';
 
 /** A cold start, and two requests. */
 const SHOWS_WITHIN_MS = 2_000;
 const SHOWS_AT_LAST_MS = 10_000;
 
+export type Starts = Omit<StartsNote, 'nonce'>;
+
+const NONE: Starts = { count: 0, token: 0, untilMs: 0, waitMs: SHOWS_WITHIN_MS, heard: [] };
+
 export class PendingStarts {
-  #count = 0;
-  /** The permits' last token before these starts. */
-  #token = 0;
-  #untilMs = -Infinity;
-  #waitMs = SHOWS_WITHIN_MS;
+  /** As it was read or written last. */
+  #note: Starts = NONE;
 
-  /** @param token the permits' last one, zero without any */
+  learn(note: Starts | undefined): void {
+    if (note !== undefined) this.#note = note;
+  }
+
+  /**
+   * @param token the permits' last one, zero without any. If it was read before the note was written, the workers that took the
+   * permits between count as pending.
+   */
   count(token: number, now: number): number {
-    const shown = token - this.#token;
-    if (shown > 0) this.#waitMs = SHOWS_WITHIN_MS;
-    return now < this.#untilMs ? Math.max(0, this.#count - shown) : 0;
+    const { count, token: before } = this.#note;
+    return this.areRecent(now) ? Math.max(0, count - (token - before)) : 0;
   }
 
-  /** @param starts how many are begun now, beside those that are pending */
-  begin(starts: number, token: number, now: number): void {
-    const pending = this.count(token, now);
-    const hasFailed = this.#count > 0 && now >= this.#untilMs && token <= this.#token;
-    if (hasFailed) this.#waitMs = Math.min(SHOWS_AT_LAST_MS, 2 * this.#waitMs);
-    this.#count = pending + starts;
-    this.#token = token;
-    this.#untilMs = now + this.#waitMs;
+  /** Whether workers were started a moment ago, pending or not: more tasks of the same burst may come. */
+  areRecent(now: number): boolean {
+    const { untilMs } = this.#note;
+    // A writer whose clock is far ahead must not keep others from starting workers.
+    return now < untilMs && untilMs <= now + 2 * SHOWS_AT_LAST_MS;
   }
+
+  /** Returns how many tasks wakers have noted since then, this one among them. */
+  heardSince(since: number): number {
+    return sum(this.#note.heard.filter(({ at }) => since < at));
+  }
+
+  /** Returns the note to write if so many more are started now, and so many more tasks were heard of. */
+  plus(starts: number, token: number, now: number, heard: { readonly count: number; readonly since: number }): Starts {
+    const { count, token: before, untilMs, waitMs } = this.#note;
+    const haveShown = token > before;
+    const haveFailed = count > 0 && now >= untilMs && !haveShown;
+    const wait = haveShown ? SHOWS_WITHIN_MS : haveFailed ? Math.min(SHOWS_AT_LAST_MS, 2 * waitMs) : waitMs;
+    const kept = this.#note.heard.filter(({ at }) => heard.since < at && at <= now + SHOWS_AT_LAST_MS);
+    return {
+      count: this.count(token, now) + starts,
+      token,
+      // Only starts make it later.
+      untilMs: starts > 0 ? now + wait : untilMs,
+      waitMs: starts > 0 ? wait : waitMs,
+      heard: heard.count > 0 ? [...kept, { at: now, count: heard.count }].slice(-HEARD_KEPT) : kept,
+    };
+  }
+}
+
+/** A row of a kilobyte costs one write unit. */
+const HEARD_KEPT = 20;
+
+function sum(heard: readonly Heard[]): number {
+  return heard.reduce((all, { count }) => all + count, 0);
 }

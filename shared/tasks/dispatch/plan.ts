@@ -18,7 +18,7 @@ export interface PlanSettings {
   readonly startWithinMs: number;
 }
 
-/** What decided how many workers are wanted. */
+/** The reason for the number of workers wanted. */
 export type Why = 'tookUnknown' | 'took' | 'late' | 'cutShort' | 'maxWorkers' | Unservable;
 
 export interface Wanted {
@@ -30,13 +30,13 @@ export interface Wanted {
 }
 
 /** The home shards of each worker to be started. */
-export type Plan = readonly (readonly number[])[];
+type Plan = readonly (readonly number[])[];
 
 /**
  * Returns how many workers it takes for the last due task to begin within `startWithinMs`.
  *
  * Entries of running tasks still count as due, which is right, because their workers count too.
- * A late entry either runs and holds a slot, of which the workers at work have `atWork * concurrency`; or it waits.
+ * A late entry is either running or waiting; the live workers hold at most `atWork * concurrency` of them.
  * Late tasks that wait count as if they had to begin in a quarter of the time.
  */
 export function wantedWorkers(demand: Demand, atWork: number, settings: Omit<PlanSettings, 'shards'>): Wanted {
@@ -65,10 +65,10 @@ export function shareOf(tookMs: number | undefined, { startWithinMs }: Pick<Plan
   return Math.min(1, Math.max(tookMs, LEAST_TOOK_MS) / startWithinMs);
 }
 
-/** A claim and a settlement take as long, however short the task. */
+/** A claim and a settlement take at least this long, however short the task. */
 const LEAST_TOOK_MS = 10;
 
-/** Deals the shards to the workers, fullest first, so that each begins with work and none begins where another does while shards last. */
+/** Deals the shards to the workers, fullest first, so that each begins with work and no two begin in the same shard while shards last. */
 export function homesOf(backlog: readonly PartitionBacklog[], workers: number, shardCount: number): Plan {
   const shards = shardsByBacklog(backlog, shardCount);
   const rounds = Math.ceil(workers / shards.length);

@@ -17,14 +17,14 @@ import { wantedWorkers } from './plan.ts';
 /** Rows of a sample, at half a read unit each. */
 const SAMPLED = 25;
 
-export interface PlanningPorts {
+interface PlanningPorts {
   readonly tasks: Pick<TaskStore, 'getMany'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;
 }
 
-export interface Situation {
+interface Situation {
   readonly demand: Demand;
   readonly hints: readonly ReadyHint[];
   /** Rows that have been read already. */

@@ -1,24 +1,19 @@
-/** What a tick does for recurring tasks: slots that are due become tasks, and their schedules move on. */
+/** The schedule part of a tick: creates the tasks of due scheduled runs, and advances their schedules. */
+import { inFlight } from '../../core/runtime/in-flight.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
-import type { Runtime } from '../../core/runtime/runtime.ts';
 import { CorruptItemError, StoreUnavailableError, messageOf, shown } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
+import type { GivePorts } from '../schedule/give-slot.ts';
+import { giveSlot } from '../schedule/give-slot.ts';
 import type { ScheduleRecord } from '../schedule/schedule.ts';
-import { dueSlots, slotTaskId } from '../schedule/schedule.ts';
-import type { ScheduleStore } from '../schedule/schedule-store.ts';
-import type { TaskStore } from '../task/task-store.ts';
-import type { TaskSpans } from '../tracing/task-spans.ts';
+import { dueSlots, jitterOf } from '../schedule/schedule.ts';
+import type { ScheduleStep, ScheduleStore } from '../schedule/schedule-store.ts';
 
-export interface RecurPorts {
-  readonly tasks: Pick<TaskStore, 'enqueue'>;
+export interface RecurPorts extends Omit<GivePorts, 'schedules'> {
   readonly schedules?: ScheduleStore | undefined;
-  readonly runtime: Runtime;
-  readonly spans?: TaskSpans | undefined;
 }
 
 /**
- * Tasks first, then the schedule: a dispatcher that dies in between leaves
- * slots that are made again, under the same ids, and found to be there.
  * A schedule that cannot be carried out, for example because this machine does not know its zone yet, does not stop the others.
  * @param onDamaged told of such a schedule, which stays due, of a slot whose task is damaged,
  * and of the number of due schedules if one tick cannot serve them all
@@ -29,16 +24,20 @@ export async function enqueueDueSlots(
   ports: RecurPorts,
   onDamaged: (error: unknown) => void,
 ): Promise<number> {
-  const { clock, random } = ports.runtime;
-  const due = await ports.schedules?.due(queue, clock.now(), random, onDamaged);
-  const made = await allOf((due ?? []).map((schedule) => enqueueSlotsOf(schedule, ports, onDamaged)));
+  const { schedules, runtime } = ports;
+  if (schedules === undefined) return 0;
+  const due = await schedules.due(queue, runtime.clock.now(), runtime.random, onDamaged);
+  const run = inFlight(SCHEDULES_IN_FLIGHT);
+  const made = await allOf(
+    due.map((schedule) => run(() => enqueueSlotsOf(schedule, { ...ports, schedules }, onDamaged))),
+  );
   return made.reduce((sum, tasks) => sum + tasks, 0);
 }
 
-/** Makes the tasks that one schedule owes. Whatever is wrong with its row concerns it alone; an outage of the store ends the tick. */
+/** Creates the due tasks of one schedule. An error in its row affects only this schedule; an outage of the store ends the tick. */
 async function enqueueSlotsOf(
   schedule: ScheduleRecord,
-  ports: RecurPorts,
+  ports: RecurPorts & { readonly schedules: ScheduleStore },
   onDamaged: (error: unknown) => void,
 ): Promise<number> {
   const progress = { made: 0 };
@@ -53,25 +52,38 @@ async function enqueueSlotsOf(
   return progress.made;
 }
 
+/** Until another dispatcher has moved the schedule, or it was defined again, paused or removed: what it owes is for others to see to then. */
 async function makeSlots(
   schedule: ScheduleRecord,
-  { tasks, schedules, runtime, spans }: RecurPorts,
+  ports: RecurPorts & { readonly schedules: ScheduleStore },
   progress: { made: number },
   onDamaged: (error: unknown) => void,
 ): Promise<void> {
-  const { queue, task: name, input, priority } = schedule;
-  const { slots, nextAt } = dueSlots(schedule, runtime.clock.now());
-  for (const slot of slots) {
-    const task = { queue, name, input, priority, id: slotTaskId(schedule, slot), runAt: slot };
-    try {
-      const outcome = await tasks.enqueue(spans?.create(task, slot) ?? task, stampOf(runtime));
-      if (outcome.kind === 'applied') progress.made++;
-    } catch (error) {
-      // The slot's task is there, and damaged: the schedule goes on without it.
-      if (!(error instanceof CorruptItemError)) throw error;
-      onDamaged(error);
+  const { schedules, runtime } = ports;
+  const { slots, late, nextAt: end } = dueSlots(schedule, runtime.clock.now());
+  if (slots.length === 0 && end === schedule.nextAt) return;
+  let observed = schedule;
+  const advance = async (step: ScheduleStep): Promise<boolean> => {
+    const outcome = await schedules.advance(observed, step, stampOf(runtime));
+    if (outcome.kind === 'applied') observed = outcome.row;
+    return outcome.kind === 'applied';
+  };
+  if (slots.length === 0)
+    await advance({ nextAt: end, leftOut: late === undefined ? undefined : { at: late, why: 'late' } });
+  for (const [nth, at] of slots.entries()) {
+    const nextAt = slots[nth + 1] ?? end;
+    const outcome = await giveSlot(observed, { at, runAt: at + jitterOf(schedule), nextAt }, ports);
+    if (outcome.kind === 'refused') return;
+    if (outcome.kind === 'made') {
+      progress.made++;
+      observed = outcome.schedule;
+      continue;
     }
+    if (outcome.kind === 'taken' && outcome.damage !== undefined) onDamaged(outcome.damage);
+    const step = outcome.kind === 'taken' ? { lastAt: at } : { leftOut: { at, why: 'overlap' } as const };
+    if (!(await advance({ nextAt, ...step }))) return;
   }
-  // Refused: another dispatcher has moved it, or it was defined again.
-  if (nextAt !== schedule.nextAt) await schedules?.advance(schedule, nextAt, stampOf(runtime));
 }
+
+/** Each is a read of a line and a transaction: what a small function has under way at once, and a slow one finishes in its time. */
+const SCHEDULES_IN_FLIGHT = 64;

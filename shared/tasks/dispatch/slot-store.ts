@@ -4,7 +4,7 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 /** One firing of a schedule. */
 export interface Tick {
   readonly schedule: string;
-  /** The scheduled moment, as the schedule names it: the same text however often it is delivered. */
+  /** The scheduled time in the schedule's own form: the same text however often it is delivered. */
   readonly slot: string;
 }
 

@@ -1,20 +1,20 @@
 /**
- * A wake: tasks of a queue were just inserted, and workers are started now rather than with the next tick.
+ * A wake: tasks of a queue were just inserted, so workers are started now instead of at the next tick.
  *
  * It only brings forward what the next tick would do.
  * It plans as the dispatcher does (`plan.ts`), and keeps no ledger: who may work is decided by
  * the workers' permits, so a wake that is lost, late or doubled does no harm. Looking comes before starting, the cheapest look first:
- *   1. one consistent read of the workers' permits;
- *     that is all while a worker was started within the last second, while all permits are taken,
- *      or while those at work cope;
+ *   1. one consistent read of the workers' permits; that is all while all permits are taken or those at work cope,
+ *     as far as a look of the last seconds says;
  *   2. with no worker at work, the inserted rows: tasks for later start no worker;
  *   3. the backlog, as a tick reads it.
- * It never waits. What one look misses, because a worker was about to leave or because the index lags, the schedule finds.
+ * It never waits. If one read misses a task, because a worker was about to leave or because the index lags, the next tick finds it.
  *
- * A waker remembers what it did last, so that wakes that follow each other
- * closely do not start a worker each. Memory is not needed for safety:
- * a second waker, or one that was just started, starts at most some workers that find no permit or no task, and leave.
+ * A waker remembers what it did last, so that wakes that follow each other closely do not start a worker each.
+ * Each shard of the stream has a waker of its own. Before one starts workers, it notes them in the queue's row, in place of the note
+ * that it read; if another was faster, it counts that one's starts first. Neither is needed for safety: without them, more workers start.
  */
+import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SemaphoreRecord } from '../../coordination/semaphore/semaphore.ts';
 import { permitsHeld } from '../../coordination/semaphore/semaphore.ts';
@@ -32,7 +32,7 @@ import { homesOf, slicesOf, wantedWorkers } from './plan.ts';
 import type { Planned } from './planning.ts';
 import { plan } from './planning.ts';
 
-export interface WakerPorts {
+interface WakerPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants' | 'getMany'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly semaphores: Pick<SemaphoreStore, 'get'>;
@@ -46,14 +46,14 @@ export interface WakerPorts {
 export type WakerSettings = DispatchSettings;
 
 /** Why a wake started no worker. */
-export type NoStart =
+type NoStart =
   /** A worker that was started a moment ago looks at the backlog by itself. */
   | 'justStarted'
   /** As many are at work as there may be. */
   | 'full'
   /** Those at work look by themselves, and fewer tasks were inserted since than justify one more. */
   | 'atWork'
-  /** None of the inserted tasks is due, or others have taken them all. */
+  /** The inserted tasks are not due yet, or are already claimed. */
   | 'nothingDue'
   | 'paused';
 
@@ -62,14 +62,20 @@ export interface WakeReport {
   readonly failedStarts: number;
   /** When no start was tried. */
   readonly reason?: NoStart;
-  /** When the backlog was looked at. */
+  /** Present if the backlog was read. */
   readonly planned?: Planned;
 }
 
 /** Inserted rows that are read at a time, until one is met that is due. */
 const ROWS_AT_A_TIME = 25;
-/** The index shows what was inserted within this time. */
+/** The index shows inserted tasks within this time. */
 const INDEX_LAG_MS = 1_000;
+/** So often a waker starts over because another one was faster. */
+const NOTE_ATTEMPTS = 5;
+/** A task usually came through the stream within this time. */
+const STREAM_MS = 1_000;
+/** So long a waker knows which of the tasks in a note or in the index are its own: a task is noted within the lag of the index. */
+const KEPT_MS = 2 * INDEX_LAG_MS;
 /** Of what was inserted since, so much is kept in mind. */
 const HEARD_LIMIT = 10_000;
 
@@ -78,12 +84,12 @@ export class Waker {
   readonly #ports: WakerPorts;
   readonly #settings: WakerSettings;
   readonly #starts = new PendingStarts();
-  /** What the last look found, and the tasks inserted since; undefined: none yet. */
+  /** Demand at the last read of the backlog; undefined: none yet. */
   #looked: Demand | undefined;
   #lookedAt = -Infinity;
   #inserted = 0;
-  /** Tasks that the index may not show yet. */
-  #heard: { readonly id: string; readonly at: number }[] = [];
+  /** Tasks that were heard of lately. */
+  #heard: HeardTask[] = [];
   /** Sessions of workers that were found alive: until when that need not be asked again. */
   readonly #aliveUntil = new Map<string, number>();
 
@@ -100,27 +106,22 @@ export class Waker {
     this.#hear(ids, now);
     const permits = await semaphores.get(workersSemaphore(queue));
     const live = await this.#liveHolders(permits, now);
-    const starting = this.#starts.count(permits?.leaseCounter ?? 0, now);
-    const reason = this.#reasonNotToLook(permits, live, starting, now);
+    const ownStarting = this.#starts.count(permits?.leaseCounter ?? 0, now);
+    const reason = this.#reasonNotToLook(permits, live, ownStarting, now);
     if (reason !== undefined) return noStart(reason);
     const rows = await this.#firstDue(ids, now);
-    const atWork = live.length + starting;
-    if (rows === undefined && atWork === 0) return noStart('nothingDue');
+    if (rows === undefined && live.length + ownStarting === 0) return noStart('nothingDue');
 
     const record = await queues?.get(queue);
     if (record?.isPaused === true) return noStart('paused');
-    const { shards, backlog, demand, hints, shown } = await this.#look(record, now);
-    const holders = live.map(({ session }) => session);
-    const settings = { ...this.#settings, shards };
-    const found = await plan({ demand, hints, rows: rows ?? [], record, holders, starting }, this.#ports, settings);
-    const { planned } = found;
-    this.#looked = found.demand;
+    const look = await this.#look(record, now);
+    const { shards, backlog, shown } = look;
+    const decided = await this.#decide({ look, rows: rows ?? [], record, permits, live });
+    const { planned, missing, reason: enough } = decided;
+    this.#looked = decided.demand;
     this.#lookedAt = now;
     this.#inserted = 0;
-    const missing = planned.wanted - atWork;
-    if (missing <= 0)
-      return { ...noStart(live.length > 0 ? 'atWork' : starting > 0 ? 'justStarted' : 'nothingDue'), planned };
-    this.#starts.begin(missing, await this.#tokenBeforeStart(permits), now);
+    if (missing === 0) return { ...noStart(enough), planned };
     const { concurrency } = this.#settings;
     const slots = live.length > 0 ? planned.wanted * concurrency : (rows?.length ?? 0);
     const named = idsToBeginWith(rows ?? [], shown, slots);
@@ -134,13 +135,13 @@ export class Waker {
     return { ...(await startWorkers(events, workers)), planned };
   }
 
-  /** The backlog, and what was heard of a moment ago: the index may not show it yet, or show it to one look and not to the next. */
+  /** Reads the backlog and adds recent inserts, because the index may not show them yet, or not in every read. */
   async #look(record: QueueRecord | undefined, now: number): Promise<Look> {
     const { queue } = this.#settings;
     const { pages, shards, backlog, demand } = await lookAtBacklog(record, this.#ports, this.#settings);
     const seen = pages.flatMap(({ hints }) => hints);
     const shown = new Set(seen.map(({ id }) => id));
-    const unseen = this.#heard.filter(({ id }) => !shown.has(id));
+    const unseen = this.#heard.filter(({ id, at }) => now - at < INDEX_LAG_MS && !shown.has(id));
     return {
       shards,
       backlog,
@@ -154,11 +155,62 @@ export class Waker {
     const known = new Set(this.#heard.map(({ id }) => id));
     const added = ids.filter((id) => !known.has(id));
     this.#inserted += added.length;
-    const kept = this.#heard.filter(({ at }) => now - at < INDEX_LAG_MS);
-    this.#heard = [...kept, ...added.map((id) => ({ id, at: now }))].slice(-HEARD_LIMIT);
+    const kept = this.#heard.filter(({ at }) => now - at < KEPT_MS);
+    this.#heard = [...kept, ...added.map((id) => ({ id, at: now, notedAt: undefined }))].slice(-HEARD_LIMIT);
   }
 
-  /** The last token of the permits; `maxWorkers` is in effect from now on, which makes the row where there is none. */
+  /**
+   * Plans, and notes what is started and heard of where other wakers see it.
+   * A waker that was faster has its starts and its tasks counted first.
+   */
+  async #decide({ look, rows, record, ...first }: Situation): Promise<Decision> {
+    const { queue } = this.#settings;
+    const { runtime, semaphores, queues } = this.#ports;
+    const settings = { ...this.#settings, shards: look.shards };
+    let { permits, live } = first;
+    let observed = record?.starts;
+    for (let attempt = 1; ; attempt++) {
+      this.#starts.learn(observed);
+      const now = runtime.clock.now();
+      const starting = this.#starts.count(permits?.leaseCounter ?? 0, now);
+      const holders = live.map(({ session }) => session);
+      const demand = { ...look.demand, due: look.demand.due + this.#heardByOthers(look, now) };
+      const found = await plan({ demand, hints: look.hints, rows, record, holders, starting }, this.#ports, settings);
+      const missing = Math.max(0, found.planned.wanted - live.length - starting);
+      const decision = { ...found, missing, reason: reasonOf(live.length, starting) };
+      const unnoted = this.#unnoted(now);
+      if (missing === 0 && (!this.#starts.areRecent(now) || unnoted.length === 0)) return decision;
+      const token = missing === 0 ? (permits?.leaseCounter ?? 0) : await this.#tokenBeforeStart(permits);
+      const heard = { count: unnoted.length, since: now - INDEX_LAG_MS };
+      const starts = this.#starts.plus(missing, token, now, heard);
+      const stamp = stampOf(runtime);
+      const outcome = await queues?.noteStarts(queue, observed, starts, stamp);
+      const current = outcome?.kind === 'refused' ? outcome.current?.starts : undefined;
+      if (outcome?.kind === 'applied' || current?.nonce === stamp.nonce) for (const one of unnoted) one.notedAt = now;
+      if (current === undefined || current.nonce === stamp.nonce || attempt === NOTE_ATTEMPTS) {
+        this.#starts.learn(starts);
+        return decision;
+      }
+      observed = current;
+      permits = await semaphores.get(workersSemaphore(queue));
+      live = await this.#liveHolders(permits, now);
+    }
+  }
+
+  /** Tasks that wakers of other shards have heard of, and that the index does not show yet. */
+  #heardByOthers({ hints }: Look, now: number): number {
+    const since = now - INDEX_LAG_MS;
+    const noted = this.#heard.filter(({ notedAt }) => notedAt !== undefined && since < notedAt).length;
+    const own = new Set(this.#heard.map(({ id }) => id));
+    const shown = hints.filter(({ id, readyAt }) => !own.has(id) && since - STREAM_MS < readyAt).length;
+    return Math.max(0, this.#starts.heardSince(since) - noted - shown);
+  }
+
+  #unnoted(now: number): readonly HeardTask[] {
+    return this.#heard.filter(({ at, notedAt }) => now - at < INDEX_LAG_MS && notedAt === undefined);
+  }
+
+  /** Returns the last token of the permits, after setting their limit to `maxWorkers`, which creates a missing row. */
   async #tokenBeforeStart(permits: SemaphoreRecord | undefined): Promise<number> {
     const { queue, maxWorkers } = this.#settings;
     if (permits?.declared === maxWorkers) return permits.leaseCounter;
@@ -166,7 +218,7 @@ export class Waker {
     return (await this.#ports.semaphores.get(workersSemaphore(queue)))?.leaseCounter ?? 0;
   }
 
-  /** What was found last and what came since is what others are there for, or will be in a moment. */
+  /** Returns why the backlog need not be read: live or starting workers suffice for the demand found last and the tasks inserted since. */
   #reasonNotToLook(
     permits: SemaphoreRecord | undefined,
     live: SemaphoreRecord['holders'],
@@ -181,10 +233,10 @@ export class Waker {
     const atWork = live.length + starting;
     const known = due + this.#inserted;
     if (wantedWorkers({ ...looked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
-    // All places may be taken for long: not known without a look, and soon enough by another.
-    const isLongAgo = now - this.#lookedAt >= this.#settings.startWithinMs / 2;
-    if (isLongAgo && known > atWork * this.#settings.concurrency) return undefined;
-    return starting > 0 ? 'justStarted' : 'atWork';
+    // What others have heard of is not known without a look.
+    if (this.#starts.areRecent(now) && this.#unnoted(now).length > 0) return undefined;
+    if (starting > 0) return 'justStarted';
+    return now - this.#lookedAt >= this.#settings.startWithinMs / 2 ? undefined : 'atWork';
   }
 
   /**
@@ -214,11 +266,36 @@ export class Waker {
       const keys = ids.slice(at, at + ROWS_AT_A_TIME).map((id) => ({ queue, id }));
       const rows = await tasks.getMany(keys, onDamaged);
       const due = rows.filter((row) => row.state === 'ready' && row.readyAt <= now && !row.isParked);
-      // An eventually consistent read may not show what was just inserted.
+      // An eventually consistent read may miss tasks that were just inserted.
       if (due.length > 0 || rows.length < keys.length) return due;
     }
     return undefined;
   }
+}
+
+interface HeardTask {
+  readonly id: string;
+  readonly at: number;
+  /** When other wakers were told of it, in the note of starts. */
+  notedAt: number | undefined;
+}
+
+interface Situation {
+  readonly look: Look;
+  /** Rows that have been read already. */
+  readonly rows: readonly TaskRecord[];
+  readonly record: QueueRecord | undefined;
+  readonly permits: SemaphoreRecord | undefined;
+  readonly live: SemaphoreRecord['holders'];
+}
+
+interface Decision {
+  readonly planned: Planned;
+  readonly demand: Demand;
+  /** Workers to start. */
+  readonly missing: number;
+  /** Why none, if none is missing. */
+  readonly reason: NoStart;
 }
 
 interface Look {
@@ -231,11 +308,16 @@ interface Look {
 }
 
 /**
- * A new worker might not see these tasks in the index, find nothing and leave. If not all that is due finds a slot,
- * it is told only of those that the index does not show, because the others have their turn.
+ * A new worker might not see these tasks in the index, find nothing and exit. If there are more due tasks than slots,
+ * it gets only the ids that the index does not show, because the others wait their turn.
  */
 function idsToBeginWith(rows: readonly TaskRecord[], shown: ReadonlySet<string>, slots: number): readonly string[] {
   return rows.flatMap(({ id }) => (shown.size > slots && shown.has(id) ? [] : [id]));
+}
+
+function reasonOf(live: number, starting: number): NoStart {
+  if (live > 0) return 'atWork';
+  return starting > 0 ? 'justStarted' : 'nothingDue';
 }
 
 function noStart(reason: NoStart): WakeReport {

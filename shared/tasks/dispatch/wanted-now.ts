@@ -1,16 +1,16 @@
-/** What a plan would want at this moment, for people who look at a queue: by its index entries alone, without a sample of their rows. */
+/** The number of workers that a plan would want now, for operators: from index entries alone, without a sample of their rows. */
 import type { QueueRecord } from '../task/queue-store.ts';
 import type { ReadyHint } from '../task/task-store.ts';
 import { countLate } from './demand.ts';
 import { wantedWorkers } from './plan.ts';
 
-export interface PermitsInUse {
+interface PermitsInUse {
   /** Held by live workers. */
   readonly permits: number;
   readonly limit: number;
 }
 
-/** Returns undefined if no deployed worker has said yet with which settings it runs. */
+/** Returns undefined if no deployed worker has reported its settings yet. */
 export function wantedNow(
   record: QueueRecord | undefined,
   due: readonly ReadyHint[],

@@ -17,7 +17,7 @@ import { FRESH_MS, FULL_KEY, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';
 /** A task, and the key whose limit it may have met. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
 
-export interface KeyPlacesPorts {
+interface KeyPlacesPorts {
   readonly tasks: TaskStore;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;

@@ -8,7 +8,7 @@ import type { Slice } from '../task/slice.ts';
 import { isInSlice } from '../task/slice.ts';
 import { PAGES_PER_POLL, PAGE_ENTRIES } from './tuning.ts';
 
-export interface EntriesOptions {
+interface EntriesOptions {
   readonly isOfTenants: boolean;
   /** Whether the lane is known to be in use. */
   readonly isExpected: boolean;

@@ -1,4 +1,4 @@
-/** A request for a batch, as a user words it, and the checks that make one of it. */
+/** A user's request for a batch, and its validation. */
 import { isSame } from '../../core/runtime/same.ts';
 import { ConfigurationError, MismatchError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
@@ -16,13 +16,13 @@ import { mismatch } from './task-adder.ts';
 export interface BatchOptions {
   /** Identity: children that were given no id of their own have one made of it and their place. */
   readonly id: string;
-  /** The task that runs once all children have ended, done or not; without an id of its own it has the batch's, followed by `/then`. */
+  /** The task that runs once all children have ended, done or not. Its default id is the batch's, followed by `/then`. */
   readonly then?: TaskRequest;
   readonly queue?: string;
 }
 
-export interface NewBatch extends BatchKey {
-  /** What follows the others. */
+interface NewBatch extends BatchKey {
+  /** The task that follows the children. */
   readonly callback: NewTask | undefined;
   readonly tasks: readonly NewTask[];
 }
@@ -71,7 +71,7 @@ export async function newBatchOf(
   return { queue, id, tasks, callback };
 }
 
-/** What a callback may be given. */
+/** Options allowed for a callback. */
 const CALLBACK_OPTIONS: ReadonlySet<string> = new Set<keyof TaskRequest['options']>([
   'id',
   'queue',
@@ -79,7 +79,7 @@ const CALLBACK_OPTIONS: ReadonlySet<string> = new Set<keyof TaskRequest['options
   'tenant',
 ]);
 
-/** @throws MismatchError when the batch that is there is another one */
+/** @throws MismatchError when the existing batch differs */
 export function ensureSameBatch(
   asked: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
   current: BatchRecord | undefined,
@@ -92,7 +92,10 @@ export function ensureSameBatch(
   );
 }
 
-/** @throws MismatchError when the callback of a batch that is there is other work; one that has other work since, or was swept, is not compared */
+/**
+ * @throws MismatchError when the existing batch's callback is other work; not compared if it has got other work since, or was deleted by
+ * TTL
+ */
 export function ensureSameCallback(asked: NewTask, current: TaskRecord | undefined): void {
   if (current?.children?.id === asked.children?.id && current !== undefined && !isSameWork(current, asked))
     throw mismatch(asked, current);

@@ -11,8 +11,9 @@ import type { QueueStore } from '../task/queue-store.ts';
 import type { TaskAndPackStore } from '../bulk/pack-store.ts';
 
 /**
- * At once while its pack waits, or while it has not begun; through its holder's next heartbeat if it runs, unless it completes first.
- * @returns undefined when the pack moved on meanwhile: look again
+ * Cancels at once while its pack waits, or before the item begins; through its holder's next heartbeat if it runs, unless it completes
+ * first.
+ * @returns undefined if the pack has changed since: read it again
  */
 export async function cancelItem(
   key: TaskKey,
@@ -46,9 +47,9 @@ export async function cancelItem(
 }
 
 /**
- * `cancelled`  it had not begun, or its holder was dead: it will not run.
- * `requested`  it runs: its holder is told by its next heartbeat, and stops unless it completes first.
- * `ended`      it had ended already, and stays as it is.
+ * `cancelled`  it had not begun, or its holder's session had expired: it will not run.
+ * `requested`  it runs: its holder learns of it at its next heartbeat, and stops unless it completes first.
+ * `ended`      it had already ended, and stays as it is.
  */
 export type CancelReport =
   | { readonly kind: 'cancelled' }

@@ -1,6 +1,6 @@
 /**
- * Walks through everything of a queue that is ready or running, by its indexes:
- * for people, who want to see it without reading the whole table.
+ * Walks through all ready and running tasks of a queue by its indexes:
+ * for operators, without reading the whole table.
  */
 import type { ReadyHint, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../task/task.ts';
@@ -49,11 +49,11 @@ export interface ParkedCount {
   readonly count: number;
   /** There are more than were counted. */
   readonly isMore: boolean;
-  /** Since when the oldest of those that were counted has been due; undefined: none is parked. */
+  /** Due time of the oldest counted task; undefined: none is parked. */
   readonly oldestAt: number | undefined;
 }
 
-/** Counts parked tasks, of which no worker and no other count knows. A hundred entries a page. */
+/** Counts parked tasks, which workers and other counts do not see. A hundred entries a page. */
 export async function countParked(
   { parking }: Pick<TaskStore, 'parking'>,
   queue: string,
@@ -84,7 +84,7 @@ async function* parkedEntries(
   } while (after !== undefined);
 }
 
-/** The tasks behind the entries. What stands in a line behind others is in no index, and is not among them. */
+/** Yields the tasks behind the entries. Tasks that wait behind others of their line are in no index, and are not included. */
 export async function* openTasks(
   tasks: ListingStore,
   query: ListingQuery,

@@ -1,10 +1,10 @@
 /**
- * Waiting for the end of a task, and for its result.
+ * Waits for the end of a task, and for its result.
  *
  * All waiters of one client share one poll:
- * what is due to be looked at goes into one batch read, at half a read unit a task, and several waiters
- * of one task are one of its keys. A task is looked at after 100 ms first, and then ever more rarely, once a second at last.
- * A read that shows an end is confirmed by a consistent one, because the id may stand for other work by now.
+ * it puts the tasks that are due into one batch read, at half a read unit a task, and several waiters
+ * of one task share a key. A task is read after 100 ms first, and then at growing pauses, up to one second.
+ * If a read shows an end, a consistent read confirms it, because the id may already belong to other work.
  */
 import { ConfigurationError, MismatchError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -38,13 +38,13 @@ export const RESULT_OPTIONS_BY_DEFINITION = { ...RESULT_OPTIONS, id: true } as c
 /** How a task ended; or, at the deadline, that it has not. */
 export type TaskOutcome<Result = Json | undefined> =
   | { readonly kind: 'done'; readonly id: string; readonly result: Result; readonly task: TaskRecord }
-  /** `error`: that of its last attempt. */
+  /** `error`: the last attempt's. */
   | { readonly kind: 'dead'; readonly id: string; readonly error: TaskError | undefined; readonly task: TaskRecord }
   | { readonly kind: 'cancelled'; readonly id: string; readonly reason: string | undefined; readonly task: TaskRecord }
   /** `wait` is over and it waits or runs: see `task.state`. */
   | { readonly kind: 'deadline'; readonly id: string; readonly task: TaskRecord };
 
-/** What a definition's code returns, as its row has it: without what is returned by `commit`, and as JSON gives it back. */
+/** The result of a definition's code, as its row has it: without results passed to `commit`, and after the JSON round trip. */
 export type ResultOf<Output> = unknown extends Output
   ? Json | undefined
   : Output extends Committed
@@ -60,14 +60,14 @@ export interface DefinitionOf<Output> {
   run(input: never, task: never): Promise<Output> | Output;
 }
 
-export interface ResultPorts {
+interface ResultPorts {
   readonly store: Pick<TaskStore, 'get' | 'getMany'>;
   readonly runtime: Pick<Runtime, 'clock'>;
 }
 
 /** Looks at one task follow each other at these pauses at least. */
 const PAUSE_MS = { first: 100, longest: 1_000 };
-/** Tasks that are due to be looked at within this time go into one read. */
+/** Tasks that are due within this time share one read. */
 const TOGETHER_MS = 50;
 
 export class TaskResults {

@@ -14,15 +14,15 @@ export interface Enqueued {
   /** As given, or made. */
   readonly id: string;
   readonly queue: string;
-  /** False when a task with this id was there already, unless it runs or has ended, and is followed by this work. */
+  /** False if a task with this id existed, unless it is running or has ended and this work follows it. */
   readonly created: boolean;
-  /** The task that was there, and waited, took over the new input and time; or what already followed a running one did. */
+  /** The existing task was waiting and got the new input and time; or the follower of a running task was replaced. */
   readonly replaced: boolean;
   /** The task runs: this work begins when its attempt has ended. */
   readonly follows: boolean;
 }
 
-/** What adding a task needs of the store, and no more; what it reads of a task that is there may be all of it, or what is compared. */
+/** The part of the store that adding a task needs. `Taken`: what it reads of an existing task, all of it or the compared attributes. */
 export interface AddingStore<Taken extends TakenTask = TakenTask> {
   /** Put-if-absent: refused when the id is taken, with the task that has it. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<Begun<Taken>, Taken>>;
@@ -61,7 +61,7 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
   }
 }
 
-/** What was asked for is there, or what is there is to stay. */
+/** The requested task exists, or the existing one is to be kept. */
 export function kept({ id, queue }: TaskKey): Enqueued {
   return { id, queue, created: false, replaced: false, follows: false };
 }

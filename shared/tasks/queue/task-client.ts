@@ -68,7 +68,7 @@ export class TaskClient {
     options: {
       readonly queue?: string | undefined;
       readonly spans?: TaskSpans | undefined;
-      /** Where inputs go that do not fit into the table; absent: they are refused. */
+      /** Store of inputs that do not fit into the table. Default: they are refused. */
       readonly payloads?: PayloadStore | undefined;
     } = {},
   ) {
@@ -82,9 +82,9 @@ export class TaskClient {
   }
 
   /**
-   * Adds a task, unless its id is there already. A task without input is `enqueue(task)`, and gets null.
-   * Checked against a definition's schema is what the worker will get, the input as JSON; nothing is written when it does not fit.
-   * @throws MismatchError when the id is there with other input or another name
+   * Adds a task, unless its id exists. A task without input is `enqueue(task)`, and gets null.
+   * A definition's schema checks the worker's input, the input as JSON; nothing is written if it does not fit.
+   * @throws MismatchError when the id exists with other input or another name
    * @throws ConfigurationError when an option or the input is not usable
    */
   async enqueue<Given>(task: TaskReference<Given>, input: NoInfer<Given>, options?: EnqueueOptions): Promise<Enqueued>;
@@ -94,11 +94,12 @@ export class TaskClient {
   }
 
   /**
-   * Adds many tasks, some requests at a time: each is what `spawn` words of the arguments of `enqueue`, or what `validate` has checked.
+   * Adds many tasks with bounded concurrency: each is a result of `spawn`, with the arguments of `enqueue`, or of `validate`.
    * All are checked before the first is written.
-   * Those of one line, or of one id, are added one after the other, in the order given.
-   * A conflict with a task that is there is that task's own outcome and stops no other.
-   * @throws StoreUnavailableError when the store is gone: then nothing more is sent; calling again with the same ids adds what is missing
+   * Tasks of one line, or with one id, are added one after the other, in the order given.
+   * A conflict with an existing task is reported for that task and does not stop the others.
+   * @throws StoreUnavailableError when the store is unavailable: then nothing more is sent; calling again with the same ids adds what is
+   * missing
    */
   async enqueueAll(
     tasks: readonly (TaskRequest | NewTask)[],
@@ -132,9 +133,9 @@ export class TaskClient {
   }
 
   /**
-   * Waits for the end of a task. With its definition, which names no task by itself,
-   * the result has its type; with an id alone it is any JSON.
-   * A task that is dead or cancelled is an outcome and no error; so is the deadline.
+   * Waits for the end of a task. With its definition, which does not identify a task by itself,
+   * the result is typed; with an id alone it is any JSON.
+   * A dead or cancelled task is an outcome, not an error; so is the deadline.
    * @throws ConfigurationError when there is no such task; MismatchError when it is of another definition; the reason of `signal`
    */
   result<Output>(
@@ -156,8 +157,8 @@ export class TaskClient {
 
   /**
    * `enqueue`, and then `result`.
-   * @throws ConfigurationError inside of a task, before anything is written: at full concurrency it would wait for the slot that it holds.
-   *   There, `waitFor` gives the task back until its children have ended
+   * @throws ConfigurationError inside a task, before anything is written: at full concurrency it would wait for the slot that it holds.
+   *   There, `waitFor` releases the task until its children have ended
    */
   enqueueAndWait<Given, Output>(
     task: TaskReference<Given> & DefinitionOf<Output>,
@@ -190,8 +191,8 @@ export class TaskClient {
   }
 
   /**
-   * A task as actions of a transaction of your own: your writes and the task happen together, or not at all.
-   * The transaction is refused when the id is taken, and fresh ids are made for each call: build it once, and send it as often as needed.
+   * A task as actions of your own transaction: your writes and the task are applied together, or not at all.
+   * The transaction is refused if the id is taken, and each call generates new ids: build it once, and send it as often as needed.
    */
   async enqueueWrites<Given>(
     task: TaskReference<Given>,
@@ -207,10 +208,11 @@ export class TaskClient {
   }
 
   /**
-   * Adds tasks that are waited for together, and the task that is to follow them all.
-   * That one is there from the beginning, and waits; it finds in `task.children` how the others ended.
-   * The batch is there before its children, so calling again with the same id after a failure adds what is missing, and never counts twice.
-   * @throws MismatchError when the id stands for another batch, one of its children for other work, or the callback's id is taken
+   * Adds tasks to be waited for together, and a callback task that follows them all.
+   * The callback is created first, and waits; `task.children` tells it how the others ended.
+   * The batch is created before its children, so calling again with the same id after a failure adds what is missing, and never counts
+   * twice.
+   * @throws MismatchError when the id belongs to another batch, one of its children's ids to other work, or the callback's id is taken
    */
   async enqueueBatch(children: readonly TaskRequest[], options: BatchOptions): Promise<EnqueuedBatch> {
     const { queue, id, callback, tasks } = await newBatchOf(children, options, this.#defaults());
@@ -230,10 +232,10 @@ export class TaskClient {
 
   /**
    * Adds many small tasks of one definition, several in a row of the table:
-   * each then costs about a quarter of what a task of its own would.
+   * sixteen tiny tasks in a pack cost about as much as one with its own row.
    * They are claimed a pack at a time and run one after the other; see `tasks/task/pack.ts` for what they promise, and what not.
    * Calling again with the same id and inputs adds what is missing.
-   * @throws MismatchError when the id stands for other inputs
+   * @throws MismatchError when the id belongs to other inputs
    * @throws ConfigurationError when an option or an input is not usable; then nothing was written
    */
   async enqueueBulk<Given>(
@@ -254,12 +256,12 @@ export class TaskClient {
     });
   }
 
-  /** One task of a bulk, by its id; undefined when there is none, or none any more. */
+  /** Returns one task of a bulk by its id; undefined if it does not exist, or no longer. */
   async getItem(id: string, queue = this.#queue): Promise<BulkItem | undefined> {
     return findItem({ queue, id }, this.#store);
   }
 
-  /** How far a batch is; undefined when there is none, or none any more. */
+  /** Returns the progress of a batch; undefined if it does not exist, or no longer. */
   async getBatch(id: string, queue = this.#queue): Promise<BatchRecord | undefined> {
     return this.#store.getBatch({ queue, id });
   }
@@ -287,7 +289,7 @@ export class TaskClient {
     );
   }
 
-  /** Within a span, if anything listens: its context goes into the row, and what becomes of the task hangs on it. */
+  /** Sends within a span, if tracing is on: its context goes into the row, and later spans of the task are its children. */
   #sending<Result>(
     asked: Parameters<TaskSpans['send']>[0],
     send: (traceparent: string | undefined) => Promise<Result>,

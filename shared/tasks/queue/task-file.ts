@@ -78,7 +78,7 @@ async function checkLine(text: string, client: TaskClient, registry: TaskRegistr
   });
 }
 
-/** The definition where there is one, else the bare name. @throws ConfigurationError when the module does not define it */
+/** Returns the definition if there is a registry, else the bare name. @throws ConfigurationError when the module does not define it */
 export function referenceTo(name: string, registry: TaskRegistry | undefined): TaskReference<unknown> {
   const definition = registry?.get(name);
   const names = [...(registry?.keys() ?? [])];
@@ -114,7 +114,7 @@ function momentOption(
   return { [field]: typeof value === 'string' ? momentOf(value) : (value as number) };
 }
 
-/** A day, or a time of it, in some zone or in that of this machine. */
+/** A date, with or without a time, in a given zone or in that of this machine. */
 const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
 /** A moment, as ISO 8601 writes it. @throws ConfigurationError */

@@ -1,8 +1,8 @@
 /**
- * The side that looks after tasks: cancel, redrive, reschedule, pause and resume.
+ * Operator API of tasks: cancel, redrive, reschedule, pause and resume.
  *
- * Every operation looks at the task first and then writes under a guard that names what it saw;
- * when the task has moved on meanwhile it looks again, a few times.
+ * Every operation first reads the task and then writes under a guard that names the observed state;
+ * if the task has changed since, it reads again, a few times.
  */
 import type { CancelReport, OperatorPorts } from './cancel-item.ts';
 import { cancelItem } from './cancel-item.ts';
@@ -49,7 +49,7 @@ export interface TaskOption extends QueueOption {
 
 const TASK_OPTION = { queue: true, leaseCounter: true } as const satisfies Record<keyof TaskOption, true>;
 
-/** What operators do: cancel, redrive and reschedule tasks, look at those that are dead, pause and resume a queue. */
+/** Operator actions: cancel, redrive and reschedule tasks, list dead ones, pause and resume a queue. */
 export class TaskOperator {
   readonly #ports: OperatorPorts;
   readonly #queue: string;
@@ -100,8 +100,8 @@ export class TaskOperator {
   }
 
   /**
-   * Redrives the dead tasks of a queue, or those of them that `choose` takes.
-   * @returns how many came back; what others redrove meanwhile is not among them
+   * Redrives the dead tasks of a queue, or those that `choose` accepts.
+   * @returns how many it redrove; tasks redriven by another caller are not counted
    */
   async redriveAll(
     options: QueueOption & { readonly choose?: (task: EndedTask) => boolean; readonly limit?: number } = {},
@@ -122,7 +122,7 @@ export class TaskOperator {
   }
 
   /**
-   * The tasks of a queue that are ready or running, those for later included; not those that others of their line hold up. A moment behind.
+   * Lists the ready and running tasks of a queue, including delayed ones; not those blocked by others of their line. Slightly delayed.
    * Costs half a read unit a task.
    */
   open(options: QueueOption & Pick<ListingQuery, 'shards' | 'priorities'>): AsyncGenerator<ReadyTask | RunningTask> {
@@ -132,7 +132,7 @@ export class TaskOperator {
     return openTasks(this.#ports.tasks, { queue, shards, priorities: priorities.map(validPriority), now: NEVER });
   }
 
-  /** The dead tasks of a queue, those of each part of the list in order of death. A moment behind. */
+  /** Lists the dead tasks of a queue, in order of death within each part of the list. Slightly delayed. */
   async *dead(options: QueueOption = {}): AsyncGenerator<EndedTask> {
     const queue = this.#queueOf(validOptions('the options of dead', options, { queue: true }));
     let after: unknown;
@@ -144,7 +144,7 @@ export class TaskOperator {
   }
 
   /**
-   * Gives a waiting task another priority, another time, or both; one that waits for its children gets no other time.
+   * Gives a waiting task another priority, another time, or both; a task that waits for its children cannot get another time.
    * @throws MismatchError as `cancel`
    */
   reschedule(
@@ -170,7 +170,7 @@ export class TaskOperator {
     });
   }
 
-  /** No task of the queue is claimed from about now on; what runs goes on to its end, and enqueuing goes on. */
+  /** Soon no task of the queue is claimed; running tasks continue to their end, and enqueuing still works. */
   pause(options: QueueOption & { readonly reason?: string } = {}): Promise<QueueRecord> {
     return this.#change(options, { isPaused: true, byDefault: 'paused by an operator' });
   }

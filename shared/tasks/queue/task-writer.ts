@@ -12,7 +12,7 @@ import { describeTask } from '../task/task.ts';
 import type { AddingStore, Enqueued } from './task-adder.ts';
 import { TaskAdder, hasBegun, kept, mismatch } from './task-adder.ts';
 
-/** What giving other work to a task that is there needs of the store beside. */
+/** The part of the store that is needed to give an existing task other work. */
 export type EnqueueStore = AddingStore<TaskRecord> & Pick<TaskStore, 'replace' | 'follow' | 'renew' | 'deletePayload'>;
 
 export class TaskWriter extends TaskAdder<TaskRecord> {
@@ -30,7 +30,7 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
     this.#payloads = payloads;
   }
 
-  /** With its payload in its place; one that turns out not to be needed is removed again. */
+  /** Adds a task with its payload; a payload that turns out not to be needed is removed again. */
   async put(asked: NewTask): Promise<Enqueued> {
     const task = await this.checkedIn(asked);
     try {
@@ -48,7 +48,7 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
     if (reference !== undefined) await tidy(async () => this.#payloads?.delete(reference));
   }
 
-  /** What a task had before it got other work; a payload in the table may have been replaced by the new one. */
+  /** Removes the former payload of a task with other work; the new payload may have replaced one in the table. */
   async #dropFormer(former: TaskRecord, task: NewTask): Promise<void> {
     const { reference, isApart = false } = former.payload ?? {};
     const isOverwritten = task.payload !== undefined && task.payload.reference === undefined;
@@ -56,7 +56,7 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
       await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
   }
 
-  /** The id is taken: what becomes of the request is for its policy to say. */
+  /** The id is taken: the request's policy decides. */
   protected override async settle(task: NewTask, current: TaskRecord): Promise<Enqueued> {
     const { id, queue, dedup } = task;
     if (dedup === undefined) return super.settle(task, current);
@@ -109,8 +109,8 @@ async function tidy(removal: () => Promise<void>): Promise<void> {
   try {
     await removal();
   } catch {
-    // The outcome stands, and its caller must hear of it. What stays is swept in time:
-    // by the table's TTL, or a lifecycle rule of the bucket.
+    // The outcome is final, and its caller must get it. The table's TTL or a lifecycle rule of the bucket
+    // deletes the remaining payload.
   }
 }
 

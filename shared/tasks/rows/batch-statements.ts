@@ -25,7 +25,7 @@ import { checkStatement, createStatement, getStatement, updateStatement } from '
 /**
  * Guard: the row is absent.
  * Effect: counts `total` children, none of which has ended.
- * Outcomes: refused = the id is taken; the row says by what.
+ * Outcomes: refused = the id is taken; the row shows by which task.
  */
 export function createBatch(
   table: string,
@@ -83,7 +83,7 @@ export function countLast(
 }
 
 /**
- * What must be true for a task to wait for a batch again.
+ * Condition for a task to wait for a batch again.
  * Outcomes: refused = its last child has ended.
  */
 export function isPending(table: string, { queue, id }: BatchKey): TransactionCheck {

@@ -1,4 +1,4 @@
-import type { QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';
+import type { QueueRecord, QueueStore, StartsNote, WorkerHints } from '../task/queue-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
@@ -18,7 +18,13 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
 
     noteUse: (queue, observed, use, stamp) => rows.write(statements.noteUse(table, queue, observed, use, stamp), stamp),
 
+    announceNames: (queue, observed, names, stamp, limits) =>
+      rows.write(statements.announceNames(table, queue, observed, names, stamp), stamp, limits),
+
     noteHints: (queue, hints, stamp, limits) => rows.write(statements.noteHints(table, queue, hints), stamp, limits),
+
+    noteStarts: (queue, observed, starts, stamp) =>
+      rows.write(statements.noteStarts(table, queue, observed, starts, stamp), stamp),
   };
 }
 
@@ -31,12 +37,13 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     changedAt: row.count('updatedAt'),
     nonce: row.string('nonce'),
     lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
-    // A worker that is told of more would look for ever.
+    // Caps the number, because a worker would poll any larger number of shards.
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
     tookMs: typeof item.took === 'number' && item.took >= 0 ? item.took : undefined,
     workerSettings: decodeWorkerSettings(item),
     unknownNames: decodeNames(item.unknown),
     announcedNames: decodeNames(item.names),
+    starts: decodeStarts(item.starts),
   };
 }
 
@@ -47,4 +54,20 @@ function decodeNames(names: unknown): readonly string[] | undefined {
 function decodeWorkerSettings({ concurrency, startWithin }: DynamoItem): WorkerHints | undefined {
   if (typeof concurrency !== 'number' || typeof startWithin !== 'number') return undefined;
   return concurrency > 0 && startWithin >= 0 ? { concurrency, startWithinMs: startWithin } : undefined;
+}
+
+/** The first note of a queue finds none; one that cannot be read is left to people, and wakers plan without it. */
+function decodeStarts(note: unknown): StartsNote | undefined {
+  if (!isObject(note)) return undefined;
+  const { count, token, untilMs, waitMs, heard, nonce } = note;
+  if (typeof count !== 'number' || typeof token !== 'number' || typeof untilMs !== 'number') return undefined;
+  if (typeof waitMs !== 'number' || typeof nonce !== 'string' || !Array.isArray(heard)) return undefined;
+  const areHeard = (heard as readonly unknown[]).every(
+    (one) => isObject(one) && typeof one.at === 'number' && typeof one.count === 'number',
+  );
+  return areHeard ? { count, token, untilMs, waitMs, heard: heard as StartsNote['heard'], nonce } : undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }

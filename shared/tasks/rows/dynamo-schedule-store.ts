@@ -1,17 +1,19 @@
-import type { ScheduleRecord } from '../schedule/schedule.ts';
-import { MISSED_POLICIES, SCHEDULES_PER_TICK } from '../schedule/schedule.ts';
+import type { LeftOutSlot, ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
+import { MISSED_POLICIES, OVERLAP_POLICIES, SCHEDULES_PER_TICK } from '../schedule/schedule.ts';
 import { integerBetween } from '../../core/runtime/random.ts';
 import type { RemovedSchedule, ScheduleKey, ScheduleStore } from '../schedule/schedule-store.ts';
-import { PRIORITIES } from '../task/task.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
 import { splitKey } from '../../dynamo/engine/keys.ts';
 import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
+import type { TaskStoreOptions } from './task/dynamo-task-store.ts';
 import { ownEntries } from './index-entries.ts';
+import { SlotMaker } from './slot-maker.ts';
 import * as statements from './schedule-statements.ts';
 
-export function createScheduleStore(sender: Sender, table: string): ScheduleStore {
+export function createScheduleStore(sender: Sender, { table, shards }: TaskStoreOptions): ScheduleStore {
+  const maker = new SlotMaker(sender, { table, shards });
   const rows = new Rows(sender, decodeRow);
   return {
     get: (key) => rows.get(statements.readSchedule(table, key)),
@@ -19,8 +21,15 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
     put: (definition, nextAt, observed, stamp) =>
       rows.writeAs<ScheduleRecord>(statements.putSchedule(table, definition, nextAt, observed, stamp), stamp),
 
-    advance: (observed, nextAt, stamp) =>
-      rows.writeAs<ScheduleRecord>(statements.advanceSchedule(table, observed, nextAt, stamp), stamp),
+    advance: (observed, step, stamp) =>
+      rows.writeAs<ScheduleRecord>(statements.advanceSchedule(table, observed, step, stamp), stamp),
+
+    makeSlot: (observed, task, step, stamp) => maker.make(observed, task, step, stamp),
+
+    stopEarlier: (schedule, at, reason, runtime) => maker.stopEarlier(schedule, at, reason, runtime),
+
+    pause: (observed, to, stamp) =>
+      rows.writeAs<ScheduleRecord>(statements.pauseSchedule(table, observed, to, stamp), stamp),
 
     remove: (observed, stamp) =>
       rows.writeAs<RemovedSchedule>(statements.removeSchedule(table, observed, stamp), stamp),
@@ -51,7 +60,7 @@ export function createScheduleStore(sender: Sender, table: string): ScheduleStor
 
   async function read(keys: readonly ScheduleKey[], onDamaged?: (error: unknown) => void): Promise<ScheduleRecord[]> {
     const found = await rows.getMany(table, statements.readSchedules(table, keys), onDamaged);
-    // The index may still show what was removed.
+    // The index may still show removed schedules.
     return found.filter((row): row is ScheduleRecord => !('isRemoved' in row));
   }
 }
@@ -78,18 +87,42 @@ function decodeRemoved(item: DynamoItem): RemovedSchedule {
 
 function decodeSchedule(item: DynamoItem): ScheduleRecord {
   const row = new ItemReader(item);
+  const count = (attribute: string): number => row.count(attribute);
   return {
     queue: row.string('queue'),
     name: row.string('name'),
     task: row.string('task'),
     input: row.json('input'),
-    priority: row.oneOf('priority', PRIORITIES),
+    options: decodeOptions(row),
     cron: row.string('cron'),
     zone: row.string('zone'),
+    startAt: row.optional('startAt', count),
+    endAt: row.optional('endAt', count),
+    jitterMs: row.count('jitterMs'),
     missed: row.oneOf('missed', MISSED_POLICIES),
+    overlap: row.oneOf('overlap', OVERLAP_POLICIES),
     toleranceMs: row.count('toleranceMs'),
     definedAt: row.count('definedAt'),
-    nextAt: row.optional('readyAt', (attribute) => row.count(attribute)) ?? Infinity,
+    nextAt: row.optional('readyAt', count) ?? Infinity,
+    lastAt: row.optional('lastAt', count),
+    pausedAt: row.optional('pausedAt', count),
+    leftOut: row.optional('leftOut', (attribute) => decodeLeftOut(row, attribute)) ?? [],
     nonce: row.string('nonce'),
   };
+}
+
+/** The maker of a slot's task checks them, as those of any task. */
+function decodeOptions(row: ItemReader): ScheduleDefinition['options'] {
+  const options = row.json('options');
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    throw row.corrupt('options', 'should be an object');
+  return options as ScheduleDefinition['options'];
+}
+
+function decodeLeftOut(row: ItemReader, attribute: string): readonly LeftOutSlot[] {
+  return row.strings(attribute).map((text) => {
+    const [, why, at] = /^(overlap|late)@(\d+)$/.exec(text) ?? [];
+    if (why === undefined) throw row.corrupt(attribute, 'should say which slots, and why');
+    return { at: Number(at), why: why as LeftOutSlot['why'] };
+  });
 }

@@ -1,6 +1,6 @@
 /**
- * The failure row: where the last failed attempt of a task failed.
- * It stands beside the task, so that no later write of the task pays for it.
+ * The failure row: stack of a task's last failed attempt.
+ * It is a separate row, so that later writes of the task do not pay for it.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
@@ -8,8 +8,8 @@
  * | v | N | schema version | keep |
  * | text | S | the error's stack, and those of its causes | keep |
  * | leaseCounter | N | of the attempt | keep |
- * | nonce | S | of its writing | keep |
- * | ttl | N, epoch s | sweeping, when a task that died of it is swept | keep |
+ * | nonce | S | of this write | keep |
+ * | ttl | N, epoch s | when the row of a task that died of this failure is deleted | keep |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { Claim, TaskKey } from '../task/task.ts';
@@ -23,8 +23,8 @@ import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
 const ROW_LIMIT_BYTES = 2 * WRITE_UNIT_BYTES;
 
 /**
- * Guard: none is kept, or that of an earlier claim.
- * Effect: this one is kept, as much of it as fits.
+ * Guard: no stack is stored, or that of an earlier claim.
+ * Effect: this stack is stored, as much of it as fits.
  * Outcomes: refused = a later attempt has failed since.
  */
 export function putFailure(table: string, claim: Claim, stack: string, { now, nonce }: Stamp): Statement<'put'> {

@@ -1,20 +1,21 @@
 /**
- * The entries of an index partition that lead to rows of the queue that the partition is of.
+ * Filters an index partition for entries that lead to rows of the partition's own queue.
  *
- * An index key is an attribute, and a policy sees only the key of the row that it is written into. So a principal of another queue can
- * put entries into this one's partitions. To read such a row together with one's own is refused as a whole, so it is dropped here,
- * before any entry becomes a hint.
+ * An index key is a normal attribute, and an IAM policy only checks the key of the row that contains it. So a principal of another queue
+ * can
+ * put entries into this queue's partitions. Reading such a row together with own rows is refused as a whole, so the entry is dropped here,
+ * before it becomes a hint.
  */
 import { CorruptItemError } from '../../core/errors.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { joinKey } from '../../dynamo/engine/keys.ts';
 
-export interface EntriesOf {
+interface EntriesOf {
   readonly kind: 'task' | 'schedule';
   readonly queue: string;
 }
 
-/** @param onDamaged is told of each that is dropped */
+/** @param onDamaged called for each dropped entry */
 export function ownEntries(
   items: readonly DynamoItem[] = [],
   { kind, queue }: EntriesOf,

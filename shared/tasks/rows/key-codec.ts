@@ -3,7 +3,7 @@ import { IDLE_KEY } from '../task/key-limit.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
 
-/** @param item undefined: nothing of the key has ever run, or its row was swept */
+/** @param item undefined: no task of the key has ever run, or TTL deleted its row */
 export function decodeKey(item: DynamoItem | undefined): KeyState {
   if (item === undefined) return IDLE_KEY;
   const row = new ItemReader(item);

@@ -1,17 +1,17 @@
 /**
- * The key row: how many tasks of one key run, and how many were started lately.
+ * The key row: running tasks of one key, and recent task starts.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | pk, sk | S | `key#<queue>#<key>`, `key` | enter |
  * | v | N | schema version | enter |
- * | running | SS | ids of the tasks that run; absent when none does | enter, leave |
- * | window, started | N, epoch ms; N | the current window of the rate, and the tasks started in it; absent without a rate | enter |
- * | enteredAt | N, epoch ms | when a task began last: how long the key has stood still | enter |
- * | ttl | N, epoch s | sweeping, a year after a task left: longer than the tasks last that are still in | leave; removed by enter |
+ * | running | SS | ids of the running tasks; absent if there are none | enter, leave |
+ * | window, started | N, epoch ms; N | the rate's current window, and the tasks started in it; absent without a rate | enter |
+ * | enteredAt | N, epoch ms | when a task last started: shows how long the key has been idle | enter |
+ * | ttl | N, epoch s | a year after a task left: longer than any running task can last | leave; removed by enter |
  *
- * It is only ever written in the transaction that claims a task, or takes it out of `running`. So it names exactly the tasks of the key
- * that are in state `running`, those of dead workers included, whose places are kept until another worker has taken them over.
+ * It is only written in the transaction that claims a task, or takes it out of `running`. So it names exactly the tasks of the key
+ * that are in state `running`. That includes tasks of crashed workers, which keep their slots until another worker has taken them over.
  */
 import type { KeyLimit } from '../task/key-limit.ts';
 import { windowOf } from '../task/key-limit.ts';

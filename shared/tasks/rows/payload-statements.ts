@@ -3,11 +3,11 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `payload#<queue>#<task id>`, `payload`; of what was asked for while its task ran, `apart#<nonce>` | put |
+ * | pk, sk | S | `payload#<queue>#<task id>`, `payload`; `apart#<nonce>` for a request made while its task ran | put |
  * | v | N | schema version | put |
  * | text | S, JSON | the input | put |
- * | nonce | S | of its writing; the task's row names it | put |
- * | ttl | N, epoch s | sweeping, a year after its task was due: it is deleted when its task is done, if no worker dies in between | put |
+ * | nonce | S | of this write; the task's row names it | put |
+ * | ttl | N, epoch s | a year after its task was due; it is deleted when its task is done, unless the worker crashes in between | put |
  */
 import type { NewTask } from '../task/task-store.ts';
 import type { Payload, TaskKey } from '../task/task.ts';
@@ -34,8 +34,8 @@ export function putPayload(
 }
 
 /**
- * Guard: it is the one that is meant: the id may stand for other work by now.
- * Outcomes: refused = it is gone, or another.
+ * Guard: it is the expected payload, because the id may already belong to other work.
+ * Outcomes: refused = it is gone, or replaced.
  */
 export function deletePayload(table: string, task: TaskKey, payload: Beside): Statement<'delete'> {
   const guard = '#nonce = :nonce';

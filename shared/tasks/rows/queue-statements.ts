@@ -1,25 +1,26 @@
 /**
  * The queue row: what operators have set, and what dispatchers have seen.
- * It is there only for queues that either has touched, and is never swept.
+ * It exists if an operator, a dispatcher or a worker outside Lambda has written it, and is never swept.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `queue#<name>`, `queue` | change, noteUse |
- * | v | N | schema version | change, noteUse |
- * | queue | S | its name | change, noteUse |
- * | paused | BOOL | nothing is claimed while true | change; noteUse if absent |
- * | reason | S | why, for people | change; noteUse if absent |
- * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse if absent |
+ * | pk, sk | S | `queue#<name>`, `queue` | change, noteUse, announceNames |
+ * | v | N | schema version | change, noteUse, announceNames |
+ * | queue | S | its name | change, noteUse, announceNames |
+ * | paused | BOOL | nothing is claimed while true | change; noteUse and announceNames if absent |
+ * | reason | S | why, for people | change; noteUse and announceNames if absent |
+ * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse and announceNames if absent |
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
- * | took | N, ms | mean time that a task held a slot lately, each counted up to `startWithinMs`: a hint | noteHints |
- * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for people | noteHints |
+ * | took | N, ms | recent mean time of a task in a slot, each counted up to `startWithinMs`: a hint | noteHints |
+ * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for operators | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
- * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for people | noteHints |
- * | nonce | S | of the last write other than hints: these must not refuse what operators and dispatchers write | change, noteUse |
+ * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for people | noteHints, announceNames |
+ * | starts | M | `count`, `token`, `untilMs`, `waitMs`, `heard`, `nonce`: workers that a waker has started and that had no permit yet, and tasks that wakers heard of lately | noteStarts |
+ * | nonce | S | of the last write other than hints and starts: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
-import type { PlanningHints, QueueRecord, QueueUse } from '../task/queue-store.ts';
+import type { PlanningHints, QueueRecord, QueueUse, StartsNote } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
 import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
@@ -29,7 +30,7 @@ import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts'
 /**
  * Guard: not written since it was observed, or still absent: a late attempt of an earlier change must not undo a later one.
  * Effect: paused, or open again.
- * Outcomes: refused = it was changed meanwhile: look again.
+ * Outcomes: refused = it was changed since: read it again.
  */
 export function changeQueue(
   table: string,
@@ -59,9 +60,9 @@ export function changeQueue(
 }
 
 /**
- * Guard: as above, so that the number of shards only grows; what is refused is found again with the next tick.
- * Effect: the lanes are in use, and so many shards; a queue that had no row is open.
- * Outcomes: refused = it was written meanwhile, perhaps with the same.
+ * Guard: as above, so that the number of shards only grows; after a refusal, the next tick finds the use again.
+ * Effect: the lanes and the number of shards are in use; a new queue row is open.
+ * Outcomes: refused = it was written since, perhaps with the same values.
  */
 export function noteUse(
   table: string,
@@ -112,10 +113,69 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
   });
 }
 
+/**
+ * Guard: no other names were announced since the row was observed.
+ * Effect: commands know the names. A queue without a row gets one, and is open; otherwise nothing else changes, not even the nonce.
+ * Outcomes: refused = another worker announced its names, or an earlier attempt was applied: the names are for people, so leave it.
+ */
+export function announceNames(
+  table: string,
+  queue: string,
+  observed: QueueRecord | undefined,
+  names: readonly string[],
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const before = observed?.announcedNames;
+  return updateStatement('queue.announceNames', {
+    table,
+    key: queueKey(queue),
+    guard: before === undefined ? 'attribute_not_exists(#names)' : '#names = :observedNames',
+    effect: `${SET_OPEN}, #nonce = if_not_exists(#nonce, :nonce), #names = :names`,
+    values: {
+      ':v': SCHEMA_VERSION,
+      ':queue': queue,
+      ':open': false,
+      ':none': '',
+      ':now': now,
+      ':nonce': nonce,
+      ':names': [...names],
+      ...(before === undefined ? {} : { ':observedNames': [...before] }),
+    },
+  });
+}
+
+/**
+ * Guard: the row is there, and no other note of starts was written since it was observed.
+ * Effect: other wakers count these starts. Nothing else changes, not even the nonce.
+ * Outcomes: refused = another waker has started workers meanwhile, or no dispatcher has seen the queue yet.
+ */
+export function noteStarts(
+  table: string,
+  queue: string,
+  observed: StartsNote | undefined,
+  { count, token, untilMs, waitMs, heard }: Omit<StartsNote, 'nonce'>,
+  { nonce }: Pick<Stamp, 'nonce'>,
+): Statement<'update'> {
+  return updateStatement('queue.noteStarts', {
+    table,
+    key: queueKey(queue),
+    guard: observed === undefined ? 'attribute_exists(#pk) AND attribute_not_exists(#starts)' : '#starts = :observed',
+    effect: 'SET #starts = :starts',
+    values: {
+      ':starts': { count, token, untilMs, waitMs, heard: heard.map(({ at, count }) => ({ at, count })), nonce },
+      ...(observed === undefined
+        ? {}
+        : { ':observed': { ...observed, heard: observed.heard.map((one) => ({ ...one })) } }),
+    },
+  });
+}
+
 const SET_HINTS = 'SET #unknown = :unknown, #names = :names, #concurrency = :concurrency, #startWithin = :startWithin';
-const SET_USE =
+/** A queue that had no row is open. */
+const SET_OPEN =
   'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +
-  '#updatedAt = if_not_exists(#updatedAt, :now), #nonce = :nonce, #shards = :shards';
+  '#updatedAt = if_not_exists(#updatedAt, :now)';
+const SET_USE = `${SET_OPEN}, #nonce = :nonce, #shards = :shards`;
 const IS_ABSENT = 'attribute_not_exists(#pk)';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
 

@@ -1,27 +1,34 @@
 /**
- * The schedule row: a task that recurs.
+ * The schedule row: a recurring task.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | pk, sk | S | `schedule#<queue>#<name>`, `schedule` | put |
  * | v | N | schema version | put |
  * | queue, name | S | identity | put |
- * | task, input, priority | S; S, JSON; S | what each slot becomes | put |
+ * | task, input | S; S, JSON | the task of each scheduled run | put |
+ * | options | S, JSON | the options of its tasks, as `enqueue` takes them | put |
  * | cron, zone | S | when | put |
- * | missed, toleranceMs | S; N, ms | what becomes of slots that come late | put |
- * | status | S | `removed`; absent: it is there | remove; removed by put |
- * | definedAt | N, epoch ms | when it was defined, or defined otherwise | put |
+ * | startAt, endAt, jitterMs | N, epoch ms; N, ms | the span of its runs; the time over which its tasks are spread | put |
+ * | missed, toleranceMs | S; N, ms | how late runs are treated | put |
+ * | overlap | S | how a run is treated while an earlier task has not ended | put |
+ * | lastAt | N, epoch ms | the latest run with a task; absent: none | make, advance; removed by put, if it had been removed |
+ * | leftOut | L of S, `<why>@<slot>` | the last runs that were left out | advance; removed as `lastAt` |
+ * | pausedAt | N, epoch ms | since when it is paused; absent: active | pause; removed by resume, and as `lastAt` |
+ * | status | S | `removed`; absent: active | remove; removed by put |
+ * | definedAt | N, epoch ms | when it was defined, or its definition changed | put |
  * | updatedAt | N, epoch ms | | all |
  * | nonce | S | of the last write | all |
- * | readyKey, readyAt | S; N, epoch ms | the ready index, in a partition of the queue's schedules; readyAt is the next slot, absent when none comes | put, advance; removed by remove |
+ * | readyKey, readyAt | S; N, epoch ms | the ready index, in a partition of the queue's schedules; readyAt is the next run, absent without one | put, make, advance, resume; removed by pause, remove |
  * | directoryKey, directoryName | S | the listing | put; removed by remove |
- * | ttl | N, epoch s | sweeping of removed schedules; others have none | remove; removed by put |
+ * | ttl | N, epoch s | removed schedules only | remove; removed by put |
  *
- * Removing it keeps the row, so that a late attempt to define it, which rests on there being none, does not bring it back.
+ * Removing it keeps the row, so that a late attempt to define it, which is conditional on a missing row, does not restore it.
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
-import type { RemovedSchedule, ScheduleKey } from '../schedule/schedule-store.ts';
+import { LEFT_OUT_KEPT } from '../schedule/schedule.ts';
+import type { RemovedSchedule, ScheduleKey, ScheduleStep } from '../schedule/schedule-store.ts';
 import { joinKey, scheduleKey } from '../../dynamo/engine/keys.ts';
 import { READY_INDEX, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
@@ -39,77 +46,138 @@ export const REMOVED = 'removed';
 
 /**
  * Guard: not written since it was observed, or still absent.
- * Effect: defined again, due at `nextAt`, also when it had been removed.
- * Outcomes: refused = it was defined, moved or removed meanwhile: look again.
+ * Effect: defined again, due at `nextAt`; a paused one stays paused, and a removed one starts again.
+ * Outcomes: refused = it was defined, advanced or removed since: read it again.
  */
 export function putSchedule(
   table: string,
   definition: ScheduleDefinition,
-  nextAt: number,
+  nextAt: number | undefined,
   observed: ScheduleRecord | RemovedSchedule | undefined,
   { now, nonce }: Stamp,
 ): Statement<'update'> {
-  const { queue, name, task, input, priority, cron, zone, missed, toleranceMs } = definition;
+  const { queue, name, task, input, options, cron, zone, missed, overlap, toleranceMs, jitterMs } = definition;
+  const { startAt, endAt } = definition;
+  const isPaused = observed !== undefined && !('isRemoved' in observed) && observed.pausedAt !== undefined;
+  const due = isPaused ? undefined : nextAt;
+  const span = { startAt, endAt };
+  const absent = [
+    ...Object.entries(span).flatMap(([attribute, at]) => (at === undefined ? [`#${attribute}`] : [])),
+    ...(due === undefined ? ['#readyKey', '#readyAt'] : []),
+    ...(observed !== undefined && 'isRemoved' in observed ? ['#lastAt', '#leftOut', '#pausedAt'] : []),
+  ];
   return updateStatement('schedule.put', {
     table,
     key: scheduleKey(queue, name),
     guard: observed === undefined ? 'attribute_not_exists(#pk)' : IS_AS_OBSERVED,
     effect:
-      'SET #v = :v, #queue = :queue, #name = :name, #task = :task, #input = :input, #priority = :priority, ' +
-      '#cron = :cron, #zone = :zone, #missed = :missed, #toleranceMs = :toleranceMs, #definedAt = :now, #updatedAt = :now, #nonce = :nonce, ' +
-      '#readyKey = :readyKey, #readyAt = :nextAt, #directoryKey = :directory, #directoryName = :name ' +
-      'REMOVE #ttl, #status',
+      'SET #v = :v, #queue = :queue, #name = :name, #task = :task, #input = :input, #options = :options, ' +
+      '#cron = :cron, #zone = :zone, #missed = :missed, #overlap = :overlap, #toleranceMs = :toleranceMs, #jitterMs = :jitterMs, ' +
+      (startAt === undefined ? '' : '#startAt = :startAt, ') +
+      (endAt === undefined ? '' : '#endAt = :endAt, ') +
+      (due === undefined ? '' : '#readyKey = :readyKey, #readyAt = :nextAt, ') +
+      '#definedAt = :now, #updatedAt = :now, #nonce = :nonce, #directoryKey = :directory, #directoryName = :name ' +
+      `REMOVE ${['#ttl', '#status', ...absent].join(', ')}`,
     values: {
       ':v': SCHEMA_VERSION,
       ':queue': queue,
       ':name': name,
       ':task': task,
       ':input': JSON.stringify(input),
-      ':priority': priority,
+      ':options': JSON.stringify(options),
       ':cron': cron,
       ':zone': zone,
       ':missed': missed,
+      ':overlap': overlap,
       ':toleranceMs': toleranceMs,
+      ':jitterMs': jitterMs,
       ':now': now,
       ':nonce': nonce,
-      ':nextAt': nextAt,
-      ':readyKey': partitionOf(queue),
       ':directory': partitionOf(queue),
+      ...(startAt === undefined ? {} : { ':startAt': startAt }),
+      ...(endAt === undefined ? {} : { ':endAt': endAt }),
+      ...(due === undefined ? {} : { ':readyKey': partitionOf(queue), ':nextAt': due }),
       ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
     },
   });
 }
 
 /**
- * Guard: not written since it was observed; the caller has made the tasks of the slots before `nextAt`.
- * Effect: on to the next slot, or out of the index when none comes any more.
- * Outcomes: refused = another dispatcher moved it, or it was defined again.
+ * Guard: not written since it was observed.
+ * Effect: on to the next run, or out of the index without one. In one transaction with the task of the run that it leaves
+ *   behind, under the verb `schedule.make`; alone if that task exists already, or the run is left out.
+ * Outcomes: refused = another dispatcher advanced it, or it was defined again, paused or removed.
  */
 export function advanceSchedule(
   table: string,
   observed: ScheduleRecord,
-  nextAt: number | undefined,
+  { nextAt, lastAt, leftOut }: ScheduleStep,
   { now, nonce }: Stamp,
+  verb: 'schedule.advance' | 'schedule.make' = 'schedule.advance',
 ): Statement<'update'> {
-  const rest = 'SET #updatedAt = :now, #nonce = :nonce';
-  return updateStatement('schedule.advance', {
+  // A task that was asked for by hand leaves the next slot as it is, or the schedule paused.
+  const isMoved = nextAt !== observed.nextAt;
+  return updateStatement(verb, {
     table,
     key: scheduleKey(observed.queue, observed.name),
     guard: IS_AS_OBSERVED,
-    effect: nextAt === undefined ? `${rest} REMOVE #readyKey, #readyAt` : `${rest}, #readyAt = :nextAt`,
+    effect:
+      'SET #updatedAt = :now, #nonce = :nonce' +
+      (isMoved && nextAt !== undefined ? ', #readyAt = :nextAt' : '') +
+      (lastAt === undefined ? '' : ', #lastAt = :lastAt') +
+      (leftOut === undefined ? '' : ', #leftOut = :leftOut') +
+      (isMoved && nextAt === undefined ? ' REMOVE #readyKey, #readyAt' : ''),
     values: {
       ':observedNonce': observed.nonce,
       ':now': now,
       ':nonce': nonce,
-      ...(nextAt === undefined ? {} : { ':nextAt': nextAt }),
+      ...(isMoved && nextAt !== undefined ? { ':nextAt': nextAt } : {}),
+      ...(lastAt === undefined ? {} : { ':lastAt': Math.max(lastAt, observed.lastAt ?? 0) }),
+      ...(leftOut === undefined
+        ? {}
+        : { ':leftOut': [...observed.leftOut, leftOut].slice(-LEFT_OUT_KEPT).map(({ at, why }) => `${why}@${at}`) }),
     },
   });
 }
 
 /**
  * Guard: not written since it was observed.
- * Effect: removed and sweepable, unless it is defined again; the tasks that its slots became stay.
- * Outcomes: refused = written meanwhile, or removed already.
+ * Effect: paused, and out of the index; or due again at `nextAt`.
+ * Outcomes: refused = written meanwhile: look again.
+ */
+export function pauseSchedule(
+  table: string,
+  observed: ScheduleRecord,
+  to: { readonly pausedAt: number } | { readonly nextAt: number | undefined },
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const rest = 'SET #updatedAt = :now, #nonce = :nonce';
+  const pausedAt = 'pausedAt' in to ? to.pausedAt : undefined;
+  const nextAt = 'nextAt' in to ? to.nextAt : undefined;
+  return updateStatement(pausedAt === undefined ? 'schedule.resume' : 'schedule.pause', {
+    table,
+    key: scheduleKey(observed.queue, observed.name),
+    guard: IS_AS_OBSERVED,
+    effect:
+      pausedAt !== undefined
+        ? `${rest}, #pausedAt = :pausedAt REMOVE #readyKey, #readyAt`
+        : nextAt !== undefined
+          ? `${rest}, #readyKey = :readyKey, #readyAt = :nextAt REMOVE #pausedAt`
+          : `${rest} REMOVE #pausedAt`,
+    values: {
+      ':observedNonce': observed.nonce,
+      ':now': now,
+      ':nonce': nonce,
+      ...(pausedAt === undefined ? {} : { ':pausedAt': pausedAt }),
+      ...(nextAt === undefined ? {} : { ':readyKey': partitionOf(observed.queue), ':nextAt': nextAt }),
+    },
+  });
+}
+
+/**
+ * Guard: not written since it was observed.
+ * Effect: removed, and deleted by TTL unless it is defined again; tasks created from it stay.
+ * Outcomes: refused = written since, or already removed.
  */
 export function removeSchedule(table: string, observed: ScheduleRecord, { now, nonce }: Stamp): Statement<'update'> {
   return updateStatement('schedule.remove', {

@@ -17,7 +17,7 @@ import { stackOf } from './thrown.ts';
 /** As much as fits into the row that keeps it. */
 const STACK_LIMIT_CHARACTERS = 2_000;
 
-export interface AsidePorts extends PayloadPorts {
+interface AsidePorts extends PayloadPorts {
   readonly session: SessionHolder;
   readonly runtime: Runtime;
   readonly log: TaskLog;
@@ -43,7 +43,7 @@ export class Aside {
     return runtime.clock.sleep(graceMs, AbortSignal.any([session.signal, this.#finished]));
   }
 
-  /** For a task that is done. What stays is swept in time. */
+  /** For a task that is done. A payload that remains is deleted by TTL. */
   async dropPayload(): Promise<void> {
     if (this.#task.payload === undefined) return;
     await this.#try('payload not removed', (signal) => dropPayload(this.#task, this.#ports, signal));

@@ -1,4 +1,4 @@
-/** What task code came to, before anything is written of it; and waiting for it to be told to stop. */
+/** The outcome of task code before anything is written, and the wait until it is told to stop. */
 
 export type Ending =
   | { readonly kind: 'returned'; readonly value: unknown }

@@ -1,4 +1,4 @@
-/** What a worker tells those who watch it; never needed for correctness. */
+/** Events of a worker for observers; never needed for correctness. */
 import { messageOf } from '../../core/errors.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { Settlement } from './settle.ts';
@@ -7,7 +7,7 @@ import type { ReadyTask, RunningTask, TaskError } from '../task/task.ts';
 export interface TaskEvents {
   /** Claimed, or taken over from a holder that died. */
   onClaimed?(task: RunningTask, how: { readonly takenOver: boolean }): void;
-  /** How the claim ended here. */
+  /** The claim ended in this worker. */
   onSettled?(task: RunningTask, settlement: Settlement): void;
   /** Dead, because it used up its attempts by killing, or outliving, its workers. */
   onBuried?(task: RunningTask, error: TaskError): void;

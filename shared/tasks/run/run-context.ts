@@ -1,4 +1,4 @@
-/** What task code holds in its hands while it runs: the verbs of its claim. */
+/** The context of running task code: the operations of its claim. */
 import { ConfigurationError, StoreUnavailableError } from '../../core/errors.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -21,19 +21,19 @@ import type { AttemptTrace } from './traced.ts';
 import { actionsOf, ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { CommitOutcome, NewTask, TaskStore, UserWrite } from '../task/task-store.ts';
-import type { Claim, Json, RunningTask } from '../task/task.ts';
+import type { Claim, Json, RunningTask, SlotOfTask } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { taskSequencer } from '../task/verify-task.ts';
 
 /** Sends one verb of the claim: alone, believed in, and decided; with a settlement, it is the last one. */
-export type SendVerb = (
+type SendVerb = (
   settlement: Settlement | undefined,
   send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
   /** As its span is called; absent: by the settlement. */
   name?: string,
 ) => Promise<void>;
 
-export interface RunContextPorts {
+interface RunContextPorts {
   readonly tasks: TaskStore;
   readonly runtime: Runtime;
   readonly payloads?: PayloadStore | undefined;
@@ -56,7 +56,7 @@ const SETTLED: Committed = { kind: 'leasehold.settled' };
 /** A plain record, so that task code may take it apart: `({ signal, commit }) => …`. */
 export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
   const verbs = new ClaimVerbs(task, ports);
-  const { id, queue, name, progress, attempts, leaseCounter, traceparent } = task;
+  const { id, queue, name, progress, attempts, leaseCounter, traceparent, schedule } = task;
   return {
     id,
     queue,
@@ -64,6 +64,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     progress,
     children,
     traceparent,
+    schedule: schedule && slotInDates(schedule),
     attempt: attempts,
     fencingToken: leaseCounter,
     nextSequence: ports.nextSequence,
@@ -78,12 +79,16 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
   };
 }
 
+function slotInDates({ name, at, since }: SlotOfTask): TaskContext['schedule'] {
+  return { name, at: new Date(at), since: since === undefined ? undefined : new Date(since) };
+}
+
 class ClaimVerbs {
   readonly #claim: Claim;
   readonly #inherited: Pick<RequestDefaults, 'traceparent' | 'tenant'>;
   readonly #ports: RunContextPorts;
   readonly #begunWith: string | undefined;
-  /** How often progress was sent: the store refuses one that arrives after its successor. */
+  /** How many progress writes were sent: the store refuses one that arrives after its successor. */
   #saved = 0;
 
   constructor(task: RunningTask, ports: RunContextPorts) {
@@ -179,7 +184,7 @@ class ClaimVerbs {
   }
 }
 
-/** One action each, as `TransactWriteItems` has them. */
+/** The action kinds of `TransactWriteItems`. */
 const ACTIONS: ReadonlySet<string> = new Set(['Put', 'Update', 'Delete', 'ConditionCheck']);
 
 function ensureWrites(what: string, writes: readonly UserWrite[]): void {
@@ -218,7 +223,7 @@ function isApplied(outcome: CommitOutcome, what: string, writes: number, childre
   throw new CommitRefusedError(`${refused}; nothing was applied`, outcome.reasons);
 }
 
-/** Which of the children are there already, in words; `reasons` are those of their actions, in order. */
+/** Describes the children whose ids are taken; `reasons` are the refusals of their actions, in order. */
 function takenIds(reasons: readonly WriteRefusal[], children: readonly NewTask[]): readonly string[] {
   let next = 0;
   return children.flatMap((child) => {

@@ -1,23 +1,23 @@
 /**
- * One claim, from the task code's first line to the write that settles it.
+ * Runs one claim, from the task code's first line to the write that settles it.
  *
- * At most one verb of the claim is under way at a time, and after the one that settles it there is none:
- * a late `saveProgress` of code that outlived its attempt is refused here, before it could be refused by the store.
+ * At most one operation of the claim is in flight at a time, and none follows the one that settles it:
+ * a late `saveProgress` of code that outlived its attempt is refused here, before the store could refuse it.
  *
  * How an attempt ends:
  *
  * | task code | settled as |
  * | --- | --- |
- * | committed, or snoozed, itself | as it said; whatever it does afterwards is ignored |
- * | returned | done, with what it returned |
+ * | committed or snoozed | as it asked; whatever it does afterwards is ignored |
+ * | returned | done, with the returned value |
  * | threw, or took longer than its timeout | ready again after a wait, or dead |
  * | threw because our own store did not answer | ready again after a wait, attempt refunded, progress kept |
  * | threw, or did not stop, after it was asked to hand back | ready again at once, attempt refunded, progress kept |
- * | threw, or did not stop, after it was cancelled; or was not begun because of that | cancelled |
+ * | threw, or did not stop, after it was cancelled; or was cancelled before it began | cancelled |
  * | its lease was lost | not at all: another worker has it |
  *
- * The write that settles it is sent until the store has decided it. A task whose end stays undecided would be `running` for as long as its
- * worker lives, and done by no one.
+ * The settling write is resent until the store has decided it. A task with an undecided end would be `running` for as long as its
+ * worker lives, and nobody would run it.
  */
 import { LeaseLostError, StoreUnavailableError, messageOf } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -58,7 +58,7 @@ import { RESULT_LIMIT_BYTES, claimOf, describeTask, revocationOf } from '../task
 
 export interface RunPorts {
   readonly tasks: TaskStore;
-  /** Where inputs are that do not fit into the table. */
+  /** The store of inputs that do not fit into the table. */
   readonly payloads?: PayloadStore | undefined;
   readonly session: SessionHolder;
   readonly runtime: Runtime;
@@ -72,7 +72,7 @@ export interface RunPorts {
   readonly lifeMs: number;
   /** The task is handed back once more without having come further: so many times in a row. */
   readonly onStalled?: (handBacks: number) => void;
-  /** What ran has added tasks to the queue. */
+  /** This run has added tasks to the queue. */
   readonly onFollowers?: () => void;
   /** The task code has ended; its end is not written yet. */
   readonly onCodeEnded?: (() => void) | undefined;
@@ -96,7 +96,7 @@ class TaskRun {
   readonly #aside: Aside;
   /** Something was saved that the next attempt did not have before. */
   #hasProgressed = false;
-  /** The task goes on with other work. */
+  /** The task continues with its follower. */
   #isFollowed = false;
   /** Set by the verb that ends the claim. */
   #settlement: Settlement | undefined;
@@ -132,7 +132,7 @@ class TaskRun {
     }
   }
 
-  /** Runs the task code until it ends, or until it has been told to stop and its grace is over. */
+  /** Runs the task code until it ends, or until its grace period after a stop request is over. */
   async #execute(): Promise<Ending> {
     const running = this.#callTask().then(
       (value): Ending => ({ kind: 'returned', value }),
@@ -168,7 +168,9 @@ class TaskRun {
     return asTaskCode(this.#task, () => this.#definition.run(input, context));
   }
 
-  /** Resolves when the code must stop and has had its grace; at once when the lease is lost, for then nothing is left to wait for. */
+  /**
+   * Resolves when the code must stop and its grace period is over; at once if the lease is lost, because then there is nothing to wait for.
+   */
   async #waitForGrace(): Promise<Ending> {
     await aborted(this.#stop.signal);
     const isLost = this.#stop.signal.reason instanceof LeaseLostError;
@@ -362,7 +364,7 @@ class TaskRun {
     return verb;
   }
 
-  /** The children's counts are read only where there are any. */
+  /** Reads the children's counts only if the task has children. */
   async #context(): Promise<TaskContext> {
     const { tasks, runtime, payloads, log, session } = this.#ports;
     const { children: batch } = this.#task;

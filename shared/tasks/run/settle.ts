@@ -8,8 +8,8 @@ import type { Claim, RunningTask, TaskError, TaskRecord } from '../task/task.ts'
 import { ERROR_MESSAGE_LIMIT_CHARACTERS } from '../task/task.ts';
 
 /**
- * How a claim ended here.
- * `unsettled`: the worker had to go before the store had decided; the session's end or expiry frees the task.
+ * How a claim ended in this worker.
+ * `unsettled`: the worker had to stop before the store had decided; the session's end or expiry frees the task.
  */
 export type Settlement = 'done' | 'retried' | 'dead' | 'released' | 'snoozed' | 'cancelled' | 'lost' | 'unsettled';
 
@@ -24,8 +24,8 @@ export type Failure =
   | { readonly kind: 'dead'; readonly error: TaskError };
 
 /**
- * What becomes of an attempt that threw.
- * @param attempts claims so far, this one included
+ * Decides what follows an attempt that threw.
+ * @param attempts claims so far, including this one
  */
 export function judgeFailure(
   thrown: unknown,
@@ -49,10 +49,10 @@ const OUTAGE_PAUSE_MS = { min: 1_000, max: 60_000 };
 const OUTAGE_LIMIT_MS = 86_400_000;
 
 /**
- * What becomes of an attempt that threw because our own store was throttled or did not answer: it is handed back, for its code is not to
- * blame, and tried again after a while. What it asked for is not applied, or the write that hands it back finds the task ended.
- * Undefined: it is a failure like others.
- * So is the one attempt of a task that may have one only, because its other effects must not repeat.
+ * Decides about an attempt that threw because our own store was throttled or did not answer. It is handed back, because its code is not
+ * to blame, and retried after a pause. Its last request was not applied, or the hand-back finds the task ended.
+ * Returns undefined if it counts as a normal failure.
+ * That includes a task with `maxAttempts: 1`, because its other effects must not repeat.
  */
 export function judgeOutage(
   thrown: unknown,
@@ -102,15 +102,15 @@ const PAST_SETTLEMENTS = {
 /** So many hand-backs in a row say that a task does not fit into the life of its workers. */
 export const MAX_HAND_BACKS = 5;
 
-export type HandBack =
+type HandBack =
   /** Absent: this one says nothing new. */
   | { readonly kind: 'release'; readonly handBacks: number | undefined }
   | { readonly kind: 'dead'; readonly error: TaskError };
 
 /**
- * What becomes of a task that was handed back:
- * dead, once it has been given most of a worker's life again and again and has come no further.
- * Progress starts the count again. A worker that was stopped, or that began the task late, says nothing about how long it takes.
+ * Decides about a task that was handed back:
+ * it is dead after `MAX_HAND_BACKS` attempts in a row that each had most of a worker's life and made no progress.
+ * Progress restarts the count. A worker that was stopped, or that began the task late, shows nothing about how long the task takes.
  */
 export function judgeHandBack(
   { handBacks, bulk }: Pick<RunningTask, 'handBacks' | 'bulk'>,

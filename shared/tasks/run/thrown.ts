@@ -1,7 +1,7 @@
 /**
- * What task code threw, for people: with its stack and its causes,
- * and without its other properties, which may hold a request with its credentials.
- * Anything can be thrown: a text, an error whose getters throw, a cause that is its own cause.
+ * Describes a thrown value for people: its stack and its causes,
+ * without its other properties, because they may hold a request with its credentials.
+ * Task code can throw anything: a text, an error whose getters throw, a cause that is its own cause.
  */
 import { messageOf } from '../../core/errors.ts';
 
@@ -32,7 +32,7 @@ export function describeThrown(thrown: unknown, depth = DEPTH): Thrown {
   }
 }
 
-/** The stacks of an error and its causes, each cut to an equal share of the limit; undefined where there is none. */
+/** The stacks of an error and its causes, each cut to an equal share of the limit; undefined without a stack. */
 export function stackOf(thrown: Thrown, limitCharacters: number): string | undefined {
   const chain: Thrown[] = [];
   for (let next: Thrown | undefined = thrown; next !== undefined; next = next.cause) chain.push(next);

@@ -6,13 +6,13 @@ import type { Span } from '../tracing/tracing.ts';
 import { sendWithin } from '../tracing/tracing.ts';
 import type { Settlement } from './settle.ts';
 
-/** What a run traces to; the spans of its code and its verbs are within that of its attempt. */
+/** Trace of an attempt; the spans of its code and its operations are inside the attempt's span. */
 export interface AttemptTrace {
   readonly spans: TaskSpans;
   readonly attempt: Span | undefined;
 }
 
-/** By what they lead to, where task code does not ask for them by a name of its own. */
+/** Operation names by settlement, for operations without a name given by task code. */
 const VERBS: Readonly<Record<Settlement, string>> = {
   done: 'complete',
   retried: 'retry',
@@ -25,8 +25,8 @@ const VERBS: Readonly<Record<Settlement, string>> = {
 };
 
 /**
- * Runs a request of a verb within a span of its own, if the verb ends the claim and anything listens.
- * @param name of the verb; absent: by its settlement
+ * Runs an operation's request within its own span, if the operation ends the claim and tracing is on.
+ * @param name of the operation. Default: derived from its settlement
  */
 export function tracedEnd(
   task: RunningTask,

@@ -1,13 +1,13 @@
 /**
- * What a module of tasks exports beside them, for everything that runs its tasks: deployed workers, `leasehold work`, the test kit.
+ * The exports of a task module, for everything that runs its tasks: deployed workers, `leasehold work`, the test kit.
  *
- * | export | what it is |
+ * | export | meaning |
  * | --- | --- |
  * | any | definitions, made with `defineTask` |
- * | `middleware` | a list of what runs around every attempt, the first one outermost |
- * | `events` | who is told how attempts end |
+ * | `middleware` | a list of middleware around every attempt, the first one outermost |
+ * | `events` | handlers that observe how attempts end |
  * | `payloads` | the store of inputs that do not fit into the table |
- * | `schedules` | a list of tasks that recur, made with `defineSchedule`; workers that stay define them when they begin |
+ * | `schedules` | a list of recurring tasks, made with `defineSchedule`; long-lived workers define them when they start |
  *
  * Any other value under these names is rejected; otherwise a typo would be ignored silently.
  */
@@ -31,8 +31,8 @@ export interface WorkModule {
   readonly schedules: readonly TaskSchedule[];
 }
 
-/** What the code that runs the module gives itself. */
-export interface WorkAdditions {
+/** Additions of the code that runs the module. */
+interface WorkAdditions {
   /** Inside of the module's own. */
   readonly middleware?: readonly TaskMiddleware[] | undefined;
   /** Told after the module's own. */
@@ -92,7 +92,7 @@ function hasSome(value: unknown, verbs: readonly string[]): boolean {
   return verbs.some((verb) => typeof (value as Readonly<Record<string, unknown>>)[verb] === 'function');
 }
 
-/** One that throws keeps no other from being told. */
+/** A handler that throws does not keep the others from being called. */
 export function toldToAll(all: readonly TaskEvents[]): TaskEvents {
   const each = (say: (events: TaskEvents) => void): void => {
     const errors: unknown[] = [];

@@ -1,13 +1,13 @@
 /**
- * Large inputs in a bucket of the user's own.
+ * Stores large inputs in the user's bucket.
  *
  * Objects are removed when their tasks are done.
- * Give the bucket a lifecycle rule for the prefix all the same: what a worker left behind that
- * died at the wrong moment, and the inputs of tasks that ended dead or cancelled,
- * should go after a time in which they would have been redriven.
+ * Still, give the bucket a lifecycle rule for the prefix: it should delete the objects of workers that
+ * crashed before the removal, and the inputs of dead or cancelled tasks,
+ * once it is too late to redrive them.
  *
- * Needs the package `@aws-sdk/client-s3`, and of clients that enqueue
- * `s3:PutObject` and `s3:DeleteObject`, of workers `s3:GetObject` besides.
+ * Requires the package `@aws-sdk/client-s3`; clients that enqueue need
+ * `s3:PutObject` and `s3:DeleteObject`, workers `s3:GetObject` as well.
  */
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { ConfigurationError } from '../../core/errors.ts';
@@ -20,7 +20,7 @@ import { describeTask } from '../task/task.ts';
 
 export interface S3PayloadOptions {
   readonly bucket: string;
-  /** Before all names of objects; what a lifecycle rule is for. */
+  /** Prefix of all object names, for a lifecycle rule. */
   readonly prefix?: string;
   /** Absent: one with the SDK's own defaults, and bounds on how long it waits. */
   readonly client?: S3Client;

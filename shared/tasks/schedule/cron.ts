@@ -1,6 +1,14 @@
-/** Cron expressions: when they fall due, in the time of a zone. Nothing here reads a clock or starts a timer. */
+/**
+ * Cron expressions: when they fall due, in the local time of a zone. Nothing here reads a clock or starts a timer.
+ *
+ * croner finds local times, as if the zone were UTC; which moments have them is decided here, as EventBridge Scheduler does it:
+ *   - If the hour is fixed, a local time that does not exist is left out, and one that exists twice counts once, the first time.
+ *   - If the hour is `*` or a step, each moment counts that has a matching local time: an hourly schedule runs once in each hour that passes.
+ */
 import { Cron } from 'croner';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import type { LocalMs } from './zone.ts';
+import { momentsOf, offsetMs, turnBackAfter } from './zone.ts';
 
 export interface CronTimes {
   /** Five fields, or six with seconds in front. */
@@ -9,18 +17,41 @@ export interface CronTimes {
   readonly zone: string;
 }
 
+/** The finest that cron expressions know. */
+const SECOND_MS = 1_000;
+
 /** The first slot after a moment; undefined when there is none any more. */
 export function slotAfter(times: CronTimes, after: number): number | undefined {
-  return parsed(times).nextRun(new Date(after))?.getTime();
+  const { zone } = times;
+  const cron = new Cron(times.cron, { timezone: 'UTC', mode: '5-or-6-parts' });
+  const isFixed = hasFixedHour(times.cron);
+  const next = firstMoment(cron, zone, after, isFixed);
+  const back = isFixed ? undefined : turnBackAfter(zone, after);
+  if (back === undefined || (next !== undefined && next < back)) return next;
+  const offset = offsetMs(zone, back);
+  const again = localAfter(cron, back + offset - SECOND_MS);
+  return again === undefined ? next : Math.min(next ?? Infinity, again - offset);
 }
 
-/** The last slot up to a moment, that moment included. */
-export function slotUpTo(times: CronTimes, moment: number): number | undefined {
-  // Runs before a moment are told to the second, so one is looked for that may be too late, and the one before it.
-  return parsed(times)
-    .previousRuns(2, new Date(moment + 1_000))
-    .map((slot) => slot.getTime())
-    .find((slot) => slot <= moment);
+/**
+ * The last slot of a span, both ends included.
+ * @param next the first slot after a moment
+ */
+export function lastSlotWithin(
+  next: (after: number) => number | undefined,
+  { from, until }: { readonly from: number; readonly until: number },
+): number | undefined {
+  const first = next(from - 1) ?? Infinity;
+  if (first > until) return undefined;
+  let last = first;
+  let end = until;
+  // Between `last` and `end` there may be more slots; after `end` there is none.
+  for (let middle = last; end - last >= SECOND_MS; middle = Math.floor((last + end) / 2)) {
+    const slot = next(middle) ?? Infinity;
+    if (slot <= until) last = slot;
+    else end = middle;
+  }
+  return last;
 }
 
 /** @throws ConfigurationError when the expression or the zone is none, or no slot ever comes */
@@ -56,6 +87,21 @@ function isZone(zone: unknown): zone is string {
   }
 }
 
-function parsed({ cron, zone }: CronTimes): Cron {
-  return new Cron(cron, { timezone: zone, mode: '5-or-6-parts' });
+/** Neither `*` nor a step in the field of hours, which is the fourth from the end. */
+function hasFixedHour(cron: string): boolean {
+  return !/[*/?]/.test(cron.trim().split(/\s+/).at(-4) ?? '*');
+}
+
+function firstMoment(cron: Cron, zone: string, after: number, isFixed: boolean): number | undefined {
+  let local: LocalMs | undefined = after + offsetMs(zone, after);
+  while ((local = localAfter(cron, local)) !== undefined) {
+    const [first, second] = momentsOf(zone, local);
+    const found = isFixed || first === undefined || first > after ? first : second;
+    if (found !== undefined && found > after) return found;
+  }
+  return undefined;
+}
+
+function localAfter(cron: Cron, local: LocalMs): LocalMs | undefined {
+  return cron.nextRun(new Date(local))?.getTime();
 }

@@ -1,13 +1,14 @@
 /** What code says of tasks that recur. `ScheduleClient` writes it down; until then it is only said. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
-import type { TaskReference } from '../task/task-request.ts';
-import type { Priority } from '../task/task.ts';
+import type { SharedTaskOptions, TaskReference } from '../task/task-request.ts';
+import { TASK_OPTIONS } from '../task/task-request.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
-import type { MissedPolicy } from './schedule.ts';
+import type { MissedPolicy, OverlapPolicy } from './schedule.ts';
 
-export interface ScheduleOptions {
+/** When it recurs, and what the tasks of its slots have, each as if it had been given to `enqueue`. */
+export interface ScheduleOptions extends SharedTaskOptions {
   /** Five fields, or six with seconds in front. */
   readonly cron: string;
   /** An IANA time zone; UTC when absent. */
@@ -16,18 +17,27 @@ export interface ScheduleOptions {
   readonly missed?: MissedPolicy;
   /** By how much a slot may be late before `skip` leaves it out; an hour when absent. */
   readonly tolerance?: Duration;
-  readonly priority?: Priority;
-  readonly queue?: string;
+  /** What happens to a slot while a task of the schedule has not ended; `queue` when absent. */
+  readonly overlap?: OverlapPolicy;
+  /** The first slot is not before this moment. */
+  readonly startAt?: number | Date;
+  /** The last slot is before this moment. */
+  readonly endAt?: number | Date;
+  /** Spreads schedules of the same time: the tasks of this one are due by some part of it later, always the same part. At most a day. */
+  readonly jitter?: Duration;
 }
 
 const SCHEDULE_OPTIONS = {
+  ...TASK_OPTIONS,
   cron: true,
   zone: true,
   missed: true,
   tolerance: true,
-  priority: true,
-  queue: true,
-} as const;
+  overlap: true,
+  startAt: true,
+  endAt: true,
+  jitter: true,
+} as const satisfies Record<keyof ScheduleOptions, true>;
 
 /** A schedule that `defineSchedule` made: a module of tasks exports a list of them as `schedules`. */
 export interface TaskSchedule {

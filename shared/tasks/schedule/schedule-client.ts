@@ -1,27 +1,32 @@
 /** Defining tasks that recur. */
 import { allOf } from '../../core/runtime/all-of.ts';
 import { isSame } from '../../core/runtime/same.ts';
-import { ConfigurationError, StoreUnavailableError, shown } from '../../core/errors.ts';
-import { givenMs } from '../../core/validate/duration.ts';
+import { StoreUnavailableError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import { slotAfter, validCron } from './cron.ts';
+import type { Contended } from '../../core/wait/retry-contended.ts';
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { TaskReference } from '../task/task-request.ts';
-import { newTaskOf } from '../task/task-request.ts';
 import type { ScheduleOptions, TaskSchedule } from './declaration.ts';
-import { validScheduleOptions, validSchedules } from './declaration.ts';
+import { validSchedules } from './declaration.ts';
+import { giveSlot } from './give-slot.ts';
 import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
-import { MISSED_POLICIES, slotTaskId } from './schedule.ts';
-import type { ScheduleStore } from './schedule-store.ts';
-import { DEFAULT_QUEUE, INPUT_LIMIT_BYTES } from '../task/task.ts';
+import { nextSlot, slotTaskId } from './schedule.ts';
+import { scheduleDefinitionOf } from './schedule-definition.ts';
+import type { ScheduleKey, ScheduleStore } from './schedule-store.ts';
+import type { TaskKey } from '../task/task.ts';
+import { DEFAULT_QUEUE } from '../task/task.ts';
 
-/** As slow as the slowest schedule of dispatchers in the examples. */
-const DEFAULT_TOLERANCE_MS = 3_600_000;
+export type RunReport =
+  /** The task is there, and begins at once, or when the tasks of the schedule before it have ended. */
+  | { readonly kind: 'enqueued'; readonly task: TaskKey }
+  /** With the policy `skip`: a task of the schedule has not ended. */
+  | { readonly kind: 'skipped' }
+  | { readonly kind: 'missing' };
 
-/** Tasks that recur: define, remove, list. */
+/** Tasks that recur: define, remove, list, run now, pause and resume. */
 export class ScheduleClient {
   readonly #store: ScheduleStore;
   readonly #runtime: Runtime;
@@ -39,6 +44,7 @@ export class ScheduleClient {
   /**
    * Defines a schedule, or defines it again: then its slots begin with the next one from now.
    * Defining it again as it is changes nothing, missed slots included, so that a deployment may do so every time.
+   * One that is paused stays paused.
    * @throws ConfigurationError naming what cannot be used
    */
   async define<Given>(
@@ -47,14 +53,13 @@ export class ScheduleClient {
     input: NoInfer<Given>,
     options: ScheduleOptions,
   ): Promise<ScheduleRecord> {
-    const definition = await this.#validate(name, task, input, options);
+    const defaults = { runtime: this.#runtime, queue: this.#queue };
+    const definition = await scheduleDefinitionOf({ name, task, input, options }, defaults);
     return retryContended(`schedule ${name}`, ACT, async () => {
       const observed = await this.#store.get(definition);
       if (observed !== undefined && !('isRemoved' in observed) && isSameSchedule(observed, definition)) return observed;
       const stamp = stampOf(this.#runtime);
-      const nextAt = slotAfter(definition, stamp.now);
-      if (nextAt === undefined) throw new ConfigurationError(`schedule ${name} has no slot left`);
-      const outcome = await this.#store.put(definition, nextAt, observed, stamp);
+      const outcome = await this.#store.put(definition, nextSlot(definition, stamp.now), observed, stamp);
       return outcome.kind === 'applied' ? outcome.row : contended(outcome);
     });
   }
@@ -70,7 +75,7 @@ export class ScheduleClient {
 
   /** Removes a schedule; what its slots have become stays. @returns whether there was one */
   async remove(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<boolean> {
-    const key = { queue: this.#queueOf('removing a schedule', options), name: validName('schedule name', name) };
+    const key = this.#key('removing a schedule', name, options);
     return retryContended(`schedule ${name}`, ACT, async () => {
       const observed = await this.#store.get(key);
       if (observed === undefined || 'isRemoved' in observed) return false;
@@ -93,57 +98,81 @@ export class ScheduleClient {
     } while (after !== undefined);
   }
 
+  /** A schedule; undefined when there is none. Strongly consistent. */
+  async get(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<ScheduleRecord | undefined> {
+    const observed = await this.#store.get(this.#key('reading a schedule', name, options));
+    return observed === undefined || 'isRemoved' in observed ? undefined : observed;
+  }
+
+  /** Its next slots: at most `limit`, fewer if no more come, and none while it is paused. @throws ConfigurationError */
+  next(schedule: ScheduleRecord, limit: number): readonly number[] {
+    const slots: number[] = [];
+    let slot: number | undefined = Number.isFinite(schedule.nextAt) ? schedule.nextAt : undefined;
+    while (slot !== undefined && slots.length < limit) {
+      slots.push(slot);
+      slot = nextSlot(schedule, slot);
+    }
+    return slots;
+  }
+
+  /**
+   * Makes a task now, by the schedule's overlap policy, as a slot of this moment would be; the next slot comes as it would have.
+   * Also of a schedule that is paused.
+   */
+  async run(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<RunReport> {
+    const key = this.#key('running a schedule', name, options);
+    // The same in each round: one that was made by an attempt without an answer is found by its id.
+    const at = this.#runtime.clock.now();
+    return retryContended(`schedule ${name}`, ACT, async (): Promise<RunReport | Contended> => {
+      const observed = await this.#store.get(key);
+      if (observed === undefined || 'isRemoved' in observed) return { kind: 'missing' };
+      const ports = { schedules: this.#store, runtime: this.#runtime };
+      const outcome = await giveSlot(observed, { at, runAt: at, nextAt: observed.nextAt }, ports);
+      if (outcome.kind === 'busy') return { kind: 'skipped' };
+      if (outcome.kind === 'refused') return contended();
+      return { kind: 'enqueued', task: { queue: key.queue, id: slotTaskId(key, at) } };
+    });
+  }
+
+  /** Its slots are left out from now on, until it is resumed. @returns the schedule; undefined when there is none */
+  async pause(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<ScheduleRecord | undefined> {
+    return this.#change('pausing a schedule', name, options, (observed, now) =>
+      observed.pausedAt === undefined ? { pausedAt: now } : undefined,
+    );
+  }
+
+  /** It goes on with the first slot from now: those that passed stay left out. @returns as `pause` */
+  async resume(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<ScheduleRecord | undefined> {
+    return this.#change('resuming a schedule', name, options, (observed, now) =>
+      observed.pausedAt === undefined ? undefined : { nextAt: nextSlot(observed, now) },
+    );
+  }
+
+  async #change(
+    what: string,
+    name: string,
+    options: Pick<ScheduleOptions, 'queue'>,
+    change: (observed: ScheduleRecord, now: number) => Parameters<ScheduleStore['pause']>[1] | undefined,
+  ): Promise<ScheduleRecord | undefined> {
+    const key = this.#key(what, name, options);
+    return retryContended(`schedule ${name}`, ACT, async () => {
+      const observed = await this.#store.get(key);
+      if (observed === undefined || 'isRemoved' in observed) return undefined;
+      const stamp = stampOf(this.#runtime);
+      const to = change(observed, stamp.now);
+      if (to === undefined) return observed;
+      const outcome = await this.#store.pause(observed, to, stamp);
+      return outcome.kind === 'applied' ? outcome.row : contended(outcome);
+    });
+  }
+
+  #key(what: string, name: string, options: Pick<ScheduleOptions, 'queue'>): ScheduleKey {
+    return { queue: this.#queueOf(what, options), name: validName('schedule name', name) };
+  }
+
   #queueOf(what: string, options: Pick<ScheduleOptions, 'queue'>): string {
     const { queue = this.#queue } = validOptions(`the options of ${what}`, options, { queue: true });
     return validName('queue', queue);
-  }
-
-  async #validate(
-    name: string,
-    task: TaskReference<unknown>,
-    input: unknown,
-    options: ScheduleOptions,
-  ): Promise<ScheduleDefinition> {
-    validScheduleOptions(name, options);
-    const what = `schedule ${name}`;
-    const { cron, zone } = validCron(
-      what,
-      { cron: options.cron, zone: options.zone ?? 'UTC' },
-      this.#runtime.clock.now(),
-    );
-    const missed = MISSED_POLICIES.find((known) => known === (options.missed ?? 'last'));
-    if (missed === undefined)
-      throw new ConfigurationError(
-        `${what}: missed = ${shown(options.missed)}: give one of ${MISSED_POLICIES.join(', ')}`,
-      );
-    const { tolerance, priority, queue = this.#queue } = options;
-    const first = await newTaskOf(
-      task,
-      input,
-      {
-        id: slotTaskId({ name }, 0),
-        ...(priority === undefined ? {} : { priority }),
-        queue,
-      },
-      // A store for payloads would not help: the schedule's row holds the input of all its slots.
-      { runtime: this.#runtime, queue: this.#queue, hasPayloadStore: true },
-    );
-    if (first.payload !== undefined)
-      throw new ConfigurationError(
-        `${what}: its input has ${first.payload.bytes} bytes as JSON, and its row takes ` +
-          `${INPUT_LIMIT_BYTES}; store it elsewhere and pass a reference`,
-      );
-    return {
-      name,
-      cron,
-      zone,
-      missed,
-      queue: first.queue,
-      task: first.name,
-      input: first.input,
-      priority: first.priority,
-      toleranceMs: givenMs(`${what}: tolerance`, tolerance) ?? DEFAULT_TOLERANCE_MS,
-    };
   }
 }
 
@@ -154,9 +183,8 @@ function undecided(name: string): StoreUnavailableError {
   );
 }
 
-function isSameSchedule(
-  { nextAt: _, nonce: __, definedAt: ___, ...observed }: ScheduleRecord,
-  definition: ScheduleDefinition,
-): boolean {
-  return isSame(observed, definition);
+/** A definition is the whole of a record but for what the schedule has done since. */
+function isSameSchedule(observed: ScheduleRecord, definition: ScheduleDefinition): boolean {
+  const { nextAt: _, nonce: __, definedAt: ___, lastAt: ____, pausedAt: _____, leftOut: ______, ...defined } = observed;
+  return isSame(defined, definition);
 }

@@ -1,7 +1,9 @@
 import type { Random } from '../../core/runtime/random.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { NewTask } from '../task/task-store.ts';
+import type { LeftOutSlot, ScheduleDefinition, ScheduleRecord } from './schedule.ts';
 
 export interface ScheduleKey {
   readonly queue: string;
@@ -14,21 +16,59 @@ export interface RemovedSchedule extends ScheduleKey {
   readonly nonce: string;
 }
 
+export interface ScheduleStep {
+  /** Undefined: it rests until it is defined again. */
+  readonly nextAt: number | undefined;
+  /** Absent: no slot was given a task. */
+  readonly lastAt?: number | undefined;
+  /** Absent: none was left out. */
+  readonly leftOut?: LeftOutSlot | undefined;
+}
+
+/**
+ * `made`     the task is there, and the schedule is as `schedule` says.
+ * `taken`    its id is taken; nothing was written. `damage`: the row that has it cannot be read.
+ * `busy`     tasks of the schedule have not ended, and it was to be made only if all had; nothing was written.
+ * `refused`  the schedule was written since it was observed; nothing was written.
+ */
+export type MakeOutcome =
+  | { readonly kind: 'made'; readonly schedule: ScheduleRecord }
+  | { readonly kind: 'taken'; readonly damage: unknown }
+  | { readonly kind: 'busy' | 'refused' };
+
 /** Where schedules live. Every write is conditional; see `tasks/rows/schedule-statements.ts` for the guards. */
 export interface ScheduleStore {
   /** Strongly consistent. */
   get(key: ScheduleKey): Promise<ScheduleRecord | RemovedSchedule | undefined>;
-  /** Refused when it was written since it was observed. */
+  /** One that is paused stays so, and has no next slot. Refused when it was written since it was observed. */
   put(
     definition: ScheduleDefinition,
-    nextAt: number,
+    nextAt: number | undefined,
     observed: ScheduleRecord | RemovedSchedule | undefined,
     write: Stamp,
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
-  /** On to another slot; `undefined`: it rests until it is defined again. Refused when it was written since it was observed. */
+  /** On to another slot. Refused when it was written since it was observed. */
   advance(
     observed: ScheduleRecord,
-    nextAt: number | undefined,
+    step: ScheduleStep,
+    write: Stamp,
+  ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
+  /** Makes a slot's task, and moves the schedule on with it: both happen, or neither. */
+  makeSlot(
+    observed: ScheduleRecord,
+    task: NewTask,
+    step: ScheduleStep & { readonly onlyIfIdle: boolean },
+    write: Stamp,
+  ): Promise<MakeOutcome>;
+  /**
+   * Asks the tasks that stand in the line of a schedule, and are of slots before `at`, to stop: those that wait are cancelled, one that runs
+   * learns of it with its holder's next heartbeat.
+   */
+  stopEarlier(schedule: ScheduleRecord, at: number, reason: string, runtime: Runtime): Promise<void>;
+  /** Paused at a moment, or going on with its next slot. Refused when it was written since it was observed. */
+  pause(
+    observed: ScheduleRecord,
+    to: { readonly pausedAt: number } | { readonly nextAt: number | undefined },
     write: Stamp,
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
   /** Refused when it was written since it was observed. */

@@ -5,16 +5,17 @@
  *       pending 3 ──▶ 2 ──▶ 1 ──▶ 0, and in the same transaction the waiter becomes due: the callback, or the parent
  *
  * Guarantees
- *   - The callback is created with its batch, so an id that is taken refuses the batch.
- *     It becomes due exactly once, and never early: the count is written before any child is there,
+ *   - The callback is created with its batch, so a taken id refuses the batch.
+ *     It becomes due exactly once, and never early: the count is written before any child exists,
  *     a child's end is counted in the transaction that ends it, and a child ends once however often it is tried.
- *   - Every end counts: done, dead, or cancelled. The counts say which; a dead child that is redriven later counts no second time.
+ *   - Every end counts: done, dead, or cancelled. The counts distinguish them; a dead child that is redriven later is not counted again.
  *
  * Does not guarantee
- *   - That a waiter that was cancelled or replaced still runs: then the last child ends, and wakes nothing.
- *     Redriven, a cancelled one waits again, or is due at once if all children have ended.
+ *   - That a cancelled or replaced waiter still runs: then the last child ends and wakes nothing.
+ *     If a cancelled waiter is redriven, it waits again, or is due at once if all children have ended.
  *
- * All children of a batch write one row when they end: some dozens a second pass through it. Larger fan-ins are batches of batches.
+ * All children of a batch write the same row when they end, so a batch completes a few dozen children per second.
+ * For larger fan-ins, use batches of batches.
  */
 import { MAX_EPOCH_MS } from '../../core/validate/moment.ts';
 import type { Claim, TaskKey } from './task.ts';
@@ -24,7 +25,7 @@ export interface BatchKey {
   readonly id: string;
 }
 
-/** The id of the batch of those that a claim waits for. */
+/** The id of the batch of a claim's awaited children. */
 export function childrenBatch({ id, leaseCounter }: Pick<Claim, 'id' | 'leaseCounter'>): string {
   return `${id}/${leaseCounter}`;
 }
@@ -44,7 +45,7 @@ export interface BatchCounts {
 }
 
 export interface BatchRecord extends BatchKey, BatchCounts {
-  /** The task that waits for its end: a callback, a parent, or none. */
+  /** The task that waits for the batch: a callback, a parent, or none. */
   readonly waiter: Waiter;
   readonly nonce: string;
 }
@@ -62,7 +63,7 @@ export function waitsFor({ total, pending }: BatchCounts): string {
   return `waits for ${total} children, of which ${pending} ${pending === 1 ? 'has' : 'have'} not ended`;
 }
 
-/** How a child ends, as the counts know it. */
+/** How a child ends, as counted by its batch. */
 export type ChildEnding = 'done' | 'dead' | 'cancelled';
 
 /** A task that waits for children is due then, so to speak; the last of them makes it due at once. */

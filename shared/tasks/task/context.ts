@@ -16,19 +16,25 @@ export interface TaskContext {
    * Its reason says which. Pass it to whatever you wait for.
    */
   readonly signal: AbortSignal;
-  /** The lease counter of this claim: larger than that of any earlier one. Give it to stores of your own that can compare it. */
+  /** The lease counter of this claim: larger than that of any earlier claim. Pass it to your own stores that can compare it. */
   readonly fencingToken: number;
   /** Returns a sequence number that increases with every call in this worker. It orders writes that share a lease counter, as items of a pack do. */
   nextSequence(): number;
   /**
-   * (table, task, counter, session) as one opaque text, to pass to others:
-   * `leasehold.verify` tells them whether this claim is still the current one.
+   * (table, task, counter, session) as one opaque text, to pass to other services:
+   * with `leasehold.verify` they check whether this claim is still the current one.
    */
   readonly sequencer: string;
-  /** What an earlier attempt saved, if any. */
+  /** Progress saved by an earlier attempt, if any. */
   readonly progress: Json | undefined;
   /** W3C Trace Context of the span that enqueued the task. Tasks it spawns join the same trace. */
   readonly traceparent: string | undefined;
+  /**
+   * The slot of the schedule that this task was made for; undefined for any other task. A task that was asked for by hand has the moment of
+   * that as `at`. `since` is the `at` of the task before, undefined for the first: what is in [since, at) is this task's to deal with, also
+   * after slots that were missed or left out. Redriven, it keeps both.
+   */
+  readonly schedule: { readonly name: string; readonly at: Date; readonly since: Date | undefined } | undefined;
   /** Results of the children that an earlier attempt waited for; undefined if none did. */
   readonly children: BatchCounts | undefined;
   /** Milliseconds left for this attempt. */
@@ -40,10 +46,11 @@ export interface TaskContext {
   saveProgress(progress: Json): Promise<void>;
   /**
    * Completes the task, applies `writes` and creates the tasks to `spawn` in one transaction, conditional on this claim's lease counter:
-   * either all of it happens, exactly once, or nothing. Tasks in order take their places in the line with it, in the order given.
-   * The transaction has 100 actions: one for the task, one for each write and each spawned task, one more for an input beside its row,
-   * for each line that is joined, and for each task that stands there behind another.
-   * @throws ConfigurationError when that is more than one transaction takes: nothing was sent
+   * either all of it happens, exactly once, or nothing. Ordered tasks join their lines in the same transaction, in the order given.
+   * The transaction has 100 actions: one for the task, one for each write and each spawned task, and one more for each input beside its
+   * row,
+   * for each line that is joined, and for each task that joins a line behind another.
+   * @throws ConfigurationError when that exceeds one transaction: nothing was sent
    * @throws LeaseLostError when this attempt is no longer the current one: nothing was applied
    * @throws CommitRefusedError when a condition of one of the writes was false: nothing was applied, the task still runs
    */

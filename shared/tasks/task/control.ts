@@ -1,4 +1,4 @@
-/** Errors by which task code says how it wants to end, and those that it is told why it must. */
+/** Errors that task code throws to choose how it ends, and those that tell it why it must stop. */
 
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';
@@ -53,10 +53,10 @@ export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 }
 
-/** One of the user's own writes in a `commit` was refused; nothing of the commit was applied, and the task still runs. */
+/** The store refused one of the user's own writes in a `commit`; nothing of the commit was applied, and the task still runs. */
 export class CommitRefusedError extends Error {
   override readonly name = 'CommitRefusedError';
-  /** One reason per write, in order: `None` or DynamoDB's code, and the row where the write asked for it. */
+  /** One reason per write, in order: `None` or DynamoDB's code, and the row if the write asked for it. */
   readonly reasons: readonly WriteRefusal[];
 
   constructor(message: string, reasons: readonly WriteRefusal[]) {

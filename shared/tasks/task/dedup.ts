@@ -1,17 +1,17 @@
 /**
- * What becomes of a request for a task whose id is taken.
+ * Decides about a request for a task whose id is taken.
  *
- * | policy | it waits | it runs | it has ended |
+ * | policy | waiting task | running task | ended task |
  * | --- | --- | --- | --- |
- * | `reject` (default) | same input: kept; other: mismatch | the same | the same, until the window is over; then it starts over |
+ * | `reject` (default) | same input: kept; other: mismatch | the same | the same until the window is over; then it starts over |
  * | `keep` | kept, whatever the input | kept | kept until the window is over; then it starts over |
- * | `replace` | gets the new input and time | gets it when its attempt ends | starts over |
- * | `debounce` | gets the new input, and waits its delay once more | likewise, and each request puts it off | starts over |
+ * | `replace` | gets the new input and time | gets them when its attempt ends | starts over |
+ * | `debounce` | gets the new input, and waits its delay again | likewise, and each request postpones it | starts over |
  *
- * An id belongs to one tenant: asked for on behalf of another it is a mismatch, or kept.
- * The window begins with the task's creation; without one, an id stands for one piece of work until its row is swept.
- * What follows a running attempt waits in the task's own row (`follower`), so there is one, with the newest input.
- * The write that ends the attempt, in whatever way, makes it the task's work; a takeover does not, for the attempt goes on elsewhere.
+ * An id belongs to one tenant: a request for another tenant is a mismatch, or keeps the task under `keep`.
+ * The window begins when the task is created; without a window, an id stands for one piece of work until TTL deletes its row.
+ * The request that follows a running attempt waits in the task's own row (`follower`), so there is only one, with the newest input.
+ * The write that ends the attempt, in whatever way, makes it the task's work; a takeover does not, because the attempt continues elsewhere.
  */
 import { isSame } from '../../core/runtime/same.ts';
 import type { Json, TaskState } from './task.ts';
@@ -24,7 +24,7 @@ export interface Dedup {
   readonly windowMs: number | undefined;
 }
 
-/** The task that has the id, as far as it is compared: what a client that only adds tasks reads of its row. */
+/** The compared attributes of the existing task: a client that only adds tasks reads only these. */
 export interface TakenTask extends Asked {
   readonly state: TaskState;
   readonly createdAt: number;
@@ -33,7 +33,7 @@ export interface TakenTask extends Asked {
   readonly bulk?: object | undefined;
 }
 
-/** What a request asks for, as far as it is compared. */
+/** The compared attributes of a request. */
 interface Asked {
   readonly name: string;
   readonly input: Json;
@@ -42,7 +42,7 @@ interface Asked {
   readonly tenant?: string | undefined;
 }
 
-export type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew';
+type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew';
 
 /** Pure. */
 export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, now: number): DuplicateVerdict {
@@ -57,11 +57,11 @@ export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, n
   return policy === 'keep' || isSameWork(current, asked) ? 'keep' : 'mismatch';
 }
 
-/** Pure. Whether a request asks for just the task that is there: what `reject` keeps. */
+/** Pure. Whether a request asks for exactly the existing task: then `reject` keeps it. */
 export function isSameWork(current: TakenTask, asked: Asked): boolean {
-  // A pack stands for many tasks, none of which this one is.
+  // A pack stands for many tasks, and is never the same as one task.
   if (current.bulk !== undefined || current.tenant !== asked.tenant) return false;
-  // A batch counts children of its own only; one that was brought back has been counted.
+  // A batch counts only its own children; a revived task has already been counted.
   const batch = asked.links?.batch;
   if (batch !== undefined && current.links?.batch !== batch && current.generation === 0) return false;
   if (current.payload?.digest !== asked.payload?.digest) return false;

@@ -1,4 +1,4 @@
-/** What users write: a task's name, the schema of its input, its policy, and its code. */
+/** Task definitions, as users write them: the name, the input's schema, the policy, and the code. */
 import type { BulkPolicy, BulkPolicyOptions } from './pack-policy.ts';
 import { bulkPolicy } from './pack-policy.ts';
 import { ConfigurationError, shown } from '../../core/errors.ts';
@@ -19,11 +19,11 @@ export interface RetryOptions {
   readonly maxDeaths?: number;
   /** Bound of the wait before the first retry, 2 s when absent; it doubles with each, with full jitter. */
   readonly backoff?: Duration;
-  /** Where the doubling stops; 4 h when absent. */
+  /** Longest backoff. Default: 4 h. */
   readonly backoffCap?: Duration;
 }
 
-/** `Given` is what is enqueued, `Input` what the schema makes of it and `run` gets; without a schema they are the same. */
+/** `Given` is the enqueued input, `Input` the schema's output and the argument of `run`; without a schema they are the same. */
 export interface TaskOptions<Input, Output, Given = Input> {
   readonly name: string;
   /** Any Standard Schema (zod, valibot, arktype, …): validates and transforms the input before `run` sees it. */
@@ -35,7 +35,7 @@ export interface TaskOptions<Input, Output, Given = Input> {
   readonly bulk?: BulkPolicyOptions;
   /**
    * The task's code. Runs at least once.
-   * What it returns is kept as the result; `task.commit` completes it together with writes of your own instead.
+   * Its return value is kept as the result; instead, `task.commit` completes the task together with your own writes.
    */
   run(input: Input, task: TaskContext): Promise<Output> | Output;
 }
@@ -52,7 +52,7 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
   readonly name: string;
   readonly input: StandardSchemaV1<Given, Input> | undefined;
   readonly retry: RetryPolicy;
-  /** The policy of tasks that stand in a line: what is given holds for them too, and what is not is shorter. */
+  /** The policy of tasks in a line: options that the definition sets apply here too; the defaults are shorter. */
   readonly retryInLine: RetryPolicy;
   readonly timeoutMs: number | undefined;
   readonly bulk: BulkPolicy;
@@ -60,12 +60,12 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
 }
 
 /**
- * 25 claims over about a day, two at most: an outage of what a task needs passes without a task being dead of it.
+ * 25 claims over about one day, two at most: a task survives an outage of its dependencies.
  * The waits are up to 2, 4, 8, … seconds, and from the fourteenth on up to four hours, each a random part of that.
- * What kills its worker takes others' attempts with it, so deaths are few.
+ * A task that kills its worker costs other tasks an attempt as well, so few deaths are allowed.
  */
 const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 25, maxDeaths: 5, backoff: { baseMs: 2_000, capMs: 4 * 3_600_000 } };
-/** Five claims within a minute: the head of a line holds up all that stand behind it. */
+/** Five claims within a minute, because the head of a line blocks all tasks behind it. */
 const DEFAULT_RETRY_IN_LINE: RetryPolicy = {
   maxAttempts: 5,
   maxDeaths: 5,

@@ -1,6 +1,6 @@
 /**
- * The task whose code is running, however deep inside of it.
- * A wait that would occupy a worker's slot while the caller holds one is refused there; `leasehold dev` names the task in its output.
+ * The scope of running task code, however deep the call.
+ * It refuses waits that would occupy a worker's slot while the caller holds one; `leasehold dev` uses it to name the task in its output.
  */
 import { hostModule } from '../../core/runtime/host.ts';
 

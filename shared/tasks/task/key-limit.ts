@@ -1,21 +1,21 @@
 /**
- * Limits per key: at most so many tasks of one key at a time, at most so many begun in a span of time.
+ * Limits per key: concurrent tasks, and task starts per window.
  *
  * Guarantees
- *   - Never more tasks of a key are in state `running` than its limit:
- *     a claim takes the place in its own transaction, and whatever takes the
- *     task out of `running` gives it back in its own.
- *     A dead worker's place is kept until another worker has taken its task over, so not even then.
- *   - Never more are begun in a window than the rate: the windows are those of the clock, so two full ones may touch.
+ *   - A key never has more tasks in state `running` than its limit:
+ *     a claim takes a slot of the key in its own transaction, and the write
+ *     that takes the task out of `running` frees the slot in its own.
+ *     After a crash the slot stays taken until another worker has taken the task over, so this includes crashes.
+ *   - No more tasks start in a window than the rate allows: windows follow the clock, so two full ones may be adjacent.
  *
  * Does not guarantee
- *   - Order. Of the tasks of a key that wait, any may be next.
+ *   - Order. Any waiting task of a key may be next.
  *
- * A task without a key pays nothing for this. The limit is the task's own:
- * tasks of one key that were given different ones each obey theirs.
- * So are count and span of a rate, but the key has one window:
- * it counts what begins of all its tasks, and starts over with that of the shorter
- * span. No rate is ever exceeded so; a task of the longer span can begin
+ * A task without a key pays nothing for this. The limit belongs to the task:
+ * if tasks of one key have different limits, each obeys its own.
+ * The same holds for a rate's count and span, but the key has a single window:
+ * it counts the starts of all the key's tasks, and restarts with the window of the shorter
+ * span. So no rate is ever exceeded; a task with the longer span can start
  * only while both windows begin at the same moment, and waits otherwise.
  */
 
@@ -30,7 +30,7 @@ export interface KeyLimit {
   readonly rate: RateOfKey | undefined;
 }
 
-/** What a key's row says. */
+/** The state in a key's row. */
 export interface KeyState {
   readonly running: number;
   readonly window: number | undefined;
@@ -49,7 +49,9 @@ export interface Fullness {
 
 export const IDLE_KEY: KeyState = { running: 0, window: undefined, started: 0, enteredAt: undefined };
 
-/** A row names each task that runs, and is rewritten with every claim: beyond some dozens a key is no limit but a queue of its own. */
+/**
+ * The row names each running task, and every claim rewrites it: beyond a few dozen running tasks, use a separate queue instead of a key.
+ */
 export const KEY_LIMIT_MAX = 100;
 
 /** Whether a task of the key may begin now, as far as can be seen. Pure. */

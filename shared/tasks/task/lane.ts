@@ -1,15 +1,15 @@
 /**
- * Lanes: a queue's tasks of one priority that name a tenant, or those of it that name none.
+ * Lanes: a queue's tasks of one priority that name a tenant, or those that do not.
  * Each shard has an index partition for each lane.
  *
- * Few queues use more than one, and a look at an empty partition costs as much as one at a short one.
- * So the queue's row says which lanes have ever been seen to be used: the dispatcher looks at all of them with each tick, and adds what it
- * finds. Deployed workers look at those of the row, and at all of them where tasks that ended there have made others due.
- * A worker without a dispatcher polls the others as well: seldom (`tasks/picker/poll-schedule.ts`), and before it exits.
- * A queue's first task in a new lane may so wait for the next tick, or for its lane's turn; nothing waits for ever.
+ * Few queues use more than one lane, and polling an empty partition costs as much as polling a short one.
+ * So the queue's row lists the lanes that were ever used. The dispatcher polls all lanes at each tick and adds those it finds used.
+ * Deployed workers poll the listed lanes, and all lanes after tasks that ended in the worker have made others due.
+ * A worker without a dispatcher polls the other lanes as well: rarely (`tasks/picker/poll-schedule.ts`), and before it exits.
+ * So a queue's first task in a new lane may wait for the next tick, or for a poll of its lane, but never forever.
  *
- * The row also says how many shards were ever in use: clients may have more than this deployment, or an earlier deployment had.
- * Tasks in shards that no worker knows of are found by ticks only (`tasks/dispatch/measure.ts`).
+ * The row also stores how many shards were ever in use, because clients or an earlier deployment may have more than this deployment.
+ * Only ticks find tasks in shards that no worker knows (`tasks/dispatch/measure.ts`).
  */
 import type { Priority } from './task.ts';
 import { PRIORITIES } from './task.ts';
@@ -19,7 +19,7 @@ export interface Lane {
   readonly isOfTenants: boolean;
 }
 
-/** In order of service; those of one priority are served alike. */
+/** In order of service; lanes of the same priority are treated alike. */
 export const LANES: readonly Lane[] = PRIORITIES.flatMap((priority) => [
   { priority, isOfTenants: false },
   { priority, isOfTenants: true },

@@ -5,25 +5,26 @@
  *                 the others are held: no worker sees them
  *
  * Guarantees
- *   - Of two tasks of a line, the one whose enqueue returned before the other's began is over before the other begins.
+ *   - If the enqueue of one task of a line returned before the enqueue of another began, the first is over before the second begins.
  *   - At most one task of a line is in state `running`, and none begins before its head has ended: done, dead or cancelled.
- *     A head that is retried, snoozed, handed back, waits for its children, or is not due yet, goes on to block its followers;
- *     so does one whose worker died, until another worker has taken it over and ended it.
- *   - The next is made the head in the very transaction that ends the one before, so no line has to be watched, and none stands still.
- *   - Tasks that another one spawns with its `commit`, or waits for, take their places in that same transaction, in the order given:
- *     behind everybody who joined before it, before everybody who joins after it.
- *     If it stands in the line itself, they come after those who wait.
+ *     A head that is retried, snoozed, handed back, waits for its children, or is not due yet, still blocks its followers;
+ *     so does a head whose worker crashed, until another worker has taken it over and ended it.
+ *   - The transaction that ends the head makes the next task the head, so no line needs monitoring, and none stalls.
+ *   - Tasks that a task spawns with its `commit`, or waits for, join the line in that same transaction, in the order given:
+ *     behind all tasks that joined before it, before all that join after it.
+ *     If the parent is in the line itself, they come after the tasks that already wait.
  *
  * Does not guarantee
- *   - That a task may wait for one behind it: its own children are refused there; theirs are not seen, and the wait would never end.
- *   - That a transaction of the user's own can take a place: a line that moved on has to be looked at again, and only we can send again.
- *   - That followers stop when their head dies: they go on without it. A dead one that is redriven joins at the end, behind everybody.
+ *   - That a task may wait for one behind it: its own children in its line are refused; its children's children are not detected, and the
+ *     wait would never end.
+ *   - That a user's own transaction can add to a line: if the line has moved on, it must be read again, and only our code can resend.
+ *   - That followers stop when their head dies: they continue without it. A dead task that is redriven joins at the end.
  *
- * A task in a line costs enqueue 5 or 6, claim 1, and completion 10 write units,
- * or 5 when none waits behind it; one without pays nothing for this.
- * Spawned, the head costs 3 as any task does, each that stands behind another 4,
- * and the line 2 once, or nothing if its parent leaves it just then.
- * All enqueues and ends of one key pass through one row: some dozens a second.
+ * A task in a line costs 5 or 6 write units to enqueue, 1 to claim, and 10 to complete,
+ * or 5 to complete if no task waits behind it; a task without a line pays nothing for this.
+ * When spawned, the head costs 3 like any task, each task behind another costs 4,
+ * and the line costs 2 once, or nothing if its parent leaves it in the same transaction.
+ * All enqueues and ends of one key write the same row: a few dozen per second.
  */
 
 export interface LinePlace {

@@ -1,12 +1,12 @@
 /**
- * What runs around every attempt of a worker's tasks, the middy way.
+ * Middleware around every attempt of a worker's tasks, in the style of middy.
  *
  *     before, in order ──▶ the task's code ──▶ after, in reverse order
  *                   └── threw ──▶ onError, in reverse order
  *
  * A `before` may change `input`, an `after` may change `result`,
  * an `onError` may replace `error`, or clear it: then the attempt returns `result`.
- * What the code has committed stays committed, whatever comes after it.
+ * A commit of the code stays committed, whatever middleware does afterwards.
  */
 import type { TaskContext } from './context.ts';
 import type { AnyTask, TaskRegistry } from './definition.ts';
@@ -28,7 +28,7 @@ export interface TaskMiddleware {
   onError?(attempt: Attempt): void | Promise<void>;
 }
 
-/** The same tasks, with middleware around each of them. */
+/** Wraps each task in the middleware. */
 export function withMiddleware(registry: TaskRegistry, middleware: readonly TaskMiddleware[]): TaskRegistry {
   if (middleware.length === 0) return registry;
   return new Map([...registry].map(([name, definition]) => [name, wrapped(definition, middleware)]));
@@ -51,10 +51,10 @@ async function runThrough(
     attempt.result = await definition.run(attempt.input as never, attempt.task);
     for (const each of middleware.toReversed()) await each.after?.(attempt);
   } catch (error) {
-    // Code may reject without a reason, and an error that is undefined is one that was cleared.
+    // Code may reject without a reason, but an undefined error means that it was cleared.
     attempt.error = error ?? new Error('the code threw nothing');
     for (const each of middleware.toReversed()) await each.onError?.(attempt);
-    // Whatever the code threw, it is the worker that judges it.
+    // The worker judges whatever the code threw.
     // oxlint-disable-next-line typescript/only-throw-error
     if (attempt.error !== undefined) throw attempt.error;
   }

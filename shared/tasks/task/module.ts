@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import { isPackageFile } from '../../core/package-files.ts';
 import type { TaskRegistry } from './definition.ts';
 import { registerTasks } from './definition.ts';
 
@@ -27,11 +28,11 @@ export async function loadModule(entry: string): Promise<Readonly<Record<string,
   }
 }
 
-/** Where in the user's code it happened, of which the messages of Node and of Leasehold say nothing. */
+/** Returns the error's position in the user's code, which messages of Node and of Leasehold do not contain. */
 function placeOf(error: unknown): string {
   const stack = error instanceof Error ? (error.stack ?? '') : '';
   const places = [...stack.matchAll(/(file:\/\/[^\s:]+)((?::\d+){1,2})/g)];
-  const place = places.find(([, url = '']) => !url.includes('/node_modules/') && !url.startsWith(OURS));
+  const place = places.find(([, url = '']) => !url.includes('/node_modules/') && !isPackageFile(fileURLToPath(url)));
   if (place === undefined) return '';
   const [, url = '', line = ''] = place;
   return ` (${path.relative(process.cwd(), fileURLToPath(url))}${line})`;
@@ -53,8 +54,6 @@ function manifestAbove(folder: string): string | undefined {
   const above = path.dirname(folder);
   return above === folder ? undefined : manifestAbove(above);
 }
-
-const OURS = new URL('../../', import.meta.url).href;
 
 /** Undefined in versions that have never heard of it. */
 function readsTypeScript(): boolean {

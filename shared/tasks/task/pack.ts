@@ -7,22 +7,22 @@
  *                                  └──▶ cancelled   by an operator
  *                 nothing open ──▶ the pack is done
  *
- * Guarantees, for each item, what a task of its own would have
- *   - It runs at least once. Its effect is once where it goes through `commit`: one transaction with the user's writes, conditional on the
+ * Guarantees for each item, the same as for a separate task
+ *   - It runs at least once. Its effect is once if it uses `commit`: one transaction with the user's writes, conditional on the
  *     pack's lease counter and on the item being open.
- *   - A holder that was taken over can record, move or commit no item: every write names the counter and the session.
- *   - Items that are recorded do not run again, whichever worker has the pack: hand-back, take-over and redrive keep what is recorded.
- *   - One that fails leaves the pack for a row of its own, in one transaction,
- *     and delays none of the others; from then on it is a task like any.
- *   - So does one that was handed back after most of its worker's life: else no worker would come to those behind it.
- *   - One that kills its worker is found, moved out and buried alone: see `suspect.ts`. The others live.
+ *   - A holder that was taken over cannot record, move or commit an item: every write names the counter and the session.
+ *   - Recorded items do not run again, whichever worker has the pack: hand-back, take-over and redrive keep the records.
+ *   - An item that fails leaves the pack for its own row, in one transaction,
+ *     and does not delay the others; from then on it is a normal task.
+ *   - So does an item that was handed back after most of its worker's life, because otherwise no worker would reach the items behind it.
+ *   - An item that kills its worker is found, moved out and marked dead alone: see `suspect.ts`. The others survive.
  *
  * Does not guarantee
- *   - That an item whose code has ended is recorded at once.
+ *   - That an item is recorded as soon as its code has ended.
  *     Ends are written together, after `flushInterval` at the latest; a crash repeats
- *     those that were not yet. What was committed through `commit` is recorded with it.
- *   - Identity by input or by a name of the item's own. An item is known by the id of its bulk and its position; see `task-request.ts`.
- *   - Company: the items of a pack run one after the other. What runs side by side are packs.
+ *     items that were not recorded yet. A `commit` records its item in the same transaction.
+ *   - Identity by input or by the item's own name. An item is identified by its bulk's id and its position; see `task-request.ts`.
+ *   - Concurrency: the items of a pack run one after the other. Packs run concurrently.
  *
  * A row is billed by its size with every write, so a pack is cheap as long as it stays within 1 KB; inputs are stored deflated.
  */
@@ -67,7 +67,7 @@ export function itemTask(pack: PackOf<RunningTask>, index: number): RunningTask 
 
 /** More would make every write of the row expensive. */
 export const PACK_SIZE_LIMIT = 100;
-/** JSON, of all inputs of a pack. A single item that is larger than this wants a row of its own. */
+/** Limit of all inputs of a pack as JSON. A larger single item needs its own row. */
 export const PACK_INPUT_LIMIT_BYTES = 8 * 1024;
-/** JSON, of what one item returns, where that is kept. */
+/** Limit of an item's result as JSON, if results are kept. */
 export const ITEM_RESULT_LIMIT_BYTES = 256;

@@ -1,24 +1,25 @@
 /**
- * Parking: a due task whose key has no room leaves the sight of workers, and comes back when the key has room again.
+ * Parking: hides a due task whose key is at capacity from workers, until the key has capacity again.
  *
- * A worker that meets a task of a full key leaves it in the ready index while the key moves:
- * reading its entry again is cheaper than two writes.
+ * A worker that finds a task of a key at capacity leaves it in the ready index while the key keeps moving,
+ * because reading its entry again is cheaper than two writes.
  * It parks the task once it will probably wait for longer than `PARKED_FROM_MS`:
- * one conditional write moves its index entry to a place among the
- * parked tasks of its key, in the order of priority and the time it was due. There no worker reads it, and no dispatcher counts it as due.
+ * one conditional write moves its index entry among the
+ * parked tasks of its key, in the order of priority and due time. There no worker reads it, and no dispatcher counts it as due.
  *
  * Guarantees
- *   - Ending a task never depends on this. What ends it frees the place in its own transaction;
- *     then, outside of it, the same process puts back as
- *     many of the key's parked tasks as have room. The claim checks the key again, so putting back too many costs reads, or another park.
- *   - A worker that parks looks at the key once more and puts back what has room by then: an end in between is not missed.
- *   - What a crash, a lost request, a cancelled head of a rate, or an index that lags
- *     behind has left parked is put back by the next tick. Without a dispatcher a worker does it: each looks every
- *     minute (`REPAIR_EVERY_MS`) for as long as a slot of it looks for work, whatever else it finds, and one whose slots are all at
- *     work looks when the first of them ends. Beside a dispatcher, a worker does so that has nothing at all to do.
+ *   - Ending a task never depends on this. The write that ends it frees the slot in its own transaction;
+ *     afterwards the same process unparks as
+ *     many of the key's parked tasks as it has capacity for. The claim checks the key again, so unparking too many costs reads, or another
+ *     park.
+ *   - A worker that parks reads the key once more and unparks what it has capacity for by then, so it does not miss an end in between.
+ *   - Tasks left parked by a crash, a lost request, a cancelled head of a rate, or an index that lags
+ *     behind are unparked by the next tick. Without a dispatcher, workers do it: each checks every
+ *     minute (`REPAIR_EVERY_MS`) as long as one of its slots looks for work, whatever else it finds; if all slots are
+ *     busy, it checks when the first of them is free. With a dispatcher, only a worker that is completely idle does so.
  *
  * Does not guarantee
- *   - Order. Of the tasks of a key that wait, the first parked one is put back, and any may be next.
+ *   - Order. The first parked task of a key is unparked, but any waiting task of the key may be next.
  */
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -32,23 +33,24 @@ import type { Priority, ReadyTask, TaskKey } from './task.ts';
  */
 export const PARKED_FROM_MS = 300_000;
 /**
- * How often those are put back whose place was freed without that.
- * While nothing is parked, a repair is four queries of half a read unit each: 0.03 read units a second for each worker without a
- * dispatcher, where looks cost 1.0 of one that is idle. A key with parked tasks adds up to 15, for it reads 25 of their rows.
- * It comes to 50 keys of each quarter of them: of more, it takes several.
+ * How often to unpark tasks that were missed when a slot became free.
+ * With nothing parked, a repair is four queries of half a read unit each: 0.03 read units a second for each worker without a
+ * dispatcher, compared with 1.0 for the polls of an idle one. A key with parked tasks adds up to 15, because the repair reads 25 of their
+ * rows.
+ * A repair covers 50 keys in each quarter of the keys; with more keys, it takes several repairs.
  */
 export const REPAIR_EVERY_MS = 60_000;
 
 /** An entry of the parked tasks. */
-export interface ParkedHint extends TaskKey {
+interface ParkedHint extends TaskKey {
   readonly priority: Priority;
   readonly readyAt: number;
 }
 
 export interface ParkingStore {
   /**
-   * Parks tasks of one key, as far as the store lets it; then looks at the key again.
-   * Returns those that it has room for: they are in sight.
+   * Parks tasks of one key, as far as the store allows; then reads the key again.
+   * Returns those that the key has capacity for; they are visible.
    */
   park(
     observed: readonly { readonly task: ReadyTask; readonly write: Stamp }[],
@@ -68,13 +70,13 @@ export interface ParkingStore {
     at: { readonly now: number; readonly reserved?: number },
   ): Promise<readonly ReadyTask[]>;
   /**
-   * Does so for the keys of a queue that have parked tasks, as many as can be looked at in one go.
-   * @param at `from`: where among them to begin, from 0 to 1, another each time
+   * Repairs the keys of a queue that have parked tasks, as many as fit into one call.
+   * @param at `from`: position to begin at, from 0 to 1, different each time
    */
   repairParked(
     queue: string,
     at: { readonly now: number; readonly from: number; readonly onDamaged: (error: unknown) => void },
   ): Promise<readonly ReadyTask[]>;
-  /** All parked tasks of a queue, a page at a time, in no order that means anything: for people. Eventually consistent. */
+  /** All parked tasks of a queue, a page at a time, in no meaningful order: for operators. Eventually consistent. */
   page(queue: string, after: unknown): Promise<{ readonly hints: readonly ParkedHint[]; readonly next: unknown }>;
 }

@@ -1,21 +1,21 @@
 /**
  * Inputs that are too large for a task's row.
  *
- * | size as JSON | where it is | what it costs beside the task |
+ * | size as JSON | stored in | cost in addition to the task |
  * | --- | --- | --- |
- * | up to 16 KB | in the task's row | nothing |
- * | up to 384 KB | in a row beside it, written in the same transaction, read when the task runs | 2 write units a KB, 1 more when it is removed |
- * | up to 64 MB | in a store of the user's own, by reference (the claim-check pattern) | what that store charges |
+ * | up to 16 KB | the task's row | none |
+ * | up to 384 KB | a row beside it, written in the same transaction, read when the task runs | 2 write units a KB, 1 more when it is removed |
+ * | up to 64 MB | the user's own store, by reference (the claim-check pattern) | as charged by that store |
  *
  * Guarantees
- *   - A task never exists without its payload: it is there before, or with, the task.
- *   - A task that has been claimed finds the payload that it was enqueued with: its digest is in the task's row.
- *   - The payload is removed once its task is done, or goes on with other work. Of a dead or cancelled one it stays, for a redrive.
+ *   - A task never exists without its payload: the payload is written before, or with, the task.
+ *   - A claimed task gets the payload that it was enqueued with: its digest is in the task's row.
+ *   - The payload is removed once its task is done, or continues with its follower. A dead or cancelled task keeps it for a redrive.
  *
  * Does not guarantee
- *   - That it is removed at once: a worker that dies between its task's
+ *   - That it is removed at once: a worker that crashes between its task's
  *     end and the removal leaves it to the table's TTL, a year after it was
- *     due, and in a store of the user's own to a lifecycle rule.
+ *     due, and in the user's own store to a lifecycle rule.
  *     A task that has not begun within that year finds its payload gone, and is dead.
  */
 import { sha256 } from '../../core/runtime/sha256.ts';
@@ -26,27 +26,27 @@ import type { NewPayload, NewTask, TaskStore } from './task-store.ts';
 import type { Json, Payload, TaskKey } from './task.ts';
 import { INPUT_LIMIT_BYTES, describeTask } from './task.ts';
 
-/** A store of the user's own: large texts by reference. Writing the same name again replaces it. */
+/** The user's own store: large texts by reference. Writing the same name again replaces it. */
 export interface PayloadStore {
   /** @returns the reference that `get` and `delete` take, and that is kept in the task's row */
   put(name: string, text: string): Promise<string>;
   /** Undefined: there is none any more. */
   get(reference: string, options?: PayloadRequest): Promise<string | undefined>;
-  /** Deleting what is not there is no error. */
+  /** Deleting a missing payload is not an error. */
   delete(reference: string, options?: PayloadRequest): Promise<void>;
 }
 
 export interface PayloadRequest {
   /** Aborts when it is no longer waited for. */
   readonly signal?: AbortSignal;
-  /** Whose row has the reference: a store may refuse one that was put under another task's name, see `isPayloadOf`. */
+  /** The task whose row has the reference: a store may refuse a payload that was put under another task's name, see `isPayloadOf`. */
   readonly task?: TaskKey;
 }
 
 /** An item's limit of 400 KB, less what surrounds the payload in its row. */
 export const PAYLOAD_ROW_LIMIT_BYTES = 384 * 1024;
-/** A worker holds it in memory, beside those of its other tasks. */
-export const PAYLOAD_LIMIT_BYTES = 64 * 1024 * 1024;
+/** A worker holds it in memory, in addition to the payloads of its other tasks. */
+const PAYLOAD_LIMIT_BYTES = 64 * 1024 * 1024;
 const REFERENCE_LIMIT_CHARACTERS = 1_000;
 
 /**
@@ -112,7 +112,7 @@ function isTaskKey(value: Partial<TaskKey> | null | undefined): boolean {
   return typeof value?.queue === 'string' && typeof value.id === 'string';
 }
 
-/** The store that a module exports as `payloads` beside its tasks, so that workers find it; undefined when it exports none. */
+/** Returns the store that a module exports as `payloads` for its workers; undefined without one. */
 export function exportedPayloads({ payloads }: Readonly<Record<string, unknown>>): PayloadStore | undefined {
   const verbs = ['put', 'get', 'delete'] as const satisfies readonly (keyof PayloadStore)[];
   const isStore =

@@ -1,10 +1,10 @@
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 
-/** What is known of a queue as a whole. A queue that was never configured, and of which no dispatcher has seen a task, has none. */
+/** The state of a queue as a whole. A queue has no record until an operator, a dispatcher or a worker outside Lambda writes one. */
 export interface QueueRecord {
   readonly queue: string;
-  /** No task of it is claimed; those that run go on to their end. */
+  /** No task of it is claimed; running tasks continue to their end. */
   readonly isPaused: boolean;
   readonly reason: string;
   readonly changedAt: number;
@@ -17,13 +17,35 @@ export interface QueueRecord {
   readonly tookMs?: number | undefined;
   /** Names of waiting tasks that no worker has defined lately. */
   readonly unknownNames?: readonly string[] | undefined;
-  /** Names of tasks that workers have announced, for people: see `tasks/worker/announced-names.ts`. Undefined: no worker has. */
+  /** Names of tasks that workers have announced, for operators: see `tasks/worker/announced-names.ts`. Undefined: no worker has. */
   readonly announcedNames?: readonly string[] | undefined;
-  /** Settings of the worker that wrote these hints, for people who look at the queue. */
+  /** Settings of the worker that wrote these hints, for operators. */
   readonly workerSettings?: WorkerHints | undefined;
+  /** Workers that a waker has started lately. Undefined: none, or the note cannot be read. */
+  readonly starts?: StartsNote | undefined;
 }
 
-/** What a worker tells those who plan; harmless if it is lost or outdated. */
+/** Workers that were started and had no permit yet when this was written: see `tasks/dispatch/pending-starts.ts`. */
+export interface StartsNote {
+  readonly count: number;
+  /** The permits' last token before these starts. */
+  readonly token: number;
+  /** From then on they are taken for failed. */
+  readonly untilMs: number;
+  /** How long these starts had to show. */
+  readonly waitMs: number;
+  /** Tasks that wakers heard of lately, and when: the index may not show them yet. */
+  readonly heard: readonly Heard[];
+  /** Of the write: by it a waker recognises its own note. */
+  readonly nonce: string;
+}
+
+export interface Heard {
+  readonly at: number;
+  readonly count: number;
+}
+
+/** Hints of a worker for dispatcher and waker; harmless if lost or outdated. */
 export interface PlanningHints {
   readonly tookMs: number | undefined;
   readonly unknownNames: readonly string[];
@@ -37,7 +59,7 @@ export interface WorkerHints {
   readonly startWithinMs: number;
 }
 
-/** What a dispatcher has seen of how a queue is used. */
+/** How a queue is used, as a dispatcher has seen it. */
 export interface QueueUse {
   readonly lanes: ReadonlySet<string>;
   readonly shards: number;
@@ -62,6 +84,24 @@ export interface QueueStore {
    * Refused when it was written since it was observed.
    */
   noteUse(queue: string, observed: QueueRecord | undefined, use: QueueUse, write: Stamp): Promise<Outcome<QueueRecord>>;
+  /**
+   * Announces the names of tasks that a worker defines; creates the row if there is none. What operators and dispatchers have written stays.
+   * Refused when other names were announced since the row was observed.
+   */
+  announceNames(
+    queue: string,
+    observed: QueueRecord | undefined,
+    names: readonly string[],
+    write: Stamp,
+    limits?: WriteLimits,
+  ): Promise<Outcome<QueueRecord>>;
   /** Hints for those who plan workers: the last writer decides. Refused when there is no row. */
   noteHints(queue: string, hints: PlanningHints, write: Stamp, limits?: WriteLimits): Promise<Outcome<QueueRecord>>;
+  /** Replaces the note of pending starts. Refused when another was written since it was observed, or there is no row. */
+  noteStarts(
+    queue: string,
+    observed: StartsNote | undefined,
+    starts: Omit<StartsNote, 'nonce'>,
+    write: Stamp,
+  ): Promise<Outcome<QueueRecord>>;
 }

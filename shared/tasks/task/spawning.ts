@@ -1,4 +1,4 @@
-/** Tasks that are created in a transaction: what each of them, and all of them together, have to keep to. @throws ConfigurationError */
+/** Limits of tasks that are created in a transaction, for each of them and for all together. @throws ConfigurationError */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from './payload.ts';
@@ -6,13 +6,13 @@ import type { NewTask } from './task-store.ts';
 import type { Claim } from './task.ts';
 import { describeTask } from './task.ts';
 
-/** What one transaction of DynamoDB's takes: actions, of which one is the parent's own, and bytes. */
+/** Limits of one DynamoDB transaction: actions, one of which is the parent's own, and bytes. */
 export const TRANSACTION_ACTIONS_LIMIT = 100;
-export const TRANSACTION_LIMIT_BYTES = 4 * 1024 * 1024;
-/** What a row has beside its input, with room to spare. */
+const TRANSACTION_LIMIT_BYTES = 4 * 1024 * 1024;
+/** Size of a row besides its input, generously. */
 const ROW_BYTES = 1024;
 
-/** @param writes that go with them in the same transaction, beside the parent's */
+/** @param writes other writes in the same transaction, in addition to the parent's */
 export function ensureSpawnable(parent: Claim, children: readonly NewTask[], writes: number): void {
   const key = describeTask(parent);
   const ids = new Set([idOf(parent)]);
@@ -40,7 +40,7 @@ export function ensureSpawnable(parent: Claim, children: readonly NewTask[], wri
     );
 }
 
-/** Children are counted in their parent's queue, and one that waits goes on to block the line that it stands in. */
+/** Children are counted in their parent's queue, and a waiting parent still blocks its own line. */
 export function ensureAwaitable(parent: Claim, children: readonly NewTask[]): void {
   const stranger = children.find(({ queue }) => queue !== parent.queue);
   if (stranger !== undefined)
@@ -58,7 +58,7 @@ export function ensureAwaitable(parent: Claim, children: readonly NewTask[]): vo
     );
 }
 
-/** A caller that finds an id taken has to look at what has it, and a transaction cannot: it happens, or it does not. */
+/** If an id is taken, the caller must read the task that has it. A transaction cannot do that: it is applied or refused. */
 export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): void {
   const { policy = 'reject', windowMs } = dedup ?? {};
   if (policy === 'reject' && windowMs === undefined) return;
@@ -70,8 +70,8 @@ export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): 
 }
 
 /**
- * A place in a line is given under the guard that the line is as it was looked at, and is looked at again when it is not.
- * The transactions that we send do so; those that a user sends are built once.
+ * A position in a line is taken under the guard that the line is as it was read; if it has changed, it must be read again.
+ * Our own transactions do so; a user's transaction is built only once.
  */
 export function ensureUnordered({ id, queue, line }: NewTask): void {
   if (line === undefined) return;
@@ -91,7 +91,7 @@ function payloadBytes({ payload }: NewTask): number {
   return payload === undefined || payload.bytes > PAYLOAD_ROW_LIMIT_BYTES ? 0 : payload.bytes;
 }
 
-/** The actions that create a task: its row, and the input beside it. */
+/** Returns how many actions create a task: its row, and the input beside it. */
 export function actionsOf(child: NewTask): number {
   return payloadBytes(child) > 0 ? 2 : 1;
 }

@@ -3,9 +3,9 @@ import { ConfigurationError } from '../../core/errors.ts';
 import type { Json } from './task.ts';
 
 /**
- * The JSON form of a value that is to be stored, checked for size.
- * Sizes are in UTF-8 bytes: the row's cost and limit count them.
- * @throws ConfigurationError when it cannot be JSON, or is too large
+ * Returns the JSON form of a value to store, after checking its size.
+ * Sizes are in UTF-8 bytes, because the row's cost and limit count them.
+ * @throws ConfigurationError when it has no JSON form, or is too large
  */
 export function storableJson(what: string, value: unknown, limitBytes: number): Json {
   const { text, bytes } = jsonText(what, value);
@@ -24,7 +24,7 @@ export function jsonText(what: string, value: unknown): { readonly text: string;
   return { text, bytes: utf8Bytes(text) };
 }
 
-/** Answers with undefined, whatever its type says, for what JSON has no form for. */
+/** Returns undefined, whatever its type says, for values without a JSON form. */
 function stringify(what: string, value: unknown): unknown {
   try {
     return JSON.stringify(value);

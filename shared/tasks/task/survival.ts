@@ -1,9 +1,9 @@
 /**
- * What of an input reaches the worker, which gets `JSON.parse(JSON.stringify(input))`.
+ * Rejects inputs that do not survive the JSON round trip to the worker, which gets `JSON.parse(JSON.stringify(input))`.
  *
- * Refused is what JSON drops or changes in silence: `Map`, `Set`, `Error`, binary data, functions, `NaN`, holes in lists.
- * Not refused are properties that are undefined, which are left out on both sides of the queue alike, and objects with a `toJSON`
- * (`Date`, `URL`, `Temporal`), whose authors say what they are as JSON: the schema is asked about that form.
+ * It rejects what JSON drops or changes silently: `Map`, `Set`, `Error`, binary data, functions, `NaN`, holes in lists.
+ * It accepts undefined properties, which are omitted on both sides of the queue alike, and objects with a `toJSON`
+ * (`Date`, `URL`, `Temporal`), whose authors define their JSON form: the schema validates that form.
  */
 import { ConfigurationError } from '../../core/errors.ts';
 
@@ -80,7 +80,7 @@ function wordsItself(value: object): value is { toJSON(key: string): unknown } {
   return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
-/** What JSON makes an empty object of, or a list of digits, whatever is in it. */
+/** Returns the class name of an object that JSON turns into an empty object or a list of digits, whatever its content. */
 function nameOfStranger(value: object): string | undefined {
   const isStrange = STRANGERS.has(tagOf(value)) || ArrayBuffer.isView(value);
   return isStrange ? nameOf(value) : undefined;
@@ -88,7 +88,7 @@ function nameOfStranger(value: object): string | undefined {
 
 const STRANGERS = new Set(['Map', 'Set', 'Error', 'RegExp', 'Promise', 'ArrayBuffer', 'SharedArrayBuffer']);
 
-/** What it is by its own word, in whichever realm it was made. */
+/** Returns the object's own type tag, in whichever realm it was made. */
 function tagOf(value: object): string {
   return Object.prototype.toString.call(value).slice('[object '.length, -1);
 }
@@ -101,7 +101,7 @@ function nameOf(value: object): string {
 
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  // Those of another realm, as of `vm`, have a prototype of their own that ends the chain.
+  // Objects of another realm, such as `vm`, have a different prototype that ends the chain.
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 

@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
 
-/** What operators may do to tasks. Every write is conditional; see `tasks/rows/task/operator-statements.ts` for the guards. */
+/** Operator writes to tasks. Every write is conditional; see `tasks/rows/task/operator-statements.ts` for the guards. */
 export interface TaskOperatorStore {
   /**
    * Its holder learns of it with the next heartbeat.
@@ -20,8 +20,8 @@ export interface TaskOperatorStore {
     write: Stamp,
   ): Promise<Outcome<TaskRecord>>;
   /**
-   * Ready again with all its attempts, its counter going on; one that waits for children which have not all ended waits for them again.
-   * Refused when it was written since it was observed.
+   * Makes a task ready again with all its attempts; its counter continues. A task that waits for children waits again until all have ended.
+   * Refused if the row was written since it was observed.
    */
   revive(observed: EndedTask, runAt: number, write: Stamp): Promise<Outcome<TaskRecord>>;
   /** Dead tasks and when they died, a page at a time. Eventually consistent. */

@@ -31,17 +31,10 @@ export type TaskReference<Given> =
       readonly input: StandardSchemaV1<Given, unknown> | undefined;
     };
 
-export interface EnqueueOptions {
-  /** Task id: enqueuing the same id and input again changes nothing. Default: a generated, time-ordered id. */
-  readonly id?: string;
+/** What a task may have whatever makes it: those of `enqueue` and those of a schedule, whose slots all have them. */
+export interface SharedTaskOptions {
   readonly queue?: string;
   readonly priority?: Priority;
-  /** Earliest time the task may run: epoch milliseconds or a Date. Default: now. */
-  readonly runAt?: number | Date;
-  /** Delay before the task may run. Mutually exclusive with `runAt`. */
-  readonly delay?: Duration;
-  /** W3C Trace Context of the task. Default: the trace of the client or of the parent task. */
-  readonly traceparent?: string;
   /** Concurrency key: at most `limit` tasks of one key run at a time. */
   readonly key?: string;
   /** Maximum number of concurrently running tasks of the key: 1 to 100. Requires `key`. Default: 1. */
@@ -52,13 +45,7 @@ export interface EnqueueOptions {
   readonly ordered?: boolean;
   /** Tenant: workers serve the tenants of a queue round robin. Default: the parent task's tenant. See `tenants.ts`. */
   readonly tenant?: string;
-  /** Action if a task with this id already exists. Requires `id`. Default: `reject`. See `dedup.ts`. */
-  readonly onDuplicate?: DuplicatePolicy;
-  /** How long after its creation an ended task's id still counts as a duplicate. Requires `id`. Default: no limit. */
-  readonly window?: Duration;
-  /** Discards the task if no worker has started it by this time. A task that has started never expires. */
-  readonly expiresAt?: number | Date;
-  /** Like `expiresAt`, as a duration from the time the task is due. Mutually exclusive with `expiresAt`. */
+  /** Discards the task if no worker has started it within this time from when it is due. */
   readonly expiresIn?: Duration;
   /** Overrides the definition's `maxAttempts`. The definition's `maxDeaths` still applies. */
   readonly maxAttempts?: number;
@@ -66,25 +53,46 @@ export interface EnqueueOptions {
   readonly timeout?: Duration;
 }
 
-export const ENQUEUE_OPTIONS = {
-  id: true,
+export const TASK_OPTIONS = {
   queue: true,
   priority: true,
-  runAt: true,
-  delay: true,
-  traceparent: true,
   key: true,
   limit: true,
   rate: true,
   ordered: true,
   tenant: true,
-  onDuplicate: true,
-  window: true,
-  expiresAt: true,
   expiresIn: true,
   maxAttempts: true,
   timeout: true,
-} as const;
+} as const satisfies Record<keyof SharedTaskOptions, true>;
+
+export interface EnqueueOptions extends SharedTaskOptions {
+  /** Task id: enqueuing the same id and input again changes nothing. Default: a generated, time-ordered id. */
+  readonly id?: string;
+  /** Earliest time the task may run: epoch milliseconds or a Date. Default: now. */
+  readonly runAt?: number | Date;
+  /** Delay before the task may run. Mutually exclusive with `runAt`. */
+  readonly delay?: Duration;
+  /** W3C Trace Context of the task. Default: the trace of the client or of the parent task. */
+  readonly traceparent?: string;
+  /** Action if a task with this id already exists. Requires `id`. Default: `reject`. See `dedup.ts`. */
+  readonly onDuplicate?: DuplicatePolicy;
+  /** How long after its creation an ended task's id still counts as a duplicate. Requires `id`. Default: no limit. */
+  readonly window?: Duration;
+  /** Discards the task if no worker has started it by this time. Mutually exclusive with `expiresIn`. A task that has started never expires. */
+  readonly expiresAt?: number | Date;
+}
+
+export const ENQUEUE_OPTIONS = {
+  ...TASK_OPTIONS,
+  id: true,
+  runAt: true,
+  delay: true,
+  traceparent: true,
+  onDuplicate: true,
+  window: true,
+  expiresAt: true,
+} as const satisfies Record<keyof EnqueueOptions, true>;
 
 /** Defaults for options that a request leaves out. */
 export interface RequestDefaults {

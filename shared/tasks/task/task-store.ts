@@ -13,6 +13,7 @@ import type {
   Priority,
   ReadyTask,
   RunningTask,
+  SlotOfTask,
   TaskError,
   TaskKey,
   TaskLinks,
@@ -33,15 +34,17 @@ export interface NewTask extends TaskKey {
   readonly line?: string | undefined;
   /** An input that is too large for its row; `input` is null then. */
   readonly payload?: NewPayload | undefined;
-  /** What it has instead of what its definition says. */
+  /** Overrides of the definition's policy for this task. */
   readonly policy?: TaskPolicy | undefined;
-  /** Whose it is, where tenants are served in turn. */
+  /** The tenant, if the queue is fair between tenants. */
   readonly tenant?: string | undefined;
   /** The trace that it belongs to. */
   readonly traceparent?: string | undefined;
+  /** The slot that it was made for. */
+  readonly schedule?: SlotOfTask | undefined;
   /** The batch that makes it due: it is the callback, and its `runAt` is `NEVER`. */
   readonly children?: TaskKey | undefined;
-  /** What becomes of it when its id is taken; absent: `reject`. The client's business, not stored. */
+  /** What to do if the id is taken. Default: `reject`. For the client only, not stored. */
   readonly dedup?: Dedup | undefined;
 }
 
@@ -74,7 +77,7 @@ export type CommitOutcome =
     };
 
 /** `taken`: by this task the id of the callback is taken. */
-export type BatchOutcome =
+type BatchOutcome =
   | { readonly kind: 'applied' }
   | (Extract<Outcome<never, BatchRecord>, { kind: 'refused' }> & { readonly taken?: TaskRecord });
 
@@ -82,19 +85,19 @@ export type BatchOutcome =
 export type Settled = SettledNow | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>;
 type SettledNow = Extract<Outcome<TaskRecord | undefined>, { kind: 'applied' }> & Followed;
 
-export interface Followed {
-  /** The attempt has ended, and its task goes on with other work that was asked for while it ran. */
+interface Followed {
+  /** The attempt has ended, and its task continues with the follower that was requested while it ran. */
   readonly isFollowed?: boolean;
 }
 
 /** `full`: its key was seen to have no room. */
-export type ClaimOutcome =
+type ClaimOutcome =
   | Extract<Outcome<RunningTask>, { kind: 'applied' }>
   | (Extract<Outcome<never, TaskRecord>, { kind: 'refused' }> & { readonly full?: Fullness });
 
-/** Where an attempt failed. */
+/** Stack of a failed attempt. */
 export interface FailureRecord {
-  /** The error's stack, and those of its causes, cut to fit. */
+  /** The error's stack and those of its causes, cut to fit. */
   readonly stack: string;
   /** The attempt's counter. */
   readonly leaseCounter: number;
@@ -102,15 +105,15 @@ export interface FailureRecord {
 
 export interface ClaimLimits extends WriteLimits {
   /**
-   * A place of the task's key was left a moment ago, so the key's row is not read first, unless the key has a rate. The claim is guarded
-   * all the same: if others were faster, it is refused.
+   * A slot of the task's key has just become free, so the key's row is not read first, unless the key has a rate. The claim is still
+   * guarded: if another worker was faster, it is refused.
    */
   readonly expectsRoom?: boolean | undefined;
 }
 
-/** Where tasks live. Every write is conditional; see `tasks/rows/task/task-statements.ts` for the guards. */
+/** Stores tasks. Every write is conditional; see `tasks/rows/task/task-statements.ts` for the guards. */
 export interface TaskStore {
-  /** Whose tasks these are: part of what their sequencers say. */
+  /** The table's name, which is part of the tasks' sequencers. */
   readonly table: string;
 
   /** The verbs of tasks that wait for a place of their key. */
@@ -123,12 +126,14 @@ export interface TaskStore {
   replace(observed: ReadyTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
   /** Other work for a task that runs, once its attempt ends; refused when the attempt, or what follows it, is another than observed. */
   follow(observed: RunningTask, task: NewTask, write: Stamp): Promise<Outcome<undefined, TaskRecord>>;
-  /** A new piece of work under the id of one that has ended: its counter goes on. Refused when it was written since it was observed. */
+  /** A new piece of work under the id of an ended task: its counter continues. Refused if the row was written since it was observed. */
   renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
 
-  /** A task as an action of the caller's own transaction, under the same guard as `enqueue`: `TransactWriteItems` takes both or neither. */
+  /**
+   * A task as an action of the caller's own transaction, under the same guard as `enqueue`: `TransactWriteItems` applies both or neither.
+   */
   enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
-  /** A batch and its callback, before its children: refused when the batch's id is taken, or that of the callback. */
+  /** Creates a batch and its callback, before its children: refused if the id of the batch or the callback is taken. */
   createBatch(
     batch: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
     callback: NewTask | undefined,
@@ -156,16 +161,16 @@ export interface TaskStore {
   }>;
   /** Strongly consistent. */
   get(key: TaskKey): Promise<TaskRecord | undefined>;
-  /** The input that is beside its row; undefined when it is gone. Strongly consistent. */
+  /** The input beside the task's row; undefined if it is gone. Strongly consistent. */
   getPayload(
     task: TaskKey & { readonly payload?: Payload | undefined },
     limits?: WriteLimits,
   ): Promise<string | undefined>;
-  /** Nothing happens when it is gone, or belongs to other work by now. */
+  /** Does nothing if the payload is gone, or already belongs to other work. */
   deletePayload(key: TaskKey, payload: Payload, limits?: WriteLimits): Promise<void>;
-  /** Keeps where an attempt failed, for people; refused where that of a later attempt is kept. */
+  /** Keeps the stack of a failed attempt, for operators; refused if the stack of a later attempt is stored. */
   keepFailure(claim: Claim, stack: string, write: Stamp, limits?: WriteLimits): Promise<Outcome<undefined>>;
-  /** Where its last failed attempt failed; undefined when no attempt threw an error, or long ago. Eventually consistent. */
+  /** Stack of its last failed attempt; undefined if no attempt threw an error, or only long ago. Eventually consistent. */
   getFailure(key: TaskKey): Promise<FailureRecord | undefined>;
   /** Eventually consistent: for choosing what to claim, never for deciding. Damaged rows are reported and left out. */
   getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
@@ -208,7 +213,7 @@ export interface TaskStore {
   ): Promise<CommitOutcome>;
   /** Dead, with the error kept. */
   discard(claim: Claim, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** Cancelled, because its holder was told to give it up. */
+  /** Cancels the task, because its holder was told to give it up. */
   giveUp(claim: Claim, reason: string, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /**
    * Cancelled while it waits, or while it runs under a session that the caller has found dead.
@@ -221,7 +226,7 @@ export interface TaskStore {
   release(claim: Claim, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Ready again at `readyAt`, attempt refunded. */
   snooze(claim: Claim, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** `sequence` grows with each progress of a claim, from 1: an older one that arrives late is refused. */
+  /** `sequence` grows with each progress write of a claim, from 1: a late older one is refused. */
   progress(
     claim: Claim,
     progress: Json,
@@ -230,7 +235,7 @@ export interface TaskStore {
   ): Promise<Outcome<TaskRecord>>;
 }
 
-/** What happens with a task's end: a write of the user's own, or a task that is created. */
+/** An effect in the transaction that ends a task: a write of the user's own, or a new task. */
 export type Effect = UserWrite | { readonly spawn: NewTask };
 
 /** One action of `TransactWriteItems` on the user's own tables, in the document form (native values). */
@@ -245,13 +250,13 @@ export type UserWrite =
   | { readonly Delete: KeyedWrite }
   | { readonly ConditionCheck: KeyedWrite };
 
-/** What an update, a deletion or a condition of the user's own names: a row of one of their tables, by its whole key. */
+/** The row that an update, a deletion or a condition of the user refers to: in one of their tables, by its whole key. */
 export type KeyedWrite = Readonly<Record<string, unknown>> & {
   readonly TableName: string;
   readonly Key: Readonly<Record<string, unknown>>;
 };
 
-/** A payload on its way into the row beside its task, or already in the user's store. */
+/** A payload to be written into the row beside its task, or already in the user's store. */
 export interface NewPayload {
   readonly text: string;
   readonly bytes: number;

@@ -6,24 +6,26 @@
  *                  ▲  ▲                        │ │ │
  *                  │  └── release · snooze ────┘ │ └── out of attempts, or told not to retry ──▶ dead
  *                  └───── fail, to retry ────────┘
- *                           running ──▶ running   take over: its session is dead, counter + 1
+ *                           running ──▶ running   take over: its session has expired, counter + 1
  *                           ready ──▶ cancelled   by an operator, or because it expired before it was started
- *                           running ──▶ cancelled by its holder, who is told by its next heartbeat; by an operator once its session is dead
- *                           done, dead, cancelled ──▶ ready   revived: attempts 0, generation + 1, the counter goes on
+ *                           running ──▶ cancelled by its holder, which learns of it at its next heartbeat; by an operator once its session
+ *                           has expired
+ *                           done, dead, cancelled ──▶ ready   revived: attempts 0, generation + 1, the counter continues
  *
  * Guarantees
- *   - A claim is one conditional write that raises the lease counter; every later verb of that claim names the counter and the session,
- *     so a holder that was taken over can change nothing, and is told so.
- *   - A task leaves `running` only by its holder, or by a take-over once its session is dead. No sweep or rescuer decides.
- *   - `attempts` counts claims, not errors, and `deaths` those of them that no worker lived to end:
- *     a task that kills its workers is dead after few.
+ *   - A claim is one conditional write that raises the lease counter; every later operation of that claim names the counter and the
+ *     session,
+ *     so every write of a holder that was taken over is refused, and the holder learns of it.
+ *   - A task leaves `running` only by its holder, or by a take-over once its session has expired. No background job decides.
+ *   - `attempts` counts claims, not errors; `deaths` counts claims whose worker crashed:
+ *     a task that kills its workers is dead after a few.
  *
  * Does not guarantee
- *   - That task code runs once. It runs at least once; its *effect* is once where it goes through `commit`,
- *     or where the user's store compares the fencing token.
+ *   - That task code runs once. It runs at least once; its *effect* is once if it goes through `commit`,
+ *     or if the user's store compares the fencing token.
  *
  * Clock: `readyAt` is compared with the claimer's wall clock;
- * being early or late by a clock's error changes when a task runs, never how often.
+ * a wrong clock changes when a task runs, never how often.
  */
 
 import type { Json } from '../../core/json.ts';
@@ -36,7 +38,7 @@ export type { Json } from '../../core/json.ts';
 export const PRIORITIES = ['high', 'normal', 'low'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-/** Where tasks go, and workers look, that are told of no other. */
+/** The queue of clients and workers that name no other. */
 export const DEFAULT_QUEUE = 'default';
 /** Eight partitions take 8,000 index writes a second, and a worker with nothing to do reads eight empty pages. */
 export const DEFAULT_SHARDS = 8;
@@ -58,23 +60,32 @@ export interface TaskError {
 export interface TaskLinks {
   /** The batch that counts its end. */
   readonly batch?: string | undefined;
-  /** The key of which it takes a place while it runs. */
+  /** The key of which it takes a slot while it runs. */
   readonly concurrency?: KeyLimit | undefined;
-  /** Where it stands in the line of its key, if order matters. */
+  /** Its position in the line of its key, if order matters. */
   readonly line?: LinePlace | undefined;
 }
 
-/** What one task has instead of what its definition says. */
+/** Overrides of the definition's policy for one task. */
 export interface TaskPolicy {
   readonly maxAttempts?: number | undefined;
   /** How long one attempt may take. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** That it is to end without a result: by an operator, or by the expiry that it was given. */
+/** A request to end a task without a result: by an operator, or by its expiry. */
 export interface Cancellation {
   readonly at: number;
   readonly reason: string;
+}
+
+/** What a task knows of the slot that it was made for. */
+export interface SlotOfTask {
+  /** The schedule's name. */
+  readonly name: string;
+  readonly at: number;
+  /** The latest slot before that was given a task; absent: none was. */
+  readonly since: number | undefined;
 }
 
 /** Other work that was asked for while a task runs: see `dedup.ts`. */
@@ -93,7 +104,10 @@ export interface Follower {
   readonly nonce: string;
 }
 
-/** An earlier attempt: what the history keeps of it. One that ended the task is added when the task is redriven, or goes on with its follower. */
+/**
+ * An earlier attempt, as the history keeps it. An attempt that ended the task is added when the task is redriven, or continues with its
+ * follower.
+ */
 export interface PastAttempt {
   readonly leaseCounter: number;
   readonly session: string;
@@ -121,7 +135,7 @@ interface TaskFacts extends TaskKey {
   /** Grows with every claim and never restarts; the fencing token while running. */
   readonly leaseCounter: number;
   readonly nonce: string;
-  /** What the last attempts left for the next, if anything. */
+  /** Progress that earlier attempts left for the next, if any. */
   readonly progress: Json | undefined;
   readonly lastError: TaskError | undefined;
   /** Times that it was brought back after it had ended. */
@@ -133,21 +147,23 @@ interface TaskFacts extends TaskKey {
   readonly claimedAt: number | undefined;
   /** The trace that it was enqueued in, as W3C Trace Context words it. */
   readonly traceparent: string | undefined;
-  /** Absent for most tasks, on which nothing hangs. */
+  /** Absent for most tasks, which have no dependents. */
   readonly links: TaskLinks | undefined;
-  /** Where an input is that is too large for its row; `input` is null then. */
+  /** An input that is too large for its row; `input` is null then. */
   readonly payload: Payload | undefined;
-  /** What its enqueuer asked for instead of its definition's. */
+  /** Overrides of the definition's policy, set at enqueue. */
   readonly policy: TaskPolicy | undefined;
-  /** Whose it is, where tenants are served in turn. */
+  /** The tenant, if the queue is fair between tenants. */
   readonly tenant: string | undefined;
+  /** The slot of the schedule that it was made for. */
+  readonly schedule: SlotOfTask | undefined;
   /** The batch of the children that it waits for, or has waited for, by its queue and id. */
   readonly children: TaskKey | undefined;
   /** The attempts before that one, oldest first: the last few. */
   readonly past: readonly PastAttempt[];
   /** The newest request for other work under its id, while it runs: that becomes its work when the attempt ends. */
   readonly follower: Follower | undefined;
-  /** What has become of the items of a pack, whose input is a list. */
+  /** The state of the items of a pack, whose input is a list. */
   readonly bulk: PackState | undefined;
 }
 
@@ -197,7 +213,7 @@ export interface Claim extends TaskKey {
   readonly claimedAt?: number | undefined;
   readonly tenant?: string | undefined;
   readonly links?: TaskLinks | undefined;
-  /** What a release is to write of hand-backs; absent: the row says it already. */
+  /** The count of hand-backs that a release writes; absent: the row has it already. */
   readonly handBacks?: number | undefined;
 }
 
@@ -205,12 +221,12 @@ export function claimOf({ queue, id, session, leaseCounter, claimedAt, tenant, l
   return { queue, id, session, leaseCounter, claimedAt, tenant, links };
 }
 
-/** How the session that runs it is told, in its own row, that a claim is to be given up. */
+/** The entry in a session's own row that tells the session to give up a claim. */
 export function revocationOf({ queue, id, leaseCounter }: Pick<Claim, 'queue' | 'id' | 'leaseCounter'>): string {
   return `task ${leaseCounter} ${encodeURIComponent(queue)}/${encodeURIComponent(id)}`;
 }
 
-/** How a person reads a key in messages. */
+/** The key's form in messages. */
 export function describeTask(key: TaskKey): string {
   return `task ${key.id} of queue ${key.queue}`;
 }
@@ -221,31 +237,33 @@ export const RESULT_LIMIT_BYTES = 16 * 1024;
 export const PROGRESS_LIMIT_BYTES = 4 * 1024;
 export const ERROR_MESSAGE_LIMIT_CHARACTERS = 1_000;
 export const REASON_LIMIT_CHARACTERS = 200;
-/** Attempts that the history keeps beside the last. Each weighs about a tenth of a write unit. */
+/** Attempts that the history keeps besides the last. Each weighs about a tenth of a write unit. */
 export const PAST_ATTEMPTS_KEPT = 4;
 export const PAST_ERROR_LIMIT_CHARACTERS = 80;
 /** Name of the last error of a task that was buried. */
 export const WORKER_DIED = 'WorkerDied';
 export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
-/** What a task's row says of a payload that is elsewhere. */
+/** A task row's reference to a payload stored elsewhere. */
 export interface Payload {
   readonly bytes: number;
   readonly digest: string;
-  /** In a store of the user's own; absent: in the row beside the task. */
+  /** In the user's own store; absent: in the row beside the task. */
   readonly reference: string | undefined;
   /** Nonce of the write of that row: a payload is removed only by a write that means this one. */
   readonly nonce: string | undefined;
-  /** In the table, in a row of its own under that nonce: the task ran with another input when it was asked for. */
+  /**
+   * Stored in the table, in a separate row named by that nonce, because the task was running with another input at the time of the request.
+   */
   readonly isApart: boolean;
 }
 
-/** What has become of a pack's items, by index. */
+/** The state of a pack's items, by index. */
 export interface PackState {
   readonly done: ReadonlySet<number>;
-  /** Tasks of their own by now. */
+  /** Items that have left for their own rows. */
   readonly moved: ReadonlySet<number>;
   readonly cancelled: ReadonlySet<number>;
-  /** What items returned, by index, where the definition keeps it. */
+  /** Results of items, by index, if the definition keeps them. */
   readonly results: Readonly<Record<string, Json>>;
   /** Number of the claim's last write. */
   readonly sequence: number;

@@ -1,21 +1,21 @@
 /**
- * Fairness between tenants: of tasks that name a tenant,
- * workers take some of each in turn, so that no tenant waits for the backlog of another.
+ * Fairness between tenants: workers take tasks from tenants round robin,
+ * so that no tenant waits for the backlog of another.
  *
- * Tenants' tasks stand in an index of their own, ordered by tenant and then by the time they are due. A worker walks round it: it takes the
- * few oldest of one tenant, jumps over the rest of them to the next tenant,
- * and comes round again. Where it begins is chance, and differs from
- * worker to worker. Nothing is counted, so a tenant costs no write, and a tenant without tasks costs nothing at all.
+ * Tenants' tasks are in their own index, ordered by tenant and then by due time. A worker walks through it in a circle: it takes the
+ * few oldest tasks of one tenant, skips the rest of them to the next tenant,
+ * and starts again after the last. It begins at a random position, different for
+ * each worker. Nothing is counted, so a tenant costs no write, and a tenant without tasks costs nothing at all.
  *
  * Guarantees
- *   - With n tenants that have due tasks in a shard, a tenant's oldest is
- *     reached after at most n visits of a worker, however much the others have:
+ *   - With n tenants that have due tasks in a shard, a worker reaches a tenant's oldest task
+ *     after at most n visits, however many tasks the others have:
  *     each visit takes at most `QUANTUM` tasks.
  *
  * Does not guarantee
  *   - Order between tenants, or between a tenant's tasks in different shards.
- *     Priorities go before tenants: a high one of any tenant goes first.
- *   - Anything between tenants and tasks that name none: workers look at both alike.
+ *     Priorities go before tenants: a high priority of any tenant goes first.
+ *   - Anything between tasks with and without a tenant: workers treat both alike.
  *     In a queue that is to be fair, every task names its tenant.
  */
 import type { Random } from '../../core/runtime/random.ts';
@@ -45,7 +45,7 @@ export class TenantWalk {
   readonly #tasks: Pick<TaskStore, 'pageOfTenants'>;
   /** Everything before has been visited in this round. */
   #position: string;
-  /** Where a round began that took more than one look, for it has found nothing yet. */
+  /** Start of a round that takes more than one call, because it has found nothing yet. */
   #round: { readonly start: string; hasWrapped: boolean; seen: number } | undefined;
 
   /** @param random says where it begins; absent: with the first, for callers that only count */
@@ -56,9 +56,9 @@ export class TenantWalk {
   }
 
   /**
-   * The next entries worth reading, some of each tenant; fewer than wanted once round, or when so much was read that is held by others
-   * that the round goes on with the next look: `isRound` says which.
-   * Entries that others hold, or that are not due, do not count as a tenant's share.
+   * Returns the next entries worth reading, some of each tenant. It returns fewer than wanted after a full round, or after so many entries
+   * held by other workers that the round continues with the next call: `isRound` distinguishes the two.
+   * Entries that other workers hold, or that are not due, do not count as a tenant's share.
    */
   async next({
     now,
@@ -79,13 +79,13 @@ export class TenantWalk {
         onDamaged,
       });
       const isLast = next === undefined;
-      // A page of foreign entries is passed by.
+      // Skips a page of foreign entries.
       if (entries.length === 0 && next !== undefined) this.#position = next;
       round.seen += entries.length;
       for (const { hint, place, end } of entries) {
         if (round.hasWrapped && place > start) break;
         const taken = share.get(hint.tenant) ?? 0;
-        // What follows of a tenant whose share is taken, or that has nothing more that is due, is jumped over.
+        // Skips the rest of a tenant whose share is taken, or that has no more due tasks.
         if (taken >= quantum || hint.readyAt > now) {
           this.#position = end;
           continue;
@@ -104,7 +104,7 @@ export class TenantWalk {
       if (isRound) break;
     }
     this.#round = isRound || found.length > 0 ? undefined : round;
-    // Where no tenant is, the next look begins at the first place, and so takes one request.
+    // Without any tenant, the next call begins at the first position, and so takes one request.
     const isEmpty = round.hasWrapped && round.seen === 0;
     if (isEmpty) this.#position = FIRST_PLACE;
     // The first of each, then the second of each: a caller that takes only some of them is fair, too.

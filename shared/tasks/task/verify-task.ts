@@ -1,4 +1,4 @@
-/** What a claim shows to others, and whether it is still the current one of its task. */
+/** Sequencers of claims, and whether such a claim is still the current one of its task. */
 import { isPack, openItems, parseItemId } from './pack.ts';
 import { validName } from '../../core/validate/name.ts';
 import type { Sequencer } from '../../core/lease/sequencer.ts';
@@ -8,7 +8,7 @@ import { verifySession } from '../../session/verify-session.ts';
 import type { TaskStore } from './task-store.ts';
 import type { Claim, TaskKey, TaskRecord } from './task.ts';
 
-export interface VerifyTaskPorts extends VerifySessionPorts {
+interface VerifyTaskPorts extends VerifySessionPorts {
   readonly tasks: TaskStore;
 }
 
@@ -18,7 +18,7 @@ export function taskSequencer({ queue, id, leaseCounter, session }: Claim, table
 }
 
 /**
- * Two strongly consistent requests, of which the second is about the session;
+ * Two strongly consistent requests, the second for the session;
  * one more for an item of a pack, and for health checks. Writes nothing.
  * The task is read first: a session that is alive afterwards was alive then.
  */

@@ -1,19 +1,19 @@
 /**
- * OpenTelemetry, as far as this process has registered it.
+ * OpenTelemetry, if this process has registered it.
  *
  * All copies of `@opentelemetry/api` find each other through one global object,
- * and this module looks there as they do. So the package needs
- * no copy of its own: none is installed, bundled or loaded for those who trace nothing, and a copy that a Lambda layer brings is found,
- * although a bundle cannot import from a layer. A copy of our own would have to be no younger than the one that registered, or it would be
- * silent. `test/unit/tasks/tracing/open-telemetry.test.ts` holds what is assumed here against the real API and SDK.
+ * and this module uses the same object. So the package needs
+ * no copy of its own: users without tracing install, bundle and load none, and a copy from a Lambda layer is found,
+ * although a bundle cannot import from a layer. Our own copy would have to be at least as new as the one that registered, or it would
+ * stay silent. `test/unit/tasks/tracing/open-telemetry.test.ts` checks these assumptions against the real API and SDK.
  *
- * Nothing is remembered between two spans: a provider that is registered later is found by the next one.
+ * Nothing is cached between two spans: if a provider is registered later, the next span finds it.
  */
 import type { Attributes, Span, SpanDraft, SpanEnd, Tracing } from './tracing.ts';
 
-/** The API's major version is 1, the only one that there is. */
+/** The API's major version is 1, the only one so far. */
 const API = Symbol.for('opentelemetry.js.api.1');
-/** Where a context keeps its span. */
+/** Key of a context's span. */
 const SPAN_KEY = Symbol.for('OpenTelemetry Context Key SPAN');
 const TRACER = 'leasehold';
 
@@ -21,7 +21,7 @@ const KINDS = { internal: 0, client: 2, producer: 3, consumer: 4 } as const;
 const STATUS_ERROR = 2;
 const INVALID_TRACE_ID = '0'.repeat(32);
 
-export interface SpanContext {
+interface SpanContext {
   readonly traceId: string;
   readonly spanId: string;
   readonly traceFlags: number;
@@ -29,20 +29,20 @@ export interface SpanContext {
 }
 
 /** The part of the API's `Context` that spans need. */
-export interface Context {
+interface Context {
   getValue(key: symbol): unknown;
   setValue(key: symbol, value: unknown): Context;
   deleteValue(key: symbol): Context;
 }
 
-export interface ApiSpan {
+interface ApiSpan {
   spanContext(): SpanContext;
   setAttributes(attributes: Attributes): unknown;
   setStatus(status: { readonly code: number; readonly message?: string }): unknown;
   end(at: Date): void;
 }
 
-export interface Tracer {
+interface Tracer {
   startSpan(
     name: string,
     options: {
@@ -55,7 +55,7 @@ export interface Tracer {
   ): ApiSpan;
 }
 
-/** What a process registers, as the API's global holds it. */
+/** Registrations of this process, as the API's global holds them. */
 export interface Registered {
   readonly trace?: { getTracer(name: string): Tracer };
   readonly context?: { active(): Context; with<Result>(context: Context, code: () => Result): Result };
@@ -96,7 +96,7 @@ function begin(
 function under(parent: Span | string, active: Context): Context {
   if (parent instanceof RegisteredSpan) return parent.context;
   const context = typeof parent === 'string' ? parseTraceparent(parent) : undefined;
-  // What cannot be read is no parent, and the active span is none of this one's.
+  // An unreadable context has no span to be the parent, and the active span is not the parent either.
   return context === undefined ? active.deleteValue(SPAN_KEY) : active.setValue(SPAN_KEY, remoteSpan(context));
 }
 

@@ -1,27 +1,28 @@
 /**
- * The spans of a task's life, with the attributes of OpenTelemetry's conventions for messaging, and our own where those have none.
+ * The spans of a task's life, with the attributes of OpenTelemetry's messaging conventions, and our own attributes for the rest.
  *
  *   send media ─┬─ wait media ── from when it was due until it was claimed
  *               ├─ process media ── an attempt; killed: written by the worker that takes over
- *               └─ process media ─┬─ … what the task's code traces
- *                                 ├─ create media ── a child; its own attempts hang on it
+ *               └─ process media ─┬─ … spans of the task's code
+ *                                 ├─ create media ── a child; the parent of its own attempts
  *                                 └─ commit media
  *
- * All of them hang on the context that the row keeps: that of the span that enqueued it.
- * A span is exported when it ends, so that of a killed
- * worker is not; nothing hangs on it but what the code traced itself, and the row still says when it began. The worker that takes the task
- * over, or buries it, writes it with that time, ended when it was found, with `leasehold.takeover.written`. A worker that was taken for
- * dead and lived has written its own as well; they have one `leasehold.lease_counter`.
+ * All of them descend from the context in the row: the span that enqueued the task.
+ * A span is exported when it ends, so a killed
+ * worker does not export its own. Only spans of the task's own code have it as their parent, and the row still records when it began. The
+ * worker that takes the task over, or marks it dead, writes it with that start time, ended when it was found, with
+ * `leasehold.takeover.written`. A worker that was considered dead but lives has written its own as well; both have the same
+ * `leasehold.lease_counter`.
  *
- * A row without a context, enqueued where nothing was registered, has attempts that are traces of their own.
+ * If no provider was registered at enqueue, the row has no context, and each attempt is a separate trace.
  */
 import type { RunningTask, TaskKey } from '../task/task.ts';
 import { WORKER_DIED } from '../task/task.ts';
 import type { Attributes, Span, SpanDraft, Tracing } from './tracing.ts';
 
 /**
- * How an attempt hangs on the context of its row.
- * `parent`: one trace from the enqueueing to the last child; the invocation, or whatever else is active, is a link.
+ * How an attempt relates to the context in its row.
+ * `parent`: one trace from the enqueueing to the last child; the invocation, or any other active span, is a link.
  * `link`: each attempt begins a trace and links to the row's: for tasks that wait for longer than a collector keeps a trace open.
  */
 export const ATTEMPT_SPANS = ['parent', 'link'] as const;
@@ -41,7 +42,7 @@ interface Named extends TaskKey {
 type Attempted = Pick<RunningTask, 'queue' | 'id' | 'name' | 'traceparent' | 'attempts' | 'leaseCounter'>;
 
 /** How an attempt ended, as far as its span tells. */
-export interface AttemptEnd {
+interface AttemptEnd {
   readonly at: number;
   readonly settlement: string;
 }

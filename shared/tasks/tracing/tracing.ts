@@ -4,7 +4,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** What a span is when it begins. Times are epoch milliseconds. */
+/** A span's initial data. Times are epoch milliseconds. */
 export interface SpanDraft {
   readonly name: string;
   readonly kind: 'internal' | 'client' | 'producer' | 'consumer';
@@ -18,7 +18,7 @@ export interface SpanDraft {
   readonly isRoot?: boolean;
   /** Contexts, as W3C Trace Context words them. */
   readonly links?: readonly (string | undefined)[];
-  /** The active span becomes a link, where it is not the parent. */
+  /** Makes the active span a link, if it is not the parent. */
   readonly linksActive?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface SpanEnd {
 }
 
 export interface Span {
-  /** Its context, as W3C Trace Context words it: what is stored in rows. Undefined: what is registered makes no real spans. */
+  /** Its context in the form of W3C Trace Context, as stored in rows. Undefined: the registered provider makes no real spans. */
   readonly traceparent: string | undefined;
   /** Runs code with this span as the active one. */
   within<Result>(code: () => Result): Result;

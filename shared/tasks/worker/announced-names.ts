@@ -1,12 +1,18 @@
 /**
- * `namesToAnnounce` chooses the task names that a worker writes into its queue's row, where commands look for the name that a person meant.
+ * The task names that a worker writes into its queue's row, where commands look for the name that a person meant.
  *
- * Plans do not use them. A name stays in the row until newer names need its room. A worker with too many names announces the first ones.
+ * A worker on Lambda writes them with its other hints (`planning-hints.ts`), and one outside Lambda when it starts. Plans do not use them. A name stays in the row until newer names need its room. A worker with too many names announces the first ones.
  */
+import { InvariantError, messageOf } from '../../core/errors.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { TaskLog } from '../task/context.ts';
+import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 
 const NAMES_LIMIT = 100;
-/** Workers read the row every few seconds, and 4 KB cost one read: the names leave room for the rest of the row. */
+/** Workers read the row every few seconds, and 4 KB cost one read: this leaves capacity for the rest of the row. */
 const BYTES_LIMIT = 2_048;
+const BUDGET_MS = 1_000;
 
 /** Returns the defined names, and then the announced ones while there is room; undefined if the row has all defined names. */
 export function namesToAnnounce(
@@ -16,6 +22,24 @@ export function namesToAnnounce(
   const own = withinLimits(defined);
   if (own.every((name) => announced.includes(name))) return undefined;
   return withinLimits(new Set([...own, ...announced]));
+}
+
+/** Writes the names of a worker that is not on Lambda into its queue's row: one write, and none if the row has them. */
+export async function announceNames(
+  queue: string,
+  defined: Iterable<string>,
+  record: QueueRecord | undefined,
+  { queues, runtime, log }: { readonly queues: QueueStore; readonly runtime: Runtime; readonly log: TaskLog },
+): Promise<void> {
+  const names = namesToAnnounce(defined, record?.announcedNames ?? []);
+  if (names === undefined) return;
+  try {
+    await queues.announceNames(queue, record, names, stampOf(runtime), { budgetMs: BUDGET_MS });
+  } catch (error) {
+    if (error instanceof InvariantError) throw error;
+    // Only commands that name tasks miss them. A worker without the right to write the row still works.
+    log.debug('task names not announced', { queue, error: messageOf(error) });
+  }
 }
 
 function withinLimits(names: Iterable<string>): readonly string[] {

@@ -1,4 +1,4 @@
-/** What is left to a candidate: attempts, deaths, time. */
+/** The limits of a candidate: attempts, deaths, time. */
 import type { Found } from '../picker/candidates.ts';
 import type { AnyTask, RetryPolicy } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';

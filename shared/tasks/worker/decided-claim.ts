@@ -1,16 +1,16 @@
 /**
- * A claim that is sent until it is decided.
+ * Resends a claim until it is decided.
  *
- * A task whose claim was applied and not answered runs under a session that lives on,
- * and no code of it runs: left alone it would stay so for
- * as long as its worker has other tasks at work. So the worker asks again.
- * It is the same claim that it asks for, of the task as it was observed:
- * each of these requests compares the counter, so one of them at most is applied,
- * and a refusal by our own session, one counter further on, shows
+ * If a claim was applied but its response was lost, the task runs under a live session
+ * although no code of it runs. It would stay so for
+ * as long as its worker has other running tasks. So the worker asks again.
+ * It sends the same claim of the task as observed:
+ * each of these requests compares the counter, so at most one of them is applied,
+ * and if our own session, with the counter one higher, refuses it, that shows
  * that one was.
  *
- * What is not decided here: a request that arrives after its key was found full.
- * It is met in the index and adopted (`tasks/picker/candidates.ts`).
+ * Not decided here: a request that arrives after its key was found at capacity.
+ * The picker finds that task in the index and adopts it (`tasks/picker/candidates.ts`).
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';
@@ -33,9 +33,9 @@ interface ClaimPorts {
 }
 
 /**
- * @param send asks for it once, with a stamp of its own
- * @throws StoreUnavailableError when nothing was applied, or the worker has to go before it is decided
- * @throws LeaseLostError when the session is not believed in any more
+ * @param send sends the claim once, with a new stamp
+ * @throws StoreUnavailableError when nothing was applied, or the worker must stop before it is decided
+ * @throws LeaseLostError when the session is no longer trusted
  */
 export async function decidedClaim<Claimed extends Outcome<RunningTask, TaskRecord>>(
   observed: ReadyTask | RunningTask,

@@ -1,6 +1,6 @@
 /**
- * What a worker meets and passes by: rows that cannot be used,
- * each reported once however often its entry is read; and a clock that is proven wrong.
+ * Reports rows that a worker cannot use,
+ * each once however often its entry is read; and a clock that is proven wrong.
  */
 import type { ClockSkewError } from '../../core/errors.ts';
 import type { TaskLog } from '../task/context.ts';

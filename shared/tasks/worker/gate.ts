@@ -1,8 +1,8 @@
 /**
- * What one worker knows of its queue's row: whether the queue is open, and which of its lanes and how many of its shards are in use.
- * Asked before every claim and answered from memory,
+ * A worker's copy of its queue's row: whether the queue is open, and which of its lanes and how many of its shards are in use.
+ * Read before every claim and answered from memory,
  * so that it costs a worker half a read unit every few seconds, and a change takes as long
- * to be noticed. Nothing depends on its being exact: a pause is a wish of operators, not a lock; and for lanes and shards see `lane.ts`.
+ * to be noticed. Nothing depends on its accuracy: a pause is an operator's wish, not a lock; for lanes and shards see `lane.ts`.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';

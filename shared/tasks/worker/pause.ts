@@ -13,7 +13,7 @@ export class SharedPause {
     over.addEventListener('abort', () => this.end());
   }
 
-  /** @param ms for the slot that begins it; those that come later wait for the rest of it */
+  /** @param ms for the slot that starts the pause; later slots wait for the rest of it */
   async wait(ms: number): Promise<void> {
     if (this.#over.aborted) return;
     this.#current ??= this.#begin(ms);

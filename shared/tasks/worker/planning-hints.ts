@@ -1,10 +1,11 @@
 /**
- * `PlanningHintsWriter` tells the dispatcher and the waker, in the queue's row, how long tasks take and which names no worker knows.
- * The names that its worker defines travel with that, for people: see `announced-names.ts`.
+ * `PlanningHintsWriter` writes into the queue's row how long tasks take and which names no worker knows, for the dispatcher and the waker.
+ * It adds the names that its worker defines, for operators: see `announced-names.ts`.
  *
- * How long tasks take is the mean time in a slot, each task counted up to `startWithinMs`, because for a plan all that take longer are alike.
+ * How long tasks take is the mean time in a slot, each task counted up to `startWithinMs`, because for a plan all longer tasks are alike.
  * So a task counts as soon as that time is over, and a few long tasks do not hide that the others are short.
- * A worker writes when it leaves, 10 s after its first task, and at most once a minute; and only if the mean has moved by a fifth, or names are missing.
+ * A worker writes when it leaves, 10 s after its first task, and at most once a minute; and only if the mean has moved by a fifth, or names
+ * are missing.
  * These are hints: a write that is lost or overwritten changes how many workers start, not what they do.
  */
 import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
@@ -17,7 +18,7 @@ import { namesToAnnounce } from './announced-names.ts';
 /** Weight of the mean that was known, in tasks. Longer times are believed sooner, because a worker too many costs less than a wait. */
 const MEMORY = { longer: 10, shorter: 100 };
 const CHANGED = 0.2;
-/** A change that is not worth a write, however large a part of the mean it is. */
+/** A change below this is not worth a write, whatever its share of the mean. */
 const NEGLIGIBLE_MS = 5;
 const EVERY_MS = 60_000;
 const FIRST_MS = 10_000;
@@ -26,7 +27,7 @@ const GATHERED_MS = 250;
 const BUDGET_MS = 1_000;
 const NAMES_KEPT = 20;
 
-export interface HintsPorts {
+interface HintsPorts {
   readonly queues: QueueStore;
   readonly runtime: Runtime;
   /** The row as it was read last. */
@@ -44,7 +45,7 @@ export class PlanningHintsWriter {
   #count = 0;
   #sumMs = 0;
   #writtenAt: number;
-  /** What was written here; the row as it was read last may be older. */
+  /** The value that this worker wrote; the last row that it read may be older. */
   #tookMs: number | undefined;
   #names: readonly string[] | undefined;
   #announced: readonly string[] | undefined;

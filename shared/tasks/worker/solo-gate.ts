@@ -1,9 +1,9 @@
 /**
  * `Company` says which tasks of one worker run side by side.
  *
- * When a worker dies, every task in its hands has lost an attempt, and only one of them may have been the cause.
- * So the last attempt of a task that was taken over from a dead worker is made alone: if the worker dies once more, the cause is known,
- * and a task that merely stood beside it is not buried for it.
+ * When a worker crashes, all its running tasks lose an attempt, although only one of them may be the cause.
+ * So if a task's previous worker crashed, its last attempt is made alone. If the worker crashes again, the cause is known,
+ * and a task that merely ran beside it is not marked dead for it.
  *
  * A task that is to be alone keeps newcomers out while it waits for those at work, which may take long. So it waits two seconds at first,
  * gives up, lets the others work for four times as long, and waits twice as long the next time: newcomers have most of the time,

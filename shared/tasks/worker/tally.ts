@@ -1,6 +1,6 @@
 /**
- * What a worker has done so far, figure by figure.
- * Each is told when it happens as well: a worker that is killed never returns its report.
+ * A worker's counts so far.
+ * Each is also reported when it happens, because a killed worker never returns its report.
  */
 import type { Settlement } from '../run/settle.ts';
 import type { RunningTask } from '../task/task.ts';
@@ -21,7 +21,7 @@ export interface WorkerCounts {
   readonly unknown: number;
   /** Rows that cannot be used, or not any more. */
   readonly damaged: number;
-  /** Tasks; those of a pack one by one. */
+  /** Tasks; the items of a pack count one by one. */
   readonly settled: Readonly<Record<Settlement, number>>;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Tasks whose names the worker's module does not define: left to workers that know them, for another deployment may.
+ * Tasks whose names the worker's module does not define: left to other workers, because another deployment may define them.
  *
- * A claim would prove nothing about such a task, and end it with the last attempt. Its row is looked at again after a while; each name is
+ * A claim would prove nothing about such a task, and use up its attempts. Its row is read again after a while; each name is
  * logged once.
  */
 import type { TaskLog } from '../task/context.ts';

@@ -70,7 +70,7 @@ export interface WorkerSettings {
   readonly graceMs: number;
   /** Monotonic time by which the worker must have handed back every task. */
   readonly deadlineMonotonicMs: number;
-  /** The planners' setting; absent: nobody plans workers of this kind, and this one writes no hints for plans. */
+  /** The dispatcher's setting; absent: nobody plans workers of this kind, and this one writes no hints for plans. */
   readonly startWithinMs?: number | undefined;
 }
 
@@ -441,7 +441,7 @@ function isClaimed(claimed: RunningTask | Outcome): claimed is RunningTask {
   return typeof claimed === 'object' && 'state' in claimed;
 }
 
-/** What is handed back keeps its turn, and what was lost has left no place. */
+/** A task that is handed back keeps its turn, and a lost task freed no slot. */
 function outcomeOf(settlement: Settlement): Outcome {
   if (settlement === 'unsettled') return 'undecided';
   return settlement === 'released' || settlement === 'lost' ? 'kept' : 'settled';

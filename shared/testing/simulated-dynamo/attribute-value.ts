@@ -20,7 +20,7 @@ export type StoredItem = StoredMap;
 
 export type AttributeType = 'S' | 'N' | 'B' | 'BOOL' | 'NULL' | 'L' | 'M' | 'SS' | 'NS' | 'BS';
 
-/** What tells one key or set element from another of its type: primitive, so that maps and `===` can use it. */
+/** Distinguishes a key or set element from others of its type. A primitive, so that maps and `===` can use it. */
 export type Identity = string | number | bigint;
 
 export function typeOf(value: StoredValue): AttributeType {
@@ -110,7 +110,7 @@ export function emptyMap(): MutableMap {
   return new WithoutPrototype();
 }
 
-/** The named attributes, as far as the item has them. */
+/** Returns the named attributes that the item has. */
 export function picked(item: StoredMap, names: Iterable<string>): MutableMap {
   const part = emptyMap();
   for (const name of names) {

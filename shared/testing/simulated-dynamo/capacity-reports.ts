@@ -23,7 +23,7 @@ export function readReport(
   return index === undefined ? report(detail, table, units, {}) : report(detail, table, 0, { [index]: units });
 }
 
-/** Transactions say in which of the two capacities they count, everywhere. */
+/** Transactions report the kind of capacity at every level. */
 export function transactionReport(
   detail: ReportDetail,
   capacity: 'WriteCapacityUnits' | 'ReadCapacityUnits',

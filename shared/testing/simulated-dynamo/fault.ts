@@ -1,4 +1,4 @@
-/** The faults that the service answers with; those of the network between are another layer's business. */
+/** The service's error responses. Network errors belong to another layer. */
 import { DynamoFault } from '../../dynamo/engine/driver.ts';
 import type { CancellationReason, DynamoItem } from '../../dynamo/engine/driver.ts';
 
@@ -28,7 +28,7 @@ export function tableNotFound(table: string): DynamoFault {
   });
 }
 
-/** @param item the row that blocked the write, where the request asked for it */
+/** @param item the row that blocked the write, if the request asked for it */
 export function conditionFault(item: DynamoItem | undefined): DynamoFault {
   return new DynamoFault('conditionFailed', {
     code: 'ConditionalCheckFailedException',

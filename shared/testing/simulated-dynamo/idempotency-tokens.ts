@@ -1,13 +1,13 @@
 /**
  * The client tokens of transactions: within ten minutes the same token means the same transaction.
- * Only a transaction that succeeded is remembered; one that was canceled may run again under its token.
+ * Only a successful transaction is remembered; a canceled one may run again under its token.
  */
 import { isWrappedNumber } from './exact-number.ts';
 import { tokenMismatchFault } from './fault.ts';
 
 const TOKEN_LIFETIME_MS = 10 * 60 * 1000;
 
-/** What a transaction that is sent again is charged for: the larger image of each item, by table. */
+/** The charge for a repeated transaction: the larger image of each item, by table. */
 export interface CompletedTransaction {
   readonly items: readonly { readonly table: string; readonly bytes: number }[];
 }
@@ -26,7 +26,7 @@ export class IdempotencyTokens {
     this.#now = now;
   }
 
-  /** @throws DynamoFault if the token stands for another transaction */
+  /** @throws DynamoFault if the token belongs to a different transaction */
   find(token: string, actions: unknown): CompletedTransaction | undefined {
     this.#forgetExpired();
     const remembered = this.#byToken.get(token);

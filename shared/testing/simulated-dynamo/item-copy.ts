@@ -1,7 +1,7 @@
 /**
- * The border of the store: values are copied in, checked and made canonical, and copied out again.
- * Callers never hold the objects that the store holds.
- * What the document client would refuse to translate is refused here as a validation error.
+ * The boundary of the store: values are copied in, checked and made canonical, and copied out again.
+ * Callers never hold the store's own objects.
+ * Values that the document client would refuse to translate are refused here with a validation error.
  */
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { WideNumber } from '../../dynamo/wire/attribute-value.ts';
@@ -59,7 +59,7 @@ export function nestingOf(value: StoredValue): number {
   return 1 + members.reduce<number>((deepest, member) => Math.max(deepest, nestingOf(member)), 0);
 }
 
-/** What the document client leaves out when it translates. */
+/** Whether the document client omits the value. */
 function isAbsent(value: unknown): boolean {
   return value === undefined || typeof value === 'function';
 }

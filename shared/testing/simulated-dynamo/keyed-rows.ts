@@ -15,7 +15,7 @@ export interface Row {
   readonly bytes: number;
 }
 
-/** The place of an item: what stands in it changes, the item's key does not. */
+/** Holds an item: its row changes, its key does not. */
 export interface Slot {
   row: Row;
 }
@@ -53,7 +53,7 @@ export class KeyedRows {
     return this.#partitions.get(identityOf(key as StoredElement)) ?? NO_SLOTS;
   }
 
-  /** What tells a partition from the others, by its key or by an item in it. */
+  /** Returns the identity of a partition, from its key or from an item in it. */
   partitionIdentity(key: StoredValue): Identity {
     return identityOf(key as StoredElement);
   }
@@ -88,7 +88,7 @@ export class KeyedRows {
     if (slots.length === 0) this.#partitions.delete(identity);
   }
 
-  /** Where the item stands in a partition, or would stand. */
+  /** Returns the item's position in a partition, existing or not. */
   position(slots: readonly Slot[], item: StoredItem): number {
     return firstPosition(slots, (row) => this.compare(row.item, item) >= 0);
   }

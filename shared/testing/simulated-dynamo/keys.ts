@@ -1,8 +1,8 @@
 /**
- * What may be a key.
+ * Checks keys.
  *
- * Faults and problems differ in when they are found: a fault ends any request at once,
- * a problem ends a single write in the same way, but in a transaction it cancels and is named as the action's reason.
+ * Faults and problems differ in when they are found. A fault ends any request at once.
+ * A problem ends a single write in the same way; in a transaction it cancels, and is the action's reason.
  */
 import { valueSizeBytes } from '../../dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
@@ -101,7 +101,7 @@ export function requireScalarKeys(
   }
 }
 
-/** The same for what is found wrong later, as in the targets of an update. */
+/** The same check at a later stage, as for the targets of an update. */
 export function scalarKeyProblem(
   table: TableDefinition,
   expression: Parsed<unknown>,
@@ -149,7 +149,7 @@ function keyAttributes(schema: KeySchema): readonly KeyAttribute[] {
   return schema.sort === undefined ? [schema.partition] : [schema.partition, schema.sort];
 }
 
-/** A value of another type is a problem of its own, empty or not. */
+/** A value of another type is a different problem, empty or not. */
 function isEmptyKey({ name, type }: KeyAttribute, item: StoredItem): boolean {
   const value = item[name];
   const isEmpty = value === '' || (value instanceof Uint8Array && value.length === 0);

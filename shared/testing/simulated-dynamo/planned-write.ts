@@ -42,17 +42,17 @@ export interface PlannedWrite {
   readonly asksForOldItem: boolean;
   /** Bytes that the request carries, an item, or a key and values: only transactions ask. */
   readonly payloadBytes: () => number;
-  /** What an update does, for those who ask what it changed. */
+  /** The changes of an update, for callers that ask for the changed attributes. */
   readonly changes: { readonly actions: readonly UpdateAction[]; readonly bindings: Bindings } | undefined;
   /**
-   * What the item becomes; nothing if it goes or does not come into being.
-   * @throws DynamoFault if it cannot become that
+   * Returns the new row; undefined if the item is deleted or not created.
+   * @throws DynamoFault if the new row is invalid
    */
   readonly effect: (before: Row | undefined) => Row | undefined;
 }
 
-/** What the requests and the actions of transactions have in common. */
-export interface WriteRequest extends Placeholders {
+/** Parameters that requests and the actions of transactions share. */
+interface WriteRequest extends Placeholders {
   readonly ConditionExpression?: string | undefined;
   readonly ReturnValuesOnConditionCheckFailure?: string | undefined;
 }

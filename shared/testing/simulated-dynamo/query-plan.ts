@@ -32,7 +32,7 @@ export interface QueryPlan {
   readonly filter: Condition | undefined;
   readonly projection: readonly Path[] | undefined;
   readonly bindings: Bindings;
-  /** What the table or index shows of an item. */
+  /** Returns the attributes that the table or index projects. */
   readonly visible: (item: StoredItem) => StoredItem;
 }
 

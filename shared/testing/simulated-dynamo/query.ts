@@ -84,7 +84,7 @@ interface Page {
   readonly matches: readonly StoredItem[];
   readonly scanned: number;
   readonly bytes: number;
-  /** Where the next page goes on; absent only if the rows ran out first. */
+  /** Start of the next page; absent only if the rows ran out first. */
   readonly last: StoredItem | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What every item was before its latest writes, so that a read can be answered as if some of them had not happened yet.
+ * Earlier states of every item, so that a read can be answered as if some of the latest writes had not happened yet.
  * Kept only when a simulation asks for stale reads.
  */
 import type { Identity, StoredItem, StoredValue } from './attribute-value.ts';
@@ -29,7 +29,7 @@ export class RecentWrites {
   readonly #now: () => number;
   readonly #table: KeyedRows;
   readonly #items = new Map<string, Remembered>();
-  /** By view (the table and its indexes) and partition: whatever has ever stood there. */
+  /** By view (the table and its indexes) and partition: every item that was ever in it. */
   readonly #partitions: ReadonlyMap<KeyedRows, Map<Identity, Set<Remembered>>>;
 
   constructor(now: () => number, table: KeyedRows, indexes: readonly KeyedRows[]) {

@@ -1,4 +1,4 @@
-/** What all requests have in common: enumerations, and parameters from before there were expressions. */
+/** Checks that all requests share: enumerations, and legacy parameters from before expressions. */
 import { constraintFault, notSimulated } from './fault.ts';
 
 /** @returns the value if it is one of the allowed ones, nothing if it was not given */

@@ -51,7 +51,7 @@ export function scan(store: Store, input: ScanCommandInput): Output {
 interface Page {
   readonly rows: readonly Row[];
   readonly bytes: number;
-  /** Where the next page goes on; absent only if the rows ran out first. */
+  /** Start of the next page; absent only if the rows ran out first. */
   readonly last: Row | undefined;
 }
 

@@ -1,12 +1,12 @@
 /**
- * DynamoDB in memory, at the level of its commands: the store of the simulation, and the one that tests of users run on.
+ * DynamoDB in memory, at the level of its commands: the store of the simulation, and of users' tests.
  *
- * It is exact in what a request means: expressions, conditions, errors, limits, indexes, transactions, capacity.
- * What is left out: scans but for a whole table's, batch writes, PartiQL, local indexes, streams, throttling and the network.
- * Faults of the network and of the service are another layer's business, which wraps the driver.
- * Time is whatever `now` says; nothing here waits, or happens by itself.
+ * It reproduces the meaning of requests exactly: expressions, conditions, errors, limits, indexes, transactions, capacity.
+ * It leaves out scans except for a whole table's, batch writes, PartiQL, local indexes, streams, throttling and the network.
+ * Faults of the network and of the service belong to another layer, which wraps the driver.
+ * `now` is the only source of time; nothing here waits or happens by itself.
  *
- * @see test/conformance/simulated-dynamo.test.ts for what it is compared with, and how
+ * @see test/conformance/simulated-dynamo.test.ts for the comparison with other engines
  */
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../dynamo/engine/driver.ts';
 import type { StoredItem } from './attribute-value.ts';
@@ -26,7 +26,7 @@ import type { TableDefinition } from './table-definition.ts';
 import { transactWrite } from './transaction.ts';
 import { isExpired } from './ttl.ts';
 
-export interface SimulatedDynamoOptions {
+interface SimulatedDynamoOptions {
   /** Wall clock, milliseconds since 1970: ages idempotency tokens and TTL attributes. */
   now(): number;
   readonly staleReads?: StaleReads | undefined;
@@ -71,8 +71,8 @@ export class SimulatedDynamo {
   }
 
   /**
-   * An item as it is stored, without a copy: for onlookers, who must not change it; not a request.
-   * Nor does the store change it: another object stands there after every write, and the same one for as long as there was none.
+   * Returns a stored item without a copy, for observers that must not change it. Not a request.
+   * The store does not change the object either: it replaces it at every write, and keeps it otherwise.
    */
   peek(table: string, key: DynamoItem): Readonly<DynamoItem> | undefined {
     return tableOf(this.#store, table).find(key as StoredItem)?.item;
@@ -90,8 +90,8 @@ export class SimulatedDynamo {
 
   /**
    * Deletes items whose TTL attribute has passed, as the service does in its own time, without charge.
-   * @param chooses which of the expired items go now; without it, all
-   * @returns how many went
+   * @param chooses selects the expired items to delete. Default: all
+   * @returns how many were deleted
    */
   sweepExpired(chooses: (item: DynamoItem) => boolean = () => true): number {
     const nowSeconds = this.#now() / 1000;

@@ -1,4 +1,4 @@
-/** What all operations work on. */
+/** State that all operations share. */
 import { missingFault, tableNotFound } from './fault.ts';
 import type { IdempotencyTokens } from './idempotency-tokens.ts';
 import type { StaleReads } from './stale-reads.ts';

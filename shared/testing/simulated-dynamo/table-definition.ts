@@ -1,4 +1,4 @@
-/** How a simulated table is laid out. */
+/** The layout of a simulated table. */
 import type { IndexShape, TableShape } from '../../dynamo/engine/capacity.ts';
 
 export interface KeyAttribute {
@@ -19,7 +19,7 @@ export interface IndexDefinition extends KeySchema {
 export interface TableDefinition extends KeySchema {
   readonly name: string;
   readonly indexes?: readonly IndexDefinition[] | undefined;
-  /** Epoch seconds, as the service reads them. */
+  /** In epoch seconds, as the service reads it. */
   readonly ttlAttribute?: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export function keyNames(schema: KeySchema): readonly string[] {
   return schema.sort === undefined ? [schema.partition.name] : [schema.partition.name, schema.sort.name];
 }
 
-/** What the capacity model wants to know. */
+/** Returns the table's shape for the capacity model. */
 export function shapeOf(table: TableDefinition): TableShape {
   return { keys: keyNames(table), indexes: (table.indexes ?? []).map(indexShapeOf) };
 }

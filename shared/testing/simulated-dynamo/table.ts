@@ -19,7 +19,7 @@ export interface Index {
 /** Nothing before: it was put where none was. Nothing after: it was deleted. */
 export type TableObserver = (before: StoredItem | undefined, after: StoredItem | undefined) => void;
 
-export interface TableOptions {
+interface TableOptions {
   readonly now: () => number;
   readonly isHistoryKept: boolean;
   readonly onWrite?: TableObserver | undefined;

@@ -1,10 +1,10 @@
 /**
  * TransactWriteItems: all actions or none.
  *
- * What is wrong with the request itself is a fault, as anywhere.
- * What is wrong with an action's key or item cancels, and names only the first such action:
- * no guard has been looked at by then.
- * Guards and effects are then decided for every action, and each that fails is named.
+ * An invalid request is a fault, as anywhere.
+ * An invalid key or item of an action cancels the transaction, which names only the first such action,
+ * because no guard has been evaluated yet.
+ * Guards and effects are then evaluated for every action, and each failure is named.
  */
 import type { ConsumedCapacity } from '@aws-sdk/client-dynamodb';
 import { inTransaction, replayUnits, writeUnits } from '../../dynamo/engine/capacity.ts';
@@ -79,7 +79,7 @@ function planAction(store: Store, action: Action): PlannedWrite {
 }
 
 function requireDistinct(plans: readonly PlannedWrite[]): void {
-  // What cannot be a key does not tell an item apart either, and cancels later.
+  // An invalid key does not identify an item, and cancels later.
   const sound = plans.filter(
     ({ problem, table, key }) => problem === undefined || keyProblem(table.definition, key) === undefined,
   );

@@ -195,13 +195,13 @@ describeOnEveryStore('parked tasks', (open) => {
     expect(await inSight()).toEqual([]);
   });
 
-  test('one that an older worker claimed out of sight is found by the worker that takes it over', async () => {
+  test('a task that was claimed out of sight is found by the worker that takes it over', async () => {
     await enqueue('a');
     await enqueue('b');
     const a = await run('a');
     await park('b');
     await q.tasks.complete(claimOf(a), null, stamp());
-    // It had the entry from before, and the row from after it was parked.
+    // This worker read the row before it was parked.
     const b = await run('b');
     expect(await inSight()).toEqual([]);
 

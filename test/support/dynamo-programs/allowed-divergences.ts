@@ -29,7 +29,7 @@ export interface AllowedDivergence {
   readonly explains: (difference: Difference) => boolean;
 }
 
-export interface Difference {
+interface Difference {
   readonly engine: EngineName;
   readonly step: Step;
   readonly simulated: Outcome;

@@ -17,7 +17,7 @@ import type { Divergence, Tally } from './run.ts';
 /** The default driver, that over a user's client, and that of the edge. */
 export type ComparedDriver = 'wire' | 'client' | 'fetch';
 
-export interface Comparison {
+interface Comparison {
   /** `null` for an engine that cannot run here; one that is left out is not asked. */
   readonly endpoints: Readonly<Partial<Record<EngineName, string | null>>>;
   /** Answers of engines to compare, at least. */
@@ -27,7 +27,7 @@ export interface Comparison {
   readonly driver?: ComparedDriver;
 }
 
-export interface Report {
+interface Report {
   readonly tally: Tally;
   readonly unexplained: Divergence | undefined;
   readonly text: string;

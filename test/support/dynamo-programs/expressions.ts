@@ -67,15 +67,12 @@ const likelyPath = fc
   )
   .map(([[root, steps], isBare]) => pathFrom(root, steps, isBare));
 
-export const path: fc.Arbitrary<Fragment> = fc.oneof(
-  { arbitrary: likelyPath, weight: 3 },
-  { arbitrary: anyPath, weight: 1 },
-);
+const path: fc.Arbitrary<Fragment> = fc.oneof({ arbitrary: likelyPath, weight: 3 }, { arbitrary: anyPath, weight: 1 });
 
 const rootPath = (names: readonly string[]): fc.Arbitrary<Fragment> =>
   fc.tuple(fc.constantFrom(...names), fc.boolean()).map(([name, isBare]) => pathFrom(name, [], isBare));
 
-export const value: fc.Arbitrary<Fragment> = fc
+const value: fc.Arbitrary<Fragment> = fc
   .oneof(anyValue, ...ATTRIBUTES.map(valueFor))
   .map((one) => (use) => use.value(one));
 

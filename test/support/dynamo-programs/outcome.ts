@@ -81,7 +81,7 @@ export function without(outcome: Outcome, part: AnswerPart): Outcome {
   return outcome.kind === 'fault' ? outcome : { ...outcome, output: { ...outcome.output, [part]: undefined } };
 }
 
-export function canonical(value: unknown): string {
+function canonical(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'bigint') return `number:${value}`;
   if (typeof value !== 'object' || value === null) return `${typeof value}:${String(value)}`;
   if (value instanceof Uint8Array) return `bytes:${Buffer.from(value).toString('hex')}`;

@@ -8,7 +8,7 @@ import { anyValue, attributes, filler } from './values.ts';
 
 /** Some parameters of a request. */
 export type Part = Readonly<Record<string, unknown>>;
-export type Key = Readonly<Record<string, unknown>>;
+type Key = Readonly<Record<string, unknown>>;
 
 /** Expressions share one map of names and one of values. */
 export function expressionParts(expressions: Readonly<Record<string, Fragment | undefined>>): Part {

@@ -109,7 +109,7 @@ const batchGetParts = fc
     ]),
   );
 
-export const anyStep: fc.Arbitrary<Step> = fc.oneof(
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: step('put', fc.tuple(putAction, oldOrNothing, reporting)), weight: 6 },
   { arbitrary: step('update', fc.tuple(updateAction, anyReturn, reporting)), weight: 8 },
   { arbitrary: step('delete', fc.tuple(deleteAction, oldOrNothing, reporting)), weight: 2 },

@@ -11,9 +11,9 @@ export interface ProgramTable {
 
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
 
-export const COMPOSITE = 'composite';
-export const NUMERIC = 'numeric';
-export const SINGLE = 'single';
+const COMPOSITE = 'composite';
+const NUMERIC = 'numeric';
+const SINGLE = 'single';
 
 export const PROGRAM_TABLES: readonly ProgramTable[] = [
   {

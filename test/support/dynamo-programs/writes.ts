@@ -4,7 +4,7 @@ import { keyNames } from '../../../shared/testing/simulated-dynamo/table-definit
 import type { Step } from './requests.ts';
 import { PROGRAM_TABLES } from './tables.ts';
 
-export interface Write {
+interface Write {
   readonly TableName: string;
   readonly Key: DynamoItem;
   /** Only an update has one. */

@@ -21,7 +21,7 @@ interface Registration {
   isRemoved: boolean;
 }
 
-export class SimulatedAbortSignal {
+class SimulatedAbortSignal {
   #aborted = false;
   #reason: unknown = undefined;
   #registrations: Registration[] | undefined;
@@ -122,7 +122,7 @@ export class SimulatedAbortSignal {
   }
 }
 
-export class SimulatedAbortController {
+class SimulatedAbortController {
   readonly signal = new SimulatedAbortSignal();
 
   abort(reason?: unknown): void {

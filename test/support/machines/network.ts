@@ -67,7 +67,7 @@ export interface Request<K extends DynamoKind = DynamoKind> {
   readonly number: number;
 }
 
-export interface NetworkEvents {
+interface NetworkEvents {
   /** A request leaves: the last moment at which its sender could have held it back. */
   onSent?(request: Request): void;
   /** It has left; nothing that happens to its sender from here on can hold it back. */
@@ -80,7 +80,7 @@ export interface NetworkEvents {
   ): void;
 }
 
-export interface NetworkOptions {
+interface NetworkOptions {
   readonly timeline: Timeline;
   readonly store: AppliesRequests;
   readonly fateOf: (request: Request) => Fate;

@@ -18,7 +18,7 @@ import type { Runtime } from '../../../shared/core/runtime/runtime.ts';
 import type { Timeline, TimelineEvent } from './timeline.ts';
 import type { WallClock } from './wall-clock.ts';
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** Unique among all incarnations. */
   readonly name: string;
   readonly timeline: Timeline;
@@ -34,7 +34,7 @@ export interface ProcessOptions {
 }
 
 /** Called at a port call that has been chosen for trouble. */
-export type PortTrap = (process: SimulatedProcess) => void;
+type PortTrap = (process: SimulatedProcess) => void;
 
 export class SimulatedProcess {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** A machine's wall clock: wrong by an offset, running at its own rate, stepped now and then, and possibly stale after a freeze. */
 
-export interface WallClockOptions {
+interface WallClockOptions {
   /** Wall time of a right clock at the start of the timeline. */
   readonly epochMs: number;
   readonly offsetMs: number;

@@ -8,9 +8,9 @@ import path from 'node:path';
 import { messageOf } from '../../../shared/core/errors.ts';
 import { ROOT } from '../documents.ts';
 
-export type RuntimeName = 'workerd' | 'bun';
+type RuntimeName = 'workerd' | 'bun';
 
-export type Binary =
+type Binary =
   | { readonly kind: 'there'; readonly path: string }
   /** In a sentence. */
   | { readonly kind: 'missing'; readonly why: string };

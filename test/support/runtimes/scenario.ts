@@ -10,10 +10,10 @@ import type { RateLimiter } from '../../../shared/coordination/ratelimit/rate-li
 import type { Verification } from '../../../shared/session/verify-session.ts';
 import type { Duration } from '../../../shared/core/validate/duration.ts';
 
-export type Update = DynamoCalls['update']['input'];
+type Update = DynamoCalls['update']['input'];
 
 /** What both entries have. */
-export interface Table {
+interface Table {
   readonly table: string;
   readonly tasks: TaskClient;
   session(settings: { readonly ttl: Duration; readonly lockDelay?: Duration }): Promise<LockSession>;

@@ -37,7 +37,7 @@ export async function startWorkerd({ isolates, table, endpoint, ...rest }: HostS
   };
 }
 
-export interface Isolates {
+interface Isolates {
   /** The door's address; the path's first part is the number of an isolate. */
   readonly address: string;
   /** All of them at once: they share a process. */

@@ -37,9 +37,9 @@ export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: 
   });
 
 /**
- * Guard: full, or without a row. What flowed in beyond the brim is gone.
- * Effect: full, less what is taken.
- * Outcomes: refused = tokens were taken from it meanwhile.
+ * Guard: the bucket is full, or has no row. Tokens that would overflow are gone.
+ * Effect: full, minus the tokens taken.
+ * Outcomes: refused = another caller has taken tokens since.
  */
 export const takeTokensFromFull = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
   updateStatement('ratelimit.takeFromFull', {

@@ -22,8 +22,10 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
     replace: (observed, next, stamp, limits) =>
       rows.write(statements.replaceSemaphore(table, observed, next, stamp), stamp, limits),
 
-    release: (name, permit, stamp, limits) =>
-      rows.write(statements.releaseHolder(table, name, permit, stamp), stamp, limits),
+    release: (name, given, stamp, limits) =>
+      rows.write(statements.releaseHolder(table, name, given, stamp), stamp, limits),
+
+    forgo: (name, claim, stamp, limits) => rows.write(statements.forgoClaim(table, name, claim, stamp), stamp, limits),
 
     async evict(name, permit, eviction, stamp) {
       const times = new Set([stamp.now]);

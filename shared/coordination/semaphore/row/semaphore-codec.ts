@@ -34,12 +34,21 @@ export function decodeSemaphore(item: DynamoItem): SemaphoreRecord {
     waiting: (row.optional('waiting', (attribute) => row.strings(attribute)) ?? []).map((text) =>
       decodeTicket(row, text),
     ),
+    left: decodeMarks(row),
+    floor: row.count('floor'),
     lastEviction: row.optional('forced', (attribute) => decodeEviction(row, attribute)),
   };
   const free = semaphore.limit - permitsHeld(semaphore.holders);
   if (semaphore.free !== free)
     throw row.corrupt('free', `should be ${free}, by its limit and holders, and is ${semaphore.free}`);
   return semaphore;
+}
+
+function decodeMarks(row: ItemReader): Record<string, number> {
+  const marks = row.map('left');
+  const bad = Object.entries(marks).find(([, moment]) => typeof moment !== 'number');
+  if (bad !== undefined) throw row.corrupt('left', `should map sessions to moments and has ${JSON.stringify(bad)}`);
+  return marks as Record<string, number>;
 }
 
 function decodeHolder(row: ItemReader, key: string, value: unknown): HolderRecord {

@@ -10,6 +10,8 @@
  * | free | N | limit less the permits held; below zero after the limit was lowered | all |
  * | holders | M: claim → token N, or L of token and moment | who holds; the key says whose it is, since when, and how much it takes (`formatClaim`); a list: evicted, its room closed until the moment | all |
  * | waiting | L of S | the queue of fair contenders, first come first; absent while the queue is empty | queue, replace |
+ * | left | M: session → moment N | no blind request that this session made at or before the moment is taken; emptied by each replace | release, forgo, replace |
+ * | floor | N | the same for all sessions; only grows | create, replace |
  * | forced | M: by, reason, at, session, leaseCounter | the last eviction | evict |
  * | leaseCounter | N | the last token; starts at the clock, grows by one with each admission, never restarts | create, admit, replace |
  * | revision | N | starts at the clock, grows by one with each write, never restarts | all |
@@ -22,7 +24,7 @@
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from '../semaphore.ts';
-import { HOLDERS_LIMIT, WAITING_LIMIT, formatClaim, revocationOf } from '../semaphore.ts';
+import { HOLDERS_LIMIT, MARKS_LIMIT, WAITING_LIMIT, foldedFloor, formatClaim, revocationOf } from '../semaphore.ts';
 import type { EvictionRequest, NewSemaphore } from '../semaphore-store.ts';
 import { encodeHolders, encodeTicket } from './semaphore-codec.ts';
 import { semaphoreKey } from '../../../dynamo/engine/keys.ts';
@@ -63,15 +65,18 @@ export function createSemaphore(
     nonce,
     revision: now,
     ttl: ttlEpochSeconds(now, RETENTION_DAYS.semaphore),
+    left: {},
+    floor: 0,
     directoryKey: 'semaphore',
     directoryName: name,
   });
 }
 
 /**
- * Guard: the limit is the one that this contender declares, there is room, the queue is empty, and this very permit is not there.
+ * Guard: the limit is the one that this contender declares, there is room, the queue is empty, this very permit is not there,
+ *   its session has not left since, and marks have not piled up.
  * Effect: the holder is there, with the next token.
- * Outcomes: refused = another limit, no room, or an earlier attempt of this write was applied and the row written again since.
+ * Outcomes: refused = another limit, no room, barred (enter by `replace`), or an earlier attempt of this write was applied and the row written again since.
  */
 export function admitHolder(
   table: string,
@@ -82,15 +87,17 @@ export function admitHolder(
   return updateStatement('semaphore.admit', {
     table,
     key: semaphoreKey(name),
-    guard: `${IS_KNOWN} AND ${IS_AGREED} AND ${HAS_ROOM} AND ${NOBODY_QUEUES} AND ${IS_NEW}`,
+    guard: `${IS_KNOWN} AND ${IS_AGREED} AND ${HAS_ROOM} AND ${NOBODY_QUEUES} AND ${IS_NEW} AND ${IS_LATER} AND ${HAS_FEW_MARKS}`,
     effect:
       `SET #holders.#PERMIT = #leaseCounter + :one, #leaseCounter = #leaseCounter + :one, ` +
       `#free = #free - :permits, ${TOUCH}`,
-    mapKeys: { '#PERMIT': formatClaim(claim) },
+    mapKeys: { '#PERMIT': formatClaim(claim), '#SESSION': claim.session },
     values: {
+      ':since': claim.since,
       ':limit': limit,
       ':permits': claim.permits,
       ':holdersLimit': HOLDERS_LIMIT,
+      ':marksLimit': MARKS_LIMIT,
       ':v': SCHEMA_VERSION,
       ...touchValues(stamp),
     },
@@ -98,17 +105,19 @@ export function admitHolder(
 }
 
 /**
- * Guard: the queue is not full, and this ticket is not in it.
+ * Guard: the queue is not full, this ticket is not in it, its permit is not there, and its session has not left since.
  * Effect: the last in the queue. From now on only contenders in it are admitted.
- * Outcomes: refused = the queue is full, or an earlier attempt of this write was applied.
+ * Outcomes: refused = the queue is full, barred (queue by `replace`), or an earlier attempt of this write was applied.
  */
 export function queueTicket(table: string, name: string, ticket: Ticket, stamp: Stamp): Statement<'update'> {
   return updateStatement('semaphore.queue', {
     table,
     key: semaphoreKey(name),
-    guard: `${IS_KNOWN} AND (${NOBODY_QUEUES} OR (size(#waiting) < :waitingLimit AND NOT contains(#waiting, :ticket)))`,
+    guard: `${IS_KNOWN} AND (${NOBODY_QUEUES} OR ${HAS_PLACE}) AND ${IS_NEW} AND ${IS_LATER}`,
     effect: `SET #waiting = list_append(if_not_exists(#waiting, :none), :last), ${TOUCH}`,
+    mapKeys: { '#PERMIT': formatClaim(ticket), '#SESSION': ticket.session },
     values: {
+      ':since': ticket.since,
       ':ticket': encodeTicket(ticket),
       ':last': [encodeTicket(ticket)],
       ':none': [],
@@ -121,7 +130,7 @@ export function queueTicket(table: string, name: string, ticket: Ticket, stamp: 
 
 /**
  * Guard: not written since it was observed. The nonce would not tell: a late attempt to join the queue puts an old one back.
- * Effect: limits, holders and queue as calculated from what was observed.
+ * Effect: limits, holders and queue as calculated from what was observed; all marks are folded into the floor.
  * Outcomes: refused = it was acquired, released or changed meanwhile: look again.
  */
 export function replaceSemaphore(
@@ -132,7 +141,7 @@ export function replaceSemaphore(
 ): Statement<'update'> {
   const effect =
     `SET #declared = :declared, #limit = :limit, #free = :free, #holders = :holders, ` +
-    `#leaseCounter = :leaseCounter, ${TOUCH}`;
+    `#leaseCounter = :leaseCounter, #left = :noMarks, #floor = :floor, ${TOUCH}`;
   const isQueued = next.waiting.length > 0;
   return updateStatement('semaphore.replace', {
     table,
@@ -146,6 +155,8 @@ export function replaceSemaphore(
       ':free': next.free,
       ':leaseCounter': next.leaseCounter,
       ':holders': encodeHolders(next.holders),
+      ':noMarks': {},
+      ':floor': foldedFloor(next),
       ...(isQueued ? { ':waiting': next.waiting.map(encodeTicket) } : {}),
       ...touchValues(stamp),
     },
@@ -153,18 +164,41 @@ export function replaceSemaphore(
 }
 
 /**
- * Guard: this permit is there, with this token, evicted or not.
- * Effect: it is gone, and what it took is free.
- * Outcomes: refused = released before, or pruned because its session was found dead: nothing is left to release.
+ * Guard: this permit is there, with this token, evicted or not; and its session has not left later than `left`.
+ * Effect: it is gone, what it took is free, and no blind request that its session made at or before `left` is taken.
+ * Outcomes: refused = released before, or pruned because its session was found dead: nothing is left to release; or its session
+ *   has left later: again, with that moment.
+ * @param left the permit's own moment, or a later one of its session
  */
-export function releaseHolder(table: string, name: string, permit: PermitRecord, stamp: Stamp): Statement<'update'> {
+export function releaseHolder(
+  table: string,
+  name: string,
+  { permit, left }: { readonly permit: PermitRecord; readonly left: number },
+  stamp: Stamp,
+): Statement<'update'> {
   return updateStatement('semaphore.release', {
     table,
     key: semaphoreKey(name),
-    guard: `${IS_HELD} OR ${IS_EVICTED}`,
-    effect: `SET #free = #free + :permits, ${TOUCH} REMOVE #holders.#PERMIT`,
-    mapKeys: { '#PERMIT': formatClaim(permit) },
-    values: { ':token': permit.token, ':permits': permit.permits, ...touchValues(stamp) },
+    guard: `(${IS_HELD} OR ${IS_EVICTED}) AND ${NOT_LOWERED}`,
+    effect: `SET #free = #free + :permits, #left.#SESSION = :since, ${TOUCH} REMOVE #holders.#PERMIT`,
+    mapKeys: { '#PERMIT': formatClaim(permit), '#SESSION': permit.session },
+    values: { ':token': permit.token, ':permits': permit.permits, ':since': left, ...touchValues(stamp) },
+  });
+}
+
+/**
+ * Guard: the claim is not barred yet, and marks have not piled up.
+ * Effect: no blind request of it that is still under way enters or queues any more. The row says whether one came first.
+ * Outcomes: refused = it is barred already, too many marks (`replace`), or there is no such semaphore.
+ */
+export function forgoClaim(table: string, name: string, claim: PermitClaim, stamp: Stamp): Statement<'update'> {
+  return updateStatement('semaphore.forgo', {
+    table,
+    key: semaphoreKey(name),
+    guard: `${IS_KNOWN} AND ${IS_LATER} AND ${HAS_FEW_MARKS}`,
+    effect: `SET #left.#SESSION = :since, ${TOUCH}`,
+    mapKeys: { '#SESSION': claim.session },
+    values: { ':v': SCHEMA_VERSION, ':since': claim.since, ':marksLimit': MARKS_LIMIT, ...touchValues(stamp) },
   });
 }
 
@@ -233,6 +267,10 @@ const IS_AGREED = '#declared = :limit';
 const HAS_ROOM = '#free >= :permits AND size(#holders) < :holdersLimit';
 const NOBODY_QUEUES = 'attribute_not_exists(#waiting)';
 const IS_NEW = 'attribute_not_exists(#holders.#PERMIT)';
+const HAS_PLACE = '(size(#waiting) < :waitingLimit AND NOT contains(#waiting, :ticket))';
+const IS_LATER = '#floor < :since AND (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)';
+const HAS_FEW_MARKS = 'size(#left) < :marksLimit';
+const NOT_LOWERED = '(attribute_not_exists(#left.#SESSION) OR #left.#SESSION <= :since)';
 const IS_HELD = '#holders.#PERMIT = :token';
 const IS_EVICTED = '#holders.#PERMIT[0] = :token';
 const TOUCH = '#nonce = :nonce, #revision = #revision + :one, #ttl = :ttl';

@@ -36,7 +36,7 @@ import {
 } from '../../../dynamo/engine/statement.ts';
 import { transactStatement } from '../../../dynamo/engine/transaction.ts';
 
-/** Guard of one generation: what is late for it must not touch the next. */
+/** Guard of one generation: late requests of an old generation must not change the next. */
 const IS_IN_STATE = '#generation = :generation AND #state = :expected';
 const TOUCH = '#nonce = :nonce, #ttl = :ttl';
 const IS_PENDING = '#state = :pending';
@@ -47,8 +47,8 @@ const NO_SESSION = '';
 
 /**
  * Guard: the row is absent.
- * Effect: open. Its generation starts at the clock, above that of a row that was swept: rows of old members may still be there.
- * Outcomes: refused = the group is there.
+ * Effect: open. Its generation starts at the clock, above that of a row deleted by TTL, because rows of old members may still exist.
+ * Outcomes: refused = the group exists.
  */
 export function createGroup(table: string, name: string, { now, nonce }: Stamp): Statement<'put'> {
   return createStatement('waitgroup.create', table, {
@@ -63,7 +63,7 @@ export function createGroup(table: string, name: string, { now, nonce }: Stamp):
 
 /**
  * Guard: open, in this generation.
- * Effect: sealed; an add that is under way will see it and take itself back.
+ * Effect: sealed; an add in flight is refused.
  * Outcomes: refused = sealed before, or this generation is over.
  */
 export const sealGroup = (table: string, group: GroupKey, stamp: Stamp): Statement<'update'> =>
@@ -118,7 +118,7 @@ export const readGroup = (table: string, name: string): Statement<'get'> =>
 
 /**
  * Guard: the group is open, in this generation.
- * Effect: each that was no member is pending; each that was one stays as it is. All or none.
+ * Effect: new members are pending; existing members stay as they are. All or none.
  * Outcomes: refused = sealed, or this generation is over.
  */
 export function addMembers(
@@ -134,8 +134,8 @@ export function addMembers(
 }
 
 /**
- * Unguarded because the transaction's first action is the guard, and `if_not_exists` leaves a member that is there as it is:
- * also one without a lease, which is why that is written down.
+ * Unguarded because the transaction's first action is the guard, and `if_not_exists` leaves an existing member as it is.
+ * That includes a member without a lease, which is why the row stores the missing lease too.
  */
 function addMember(
   table: string,

@@ -1,4 +1,4 @@
-/** What clients that only add tasks need of the tasks' store: apart, so that their bundles stay small. */
+/** The part of the task store for clients that only add tasks: a separate module, so that their bundles stay small. */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { AddingStore, Begun } from '../../queue/task-adder.ts';
 import type { TakenTask } from '../../task/dedup.ts';
@@ -23,19 +23,19 @@ export type Beginner = TaskKey & { readonly tenant?: string | undefined; readonl
 /** The write of a task that begins, and what goes with it; asked for again each time that others were faster. */
 export type Plan = (seat?: Seat) => Planned | Promise<Planned>;
 
-export interface Planned {
+interface Planned {
   readonly own: Statement<'put' | 'update'>;
   readonly beside: readonly Action[];
 }
 
-export type Begin = (task: Beginner, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
+type Begin = (task: Beginner, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
 
-/** Each time another writer succeeded: a line that moves on so often while it is looked at is a queue of its own. */
+/** Each round another writer succeeded: a line that changes this often during a read should be a separate queue. */
 export const LINE_CONTENTION = { rounds: 50 };
 
 /**
- * @param decode what is to be known of a task that is there
- * @param begin absent: of tasks that stand in no line
+ * @param decode returns what the caller needs of an existing task
+ * @param begin Default: begins tasks without a line
  */
 export function createAddingStore<Row extends TakenTask>(
   sender: Sender,

@@ -1,12 +1,12 @@
-/** The task row, continued: what a request asks for, as parts of the update that gives a task other work. */
+/** The task row, continued: a request's attributes, as parts of the update that gives a task other work. */
 import type { NewTask } from '../../task/task-store.ts';
 import type { Priority, TaskKey } from '../../task/task.ts';
 import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
 import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
 import { moveTo } from './place.ts';
 
-/** The work of a request, as its row has it. */
-export interface Work {
+/** A request's work, as stored in a row. */
+interface Work {
   readonly name: string;
   /** JSON. */
   readonly input: string;
@@ -19,7 +19,7 @@ export interface Work {
   readonly policy?: unknown;
 }
 
-/** What only some work has: it is set if it is given, and else dropped, because an attribute can stand in one clause only. */
+/** Attributes of only some work: set if given, else removed, because an attribute can be in one clause only. */
 const OPTIONAL = ['expiresAt', 'key', 'payload', 'traceparent', 'policy'] as const;
 
 export function workOf(task: NewTask, nonce: string, { isApart = false } = {}): Work {

@@ -2,7 +2,7 @@
 import type { BatchKey } from '../../task/batch.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewPayload } from '../../task/task-store.ts';
-import type { TaskPolicy } from '../../task/task.ts';
+import type { SlotOfTask, TaskPolicy } from '../../task/task.ts';
 import { taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
 
 type Attribute = Readonly<Record<string, unknown>>;
@@ -22,6 +22,10 @@ export function policyAttribute({ maxAttempts, timeoutMs }: TaskPolicy): Attribu
     ...(maxAttempts === undefined ? {} : { maxAttempts }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
+}
+
+export function slotAttribute({ name, at, since }: SlotOfTask): Attribute {
+  return since === undefined ? { name, at } : { name, at, since };
 }
 
 export function payloadAttribute(

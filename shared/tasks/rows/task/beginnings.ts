@@ -1,4 +1,4 @@
-/** How a task's life begins: its row, what it needs beside it, and its place in the line of its key, in one write or one transaction. */
+/** Creates tasks: the row, the payload beside it, and its position in the line of its key, in one write or one transaction. */
 import type { Outcome } from '../../../core/lease/outcome.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { TaskRecord } from '../../task/task.ts';
@@ -22,7 +22,7 @@ export class Beginnings {
     this.#lines = new Lines(sender, table);
   }
 
-  /** Writes a task that begins, together with what it needs beside it, and into the line of its key if it has one. */
+  /** Writes a new task, together with the payload beside it, and into the line of its key if it has one. */
   async begin(task: Beginner, plan: Plan, stamp: Stamp): Promise<WriteResult> {
     const { line: key } = task;
     return retryContended(lineOf(task), LINE_CONTENTION, async () => {
@@ -36,7 +36,7 @@ export class Beginnings {
     });
   }
 
-  /** Gives a task that is there other work, or makes it ready again; in a line, it joins at the end. */
+  /** Gives an existing task other work, or makes it ready again; in a line, it joins at the end. */
   async beginAnew(task: Beginner, plan: Plan, stamp: Stamp): Promise<Outcome<TaskRecord>> {
     const result = await this.begin(task, plan, stamp);
     // A transaction answers without the row.

@@ -45,7 +45,7 @@ export function waitForChildren(
 
 /**
  * Guard: it waits for the children of this batch.
- * Effect: due at once. A caller that observed it before, to reschedule it, has to look again.
+ * Effect: due at once. A caller that observed it before, to reschedule it, must read it again.
  * Outcomes: refused = it was cancelled, or has got other work.
  */
 export function wakeParent(
@@ -65,8 +65,8 @@ export function wakeParent(
 }
 
 /**
- * What must be true for a batch to end without waking its waiter: that one does not wait for it.
- * Outcomes: refused = it waits again, for it was redriven since it was looked at.
+ * Condition for a batch to end without waking its waiter: the waiter does not wait for it.
+ * Outcomes: refused = it was redriven since it was read, and waits again.
  */
 export function isNotWaiting(table: string, { queue, id }: TaskKey, batch: BatchKey): TransactionCheck {
   return checkStatement(

@@ -27,7 +27,7 @@ interface Parked {
   readonly task: TaskRecord;
 }
 
-/** Where a walk through all parked tasks of a queue stands. */
+/** Position of a walk through all parked tasks of a queue. */
 interface ParkedCursor {
   readonly partition: number;
   readonly within: string;
@@ -39,7 +39,7 @@ const WRITES_AT_ONCE = 16;
 const ENTRIES = 25;
 /** Number of rows to read at a time; stop when none of them fits. Usually only one slot is free. */
 const ROWS_AT_A_TIME = 4;
-/** Entries of a page for people: the rows behind them are read in one batch. */
+/** Entries per page for operators: one batch reads the rows behind them. */
 const PAGE = 100;
 /** Pages read while everything on them is foreign. */
 const FOREIGN_PAGES = 40;
@@ -113,7 +113,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return kind === 'applied' ? [{ entry, task: { ...task, nonce: stamp.nonce, isParked: true } }] : [];
   }
 
-  /** @param rows read at a time: when none of them has room, the others are taken to have none either */
+  /** @param rows read at a time: if none of them fits, the others are assumed not to fit either */
   async function putBackOfKey(
     queue: string,
     key: string,
@@ -129,7 +129,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return putBackFitting(queue, key, batches, { now, reserved });
   }
 
-  /** Puts back as many as the key has room for, in their order, and what no place is needed for. */
+  /** Unparks as many tasks as the key has capacity for, in their order, and those that need no slot of it. */
   async function putBackFitting(
     queue: string,
     key: string,
@@ -198,7 +198,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     }
   }
 
-  /** The next of the queue's own, and where to go on: foreign entries are passed by. */
+  /** Returns the next entries of the queue itself, and where to continue: foreign entries are skipped. */
   async function entriesOf(
     queue: string,
     partition: string,
@@ -220,7 +220,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return { entries, next: isMore ? place : undefined };
   }
 
-  /** Eventually consistent: the guard of what is written decides. */
+  /** Eventually consistent, because the guard of each write decides. */
   async function itemsOf(entries: readonly ParkedEntry[]): Promise<readonly DynamoItem[]> {
     const keys = entries.map(({ key }) => key);
     return readInBatches(sender, table, batchGetStatement('task.getMany', table, keys, { consistent: false }));
@@ -255,26 +255,26 @@ class Room {
   }
 
   admits(task: TaskRecord): boolean {
-    // An older worker has claimed it out of sight, with an entry that was older than the row: its next holder has to find it.
+    // A worker that read the row before it was parked has claimed it out of sight: its next holder has to find it.
     if (task.state !== 'ready') return true;
     const { links, expiresAt } = task;
     const now = this.#now;
     const limit = links?.concurrency;
-    // Other work under its id may have another key; and what has expired is dropped by the worker that meets it.
+    // Other work under its id may have another key; and the worker that reads an expired task drops it.
     if (limit?.key !== this.#key || (expiresAt !== undefined && expiresAt <= now)) return true;
     if (hasRoom(limit, this.#state, now)) {
       this.#state = entered(limit, this.#state, now);
       this.#hasAdmitted = true;
       return true;
     }
-    // Who has used up the rate leaves one in sight, for the next window.
+    // If the key has used up its rate, one task stays visible, for the next window.
     const isHead = this.#hasAdmitted && !this.#hasHead && isOutOfRate(limit, this.#state, now);
     this.#hasHead ||= isHead;
     return isHead;
   }
 }
 
-/** What putting back writes carries none. */
+/** Unparking writes no nonce. */
 const NO_NONCE = '';
 
 /** A row that cannot be understood stays where it is, and keeps nothing else from coming back. */

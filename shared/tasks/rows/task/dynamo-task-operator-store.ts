@@ -48,7 +48,7 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
       const keys = ownEntries(Items, { kind: 'task', queue }).map(({ pk, directoryName }) => ({
         queue,
         id: splitKey(String(pk))[2] ?? '',
-        // The entry's name begins with the time of death, as ISO 8601 has it.
+        // The entry's name begins with the time of death, in ISO 8601.
         diedAt: Date.parse(String(directoryName).slice(0, ISO_LENGTH)),
       }));
       return { keys, next: nextCursor(shard, LastEvaluatedKey) };
@@ -59,7 +59,7 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
 /** `2026-11-24T20:21:05.000Z`. */
 const ISO_LENGTH = 24;
 
-/** Where a walk through the list stands: in which of its parts, and after what. */
+/** Position of a walk through the list: the part, and the last entry read. */
 interface DeadCursor {
   readonly shard: number;
   readonly within: unknown;

@@ -146,7 +146,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       const own = waitForChildren(table, claim, id, stamp);
       const outcome = await linked.commit({ task: claim, to: 'ready', own, writes: [batch], children }, stamp, limits);
       if (outcome.kind !== 'refused' || outcome.current?.follower === undefined) return outcome;
-      // Its children are not wanted any more: as far as it goes on, it goes on with other work.
+      // Its children are no longer wanted: if it continues, it does so with other work.
       const settled = await linked.settle(
         { task: claim, to: 'ready', own, promote: promoting(claim, { how: 'snoozed' }, stamp) },
         stamp,
@@ -228,8 +228,8 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
   }
 
   /**
-   * A claim that takes a place of the task's key with it; a full key is seen by a read, which costs a fifth of being refused.
-   * Where a place was just left, it is most likely there: a read would cost a round trip in which nothing of the key runs.
+   * Claims a task together with a slot of its key. A read detects a key at capacity, at a fifth of the cost of a refusal.
+   * If a slot has just become free, it is probably still free: a read would cost a round trip in which the slot is idle.
    */
   async function claimWithPlace(
     own: Statement<'update'>,
@@ -253,7 +253,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
 
 const EXPIRED = 'not started before it expired';
 
-/** What a claim that answered without the row has written: its guard says that it was as it had been observed. */
+/** The task after a claim whose response has no row: the guard ensures that it was as observed. */
 function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp): RunningTask {
   const { leaseCounter, attempts } = observed;
   const claim = { session, claimedAt: now, nonce, leaseCounter: leaseCounter + 1, attempts: attempts + 1 };

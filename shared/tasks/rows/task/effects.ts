@@ -1,4 +1,4 @@
-/** What happens in the transaction of a task's end: writes of the user's own, and tasks that are created. */
+/** Effects in the transaction that ends a task: the user's own writes, and new tasks. */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Effect, NewTask, UserWrite } from '../../task/task-store.ts';
 import { putPayload } from '../payload-statements.ts';
@@ -17,7 +17,7 @@ export function partedEffects(effects: readonly Effect[]): {
   };
 }
 
-/** A task's row, and the payload beside it if it has one there. */
+/** A task's row, and the payload beside it if there is one. */
 export function creationOf(
   { table, shards }: { readonly table: string; readonly shards: number },
   task: NewTask,

@@ -1,4 +1,4 @@
-/** What clients that enqueue need of the tasks' store, lines and other work for tasks that are there included. */
+/** The part of the task store for clients that enqueue, including lines and other work for existing tasks. */
 import type { EnqueueStore } from '../../queue/task-writer.ts';
 import { describeTask } from '../../task/task.ts';
 import { retryContended } from '../../../core/wait/retry-contended.ts';

@@ -1,13 +1,13 @@
 /**
- * The task row, continued: the follower, other work that was asked for while the task runs, with `replace` or `debounce`.
+ * The task row, continued: the follower, other work that was requested with `replace` or `debounce` while the task runs.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | follower | M: name, input, priority, runAt, at, nonce; expiresAt, key, payload, traceparent, policy | the newest of these requests | follow; removed by promote |
  *
- * It is in the running task's own row, so there is one at most. Every write with which an attempt ends has `HAS_NO_FOLLOWER` in its guard,
- * and is sent as `promoteFollower` instead if that refused it: so the follower is ready in the same instant.
- * A takeover leaves it as it is: the attempt goes on elsewhere.
+ * It is in the running task's own row, so there is at most one. Every write that ends an attempt has `HAS_NO_FOLLOWER` in its guard,
+ * and is sent as `promoteFollower` instead if that refused it: so the follower is ready in the same transaction.
+ * A takeover leaves it as it is, because the attempt continues elsewhere.
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
@@ -21,10 +21,10 @@ import { pastAttempt, remember } from './history.ts';
 import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
 
 /**
- * Guard: it runs under the counter that was observed, with the follower that was observed, or none.
+ * Guard: it runs under the observed counter, with the observed follower or none.
  *   Within one counter a follower goes only when the attempt ends, so a late copy meets a newer follower, or another state.
- * Effect: this work follows it. The nonce stays, so that the holder goes on recognising its own writes by it; the follower has its own.
- * Outcomes: refused = the attempt has ended, or another request was faster; by its own nonce in the follower, it was applied.
+ * Effect: this work follows it. The nonce stays, so that the holder still recognizes its own writes by it; the follower has its own.
+ * Outcomes: refused = the attempt has ended, or another request was faster; if its own nonce is in the follower, it was applied.
  */
 export function followTask(
   table: string,
@@ -49,17 +49,17 @@ export function followTask(
   });
 }
 
-/** How an attempt ended whose task goes on with its follower. */
+/** The end of an attempt whose task continues with its follower. */
 export interface Ended {
   readonly how: PastAttempt['how'];
   readonly error?: TaskError | undefined;
 }
 
 /**
- * Guard: mine, or as observed by a contender that found the session dead; and the follower is the one that was seen.
+ * Guard: mine, or as observed by a contender that found the session expired; and the follower is the observed one.
  * Effect: ready with the follower's work, as a new generation with all its attempts; the attempt is in its past, and nothing else of
- *   it is left. It keeps its batch, which counts the end of the follower, and its place in a line.
- * Outcomes: refused = taken over, or another request has put in a newer follower: look again.
+ *   it remains. It keeps its batch, which counts the end of the follower, and its position in a line.
+ * Outcomes: refused = taken over, or another request has stored a newer follower: read it again.
  */
 export function promoteFollower(
   table: string,

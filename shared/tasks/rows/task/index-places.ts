@@ -1,4 +1,4 @@
-/** Where tasks of tenants and parked tasks stand in their partitions of an index: sort keys that order them. */
+/** Sort keys that order tasks of tenants and parked tasks in their index partitions. */
 import { sha256 } from '../../../core/runtime/sha256.ts';
 import { fitting, joinKey, splitKey } from '../../../dynamo/engine/keys.ts';
 import { SORT_KEY_LIMIT_BYTES } from '../../../dynamo/engine/schema.ts';
@@ -29,12 +29,12 @@ const BEHIND_DIGITS = '~';
 
 const PARKED_DIGITS = 16;
 
-/** What the places of all tasks of a key begin with. A hash, because keys of users are as long as they like. */
+/** Returns the prefix of the positions of all parked tasks of a key. A hash, because users' keys have any length. */
 export function parkedPrefix(key: string): string {
   return `${sha256(key).slice(0, PARKED_DIGITS)}#`;
 }
 
-/** The place of a parked task among those of its partition: by key, then in the order in which it would be served. */
+/** Returns a parked task's position in its partition: by key, then in the order of service. */
 export function parkedPlace(
   { key, priority, readyAt }: { readonly key: string; readonly priority: Priority; readonly readyAt: number },
   id: string,

@@ -1,23 +1,23 @@
 /**
- * A line and the places in it: the tasks of one key that run one after the other. All rows of a line share a partition.
+ * A line and its positions: the tasks of one key that run one after the other. All rows of a line share a partition.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | pk, sk | S | `line#<queue>#<key>`, `line` | join |
  * | v | N | schema version | join |
  * | head | S | id of the task whose turn it is; absent when the line is empty | join, advance, advance and join, close |
- * | tail | N | the last ticket given; starts at the clock, only grows, and never restarts | join, advance and join |
- * | ttl | N, epoch s | sweeping, long after the last one left | close; removed by join |
+ * | tail | N | the last ticket given out; starts at the clock, only grows, and never restarts | join, advance and join |
+ * | ttl | N, epoch s | long after the last task left | close; removed by join |
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | pk, sk | S | `line#<queue>#<key>`, `place#<ticket>` | take place; deleted when its task is called, or cancelled |
  * | v | N | schema version | take place |
  * | id | S | the task that waits here | take place |
- * | tenant | S | whose it is, where a tenant was named | take place |
+ * | tenant | S | the task's tenant, if any | take place |
  *
- * They are only ever written in the transaction that puts a task into the line or takes it out. A task that is held keeps the key of the
- * ready index in `heldKey` until it is called; the rest of its row is drawn in `task-statements.ts`.
+ * They are only written in the transaction that puts a task into the line or takes it out. A held task keeps the key of the
+ * ready index in `heldKey` until it is called; `task-statements.ts` lists the rest of its row.
  */
 import type { TaskKey } from '../../task/task.ts';
 import { lineKey, linePlaceKey, taskKey } from '../../../dynamo/engine/keys.ts';
@@ -32,9 +32,9 @@ export interface ObservedLine {
 }
 
 /**
- * Guard: the line is as it was observed: no task has joined since, and it has a head, or none, as then.
- * Effect: the tickets up to `last` are given; the first who joins an empty line is its head.
- * Outcomes: refused = others were faster; the row says how it is now.
+ * Guard: the line is as observed: no task has joined since, and it has a head, or none, as then.
+ * Effect: the tickets up to `last` are given out; the first task that joins an empty line is its head.
+ * Outcomes: refused = another task was faster; the row shows the current state.
  */
 export function joinLine(
   table: string,
@@ -145,9 +145,9 @@ export function closeLine(
 }
 
 /**
- * Guard: it is held at this place.
- * Effect: it enters the ready index. It may not be due yet, and blocks its followers all the same.
- * Outcomes: refused = it has been removed already.
+ * Guard: it is held at this position.
+ * Effect: it enters the ready index. It may not be due yet, but still blocks its followers.
+ * Outcomes: refused = it has already been removed.
  */
 export function callTask(
   table: string,

@@ -26,7 +26,7 @@ import { actionOf } from '../../../dynamo/engine/transaction.ts';
 
 type Member = TaskKey & { readonly tenant?: string | undefined };
 
-/** What one transaction does to one line: a task of it ends, others begin, or both. */
+/** One transaction's change to one line: one of its tasks ends, others join, or both. */
 export interface LineMove {
   readonly queue: string;
   readonly key: string;
@@ -35,14 +35,14 @@ export interface LineMove {
   readonly joiners: readonly Member[];
 }
 
-/** What that takes. */
-export interface LineChange {
+/** The writes of a move. */
+interface LineChange {
   readonly actions: readonly LineAction[];
-  /** Where those who join will stand, in their order. */
+  /** The positions of the joining tasks, in their order. */
   readonly seats: readonly Seat[];
 }
 
-export interface LineAction {
+interface LineAction {
   readonly action: Action;
   /** The ticket whose place, or whose task, is gone if this was refused. */
   readonly suspect?: number | undefined;
@@ -56,9 +56,11 @@ interface TakenPlace {
 }
 
 interface LineView extends ObservedLine {
-  /** The first of those who wait. */
+  /** The first of the waiting tasks. */
   readonly places: readonly TakenPlace[];
 }
+
+const MEMBERS_READ = 100;
 
 export class Lines {
   readonly #sender: Sender;
@@ -89,7 +91,7 @@ export class Lines {
     return { actions: [...turn, ...places.map((action) => ({ action }))], seats };
   }
 
-  /** No turn ends. The task that leaves is held, or its line is not there any more. */
+  /** For moves that do not end the head. The leaving task is held, or its line no longer exists. */
   #stayOrJoin(
     { queue, key, leaver, joiners }: LineMove,
     line: LineView,
@@ -103,7 +105,7 @@ export class Lines {
     return [{ action: leave, suspect: leaver.ticket }, ...join];
   }
 
-  /** The first of those who wait is called, or else the first of those who join; those before it that are gone lose their places. */
+  /** Calls the first waiting task, or else the first that joins; missing tasks before it lose their positions. */
   #passOn(
     { queue, key, joiners }: LineMove,
     leaver: TaskKey,
@@ -125,6 +127,12 @@ export class Lines {
     if (next === undefined) return [{ action: actionOf(advance) }, ...abandoned];
     const call = actionOf(callTask(table, { queue, id: next.id, tenant: next.tenant }, next.ticket, stamp));
     return [{ action: actionOf(advance) }, leave(next), { action: call, suspect: next.ticket }, ...abandoned];
+  }
+
+  /** Ids of the tasks that stand in a line and have not ended, in their order: the first hundred. */
+  async members(queue: string, key: string): Promise<readonly string[]> {
+    const { head, places } = await this.#look(queue, key, MEMBERS_READ);
+    return [...(head === undefined ? [] : [head]), ...places.map(({ id }) => id)];
   }
 
   async #look(queue: string, key: string, places: number): Promise<LineView> {

@@ -35,24 +35,24 @@ import { actionOf, rowOf, tableOf, together, tokenOf } from '../../../dynamo/eng
 
 type Linked = TaskKey & {
   readonly links?: TaskLinks | undefined;
-  /** Of the attempt that ends. */
+  /** Session of the attempt that ends. */
   readonly session?: string | undefined;
   readonly leaseCounter?: number;
 };
 
 /** A change of a task that others have to follow. */
-export interface Change {
+interface Change {
   readonly task: Linked;
   /** Running, if it is absent. */
   readonly from?: 'ready' | 'running';
   readonly to: 'ready' | 'running' | ChildEnding;
-  /** The task's own write, whose guard and nonce are those of the whole. */
+  /** The task's own write. Its guard and nonce apply to the whole transaction. */
   readonly own: Statement<'update'>;
   /** The write instead of it, if the task has a follower. */
   readonly promote?: (follower: Follower) => Statement<'update'>;
   /** `own` is that. */
   readonly isFollowed?: boolean;
-  /** What is written with it into other rows. */
+  /** Writes to other rows in the same transaction. */
   readonly writes?: readonly Action[];
   /** Tasks that are created with it. */
   readonly children?: readonly NewTask[];
@@ -77,7 +77,7 @@ export class LinkedRows {
     this.#lines = new Lines(sender, table);
   }
 
-  /** A change that comes alone if nothing hangs on the task. */
+  /** Sends a change; it is a single write if the task has no links. */
   settle(change: Change, stamp: Stamp, limits?: WriteLimits): Promise<Settled> {
     return unlessFollowed(change, (one) => this.#settle(one, stamp, limits));
   }
@@ -97,7 +97,7 @@ export class LinkedRows {
     });
   }
 
-  /** A change with writes or children of its own. A `canceled` one names the reasons of these, and not those of its companions. */
+  /** Sends a change with its own writes or children. The reasons of a `canceled` result are for these, not for their companions. */
   commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
     return unlessFollowed(change, async (one) => {
       const { result, companions } = await this.#change(one, stamp, limits).catch((error: unknown) => {
@@ -164,7 +164,7 @@ export class LinkedRows {
     });
   }
 
-  /** Sends a change; one that ends a task of a line moves the line on, and children in order join theirs. */
+  /** Sends a change: the end of a line's task advances the line, and ordered children join their lines. */
   async #sendThroughLines(
     change: Change,
     companions: readonly Action[],
@@ -219,9 +219,9 @@ export class LinkedRows {
 }
 
 /**
- * Sends a change that ends an attempt. If the row that refuses it has a follower, and its attempt is the one that is to end, the follower
- * takes the task over in its place: the task is ready then, so its batch and its line wait on.
- * Within an attempt a follower is only ever replaced by a newer one, so the first write cannot be applied late.
+ * Sends a change that ends an attempt. If the row that refuses it has a follower, and its attempt is the one to end, the follower
+ * gets the task instead: the task is ready then, so its batch and its line keep waiting.
+ * Within an attempt a follower is only replaced by a newer one, so the first write cannot be applied late.
  */
 async function unlessFollowed<Result extends Settled | CommitOutcome>(
   change: Change,
@@ -248,7 +248,7 @@ function isEnd(to: Change['to']): to is ChildEnding {
   return to !== 'ready' && to !== 'running';
 }
 
-/** What a change does to lines, one by one: the task leaves its own, and children join theirs. */
+/** A change's moves, one for each line: the task leaves its own, and children join theirs. */
 function movesOf({
   task,
   to,

@@ -1,8 +1,8 @@
 /**
- * The task row, continued: what is done to a task by others than its holder.
- * The row's picture is in `task-statements.ts`.
+ * The task row, continued: changes to a task by others than its holder.
+ * `task-statements.ts` describes the row.
  *
- * Guards name what the operator saw, so that a decision made on an old picture changes nothing.
+ * Guards name the state that the operator saw, so that a decision made on an old state changes nothing.
  */
 import type { Cancellation, Priority, ReadyTask, RunningTask } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
@@ -80,11 +80,12 @@ export function cancelAbandonedTask(
 }
 
 /**
- * Guard: running under the session and counter that were observed, and that session live.
- * Effect: the wish is in the task's row, for the worker that may claim it next, and in its session's, which the next heartbeat brings back.
- *   Asking the rows of running tasks with every heartbeat would cost a read a task for something that hardly ever happens.
- *   The nonce stays, so that the holder goes on recognising its own writes by it: asking twice is asking once.
- * Outcomes: refused = it changed hands or ended; cancelled = its session has just ended: look again.
+ * Guard: running under the observed session and counter, and that session is live.
+ * Effect: the request is in the task's row, for the next worker that may claim it, and in its session's row, which the next heartbeat
+ * reads.
+ *   Reading the rows of running tasks with every heartbeat would cost a read a task for a rare event.
+ *   The nonce stays, so that the holder still recognizes its own writes by it: a repeated request changes nothing.
+ * Outcomes: refused = it changed hands or ended; cancelled = its session has just ended: read it again.
  */
 export function requestCancel(
   table: string,
@@ -105,8 +106,8 @@ export function requestCancel(
 
 /**
  * Guard: not written since it was observed; the caller has seen that it waits.
- * Effect: another priority, another time; its place in a line stays. One that is parked is in workers' sight again.
- * Outcomes: refused = claimed, or changed meanwhile.
+ * Effect: another priority or time; its position in a line stays. A parked task is visible to workers again.
+ * Outcomes: refused = claimed, or changed since.
  */
 export function rescheduleTask(
   table: string,
@@ -134,11 +135,11 @@ export function rescheduleTask(
 
 /**
  * Guard: not written since it was observed; the caller has seen that it has ended.
- * Effect: ready again, as a new generation with all its attempts; the counter goes on from where it is. Its past and last error stay,
- *   and the attempt that ended it is among its past. It keeps its children, unless their batch has been swept; with `isPending` beside it
- *   in the transaction, it waits for them again. Its batch has counted its end already, and will not count it again.
+ * Effect: ready again, as a new generation with all its attempts; the counter continues. Its past and last error stay,
+ *   and the attempt that ended it is added to its past. It keeps its children, unless TTL has deleted their batch; with `isPending`
+ *   in the same transaction, it waits for them again. Its batch has already counted its end, and does not count it again.
  *   In a line it starts over, at the end.
- * Outcomes: refused = revived already, or swept.
+ * Outcomes: refused = already revived, or deleted by TTL.
  */
 export function reviveTask(
   table: string,
@@ -184,8 +185,8 @@ function lastAttempt(observed: EndedTask): Readonly<Record<string, unknown>> | u
 
 /**
  * Guard: it waits, and was not written since it was observed.
- * Effect: other work under the same id, which finds nothing that the work before it has saved; its place in a line stays.
- * Outcomes: refused = claimed, ended, or replaced meanwhile.
+ * Effect: other work under the same id, without anything that the former work has saved; its position in a line stays.
+ * Outcomes: refused = claimed, ended, or replaced since.
  */
 export function replaceTask(
   table: string,
@@ -208,8 +209,8 @@ export function replaceTask(
 
 /**
  * Guard: not written since it was observed; the caller has seen that it has ended.
- * Effect: new work under the same id, with all its attempts and nothing left of the former but its counter, which goes on.
- * Outcomes: refused = renewed meanwhile, or swept.
+ * Effect: new work under the same id, with all its attempts; of the former work only the counter remains, and continues.
+ * Outcomes: refused = renewed since, or deleted by TTL.
  */
 export function renewTask(
   table: string,
@@ -259,7 +260,7 @@ function seatValues(seat: Seat | undefined): UpdateParts['values'] {
   return seat === undefined ? {} : { ':line': seat.line, ':ticket': seat.ticket };
 }
 
-/** Index attributes to remove from an ended task, so as not to be listed as dead any more; a tenant's task stands in the same index. */
+/** Index attributes to remove from an ended task, so that it is no longer listed as dead; a tenant's task is in the same index. */
 function unlisted({ tenant }: { readonly tenant?: string | undefined }, isHeld: boolean): string {
   if (tenant === undefined) return ', #directoryKey, #directoryName';
   return isHeld ? ', #directoryKey' : '';

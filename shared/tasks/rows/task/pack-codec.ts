@@ -18,7 +18,7 @@ export function decodeInput(row: ItemReader): Json {
   return input as readonly Json[];
 }
 
-/** What has become of the items; undefined of a task that is no pack. @throws CorruptItemError */
+/** Returns the state of the items; undefined for a task that is not a pack. @throws CorruptItemError */
 export function decodePack(row: ItemReader): PackState | undefined {
   if (!row.has('total')) return undefined;
   const total = row.count('total');

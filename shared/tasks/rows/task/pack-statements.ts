@@ -1,19 +1,19 @@
 /**
- * The task row, continued: a pack, whose input is a list of items. The rest of the row's picture is in `task-statements.ts`.
+ * The task row, continued: a pack, whose input is a list of items. `task-statements.ts` describes the rest of the row.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | total | N | items; what makes a task a pack | enqueue |
+ * | total | N | number of items; makes the task a pack | enqueue |
  * | input | S, JSON; or B, the same deflated | the items' inputs, a list | enqueue |
  * | done | NS | indexes of the items that are done | record, finish, commit, move |
- * | moved | NS | indexes of those that have become tasks of their own | move |
- * | cancelled | NS | indexes of those that were cancelled | cancel item |
- * | results | S, JSON | what items returned, by index, where that is kept | record, finish, commit, move |
+ * | moved | NS | indexes of the items that have left for their own rows | move |
+ * | cancelled | NS | indexes of the cancelled items | cancel item |
+ * | results | S, JSON | the items' results, by index, if they are kept | record, finish, commit, move |
  * | sequence | N | number of the claim's last write | claim, take over, record, finish, commit, move |
  *
  * Sets only grow under a claim, and adding to one twice changes nothing;
- * `results` is written whole, so each write rests on the one before it:
- * a commit whose outcome its holder does not know may have left a result of its own.
+ * `results` is written whole, so each write builds on the one before it:
+ * a commit with an unknown outcome may have stored a result.
  */
 import type { MovedItem, NewPack, NumberedStamp, PackEntry } from '../../bulk/pack-store.ts';
 import type { Claim, ReadyTask, RunningTask, TaskKey } from '../../task/task.ts';
@@ -113,8 +113,8 @@ export function commitItem(
 
 /**
  * Guard: as commit. Its own row is created in the same transaction.
- * Effect: it is a task of its own. If it is the suspect of a death,
- * the claim that died is not counted against the others, which did not run in it.
+ * Effect: it is a separate task. If it is the suspect of a crash,
+ * the crashed claim does not count against the other items, which did not run in it.
  * Outcomes: refused = as commit; cancelled = the item's id is taken by another task.
  */
 export function leavePack(
@@ -192,8 +192,8 @@ export function cancelItem(table: string, observed: ReadyTask | RunningTask, ind
 
 /**
  * Guard: as cancel, running, and its session live.
- * Effect: as cancel; and if the item runs, its holder is told by the next heartbeat.
- * Outcomes: refused = as cancel; cancelled = the session has just ended: look again.
+ * Effect: as cancel; and if the item runs, its holder learns of it at its next heartbeat.
+ * Outcomes: refused = as cancel; cancelled = the session has just ended: read it again.
  */
 export function cancelRunningItem(
   table: string,

@@ -1,11 +1,14 @@
 /**
- * The task row, continued: a task that waits for a place of its key, out of workers' sight. What this is for is said in `tasks/task/parking.ts`.
+ * The task row, continued: a task that waits for a slot of its key, hidden from workers. `tasks/task/parking.ts` explains the reason.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | directoryKey, directoryName | S | while parked: `parked#<queue>#<shard of its key>`; hash of its key, priority, `readyAt`, hash of its id | park; removed by put back |
  * | parkedKey | S | while parked: the partition that it goes back to, of the ready index, or of tenants | park; removed by put back |
  * | parkedName | S | while parked, of a tenant: its place in that partition | park; removed by put back |
+ *
+ * A worker that read the row before it was parked may still claim it, and a writer that read it may leave these attributes behind,
+ * or a task in both places; `isParkedItem` and putting back allow for both.
  */
 import type { ReadyTask } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
@@ -25,7 +28,8 @@ export interface ParkedEntry {
 }
 
 /**
- * Guard: ready, due, in workers' sight, and not written since it was observed: who has observed it before cannot claim it any more.
+ * Guard: ready, due, visible to workers, and not written since it was observed: a worker that has observed it before cannot claim it any
+ * more.
  * Effect: parked.
  * Outcomes: refused = claimed, changed, or parked by another worker.
  */
@@ -54,9 +58,10 @@ export function parkTask(table: string, observed: ReadyTask, key: string, { now,
 }
 
 /**
- * Guard: it stands at this place among the parked ones.
- * Effect: it is in workers' sight again. The nonce stays: done twice is done once, late or not, and a worker that observed it may go on.
- * Outcomes: refused = it was put back before, or has ended.
+ * Guard: it is at this position among the parked tasks.
+ * Effect: it is visible to workers again. The nonce stays, so a repeated or late write changes nothing, and a worker that observed it can
+ * continue.
+ * Outcomes: refused = it was already unparked, or has ended.
  */
 export function putBackTask(
   table: string,
@@ -80,7 +85,7 @@ export function putBackTask(
 
 /**
  * Guard: ready, due, and not written since it was observed.
- * Effect: due later, in workers' sight: when the window of its key's rate turns, it is the one that begins, and has others put back.
+ * Effect: due later, visible to workers: in the next window of its key's rate it begins, and its worker unparks others.
  * Outcomes: refused = claimed, changed, or parked.
  */
 export function deferTask(

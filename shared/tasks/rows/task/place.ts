@@ -63,7 +63,7 @@ export function isParkedItem(item: DynamoItem): boolean {
   return item.parkedKey !== undefined && item.readyKey === undefined && isParkedPartition(item.directoryKey);
 }
 
-/** What is dropped from a row that goes to another place, if it was parked: a tenant's place is written over. */
+/** Attributes to remove from a parked row that moves to another position: a tenant's position is overwritten. */
 export function unparked({ isParked, tenant }: { readonly isParked: boolean } & Pick<Standing, 'tenant'>): string {
   if (!isParked) return '';
   const own = '#parkedKey, #parkedName';

@@ -1,7 +1,7 @@
 /**
- * Which tasks may be due: the ready index, and for tenants' tasks a part of the directory.
+ * Tasks that may be due: the ready index, and for tenants' tasks a part of the directory.
  * One partition per queue, priority and shard, ordered by `readyAt`; its entries are the keys of task rows and nothing else.
- * An entry is not moved by a claim, so that a claim costs one unit: what it leads to may be running, or finished a moment ago.
+ * A claim does not move the entry, so that it costs one unit: the entry's task may be running, or just finished.
  */
 import type { ReadyPartition } from '../../task/task-store.ts';
 import { readyPartitionKey, tenantPartitionKey } from '../../../dynamo/engine/keys.ts';

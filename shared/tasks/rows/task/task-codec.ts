@@ -3,7 +3,15 @@ import type { BatchKey } from '../../task/batch.ts';
 import type { TakenTask } from '../../task/dedup.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { Follower, Payload } from '../../task/task.ts';
-import type { Cancellation, PastAttempt, TaskError, TaskLinks, TaskPolicy, TaskRecord } from '../../task/task.ts';
+import type {
+  Cancellation,
+  PastAttempt,
+  SlotOfTask,
+  TaskError,
+  TaskLinks,
+  TaskPolicy,
+  TaskRecord,
+} from '../../task/task.ts';
 import { PAST_ATTEMPTS_KEPT, PRIORITIES } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
@@ -13,7 +21,7 @@ import { decodeInput, decodePack } from './pack-codec.ts';
 
 const STATES = ['ready', 'running', 'done', 'dead', 'cancelled'] as const;
 
-/** A task that has the id of one that is asked for: of its row only what the two are compared by. @throws CorruptItemError */
+/** Decodes an existing task with a requested id: only the compared attributes of its row. @throws CorruptItemError */
 export function decodeTaken(item: DynamoItem): TakenTask {
   const row = new ItemReader(item);
   const isPack = row.has('total');
@@ -60,6 +68,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
     policy: row.optional('policy', (attribute) => decodePolicy(row, attribute)),
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
+    schedule: row.optional('schedule', (attribute) => decodeSlot(row, attribute)),
     children: decodeChildren(row, queue),
     past: decodePast(row),
     follower: row.optional('follower', (attribute) => decodeFollower(row, attribute)),
@@ -138,7 +147,7 @@ function decodePayload(row: ItemReader, attribute: string): Payload {
   };
 }
 
-/** Its attributes are those of a task, in a map. */
+/** Decodes a map with the attributes of a task. */
 function decodeFollower(task: ItemReader, attribute: string): Follower {
   const row = new ItemReader({ ...task.map(attribute), pk: task.key, v: SCHEMA_VERSION });
   const count = (name: string): number => row.count(name);
@@ -167,6 +176,13 @@ function decodePolicy(row: ItemReader, attribute: string): TaskPolicy {
     ...(maxAttempts === undefined ? {} : { maxAttempts: Number(maxAttempts) }),
     ...(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),
   };
+}
+
+function decodeSlot(row: ItemReader, attribute: string): SlotOfTask {
+  const { name, at, since } = row.map(attribute);
+  if (typeof name !== 'string' || typeof at !== 'number' || (since !== undefined && typeof since !== 'number'))
+    throw row.corrupt(attribute, 'should hold the name of a schedule and a slot of it');
+  return { name, at, since };
 }
 
 function decodeCancellation(row: ItemReader, attribute: string): Cancellation {

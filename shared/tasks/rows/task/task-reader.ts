@@ -15,7 +15,7 @@ export type TaskReader = Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants'>;
 export function createTaskReader(sender: Sender, table: string): TaskReader {
   const tasks = new Rows(sender, decodeTask);
   return {
-    // One damaged row must not keep the others from being worked on, whether its caller is told or not.
+    // One damaged row must not block the others, even if the caller does not ask for damaged rows.
     getMany: (keys, onDamaged = () => undefined) => tasks.getMany(table, readTasks(table, keys), onDamaged),
 
     async page(partition, query) {

@@ -5,70 +5,71 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `task#<queue>#<id>`, `task` | enqueue |
  * | v | N | schema version | enqueue |
- * | queue, id, name, priority | S | identity; which definition runs it; which index partition it waits in | enqueue |
+ * | queue, id, name, priority | S | identity; the definition that runs it; the index partition that it waits in | enqueue |
  * | input | S, JSON | | enqueue |
- * | payload | M: bytes, digest; reference, or nonce; isApart | of an input that is elsewhere: in the user's store, or in the row of `../payload-statements.ts` | enqueue, replace, renew, promote |
+ * | payload | M: bytes, digest; reference, or nonce; isApart | an input stored elsewhere: in the user's store, or in the row of `../payload-statements.ts` | enqueue, replace, renew, promote |
  * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
  * | createdAt | N, epoch ms | | enqueue |
  * | attempts | N | claims, less those handed back | claim, take over, release, snooze |
- * | deaths | N | those of the attempts whose holders died; absent: none | take over, bury, leaving a page; removed by revive, renew |
- * | failingSince | N, epoch ms | when it first failed; absent: it has not since its last good end | retry; removed by snooze, wait, replace, revive, renew |
+ * | deaths | N | attempts whose holders crashed; absent: none | take over, bury, leaving a pack; removed by revive, renew |
+ * | failingSince | N, epoch ms | first failure since its last good end; absent: none | retry; removed by snooze, wait, replace, revive, renew |
  * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none | release; removed by retry, snooze, wait, replace, revive, renew |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each claim, never restarts | enqueue, claim, take over |
- * | session, claimedAt | S; N, epoch ms | who runs it, since when; once finished, who ran it last | claim, take over; removed when it is ready again |
+ * | session, claimedAt | S; N, epoch ms | its holder, and since when; once finished, its last holder | claim, take over; removed when it is ready again |
  * | past0 … past3 | M: counter, session, claimedAt, endedAt, how, error | attempts that are over, in a ring over the lease counter | retry, release, snooze, take over |
  * | progress | S, JSON | left for the next attempt | progress |
  * | sequence | N | number of the claim's last saved progress; 0 with each claim | claim, take over, progress |
  * | result | S, JSON | | complete, commit |
  * | lastError | M: name, message, at | | retry, discard, bury |
  * | finishedAt | N, epoch ms | | complete, commit, discard, bury, cancel |
- * | cancellation | M: at, reason | it is to end, or has ended, without a result | see `operator-statements.ts` |
+ * | cancellation | M: at, reason | a request to end without a result, or such an end | see `operator-statements.ts` |
  * | expiresAt | N, epoch ms | dropped unless it is started before; removed by the first claim | enqueue, claim |
  * | traceparent | S | the context of the span that enqueued it, or that its caller gave | enqueue, replace, renew |
  * | batch | S | the batch that counts its end | enqueue |
- * | key | M: key, limit, count, perMs | the key of which it takes a place while it runs | enqueue |
- * | policy | M: maxAttempts, timeoutMs | what its enqueuer asked for instead of its definition's; absent: nothing | enqueue; set or removed by replace, renew |
- * | line, ticket | S; N | the key in whose line it stands, and where | enqueue, revive, renew |
- * | heldKey | S | its place in the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
+ * | key | M: key, limit, count, perMs | the key of which it takes a slot while it runs | enqueue |
+ * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew |
+ * | line, ticket | S; N | the key of its line, and its position there | enqueue, revive, renew |
+ * | heldKey | S | its partition of the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
+ * | schedule | M: name, at, since | its scheduled run, and the previous run with a task; absent: none | enqueue |
  * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew |
- * | generation | N | times that it was brought back after its end, or went on with its follower; absent: none | promote; see `operator-statements.ts` |
- * | nonce | S | of the last write | all, but the wish to cancel a task that runs |
+ * | generation | N | times that it was revived after its end, or continued with its follower; absent: none | promote; see `operator-statements.ts` |
+ * | nonce | S | of the last write | all, except requests to cancel a running task |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
- * | parkedKey, parkedName | S | where it goes back to, while it waits for a place of its key out of sight | park, put back, see `parking-statements.ts` |
- * | tenant | S | whose it is; it stands in the index of tenants instead of the ready index, see `place.ts` | enqueue |
+ * | parkedKey, parkedName | S | its index position to return to, while it is parked | park, put back, see `parking-statements.ts` |
+ * | tenant | S | its tenant; the task is in the index of tenants instead of the ready index, see `place.ts` | enqueue |
  * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of tenants | enqueue, retry, snooze, discard, bury |
- * | ttl | N, epoch s | sweeping of finished tasks; a waiting or running one has none | complete, commit, discard, bury, cancel |
+ * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, bury, cancel |
  *
- * What operators do to a task is in `operator-statements.ts`; its follower is in `follower-statements.ts`.
+ * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower.
  */
-import type { Claim, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
+import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import { deadPartitionKey, shardOf, taskKey } from '../../../dynamo/engine/keys.ts';
 import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
 import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
-import { childrenAttributes, keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
+import { childrenAttributes, keyAttribute, payloadAttribute, policyAttribute, slotAttribute } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveInTime, placeOf } from './place.ts';
 
-/** Where a task stands in the line of its key. */
+/** A task's position in the line of its key. */
 export interface Seat {
   readonly line: string;
   readonly ticket: number;
   readonly isHeld: boolean;
 }
 
-/** Guard of every verb of a holder; those that end its attempt have `HAS_NO_FOLLOWER` as well. */
+/** Guard of every operation of a holder; those that end its attempt have `HAS_NO_FOLLOWER` as well. */
 export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
-/** Guard of every verb with which an attempt ends: otherwise it is sent as `promoteFollower` of `follower-statements.ts`. */
+/** Guard of every operation that ends an attempt: otherwise it is sent as `promoteFollower` of `follower-statements.ts`. */
 export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
 /** Effect of every verb that ends a task. The index entry and the claim go, the row stays until its retention is over. */
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
 /** Dead tasks are listed in the directory index for operators, which costs one more write unit. */
 const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
 export const LEAVE_INDEX = 'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName';
-/** Effect of what is listed elsewhere from now on. */
+/** Effect of leaving the ready index for another list. */
 const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
@@ -85,7 +86,8 @@ export function enqueueTask(
   { now, nonce }: Stamp,
   seat?: Seat,
 ): Statement<'put'> {
-  const { queue, id, name, priority, expiresAt, links, policy, traceparent, tenant, payload, children } = task;
+  const { queue, id, name, priority, expiresAt, links, policy, traceparent, tenant, payload, schedule, children } =
+    task;
   return createStatement('task.enqueue', table, {
     ...taskKey(queue, id),
     v: SCHEMA_VERSION,
@@ -108,14 +110,15 @@ export function enqueueTask(
     ...(links?.batch === undefined ? {} : { batch: links.batch }),
     ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
     ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
+    ...(schedule === undefined ? {} : { schedule: slotAttribute(schedule) }),
     ...(children === undefined ? {} : childrenAttributes(queue, children)),
   });
 }
 
 /**
- * Guard: ready, due, and not written since it was observed; not expired, if it can; its turn, if it stands in a line.
+ * Guard: ready, due, and not written since it was observed; not expired, if it can expire; its turn, if it is in a line.
  * Effect: running under `session`; counter + 1, attempts + 1.
- * The index entry stays, so that a claim costs one unit. What is started expires no more.
+ * The index entry stays, so that a claim costs one unit. A started task no longer expires.
  * Outcomes: refused = claimed by another worker, changed, no longer due, or expired.
  */
 export function claimTask(
@@ -129,13 +132,13 @@ export function claimTask(
     key: taskKey(observed.queue, observed.id),
     guard: [
       IS_DUE,
-      // Other work under its id may have a key, or an expiry, of its own: what was observed is what will be run.
+      // Other work under its id may have another key or expiry: only the observed work may run.
       '#nonce = :observedNonce',
       ...(observed.expiresAt === undefined ? [] : ['#expiresAt > :now']),
       ...(observed.links?.line === undefined ? [] : ['attribute_not_exists(#heldKey)']),
     ].join(' AND '),
     effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
-    // It is as it was observed, and as the effect says; but of a pack, items may have been cancelled meanwhile.
+    // The row is as observed, plus the effect; except for packs, whose items may have been cancelled since.
     isSilent: observed.bulk === undefined,
     values: {
       ':ready': 'ready',
@@ -357,10 +360,7 @@ export function saveProgress(
 export const readTask = (table: string, queue: string, id: string): Statement<'get'> =>
   getStatement('task.get', table, taskKey(queue, id));
 
-export const readTasks = (
-  table: string,
-  keys: readonly { readonly queue: string; readonly id: string }[],
-): Statement<'batchGet'> =>
+export const readTasks = (table: string, keys: readonly TaskKey[]): Statement<'batchGet'> =>
   batchGetStatement(
     'task.getMany',
     table,

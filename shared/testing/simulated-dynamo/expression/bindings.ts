@@ -1,4 +1,4 @@
-/** The placeholders of a request: every one that an expression uses is given, and every one that is given is used. */
+/** The placeholders of a request: each used one must be defined, and each defined one must be used. */
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { emptyMap } from '../attribute-value.ts';
 import type { StoredMap } from '../attribute-value.ts';

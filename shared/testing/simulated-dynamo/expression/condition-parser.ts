@@ -39,7 +39,7 @@ class ConditionParser {
   readonly #mentions = noMentions();
   readonly #rules: Rule[] = [];
   #operators = 0;
-  /** What the last parenthesis enclosed. */
+  /** The expression inside the last parentheses. */
   #lastInside: Expression | undefined;
 
   constructor(tokens: Tokens) {
@@ -88,7 +88,7 @@ class ConditionParser {
     return this.#comparison(first) ?? first;
   }
 
-  /** What follows an operand, if anything does. */
+  /** Parses what follows an operand; undefined if it is not a comparison. */
   #comparison(left: Operand): Condition | undefined {
     const { kind, text } = this.#tokens.current;
     if (kind === 'sign' && COMPARATORS.has(text)) {
@@ -140,7 +140,7 @@ class ConditionParser {
     this.#tokens.expect('(');
     const inside = this.#disjunction();
     this.#tokens.expect(')');
-    // Whatever else stands inside a parenthesis makes a node of its own; only another parenthesis hands its own on.
+    // Every other content of parentheses makes a new node; only nested parentheses return the same node.
     if (inside === this.#lastInside) throw this.#tokens.fault('The expression has redundant parentheses;');
     this.#lastInside = inside;
     return inside;

@@ -1,6 +1,6 @@
 /**
- * What a condition must observe before any item is looked at: operand types, distinct operands, ordered bounds.
- * The rules are found once, when the expression is parsed; they run with every request, since only it has the values.
+ * Checks of a condition before any item is read: operand types, distinct operands, ordered bounds.
+ * The parser collects the rules once; they run with every request, because only a request has the values.
  */
 import type { AttributeType, StoredValue } from '../attribute-value.ts';
 import { compareValues, typeOf } from '../attribute-value.ts';

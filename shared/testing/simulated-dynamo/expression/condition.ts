@@ -60,7 +60,7 @@ function holdsPredicate(
   }
 }
 
-/** Nothing for an attribute that is not there, and for the size of what has none. */
+/** Returns undefined for an attribute that does not exist, and for the size of a value without a size. */
 function evaluate(operand: Operand, item: StoredItem | undefined, bindings: Bindings): StoredValue | undefined {
   switch (operand.kind) {
     case 'path':

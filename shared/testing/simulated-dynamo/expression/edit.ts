@@ -1,6 +1,6 @@
 /**
  * Changes to a document, gathered into a tree by their paths and applied in one pass from the root,
- * so that list positions always mean those of the list before any change.
+ * so that list positions always refer to the list before any change.
  */
 import type { StoredList, StoredMap, StoredValue } from '../attribute-value.ts';
 import { changeable, changeableWithout, isList, isMap } from '../attribute-value.ts';
@@ -8,7 +8,7 @@ import { validationFault } from '../fault.ts';
 import type { PathStep } from './syntax.ts';
 
 export const REMOVE: unique symbol = Symbol('remove');
-/** No change, but the path must be one that could be changed. */
+/** Changes nothing, but the path must be valid for a change. */
 export const KEEP: unique symbol = Symbol('keep');
 
 /** A new value, or what to do with the old one. */
@@ -43,7 +43,7 @@ export function withEdits(map: StoredMap, edits: readonly (readonly [string, Edi
   return copy;
 }
 
-/** @throws DynamoFault if a path leads through what is not there, or is not a list or map */
+/** @throws DynamoFault if a path leads through a missing value, or one that is not a list or map */
 export function applyEdits(value: StoredValue | undefined, edits: Edits): StoredValue {
   if (value !== undefined && isMap(value)) return editedMap(value, edits);
   if (value !== undefined && isList(value)) return editedList(value, edits);

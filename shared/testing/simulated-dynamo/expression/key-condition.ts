@@ -12,7 +12,7 @@ export interface SortRange {
   locate(sortKey: StoredValue): number;
 }
 
-export interface KeySelection {
+interface KeySelection {
   readonly partition: StoredValue;
   readonly range: SortRange | undefined;
 }

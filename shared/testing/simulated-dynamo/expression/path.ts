@@ -9,8 +9,8 @@ import { expressionFault, KEYWORDS } from './token.ts';
 const DEEPEST_PATH = 32;
 const LARGEST_INDEX = 2 ** 31 - 1;
 
-/** What a parser notes on its way: the paths and placeholders of an expression. */
-export interface Mentions {
+/** The paths and placeholders of an expression, which its parser collects. */
+interface Mentions {
   readonly names: Set<string>;
   readonly values: Set<string>;
   readonly paths: Path[];
@@ -64,8 +64,8 @@ export function isSamePath(left: Path, right: Path, names: Bindings['names']): b
 }
 
 /**
- * Paths of one expression must not overlap (`a` and `a.b`), and must agree on what is a list (`a.b` and `a[0]`).
- * Without placeholders and below the first step there is nothing to find in names that differ, which is the usual case.
+ * Paths of one expression must not overlap (`a` and `a.b`), and must agree on whether a value is a list (`a.b` and `a[0]`).
+ * Usually there are no placeholders and the first names differ, so there is nothing to check.
  */
 export function separatePaths(kind: ExpressionKind, paths: readonly Path[]): Rule {
   return ({ names }) => {

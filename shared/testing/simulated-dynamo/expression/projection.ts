@@ -22,8 +22,8 @@ export function parseProjection(text: string): Parsed<readonly Path[]> {
 }
 
 /**
- * The parts of an item that the paths name, each still inside its lists and maps.
- * List elements move together, in the order of the list; what is not there leaves no trace.
+ * Returns the parts of an item that the paths name, each still inside its lists and maps.
+ * List elements move together, in the order of the list; missing parts leave no trace.
  */
 export function project(item: StoredItem, paths: readonly Path[], names: Bindings['names']): StoredItem {
   if (paths.every((path) => path.steps.length === 1)) return picked(item, rootNames(paths, names));

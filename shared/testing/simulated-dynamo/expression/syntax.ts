@@ -1,4 +1,4 @@
-/** What the parsers make of an expression's text: trees without a trace of spelling. */
+/** Syntax trees of expressions, independent of spelling. */
 import type { StoredMap } from '../attribute-value.ts';
 
 /** An attribute name as written, or a `#placeholder` for one, or an index into a list. */
@@ -44,7 +44,7 @@ export type UpdateOperand =
   | { readonly kind: 'ifNotExists'; readonly path: Path; readonly otherwise: UpdateOperand }
   | { readonly kind: 'listAppend'; readonly first: UpdateOperand; readonly second: UpdateOperand };
 
-export interface Sum {
+interface Sum {
   readonly kind: 'sum';
   readonly sign: '+' | '-';
   readonly left: UpdateOperand;
@@ -73,7 +73,7 @@ export interface Parsed<Root> {
 /** @throws DynamoFault */
 export type Rule = (bindings: Bindings) => void;
 
-/** What the placeholders of a request stand for. */
+/** The values of a request's placeholders. */
 export interface Bindings {
   readonly names: Readonly<Record<string, string>>;
   readonly values: StoredMap;

@@ -1,4 +1,4 @@
-/** What an update must observe before any item is looked at: the types of the values that it brings. */
+/** Checks of an update before any item is read: the types of its values. */
 import type { AttributeType } from '../attribute-value.ts';
 import { typedOperands } from './condition-rules.ts';
 import type { Rule, UpdateAction, UpdateOperand } from './syntax.ts';

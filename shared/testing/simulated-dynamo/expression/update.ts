@@ -1,8 +1,8 @@
 /**
- * What an update makes of an item.
+ * Applies an update to an item.
  *
- * All values are computed from the item as it was; then all changes are made at once.
- * The result shares everything that did not change with the item before.
+ * All values are computed from the item before the update; then all changes are made at once.
+ * The result shares everything unchanged with the item before.
  */
 import type { StoredItem, StoredMap, StoredSet, StoredValue } from '../attribute-value.ts';
 import { hasElement, isList, isNumber, isSet, typeOf } from '../attribute-value.ts';
@@ -47,7 +47,7 @@ interface Change {
   readonly edit: Edit;
 }
 
-/** The item that values are computed from: as it was, or the bare key of one that is about to be. */
+/** The item that values are computed from: the stored item, or the bare key of an item about to be created. */
 interface Subject {
   readonly item: StoredItem;
   readonly bindings: Bindings;

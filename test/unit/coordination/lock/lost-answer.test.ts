@@ -112,7 +112,7 @@ describe('a lost answer', () => {
     const later = await mine.lock(KEY);
     await world.clock.advance(60_000);
 
-    await expect(later.confirm(undefined)).resolves.toBeUndefined();
+    await expect(later.update('mine')).resolves.toBeUndefined();
     expect((await there.leasehold.locks.get(KEY))?.leaseCounter).toBe(later.fencingToken);
   });
 

@@ -21,6 +21,8 @@ const EMPTY: SemaphoreRecord = {
   nonce: 'n',
   holders: [],
   waiting: [],
+  left: {},
+  floor: 0,
   lastEviction: undefined,
 };
 const claim = (since: number, permits = 1) => ({ session: 'a', since, permits });

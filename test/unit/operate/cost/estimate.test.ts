@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Workload } from '../../../../shared/operate/cost/estimate.ts';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../../../shared/operate/cost/estimate.ts';
-import { PRICES } from '../../../../shared/operate/cost/prices.ts';
+import { PRICES, priceOf } from '../../../../shared/operate/cost/prices.ts';
 import { verbTable } from '../../../../shared/operate/cost/verbs.ts';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 
@@ -131,6 +131,8 @@ describe('estimateCost', () => {
     ['deflatedShare', 0],
     ['flushSeconds', -1],
     ['lingerSeconds', -1],
+    ['burstTasks', -1],
+    ['startWithinSeconds', NaN],
     ['inputBytes', 400_000],
   ] as const)('refuses %s = %s', (figure, value) => {
     expect(() => estimate({ [figure]: value })).toThrow(ConfigurationError);
@@ -161,5 +163,48 @@ describe('estimateCost', () => {
 
   test('gives each part its price', () => {
     for (const { perMonth, price, dollars } of estimate().parts) expect(perMonth * price).toBe(dollars);
+  });
+
+  test('charges an empty queue with all its alarms $4 a month at most, and each further one of its table $2.80', () => {
+    const { first, further, dashboard } = estimate().idle;
+
+    expect(first.dollars).toBeLessThanOrEqual(4);
+    expect(further.dollars).toBeLessThanOrEqual(2.8);
+    expect(first.dollarsAfterFree).toBeLessThan(first.dollars);
+    expect(dashboard).toEqual({ dollars: 3, dollarsAfterFree: 0 });
+  });
+
+  test('takes what is free from all lines of one price together', () => {
+    const compute = estimate().parts.filter(({ by }) => by === 'arm64');
+    const free = PRICES.of.arm64.free * priceOf(PRICES, 'arm64');
+
+    const saved = compute.reduce((sum, { dollars, dollarsAfterFree }) => sum + dollars - dollarsAfterFree, 0);
+    expect(saved).toBeCloseTo(free);
+    expect(estimate({ tasksPerDay: 1 }).parts.find(({ by }) => by === 'arm64')?.dollarsAfterFree).toBe(0);
+  });
+
+  test('prices the same tasks elsewhere by their requests and their compute', () => {
+    const [batches, single, express, standard] = estimate().beside.map(({ dollars }) => Math.round(dollars));
+
+    // 30 million tasks of a second in 512 MB: $200.00 of compute, $6 of invocations, and what moves them.
+    expect([single, express, standard]).toEqual([206 + 36, 206 + 30 + 31, 206 + 1_500]);
+    expect(batches).toBe(Math.round(200 / 10 / 0.7 + 0.6 + 14.4));
+  });
+
+  test('starts as many workers for a burst as plans do, so that a shorter startWithin has the last task begin sooner', () => {
+    const burst = (startWithinSeconds: number) => estimate({ startWithinSeconds, maxWorkers: 100 }).burst;
+
+    expect(burst(10)).toMatchObject({ workers: 10, missing: 0, lastBeginsAfterSeconds: 9 });
+    expect(burst(2)).toMatchObject({ workers: 50, lastBeginsAfterSeconds: 1 });
+    expect(burst(0)).toMatchObject({ workers: 100, lastBeginsAfterSeconds: 0 });
+    expect(burst(0).dollars).toBeGreaterThan(burst(10).dollars);
+    expect(estimate({ startWithinSeconds: 0 }).burst.missing).toBe(90);
+  });
+
+  test('counts X-Ray traces as it samples: the first request of a second, and one in twenty of the others', () => {
+    const traces = estimate({ tracing: true }).parts.find(({ by }) => by === 'traces')?.perMonth ?? 0;
+
+    // 9.8 million wakes, nearly four a second.
+    expect(traces / 1e6).toBeCloseTo(3, 0);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { measureDeployed } from '../../../../bench/idle.ts';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../../../shared/operate/cost/estimate.ts';
-import { PRICES } from '../../../../shared/operate/cost/prices.ts';
+import { PRICES, priceOf } from '../../../../shared/operate/cost/prices.ts';
 
 const SECONDS_PER_MONTH = 30 * 86_400;
 
@@ -10,17 +10,17 @@ const SECONDS_PER_MONTH = 30 * 86_400;
 function estimatedDollars(tasksPerDay: number): number {
   const { standing, parts, verbs } = estimateCost({ ...DEFAULT_WORKLOAD, tasksPerDay, secondsPerTask: 0.001 }, PRICES);
   const ofTasks = parts.slice(0, 2).reduce((sum, { dollars }) => sum + dollars, 0);
-  const enqueues = (tasksPerDay * 30 * verbs.enqueue.total * PRICES.perMillionWriteUnits) / 1e6;
+  const enqueues = tasksPerDay * 30 * verbs.enqueue.total * priceOf(PRICES, 'writes');
   return standing.asGiven.dollarsPerMonth + ofTasks - enqueues;
 }
 
 async function measuredDollars(load: 'empty' | 'trickle'): Promise<number> {
   const { writeUnits, readUnits, invocations, gbSeconds, seconds } = await measureDeployed(load);
   const spent =
-    (writeUnits * PRICES.perMillionWriteUnits) / 1e6 +
-    (readUnits * PRICES.perMillionReadUnits) / 1e6 +
-    (invocations * PRICES.perMillionInvocations) / 1e6 +
-    gbSeconds * PRICES.perGbSecond.arm64;
+    writeUnits * priceOf(PRICES, 'writes') +
+    readUnits * priceOf(PRICES, 'reads') +
+    invocations * priceOf(PRICES, 'invocations') +
+    gbSeconds * priceOf(PRICES, 'arm64');
   return (spent / seconds) * SECONDS_PER_MONTH;
 }
 

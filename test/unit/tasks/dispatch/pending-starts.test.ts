@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { PendingStarts } from '../../../../shared/tasks/dispatch/pending-starts.ts';
 
+const NOTHING = { count: 0, since: 0 };
+
 describe('PendingStarts', () => {
   test('counts what was started until it shows in the permits', () => {
     const starts = new PendingStarts();
-    starts.begin(10, 5, 0);
+    starts.learn(starts.plus(10, 5, 0, NOTHING));
 
     expect(starts.count(5, 1_000)).toBe(10);
     expect(starts.count(8, 1_500)).toBe(7);
@@ -13,8 +15,8 @@ describe('PendingStarts', () => {
 
   test('adds starts made in the meantime', () => {
     const starts = new PendingStarts();
-    starts.begin(3, 0, 0);
-    starts.begin(2, 1, 500);
+    starts.learn(starts.plus(3, 0, 0, NOTHING));
+    starts.learn(starts.plus(2, 1, 500, NOTHING));
 
     expect(starts.count(1, 600)).toBe(4);
     expect(starts.count(3, 700)).toBe(2);
@@ -24,7 +26,7 @@ describe('PendingStarts', () => {
     const starts = new PendingStarts();
     const waits: number[] = [];
     for (let nth = 0, now = 0; nth < 5; nth++) {
-      starts.begin(1, 0, now);
+      starts.learn(starts.plus(1, 0, now, NOTHING));
       const begunAt = now;
       while (starts.count(0, now) > 0) now += 100;
       waits.push(now - begunAt);
@@ -35,11 +37,11 @@ describe('PendingStarts', () => {
 
   test('waits for as long as at first once a start has shown', () => {
     const starts = new PendingStarts();
-    starts.begin(1, 0, 0);
-    starts.begin(1, 0, 2_000);
+    starts.learn(starts.plus(1, 0, 0, NOTHING));
+    starts.learn(starts.plus(1, 0, 2_000, NOTHING));
     expect(starts.count(1, 5_000)).toBe(0);
 
-    starts.begin(1, 1, 10_000);
+    starts.learn(starts.plus(1, 1, 10_000, NOTHING));
 
     expect(starts.count(1, 11_999)).toBe(1);
     expect(starts.count(1, 12_000)).toBe(0);

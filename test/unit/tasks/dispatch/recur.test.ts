@@ -23,7 +23,7 @@ function open() {
   const driver = simulatedDriver(memoryDynamo(TABLE, () => clock.now()));
   const sender = new Sender({ driver, runtime });
   const tasks = createTaskStore(sender, { table: TABLE, shards: 1 });
-  const schedules = createScheduleStore(sender, TABLE);
+  const schedules = createScheduleStore(sender, { table: TABLE, shards: 1 });
   return {
     clock,
     tasks,
@@ -35,7 +35,7 @@ function open() {
     },
     async tick() {
       const reported: unknown[] = [];
-      const ports = { tasks, schedules, runtime };
+      const ports = { schedules, runtime };
       const made = await enqueueDueSlots(QUEUE, ports, (error) => void reported.push(error));
       return { made, reported: reported.map(String) };
     },

@@ -6,10 +6,12 @@ import type { WakerSettings } from '../../../../shared/tasks/dispatch/wake.ts';
 import { Waker } from '../../../../shared/tasks/dispatch/wake.ts';
 import { createMeter } from '../../../../shared/dynamo/engine/meter.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import { createStores } from '../../../../shared/client/stores.ts';
 import { createTaskStores } from '../../../../shared/client/task-stores.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import { TaskOperator } from '../../../../shared/tasks/queue/task-operator.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import { SemaphoreClient } from '../../../../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
@@ -36,7 +38,7 @@ function open(settings: Partial<WakerSettings> = {}) {
   const driver = simulatedDriver(memoryDynamo('leasehold', () => clock.now()));
   const meter = createMeter();
   const options = { table: 'leasehold', shards: all.shards };
-  const stores = createTaskStores(new Sender({ driver, runtime }), options);
+  const stores = createStores(new Sender({ driver, runtime }), options);
   const wakersStores = createTaskStores(new Sender({ driver, runtime, observer: meter }), options);
   const client = new TaskClient({ store: stores.tasks, runtime }, { queue: QUEUE });
   const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, all);
@@ -64,6 +66,7 @@ function open(settings: Partial<WakerSettings> = {}) {
   return {
     clock,
     started,
+    operator: new TaskOperator({ ...stores, runtime, gauge: noSkewGauge }, { queue: QUEUE }),
     newWaker,
     waker: newWaker(),
     stores,
@@ -217,6 +220,55 @@ describe('a wake of a queue', () => {
     });
 
     expect(cost).toEqual({ reads: 1, writes: 0 });
+  });
+
+  test('of four shards of the stream start as many workers as one would, though none hears of all tasks', async () => {
+    const q = open({ maxWorkers: 20 });
+    await q.hasRow();
+    q.lagBehind();
+    const wakers = Array.from({ length: 4 }, () => q.newWaker());
+    const bursts = await Promise.all(wakers.map(() => q.enqueue(8)));
+
+    const first = await Promise.all(wakers.map((waker, nth) => waker.wake(bursts[nth] ?? [])));
+
+    expect(first.map(({ started }) => started).reduce((sum, one) => sum + one)).toBe(4);
+    for (const [nth, waker] of wakers.entries())
+      expect(await waker.wake(bursts[nth] ?? [])).toMatchObject({ started: 0, reason: 'justStarted' });
+    expect(await wakers[0]?.wake(await q.enqueue(8))).toMatchObject({ started: 0, reason: 'justStarted' });
+    expect(await wakers[1]?.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
+  });
+
+  test('counts what wakers of other shards have started, without having seen it before', async () => {
+    const q = open();
+    await q.hasRow();
+    await q.newWaker().wake(await q.enqueue(1));
+
+    expect(await q.newWaker().wake(await q.enqueue(1))).toMatchObject({ started: 0, reason: 'justStarted' });
+    expect((await q.stores.queues.get(QUEUE))?.starts).toMatchObject({ count: 1, heard: [{ count: 1 }, { count: 1 }] });
+  });
+
+  test('does not take a task for one of another shard that it noted itself, some time after it had heard of it', async () => {
+    const q = open({ concurrency: 1 });
+    await q.hasRow({ isPaused: true });
+    const first = await q.enqueue(1);
+    await q.waker.wake(first);
+    await q.clock.advance(900);
+    await q.hasRow();
+    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 2 });
+    await q.operator.cancel(first[0] ?? '');
+    await q.clock.advance(300);
+
+    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 0, reason: 'justStarted' });
+  });
+
+  test('looks again after half of startWithin, because other shards may have filled the workers', async () => {
+    const q = open();
+    await q.worker();
+    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ reason: 'atWork' });
+    await q.enqueue(9);
+    await q.clock.advance(5_000);
+
+    expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
   });
 
   test('adds workers when as many tasks have come as justify one more', async () => {

@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
-import { slotAfter, slotUpTo, validCron } from '../../../../shared/tasks/schedule/cron.ts';
+import type { CronTimes } from '../../../../shared/tasks/schedule/cron.ts';
+import { lastSlotWithin, slotAfter, validCron } from '../../../../shared/tasks/schedule/cron.ts';
 import type { ScheduleRecord } from '../../../../shared/tasks/schedule/schedule.ts';
 import { dueSlots } from '../../../../shared/tasks/schedule/schedule.ts';
 
 const HOURLY = { cron: '0 * * * *', zone: 'UTC' };
 const at = (time: string): number => Date.parse(`2026-11-21T${time}Z`);
+
+const YEARS_MS = 4 * 366 * 86_400_000;
+const slotUpTo = (times: CronTimes, until: number) =>
+  lastSlotWithin((after) => slotAfter(times, after), { from: until - YEARS_MS, until });
 
 describe('the last slot up to a moment', () => {
   test.each([

@@ -1,0 +1,90 @@
+/** Where a simulated worker runs: its process, its stores as the rules watch them, and what it tells the world. */
+import { createStores } from '../../../shared/client/stores.ts';
+import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import type { SessionEvents } from '../../../shared/session/keep-alive.ts';
+import type { RateLimitStore } from '../../../shared/coordination/ratelimit/ratelimit-store.ts';
+import type { SemaphoreStore } from '../../../shared/coordination/semaphore/semaphore-store.ts';
+import type { SessionStore } from '../../../shared/session/session-store.ts';
+import type { LockStore } from '../../../shared/coordination/lock/lock-store.ts';
+import type { SlotStore } from '../../../shared/tasks/dispatch/slot-store.ts';
+import type { TaskOperatorStore } from '../../../shared/tasks/task/task-operator-store.ts';
+import type { QueueStore } from '../../../shared/tasks/task/queue-store.ts';
+import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule-store.ts';
+import type { TaskAndPackStore } from '../../../shared/tasks/bulk/pack-store.ts';
+import type { WaitGroupStore } from '../../../shared/coordination/waitgroup/waitgroup-store.ts';
+import type { Prng } from '../../../test/support/machines/prng.ts';
+import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
+import { observeBuckets, observeGroups, observeSemaphores } from '../observed-coordination.ts';
+import { observeQueues, observeSchedules, observeSlots } from '../observed-dispatch.ts';
+import { observePacks } from '../observed-packs.ts';
+import { observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
+import type { Profile } from '../profile.ts';
+import type { Recorder } from '../recorder.ts';
+import { QUEUE_NAME, TABLE_NAME } from '../rows.ts';
+
+export const QUEUE = QUEUE_NAME;
+export const START_WITHIN_MS = 2_000;
+
+export interface WorkerPlace {
+  readonly process: SimulatedProcess;
+  readonly driver: DynamoDriver;
+  readonly recorder: Recorder;
+  readonly profile: Profile;
+  readonly prng: Prng;
+  /** What is in the user's bucket, by reference; one for all processes. */
+  readonly objects: Map<string, string>;
+  readonly seen: (what: string) => void;
+  readonly violated: (invariant: string, message: string) => void;
+  /** Asks the platform for a worker that continues a session's. */
+  readonly startSuccessor: (after: string) => void;
+  /** Whether the world has called time: who stays goes home. */
+  readonly isTimeCalled: () => boolean;
+}
+
+export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>): {
+  readonly sessions: SessionStore;
+  readonly tasks: TaskAndPackStore;
+  readonly locks: LockStore;
+  readonly operations: TaskOperatorStore;
+  readonly queues: QueueStore;
+  readonly schedules: ScheduleStore;
+  readonly slots: SlotStore;
+  readonly semaphores: SemaphoreStore;
+  readonly groups: WaitGroupStore;
+  readonly buckets: RateLimitStore;
+} {
+  const { process, driver, recorder, profile } = place;
+  const attemptTimeoutMs = Math.max(100, Math.min(1_500, Math.floor(profile.ttlMs / 6)));
+  const policy = { attemptTimeoutMs, budgetMs: profile.ttlMs, backoff: { baseMs: 25, capMs: 500 } };
+  const sender = new Sender({ driver, runtime: process.runtime, policy });
+  const stores = createStores(sender, { table: TABLE_NAME, shards: profile.shards });
+  return {
+    sessions: observeSessions(stores.sessions, process, recorder),
+    locks: observeLocks(stores.locks, process, recorder),
+    operations: observeOperations(stores.operations, process, recorder),
+    queues: observeQueues(stores.queues, process, recorder),
+    schedules: observeSchedules(stores.schedules, process, recorder),
+    slots: observeSlots(stores.slots, process, recorder),
+    semaphores: observeSemaphores(stores.semaphores, process, recorder),
+    groups: observeGroups(stores.groups, process, recorder),
+    buckets: observeBuckets(stores.buckets, process, recorder),
+    tasks: {
+      ...observeTasks(stores.tasks, process, recorder),
+      bulk: observePacks(stores.tasks.bulk, process, recorder),
+    },
+  };
+}
+
+/** Watches how a session is lost. */
+export function sessionEventsAt({ process, recorder, seen, violated }: WorkerPlace): SessionEvents {
+  return {
+    onLost({ reason }) {
+      seen(`session lost: ${reason}`);
+      recorder.happened(process.name, `session lost: ${reason}`);
+      // No other process has its id, so none can have renewed it.
+      if (reason === 'superseded' || reason === 'missing')
+        violated('I9', `lost its session as ${reason}, which only itself can have caused`);
+    },
+  };
+}

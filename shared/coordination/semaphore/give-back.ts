@@ -1,0 +1,63 @@
+/** Giving back a permit, and giving up a claim, so that no copy of an earlier request takes anything afterwards. */
+import { StoreUnavailableError } from '../../core/errors.ts';
+import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Turns } from '../../core/wait/turns.ts';
+import type { PermitRecord, SemaphoreRecord } from './semaphore.ts';
+import type { SemaphoreStore } from './semaphore-store.ts';
+
+export interface GiveBackPorts {
+  readonly semaphores: SemaphoreStore;
+  readonly runtime: Runtime;
+  readonly line?: Pick<Turns<unknown>, 'wake'> | undefined;
+}
+
+/** With so many marks the one who adds another folds them; and with each four more, if that write lost against another. */
+const FOLD_FROM = 8;
+const FOLD_EACH = 4;
+
+/**
+ * One request; one more for each eighth to fold the marks, and one more if another process has left later for the same session.
+ * @param left the latest moment of what the session has given back, so far as this process knows
+ */
+export async function giveBackPermit(
+  name: string,
+  permit: PermitRecord,
+  left: number,
+  ports: GiveBackPorts,
+  limits?: WriteLimits,
+): Promise<Outcome<SemaphoreRecord>> {
+  const { semaphores, runtime, line } = ports;
+  const outcome = await semaphores.release(name, { permit, left }, stampOf(runtime), limits);
+  if (outcome.kind === 'applied') {
+    line?.wake(name);
+    await foldMarks(outcome.row, ports, limits);
+    return outcome;
+  }
+  const later = outcome.current?.left[permit.session] ?? 0;
+  const isThere = outcome.current?.holders.some(({ token }) => token === permit.token) === true;
+  if (isThere && left < later) return giveBackPermit(name, permit, later, ports, limits);
+  line?.wake(name);
+  return outcome;
+}
+
+/** Whether the next write had better fold the marks, if it can. */
+export function shouldFold({ left }: SemaphoreRecord): boolean {
+  return Object.keys(left).length >= FOLD_FROM;
+}
+
+/** Keeps the row small. Whoever wrote in between has the row as it is now, so losing is not an error. */
+async function foldMarks(
+  row: SemaphoreRecord | undefined,
+  { semaphores, runtime }: GiveBackPorts,
+  limits?: WriteLimits,
+): Promise<void> {
+  if (row === undefined || !shouldFold(row) || Object.keys(row.left).length % FOLD_EACH !== 0) return;
+  try {
+    await semaphores.replace(row, row, stampOf(runtime), limits);
+  } catch (error) {
+    // The permit is given back; the next one folds.
+    if (!(error instanceof StoreUnavailableError)) throw error;
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * The same tasks on other services of AWS: their requests and their compute, without logs, alarms and what they do not promise.
+ *
+ * A task is one message or one execution, and an attempt is one more. Its payload fits into 64 KB.
+ */
+import type { Architecture, Prices, Sum, Use } from './prices.ts';
+import { bill, sumOf } from './prices.ts';
+
+interface ComparedWorkload {
+  readonly secondsPerTask: number;
+  readonly attemptsPerTask: number;
+  readonly memoryMb: number;
+  readonly architecture: Architecture;
+  /** Share of a worker's time in which all its places are taken: a batch waits for its slowest message. */
+  readonly utilisation: number;
+}
+
+export interface Alternative extends Sum {
+  readonly what: string;
+}
+
+/** The largest batch that Lambda takes from a standard queue without waiting for more. */
+const BATCH = 10;
+/** Send, receive, delete. */
+const REQUESTS_PER_MESSAGE = 3;
+/** The task itself, and the end. */
+const TRANSITIONS_PER_TASK = 2;
+/** Express bills memory in steps of 64 MB. */
+const EXPRESS_GB = 64 / 1024;
+
+/** @param tasks a month */
+export function besideOthers(tasks: number, workload: ComparedWorkload, prices: Prices): readonly Alternative[] {
+  const { secondsPerTask, attemptsPerTask, memoryMb, architecture, utilisation } = workload;
+  const attempts = tasks * attemptsPerTask;
+  const gbSeconds = (attempts * secondsPerTask * memoryMb) / 1024;
+  const lambda = (invocations: number, busyShare: number): readonly Use[] => [
+    ['invocations', 'invocations', invocations],
+    ['compute', architecture, (gbSeconds * (invocations / attempts)) / busyShare],
+  ];
+  const one = (what: string, uses: readonly Use[]): Alternative => ({ what, ...sumOf(bill(uses, prices)) });
+  return [
+    one(`SQS and Lambda, ${BATCH} messages side by side in an invocation`, [
+      ['requests', 'messages', tasks + (2 * attempts) / BATCH],
+      ...lambda(attempts / BATCH, utilisation),
+    ]),
+    one('SQS and Lambda, a message an invocation', [
+      ['requests', 'messages', tasks + (REQUESTS_PER_MESSAGE - 1) * attempts],
+      ...lambda(attempts, 1),
+    ]),
+    one('Step Functions Express and Lambda', [
+      ['requests', 'expressRequests', tasks],
+      ['duration', 'expressCompute', attempts * secondsPerTask * EXPRESS_GB],
+      ...lambda(attempts, 1),
+    ]),
+    one('Step Functions Standard and Lambda', [
+      ['transitions', 'transitions', attempts * TRANSITIONS_PER_TASK],
+      ...lambda(attempts, 1),
+    ]),
+  ];
+}

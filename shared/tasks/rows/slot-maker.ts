@@ -1,0 +1,121 @@
+/** The writes of schedules that concern tasks: a slot's task together with the schedule's step, and stopping the tasks before it. */
+import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import type { Contended } from '../../core/wait/retry-contended.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { DynamoItem } from '../../dynamo/engine/driver.ts';
+import { Rows } from '../../dynamo/engine/rows.ts';
+import type { Sender } from '../../dynamo/engine/send.ts';
+import { together, tokenOf } from '../../dynamo/engine/transaction.ts';
+import type { MakeOutcome, ScheduleStep } from '../schedule/schedule-store.ts';
+import type { ScheduleRecord } from '../schedule/schedule.ts';
+import { LEFT_OUT_KEPT, lineOfSchedule } from '../schedule/schedule.ts';
+import type { NewTask } from '../task/task-store.ts';
+import type { TaskRecord } from '../task/task.ts';
+import { describeTask } from '../task/task.ts';
+import { advanceSchedule } from './schedule-statements.ts';
+import { LINE_CONTENTION } from './task/adding-store.ts';
+import type { TaskStoreOptions } from './task/dynamo-task-store.ts';
+import { creationOf } from './task/effects.ts';
+import { Lines } from './task/lines.ts';
+import { LinkedRows } from './task/linked-rows.ts';
+import { cancelAbandonedTask, cancelWaitingTask, requestCancel } from './task/operator-statements.ts';
+import { decodeTask } from './task/task-codec.ts';
+import { readTask } from './task/task-statements.ts';
+
+const NONE: ReadonlySet<number> = new Set();
+
+export class SlotMaker {
+  readonly #sender: Sender;
+  readonly #options: TaskStoreOptions;
+  readonly #lines: Lines;
+  readonly #linked: LinkedRows;
+  readonly #tasks: Rows<TaskRecord>;
+
+  constructor(sender: Sender, options: TaskStoreOptions) {
+    this.#sender = sender;
+    this.#options = options;
+    this.#lines = new Lines(sender, options.table);
+    this.#linked = new LinkedRows(sender, options);
+    this.#tasks = new Rows(sender, decodeTask);
+  }
+
+  make(
+    observed: ScheduleRecord,
+    task: NewTask,
+    step: ScheduleStep & { readonly onlyIfIdle: boolean },
+    stamp: Stamp,
+  ): Promise<MakeOutcome> {
+    const own = advanceSchedule(this.#options.table, observed, step, stamp, 'schedule.make');
+    return retryContended(describeTask(task), LINE_CONTENTION, async (): Promise<MakeOutcome | Contended> => {
+      const { queue, line: key } = task;
+      const line = key === undefined ? undefined : await this.#lines.plan({ queue, key, joiners: [task] }, NONE, stamp);
+      const [seat] = line?.seats ?? [];
+      if (step.onlyIfIdle && seat?.isHeld === true) return { kind: 'busy' };
+      const creation = creationOf(this.#options, task, stamp, seat);
+      const others = [...creation, ...(line?.actions ?? []).map(({ action }) => action)];
+      const result = await this.#sender.transact(together(own, others, tokenOf(stamp, others)), stamp.nonce);
+      if (result.kind === 'applied') return { kind: 'made', schedule: stepped(observed, step, stamp) };
+      if (result.kind === 'refused') return { kind: 'refused' };
+      const [, refusal] = result.reasons;
+      return refusal?.code === 'ConditionalCheckFailed' ? taken(refusal.item) : contended(result);
+    });
+  }
+
+  async stopEarlier(schedule: ScheduleRecord, at: number, reason: string, runtime: Runtime): Promise<void> {
+    const { queue } = schedule;
+    for (const id of await this.#lines.members(queue, lineOfSchedule(schedule)))
+      await retryContended(describeTask({ queue, id }), ACT, async () => {
+        const task = await this.#tasks.get(readTask(this.#options.table, queue, id));
+        return task === undefined || !isEarlier(task, at) || (await this.#stop(task, reason, runtime)) || contended();
+      });
+  }
+
+  /** @returns false: it has moved on meanwhile */
+  async #stop(task: TaskRecord, reason: string, runtime: Runtime): Promise<boolean> {
+    const { table } = this.#options;
+    const stamp = stampOf(runtime);
+    const cancellation = { at: stamp.now, reason };
+    if (task.state === 'ready') {
+      const own = cancelWaitingTask(table, task, cancellation, stamp);
+      return isApplied(await this.#linked.settle({ task, from: 'ready', to: 'cancelled', own }, stamp));
+    }
+    if (task.state !== 'running' || task.cancellation !== undefined) return true;
+    const asked = await this.#sender.transact(requestCancel(table, task, cancellation, stamp), stamp.nonce);
+    if (asked.kind !== 'canceled') return isApplied(asked);
+    // Its session is not live any more, and never will be again.
+    const ending = stampOf(runtime);
+    const own = cancelAbandonedTask(table, task, cancellation, ending);
+    return isApplied(await this.#linked.settle({ task, to: 'cancelled', own }, ending));
+  }
+}
+
+/** A task that another dispatcher has made of the same slot, or of a later one, is not. */
+function isEarlier({ schedule }: TaskRecord, at: number): boolean {
+  return schedule !== undefined && schedule.at < at;
+}
+
+function isApplied({ kind }: { readonly kind: 'applied' | 'refused' }): boolean {
+  return kind === 'applied';
+}
+
+/** As the transaction has left it, which returns no rows. */
+function stepped(observed: ScheduleRecord, { nextAt = Infinity, lastAt, leftOut }: ScheduleStep, { nonce }: Stamp) {
+  return {
+    ...observed,
+    nextAt,
+    lastAt: lastAt === undefined ? observed.lastAt : Math.max(lastAt, observed.lastAt ?? 0),
+    leftOut: leftOut === undefined ? observed.leftOut : [...observed.leftOut, leftOut].slice(-LEFT_OUT_KEPT),
+    nonce,
+  };
+}
+
+function taken(item: DynamoItem | undefined): MakeOutcome {
+  try {
+    if (item !== undefined) decodeTask(item);
+    return { kind: 'taken', damage: undefined };
+  } catch (damage) {
+    return { kind: 'taken', damage };
+  }
+}

@@ -1,0 +1,54 @@
+/** A slot becomes a task: of what the schedule says, as `enqueue` would make it, and by the schedule's overlap policy. */
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { NewTask } from '../task/task-store.ts';
+import { newTaskOf } from '../task/task-request.ts';
+import type { TaskSpans } from '../tracing/task-spans.ts';
+import type { MakeOutcome, ScheduleStore } from './schedule-store.ts';
+import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
+import { lineOfSchedule, slotOf, slotTaskId } from './schedule.ts';
+
+export interface GivePorts {
+  readonly schedules: Pick<ScheduleStore, 'makeSlot' | 'stopEarlier'>;
+  readonly runtime: Runtime;
+  readonly spans?: TaskSpans | undefined;
+}
+
+/** A slot, when its task is due, and where the schedule goes on. */
+export interface GivenSlot {
+  readonly at: number;
+  readonly runAt: number;
+  readonly nextAt: number | undefined;
+}
+
+/**
+ * With `replace` the tasks before it are asked to stop first: after a crash in between, the slot is still due.
+ * @throws ConfigurationError when the row holds options that this version does not know
+ */
+export async function giveSlot(schedule: ScheduleRecord, slot: GivenSlot, ports: GivePorts): Promise<MakeOutcome> {
+  const { schedules, runtime, spans } = ports;
+  const { at, nextAt } = slot;
+  const task = await slotTaskOf(schedule, slot, runtime);
+  const { overlap } = schedule;
+  if (overlap === 'replace')
+    await schedules.stopEarlier(schedule, at, `replaced by ${task.id}`.slice(0, REASON_CHARACTERS), runtime);
+  const traced = spans?.create(task, slot.runAt) ?? task;
+  const step = { nextAt, lastAt: at, onlyIfIdle: overlap === 'skip' };
+  return schedules.makeSlot(schedule, traced, step, stampOf(runtime));
+}
+
+/** @throws ConfigurationError */
+export async function slotTaskOf(
+  schedule: ScheduleDefinition & Pick<ScheduleRecord, 'lastAt'>,
+  { at, runAt }: Pick<GivenSlot, 'at' | 'runAt'>,
+  runtime: Runtime,
+): Promise<NewTask> {
+  const { queue, task: name, input, options, overlap } = schedule;
+  const id = slotTaskId(schedule, at);
+  const task = await newTaskOf(name, input, { ...options, id, runAt }, { runtime, queue });
+  // One whose tasks are ordered by a key of their own takes turns in the line of that key.
+  const line = overlap === 'allow' ? task.line : (task.line ?? lineOfSchedule(schedule));
+  return { ...task, line, dedup: undefined, schedule: slotOf(schedule, at) };
+}
+
+const REASON_CHARACTERS = 200;

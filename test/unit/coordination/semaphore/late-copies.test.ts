@@ -1,0 +1,236 @@
+/** A copy of an answered request arrives late: it takes nothing after its permit came back, or its caller heard that there is no room. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Session } from '../../../../shared/client/session.ts';
+import { MARKS_LIMIT } from '../../../../shared/coordination/semaphore/semaphore.ts';
+import type { DynamoCalls, DynamoItem, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
+import { semaphoreKey } from '../../../../shared/dynamo/engine/keys.ts';
+import type { Process, World } from '../../../support/coordination.ts';
+import { passTime, simulatedWorld } from '../../../support/coordination.ts';
+
+const NAME = 'vendor';
+const LIMIT = { limit: 1 } as const;
+
+describe('a copy of a request', () => {
+  let world: World;
+  let here: Process;
+  let there: Process;
+  let mine: Session;
+  let theirs: Session;
+  let copies: Copies;
+
+  beforeEach(async () => {
+    world = simulatedWorld();
+    here = world.start();
+    there = world.start();
+    copies = new Copies(here);
+    mine = await here.leasehold.session();
+    theirs = await there.leasehold.session();
+    await (await theirs.permit(NAME, LIMIT)).release();
+    await world.clock.advance(10);
+  });
+
+  test('takes nothing after its permit was released', async () => {
+    await (await mine.permit(NAME, LIMIT)).release();
+
+    await copies.arrive();
+
+    expect(await inUse()).toBe(0);
+  });
+
+  test('takes nothing after its caller heard that there is no room', async () => {
+    const held = await theirs.permit(NAME, LIMIT);
+    expect(await mine.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'full' });
+    await held.release();
+
+    await copies.arrive();
+
+    expect(await inUse()).toBe(0);
+  });
+
+  test('that arrives just before its caller hears of no room is its permit', async () => {
+    const held = await theirs.permit(NAME, LIMIT);
+    copies.beforeForgo = async () => {
+      await held.release();
+      await copies.arrive();
+    };
+
+    expect(await mine.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'acquired' });
+  });
+
+  test('takes nothing after its caller gave up waiting', async () => {
+    const held = await theirs.permit(NAME, LIMIT);
+    await expect(passTime(world, mine.permit(NAME, { ...LIMIT, wait: '3s' }))).rejects.toThrow('is full');
+    await held.release();
+
+    await copies.arrive();
+
+    expect(await inUse()).toBe(0);
+  });
+
+  test('takes neither place nor permit after its contender left the queue', async () => {
+    const held = await theirs.permit(NAME, LIMIT);
+    await expect(passTime(world, mine.permit(NAME, { ...LIMIT, fair: true, wait: '3s' }))).rejects.toThrow('is full');
+    await held.release();
+
+    await copies.arrive();
+
+    expect(await there.leasehold.semaphores.get(NAME)).toMatchObject({ inUse: 0, waiting: [] });
+  });
+
+  test('takes nothing after others have folded the marks', async () => {
+    await (await mine.permit(NAME, LIMIT)).release();
+    await there.leasehold.semaphores.setLimit(NAME, 2);
+    expect(await world.row(semaphoreKey(NAME))).toMatchObject({ left: {} });
+
+    await copies.arrive();
+
+    expect(await inUse()).toBe(0);
+  });
+
+  test('takes nothing after an operator evicted its permit, and its room has opened', async () => {
+    const permit = await mine.permit(NAME, LIMIT);
+    const eviction = { token: permit.fencingToken, by: 'me', reason: 'stuck', lockDelay: 0 };
+    await there.leasehold.semaphores.evict(NAME, eviction);
+    await (await theirs.permit(NAME, LIMIT)).release();
+
+    await copies.arrive();
+
+    expect(await inUse()).toBe(0);
+  });
+
+  async function inUse(): Promise<number | undefined> {
+    return (await there.leasehold.semaphores.get(NAME))?.inUse;
+  }
+});
+
+describe('a contender that is barred', () => {
+  let world: World;
+  let here: Process;
+  let there: Process;
+
+  beforeEach(() => {
+    world = simulatedWorld();
+    here = world.start();
+    there = world.start();
+  });
+
+  test('because its own session has given back a later permit still enters', async () => {
+    const mine = await here.leasehold.session();
+    const theirs = await there.leasehold.session();
+    const held = await theirs.permit(NAME, { limit: 2, permits: 2 });
+    const waiting = mine.permit(NAME, { limit: 2, permits: 2, wait: '1h' });
+    await world.clock.advance(1_000);
+    await held.release();
+    await (await mine.permit(NAME, { limit: 2 })).release();
+
+    await expect(passTime(world, waiting)).resolves.toBeDefined();
+  });
+
+  test('because its clock is behind that of the others enters by a second request', async () => {
+    const theirs = await there.leasehold.session();
+    there.clockError.ms = 900;
+    for (let n = 0; n < 8; n++) await (await (await there.leasehold.session()).permit(NAME, LIMIT)).release();
+    there.clockError.ms = 0;
+    const mine = await here.leasehold.session();
+    let permit: unknown;
+
+    const cost = await here.cost(async () => {
+      permit = await mine.permit(NAME, LIMIT);
+    });
+
+    expect(permit).toBeDefined();
+    expect(cost.verbs).toEqual({ 'semaphore.admit': 1, 'semaphore.replace': 1 });
+    expect(theirs.signal.aborted).toBe(false);
+  });
+
+  test('and is fair still gets its place in the queue', async () => {
+    const mine = await here.leasehold.session();
+    const theirs = await there.leasehold.session();
+    there.clockError.ms = 900;
+    const held = await theirs.permit(NAME, LIMIT);
+    await there.leasehold.semaphores.setLimit(NAME, 2);
+    await (await theirs.permit(NAME, LIMIT)).release();
+    await there.leasehold.semaphores.setLimit(NAME, 1);
+    const waiting = mine.permit(NAME, { ...LIMIT, fair: true, wait: '1h' });
+    await world.clock.advance(500);
+    expect((await there.leasehold.semaphores.get(NAME))?.waiting).toHaveLength(1);
+    await held.release();
+
+    await expect(passTime(world, waiting)).resolves.toBeDefined();
+  });
+});
+
+describe('the marks of sessions that left', () => {
+  test('are folded by the releases, so that the row stays small', async () => {
+    const world = simulatedWorld();
+    const here = world.start();
+    for (let n = 0; n < 50; n++) {
+      await world.clock.advance(100);
+      const session = await here.leasehold.session();
+      await (await session.permit(NAME, LIMIT)).release();
+      await session.end();
+      expect(marksOf(await world.row(semaphoreKey(NAME)))).toBeLessThan(8);
+    }
+  });
+
+  test('are folded by the next contender when there are too many', async () => {
+    const world = simulatedWorld();
+    const here = world.start();
+    await here.leasehold.semaphores.declareLimit(NAME, 100);
+    const marks = Object.fromEntries(Array.from({ length: MARKS_LIMIT }, (_, n) => [`session ${n}`, n]));
+    await world.driver.attempt(
+      'update',
+      {
+        TableName: world.table,
+        Key: { ...semaphoreKey(NAME) },
+        UpdateExpression: 'SET #left = :marks',
+        ExpressionAttributeNames: { '#left': 'left' },
+        ExpressionAttributeValues: { ':marks': marks },
+      },
+      NEVER,
+    );
+    const session = await here.leasehold.session();
+
+    const cost = await here.cost(async () => {
+      await session.permit(NAME, { limit: 100 });
+    });
+
+    expect(cost.verbs).toEqual({ 'semaphore.admit': 1, 'semaphore.replace': 1 });
+    expect(marksOf(await world.row(semaphoreKey(NAME)))).toBe(0);
+  });
+});
+
+const NEVER = new AbortController().signal;
+
+function marksOf(row: DynamoItem | undefined): number {
+  return Object.keys(row?.left ?? {}).length;
+}
+
+/** Keeps what a process has written to semaphores, and sends it once more. */
+class Copies {
+  /** Happens once, before the process bars a claim. */
+  beforeForgo: (() => Promise<void>) | undefined;
+  readonly #sent: (() => Promise<unknown>)[] = [];
+
+  constructor({ driver }: Process) {
+    const attempt = driver.attempt.bind(driver);
+    driver.attempt = async <K extends DynamoKind>(
+      kind: K,
+      input: DynamoCalls[K]['input'],
+      signal: AbortSignal,
+    ): Promise<DynamoCalls[K]['output']> => {
+      const text = JSON.stringify(input);
+      if (kind === 'update' && text.includes('"semaphore#')) this.#sent.push(() => attempt(kind, input, NEVER));
+      const hook = this.beforeForgo;
+      if (text.includes('SET #left.#SESSION = :since') && hook !== undefined) {
+        this.beforeForgo = undefined;
+        await hook();
+      }
+      return attempt(kind, input, signal);
+    };
+  }
+
+  async arrive(): Promise<void> {
+    for (const send of this.#sent.splice(0)) await send().catch(() => undefined);
+  }
+}
