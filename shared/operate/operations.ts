@@ -39,27 +39,27 @@ export interface Operator {
 }
 
 interface TaskInput extends TaskKey {
-  /** The counter that was seen; absent for an item of a pack, which has none of its own. */
+  /** The observed counter; absent for an item of a pack, which has no counter. */
   readonly leaseCounter: number | undefined;
 }
 
 interface Operation<Input, Report> {
-  /** As the audit has it. */
+  /** The target, as recorded in the audit. */
   readonly target: (input: Input) => string;
   readonly execute: (input: Input, ports: OperationPorts, operator: Operator) => Promise<Report>;
-  /** How it went, in a word or two for the audit. */
+  /** The outcome in a word or two, for the audit. */
   readonly outcome: (report: Report) => string;
 }
 
 const OPERATIONS = {
-  /** A task that waits for its time is due now. */
+  /** Makes a delayed task due now. */
   'task.retry': operation({
     target: taskTarget,
     execute: ({ id, queue, leaseCounter }: TaskInput, { operator, runtime }) =>
       operator.reschedule(id, { runAt: runtime.clock.now() }, { queue, leaseCounter }),
     outcome: kindOf,
   }),
-  /** A task that is dead or cancelled comes back, with all its attempts. */
+  /** Makes a dead or cancelled task ready again, with all its attempts. */
   'task.redrive': operation({
     target: taskTarget,
     execute: ({ id, queue, leaseCounter }: TaskInput, { operator }) => operator.redrive(id, { queue, leaseCounter }),
@@ -123,7 +123,7 @@ const OPERATIONS = {
     execute: ({ name, limit }: LimitInput, { semaphores }) => semaphores.setLimit(name, limit),
     outcome: (found) => (found ? 'set' : 'gone'),
   }),
-  /** Defined again as it is, it stays as it is. */
+  /** Defining the same schedule again changes nothing. */
   'schedule.define': operation({
     target: scheduleTarget,
     execute: ({ queue, name, task, input, options }: ScheduleDefinitionInput, { schedules }) =>
@@ -175,7 +175,7 @@ interface QueueRedriveInput extends QueueInput {
 interface EnqueueInput extends QueueInput {
   readonly name: string;
   readonly input: Json;
-  /** Absent: a new one. */
+  /** Default: a new id. */
   readonly id?: string | undefined;
   readonly delayMs?: number | undefined;
 }

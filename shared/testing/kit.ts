@@ -52,13 +52,13 @@ import type { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
 import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
 
 export interface TestKitOptions {
-  /** The exports of the module that defines the tasks, or any record of them; absent: locks, sessions and the rest without a queue. */
+  /** The exports of the module that defines the tasks, or any record of them. Default: no tasks, only locks, sessions and the rest. */
   readonly tasks?: Readonly<Record<string, unknown>>;
   readonly queue?: string;
   readonly startsAt?: Date;
   /** Concurrency of `drain`. Default: 1, so tasks run in queue order. */
   readonly concurrency?: number;
-  /** The chance of jitter and shuffling, in [0, 1); a half when absent: the same in every run. */
+  /** Random numbers for jitter and shuffling, in [0, 1). Default: always 0.5, so every run is the same. */
   readonly random?: () => number;
   /** Where inputs go that do not fit into the table, such as `new MemoryPayloads()`; refused when absent, as in production. */
   readonly payloads?: PayloadStore;
@@ -66,7 +66,7 @@ export interface TestKitOptions {
   readonly tables?: readonly TestTable[];
   /** Middleware around every attempt, nested inside the middleware that the task module exports. */
   readonly middleware?: readonly TaskMiddleware[];
-  /** Told after what the module exports as `events`. */
+  /** Called after the `events` that the module exports. */
   readonly events?: TaskEvents;
   /** Told how long tasks waited and ran, by the kit's clock. */
   readonly onTimed?: (name: string, times: TaskTimes) => void;
@@ -127,7 +127,7 @@ export function createTestKit(options: TestKitOptions = {}): TestKit {
   return new TestKit(options);
 }
 
-/** A queue on a table in memory: enqueue, let workers run or die, move the clock, look. */
+/** A queue on an in-memory table: enqueue tasks, run or crash workers, move the clock, check the results. */
 export class TestKit {
   readonly clock: FakeClock;
   /** The whole library on the same table and clock: locks, semaphores, rate limits, sessions. */

@@ -49,7 +49,7 @@ export interface Draw {
   readonly costMs: number;
 }
 
-/** The moment at which a full bucket was empty must be exact: this is half of what a number holds, 142,000 years. */
+/** The time at which a full bucket was empty must be exact: this is half of the exact range of a number, 142,000 years. */
 const LONGEST_FILL_MS = 2 ** 52;
 
 /** @throws ConfigurationError */
@@ -70,7 +70,7 @@ export function bucketOf(what: string, options: RateOptions): Bucket {
   return { msPerToken, burst };
 }
 
-/** @throws ConfigurationError when so many could never be taken */
+/** @throws ConfigurationError when the bucket can never hold that many */
 export function drawOf(what: string, { msPerToken, burst }: Bucket, tokens: number, now: number): Draw {
   if (!Number.isFinite(tokens) || tokens <= 0)
     throw new ConfigurationError(`${what}: tokens = ${shown(tokens)}: give a number above zero`);
@@ -85,7 +85,7 @@ export function drawOf(what: string, { msPerToken, burst }: Bucket, tokens: numb
 /** Whole tokens in a bucket. */
 export function tokensIn({ msPerToken, burst }: Bucket, emptyAt: number | undefined, now: number): number {
   if (emptyAt === undefined) return Math.floor(burst);
-  // Two moments have no more digits than microseconds; that a quotient is a hair below a whole number is their noise.
+  // The difference of two timestamps is exact to microseconds: a quotient slightly below a whole number is rounding noise.
   const tokens = Math.round((now - emptyAt) * 1_000) / (msPerToken * 1_000) + 1e-9;
   return Math.max(0, Math.floor(Math.min(burst, tokens)));
 }
@@ -104,8 +104,8 @@ function msPerTokenOf(exactMs: number): number {
 
 /**
  * Keeps the stored number short and comparable: a double has no finer digits for timestamps of our time.
- * Rounds up, so that no take is free and many takes together get no more than flows in. A row takes about a thousand writes a second,
- * so one microsecond for each is at most a thousandth of the flow.
+ * Rounds up: otherwise a take could be free, or many takes together could get more than flows in.
+ * A row takes about a thousand writes a second, so one microsecond for each is at most a thousandth of the flow.
  */
 function upToMicroseconds(ms: number): number {
   return Math.max(1, Math.ceil(ms * 1_000 - PRODUCT_NOISE_US)) / 1_000;

@@ -24,7 +24,7 @@ const TAKE_OPTIONS = { tokens: true } as const satisfies Record<keyof TakeOption
 export type Take =
   /** `remaining`: whole tokens left. */
   | { readonly kind: 'taken'; readonly remaining: number }
-  /** Nothing was taken. `until`: when there will be enough by our clock if no other caller takes. */
+  /** Nothing was taken. `until`: when the bucket will have enough by our clock if no other caller takes. */
   | { readonly kind: 'limited'; readonly waitMs: number; readonly until: number };
 
 /** The result that makes a waiter of this process wait. */
@@ -38,11 +38,11 @@ export interface RateLimitPorts {
   readonly line?: Turns<Limited> | undefined;
 }
 
-/** Between being found full and being taken from as full, another caller was faster: that happens once or twice. */
+/** Another caller may be faster between the refusal and the take from a full bucket: this happens once or twice. */
 const CONTENTION = { rounds: 20 };
-/** A moment is always known: these are the pauses while the store is away. */
+/** The time of the next poll is always known: these are the pauses while the store is unavailable. */
 const PAUSES = { firstMs: 250, longestMs: 2_000 };
-/** Waiters of many processes spread over a quarter of the time of their tokens, for in a longer one a small bucket would overflow. */
+/** Waiters of many processes spread over a quarter of the time of their tokens, because in a longer time a small bucket would overflow. */
 const SPREAD = { share: 0.25, longestMs: 100 };
 
 /** Tokens of one kind: limits how many all processes together take per period. */
@@ -62,7 +62,7 @@ export class RateLimiter {
 
   /**
    * Takes tokens if they are there.
-   * @throws ConfigurationError when so many could never be there
+   * @throws ConfigurationError when the bucket can never hold that many
    * @throws ClockSkewError when our clock is proven too wrong to calculate a refill
    */
   async tryTake(key: string, options: TakeOptions = {}): Promise<Take> {
@@ -90,9 +90,10 @@ export class RateLimiter {
   }
 
   /**
-   * Takes tokens, waiting for them if need be, and for a store that is away; `limited` at once when they will not be there within `wait`.
-   * A take whose answer was lost may have taken tokens, and is tried again: the limit holds, and those tokens are gone.
-   * Callers of one process that find none there wait in a line for each number of tokens: only the first of them asks again.
+   * Takes tokens; waits for them if necessary, and for an unavailable store.
+   * Returns `limited` at once if they cannot be available within `wait`.
+   * If a response is lost, the take may have taken tokens, and is retried: the limit holds, but those tokens are gone.
+   * Waiting callers of one process queue up for each number of tokens: only the first of them polls.
    * @throws the reason of `signal`; and as `tryTake`
    */
   async take(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
@@ -119,7 +120,7 @@ export class RateLimiter {
     return { kind: 'limited', waitMs: Math.max(0, until - runtime.clock.now()), until };
   }
 
-  /** Those who want as many tokens of the same bucket, at the same rate, want the same. */
+  /** Callers that want the same number of tokens of the same bucket, at the same rate, share a queue. */
   #placeOf(key: string, tokens: number): { readonly key: string; readonly kind: string } {
     const { msPerToken, burst } = this.#bucket;
     return {

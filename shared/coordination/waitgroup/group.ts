@@ -79,7 +79,7 @@ export class WaitGroup implements GroupKey {
     return ids;
   }
 
-  /** No more members will come; only now can a wait end. Again, it changes nothing. */
+  /** Seals the group: no more members will come, and only now can a wait end. A repeated call changes nothing. */
   async seal(): Promise<void> {
     const outcome = await this.#ports.groups.seal(this, stampOf(this.#ports.runtime));
     if (outcome.kind === 'refused' && outcome.current === undefined)
@@ -104,7 +104,7 @@ export class WaitGroup implements GroupKey {
       const current = outcome.kind === 'applied' ? outcome.row : outcome.current;
       const state = this.#stateOf(id, current);
       if (state !== 'pending' || current?.session === session.id) return state;
-      // Another session has it, and loses it to this one.
+      // Another session has leased it: this session takes the lease over.
       observed = current;
     }
   }

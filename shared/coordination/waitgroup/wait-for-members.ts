@@ -1,7 +1,7 @@
 /**
  * The wait of a wait group.
  *
- * Finished members stay finished, and none is added after the seal, so a wait reads each finished member only once:
+ * Finished members stay finished, and the seal excludes new ones, so a wait reads each finished member only once:
  * it reads the members in order, stops at the first pending one, and continues from there.
  */
 import { MismatchError } from '../../core/errors.ts';
@@ -53,7 +53,7 @@ export async function waitForMembers(
 
 interface Look {
   readonly outcome: WaitOutcome;
-  /** When the session of one of the pending may be found dead. */
+  /** Earliest expiry among the sessions of pending members. */
   readonly until: number | null;
 }
 
@@ -113,7 +113,7 @@ class Walk {
     }
   }
 
-  /** The members as they are once those have been written down as lost whose sessions are dead. */
+  /** Records members of expired sessions as lost, and returns all members. */
   async #loseTheDead(
     members: readonly MemberRecord[],
   ): Promise<{ readonly members: readonly MemberRecord[]; readonly until: number | null }> {

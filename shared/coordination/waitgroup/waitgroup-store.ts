@@ -9,9 +9,9 @@ export interface MemberLease {
   readonly observed: MemberRecord | undefined;
 }
 
-/** Where wait groups live. Every write is conditional; see `coordination/waitgroup/row/waitgroup-statements.ts` for the guards. */
+/** Stores wait groups. Every write is conditional; see `coordination/waitgroup/row/waitgroup-statements.ts` for the guards. */
 export interface WaitGroupStore {
-  /** Refused when the group is there, whatever its generation. */
+  /** Refused if the group exists, in any generation. */
   create(name: string, write: Stamp): Promise<Outcome<GroupRecord>>;
   /** Refused unless it is open in this generation. */
   seal(group: GroupKey, write: Stamp): Promise<Outcome<GroupRecord>>;
@@ -34,11 +34,11 @@ export interface WaitGroupStore {
     members: readonly { readonly id: string; readonly session: string | undefined }[],
     write: Stamp,
   ): Promise<{ readonly kind: 'applied' } | Extract<Outcome<never, GroupRecord>, { kind: 'refused' }>>;
-  /** Refused unless it is pending, and without a lease or as it was observed. */
+  /** Refused unless it is pending, and without a lease or as observed. */
   leaseMember(group: GroupKey, lease: MemberLease, write: Stamp, limits?: WriteLimits): Promise<Outcome<MemberRecord>>;
   /** Refused unless it is pending. */
   finishMember(group: GroupKey, id: string, write: Stamp): Promise<Outcome<MemberRecord>>;
-  /** Refused unless it is pending and leased to the session that was found dead. */
+  /** Refused unless it is pending and leased to the expired session. */
   loseMember(
     group: GroupKey,
     member: { readonly id: string; readonly session: string },

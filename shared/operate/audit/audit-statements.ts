@@ -23,7 +23,7 @@ import { createStatement, queryStatement, updateStatement } from '../../dynamo/e
 
 /**
  * Guard: the row is absent.
- * Effect: written down as begun.
+ * Effect: recorded as begun.
  * Outcomes: refused = never: the id is unique.
  */
 export function beginAct(table: string, act: Act, nonce: string): Statement<'put'> {
@@ -45,8 +45,8 @@ export function beginAct(table: string, act: Act, nonce: string): Statement<'put
 
 /**
  * Guard: begun, and not ended.
- * Effect: how it ended.
- * Outcomes: refused = it was swept.
+ * Effect: the outcome is recorded.
+ * Outcomes: refused = TTL deleted the record.
  */
 export function endAct(table: string, act: Act, outcome: string, nonce: string): Statement<'update'> {
   return updateStatement('audit.end', {

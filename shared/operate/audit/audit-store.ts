@@ -30,7 +30,7 @@ export class AuditStore {
   /**
    * Records an action, executes it, and records its outcome, errors included.
    * @param outcomeOf returns a word for the outcome
-   * @throws ConfigurationError without a name or a reason: nothing was done
+   * @throws ConfigurationError without a name or a reason: the action was not done
    */
   async record<T>(
     operation: AuditedOperation,

@@ -32,9 +32,9 @@ import { ONCE_A_TABLE, watchingOf } from './watching.ts';
 export interface Workload extends TaskShape, TaskCourse, StandingWorkload, WatchedWorkload {
   /** The busiest time against the average. */
   readonly peakFactor: number;
-  /** Tasks at work side by side in one worker. */
+  /** Concurrent tasks in one worker. */
   readonly concurrency: number;
-  /** Share of a worker's time in which all its places are taken. */
+  /** Share of a worker's time in which all its slots are busy. */
   readonly utilisation: number;
   readonly architecture: Architecture;
   readonly maxWorkers: number;
@@ -204,7 +204,7 @@ function flowOf(workload: Workload): Flow {
   // Little's law.
   const inFlight = tasksPerSecond * attemptsPerTask * secondsPerTask;
   const workerSecondsPerDay = (tasksPerDay * attemptsPerTask * secondsPerTask) / (concurrency * utilisation);
-  // A task that comes while no worker is there starts one: no other came within the time of one, and of lingering.
+  // A task that arrives without a live worker starts one: no other task arrived within the run time and linger time.
   const aloneShare = Math.exp(-perSecond * (secondsPerTask * attemptsPerTask + lingerSeconds));
   return {
     tasksPerSecond,

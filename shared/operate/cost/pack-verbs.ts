@@ -1,4 +1,4 @@
-/** Write units per verb of a pack of many small tasks, of rows as the statements write them; see `tasks/task/pack.ts` for what a pack is. */
+/** Write units per operation of a pack of many small tasks, for rows as the statements write them; `tasks/task/pack.ts` defines packs. */
 import { PACK_INPUT_LIMIT_BYTES } from '../../tasks/task/pack.ts';
 import { inTransaction, sized, writeUnits } from '../../dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
@@ -18,7 +18,7 @@ export interface PackShape {
 }
 
 export interface PackTable {
-  /** Tasks in a pack: fewer than asked for, where so many inputs do not fit. */
+  /** Tasks in a pack: fewer than requested if their inputs do not fit. */
   readonly tasks: number;
   readonly enqueue: VerbUnits;
   readonly claim: VerbUnits;

@@ -43,7 +43,7 @@ export const SECONDS_PER_DAY = 86_400;
 export const DAYS_PER_MONTH = 30;
 /** An empty page of the index, eventually consistent. */
 const READ_UNITS_PER_PAGE = 0.5;
-/** Lanes: three priorities, with tenants and without. Beyond the shards, a look at the backlog sees two more. */
+/** Lanes: three priorities, with tenants and without. A poll of the backlog covers two more shards than are in use. */
 const LANES = 6;
 const SHARDS_BEYOND = 2;
 /** Read units of a tick besides the backlog: the queue's row, recurring tasks, parked tasks. */
@@ -54,17 +54,17 @@ const READ_UNITS_PER_TICK = 3.5;
  */
 const READ_UNITS_PER_WAKE = { glance: 1, start: 2.5, sampled: 0.5 };
 const SAMPLED = 25;
-/** A worker that starts reads the permits, the queue's row, a task's, and its shards until it has found nothing more. */
+/** A starting worker reads the permits, the queue's row, a task's row, and its shards until it finds nothing more. */
 const READ_UNITS_PER_START = 5.5;
 const SMALL_FUNCTION_MB = 256;
 /** `perStart`: a worker's time besides its tasks. */
 export const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
-/** Lambda reads a shard of the stream as often, and hands over what has gathered. */
+/** Lambda reads each shard of the stream this often, and delivers the gathered records together. */
 const WAKES_PER_SECOND = 4;
-/** How often a worker that lingers looks. */
+/** Seconds between polls of a lingering worker. */
 const SECONDS_PER_LOOK = 1.25;
 
-/** With `wakeOnEnqueue`, which is on unless it was switched off. */
+/** Assumes `wakeOnEnqueue`, which is on by default. */
 export function standingOf(
   workload: StandingWorkload,
   { createSession, acquirePermit, releasePermit, endSession, heartbeat }: VerbTable,

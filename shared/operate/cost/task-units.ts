@@ -8,7 +8,7 @@ export interface TaskCourse {
   readonly commitItems: number;
   readonly refusedPerTask: number;
   readonly secondsPerTask: number;
-  /** How long the end of a task in a pack may go unrecorded. */
+  /** How long the end of a task in a pack may stay unrecorded. */
   readonly flushSeconds: number;
 }
 

@@ -1,4 +1,4 @@
-/** Rows as the statements write them, and what it costs to write them. */
+/** Rows as the statements write them, and their write units. */
 import type { SizedItem, TableShape } from '../../dynamo/engine/capacity.ts';
 import { sized, writeUnits } from '../../dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';

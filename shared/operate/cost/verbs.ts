@@ -1,6 +1,6 @@
 /**
- * Write units per verb, by our own capacity model, of rows as the statements write them.
- * `npm run bench -- units` measures the same verbs on an engine and shows the two side by side.
+ * Write units per operation, by our own capacity model, for rows as the statements write them.
+ * `npm run bench -- units` measures the same operations on an engine and compares the two.
  */
 import { inTransaction, readUnitsOfBytes, sized, writeUnits, writeUnitsOfBytes } from '../../dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
@@ -32,7 +32,7 @@ export interface VerbTable {
   readonly refusedClaim: VerbUnits;
   /** For an input stored beside its row; 0 for others. */
   readonly removePayload: VerbUnits;
-  /** Read units for it, once an attempt. */
+  /** Its read units per attempt. */
   readonly payloadReadUnits: number;
   readonly createSession: VerbUnits;
   readonly heartbeat: VerbUnits;
@@ -61,7 +61,7 @@ export function verbTable(shape: TaskShape): VerbTable {
     past0: pastAttempt({ leaseCounter: NOW, session: UUID, claimedAt: NOW }, 'failed', NOW, ERROR),
   };
   const live = createSession('t', SESSION).input.Item as DynamoItem;
-  // Its place in the directory goes with it.
+  // The ended session also leaves the directory.
   const { directoryKey: _key, directoryName: _name, ...unlisted } = live;
   const ended: DynamoItem = { ...unlisted, status: 'invalid', reason: 'ended', invalidatedAt: NOW };
   const free = createSemaphore('t', { name: 'workers/default', limit: 10 }, undefined, STAMP).input.Item as DynamoItem;

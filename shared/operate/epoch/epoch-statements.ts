@@ -1,6 +1,6 @@
 /**
  * A restored table has forgotten the numbers that it gave out after its restore point.
- * Counters start at the clock, and a row takes at most a thousand writes a second, so the current clock is above all of them.
+ * Counters start at the clock, and a row takes at most a thousand writes a second, so the clock is now above every counter.
  * Each counter is raised to it, so every number given out next is new.
  *
  * | row | counters |
@@ -20,7 +20,7 @@ export type CountingRow = RowKey & { readonly raise: Raise; readonly counter: nu
 
 /** How to raise the counters of one kind of row. */
 interface Raise {
-  /** The counter that says whether the row was raised. */
+  /** The counter that shows whether the row was raised. */
   readonly counter: string;
   readonly guard: string;
   readonly effect: string;

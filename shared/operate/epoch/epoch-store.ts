@@ -17,7 +17,7 @@ export class EpochStore {
     this.#table = table;
   }
 
-  /** False: the row is not as it was seen. */
+  /** False: the row is not as observed. */
   async raise(row: CountingRow, floor: number): Promise<boolean> {
     const stamp = stampOf(this.#runtime);
     const { kind } = await this.#sender.write(raiseCounters(this.#table, row, floor, stamp), stamp.nonce);

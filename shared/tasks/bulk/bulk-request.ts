@@ -27,7 +27,7 @@ export type BulkOptions = Pick<
   EnqueueOptions,
   'queue' | 'priority' | 'runAt' | 'delay' | 'traceparent' | 'expiresAt' | 'expiresIn'
 > & {
-  /** Identity of the bulk. Made, in order of time, when absent: then asking again adds everything again. */
+  /** Identity of the bulk. Default: a new id, ordered by time; then a repeated call adds everything again. */
   readonly id?: string;
   /** Items in a pack, 1 to 100. Default: from the definition, or 16. */
   readonly packSize?: number;

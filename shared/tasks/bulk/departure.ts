@@ -1,4 +1,4 @@
-/** How an item leaves its pack, and what its own row begins with. */
+/** Moves of items out of their pack, and the initial content of their own rows. */
 import type { Settlement } from '../run/settle.ts';
 import type { NewTask } from '../task/task-store.ts';
 import type { PastAttempt, RunningTask, TaskError } from '../task/task.ts';

@@ -1,6 +1,6 @@
 /**
- * A task store as one item of a pack sees it: the verbs of its claim, said of a pack.
- * With it an item's code runs under the very rules that a task's does (`tasks/run/run.ts`): timeouts, cancelling, handing back, belief.
+ * A task store for one item of a pack: translates the operations of the item's claim into writes of the pack.
+ * With it an item's code runs under the same rules as a task's (`tasks/run/run.ts`): timeouts, cancelling, handing back, trust.
  */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError } from '../../core/errors.ts';
@@ -71,7 +71,7 @@ export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemP
 
 const STAYS = { kind: 'applied', row: undefined } as const;
 
-/** In words, why a result is too large for its pack. */
+/** Explains why a result is too large for its pack; undefined if it fits. */
 function excessOf(claim: Claim, result: Json | undefined): string | undefined {
   const bytes = result === undefined ? 0 : utf8Bytes(JSON.stringify(result));
   if (bytes <= ITEM_RESULT_LIMIT_BYTES) return undefined;

@@ -6,11 +6,11 @@ import type { Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError, TaskR
 /** A pack to be created: a task whose input is a list. */
 export type NewPack = NewTask & { readonly input: readonly Json[] };
 
-/** What one write records about a pack. */
+/** The items that one write records in a pack's row. */
 export interface PackEntry {
   /** Items that have ended since the last one. */
   readonly done: readonly number[];
-  /** All results so far, by index, where they are kept. */
+  /** All results so far, by index, if they are kept. */
   readonly results: Readonly<Record<string, Json>> | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface PackEntry {
  */
 export type NumberedStamp = Stamp & { readonly sequence: number; readonly previousSequence: number };
 
-/** An item on its way out of its pack: what its own row begins with. */
+/** An item that leaves its pack: the initial content of its own row. */
 export interface MovedItem {
   readonly index: number;
   /** Due at its `runAt`, unless it is dead. */
@@ -32,12 +32,12 @@ export interface MovedItem {
   readonly deaths: number;
   readonly error: TaskError | undefined;
   readonly lastAttempt: PastAttempt;
-  /** It was running when the last holder died: the others were not, and that claim is not counted against them. */
+  /** It was running when the last holder crashed. The others were not, so that claim does not count against them. */
   readonly isSuspect: boolean;
 }
 
 /**
- * Operations of packs beyond those of any task: every write is conditional; see `tasks/rows/task/pack-statements.ts` for the guards.
+ * Additional operations of packs. Every write is conditional; see `tasks/rows/task/pack-statements.ts` for the guards.
  * A holder's write is refused if the pack was taken over: then the row belongs to another holder;
  * or if the row, still its own, shows that the item has already been decided.
  */
@@ -58,7 +58,7 @@ export interface PackStore {
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<Outcome<TaskRecord, TaskRecord>>;
-  /** One item is done in one transaction with its effects; items that have ended before go with it. */
+  /** Completes one item in one transaction with its effects, and records items that ended before. */
   commit(
     claim: Claim,
     index: number,
@@ -75,7 +75,7 @@ export interface PackStore {
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
-  /** An item is cancelled that is open: its pack waits, or was left behind by a holder that is dead. */
+  /** Cancels an open item whose pack waits, or whose holder has expired. */
   cancelItem(observed: ReadyTask | RunningTask, index: number, write: Stamp): Promise<Outcome<TaskRecord>>;
   /** Cancels an item of a running pack and notifies the holder; also refused if the holder's session has ended. */
   cancelRunningItem(

@@ -1,4 +1,4 @@
-/** Adding a bulk, and looking for one of its items. */
+/** Adds a bulk, and finds one of its items. */
 import { isSame } from '../../core/runtime/same.ts';
 import { MismatchError, assert } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -16,7 +16,7 @@ export interface EnqueuedBulk {
   readonly id: string;
   readonly queue: string;
   readonly packs: number;
-  /** Packs that were not there before. */
+  /** Newly created packs. */
   readonly created: number;
   /** Ids of all items, in the order of their inputs. */
   readonly items: readonly string[];
@@ -26,7 +26,7 @@ export interface BulkItem extends TaskKey {
   readonly name: string;
   readonly input: Json;
   /**
-   * `running` while its pack runs, begun or not; what ended less than a flush interval ago may not be known yet.
+   * `running` while its pack runs, begun or not; an end within the last flush interval may not be recorded yet.
    * `dead` and `cancelled` with its pack, too.
    */
   readonly state: TaskState;
@@ -34,7 +34,7 @@ export interface BulkItem extends TaskKey {
   readonly result: Json | undefined;
   readonly pack: string;
   readonly index: number;
-  /** Its own row, once it has left its pack and unless it has been swept. */
+  /** Its own row, once it has left its pack and until TTL deletes it. */
   readonly task: TaskRecord | undefined;
 }
 
@@ -43,7 +43,7 @@ interface BulkPorts {
   readonly runtime: Runtime;
 }
 
-/** One client process is busy with about as many. */
+/** About as many as keep one client process busy. */
 const PACKS_IN_FLIGHT = 32;
 
 /** @throws MismatchError when a pack's id belongs to other work; the other packs are still created */

@@ -25,7 +25,7 @@ import type { MovedItem, NumberedStamp, PackEntry, PackStore } from './pack-stor
 interface RecorderPorts {
   readonly packs: PackStore;
   readonly runtime: Runtime;
-  /** Limits of writes that no item asks for. */
+  /** Limits of writes that are not for an item. */
   readonly limits: () => WriteLimits;
   /** This claim is no longer the current one. */
   readonly onLost: (error: LeaseLostError) => void;
@@ -33,7 +33,7 @@ interface RecorderPorts {
 
 type Refusal = Extract<Settled, { kind: 'refused' }>;
 
-/** To the code of an item: another worker decides it. */
+/** The error for an item's code after another worker has taken the pack. */
 const REFUSED: Refusal = { kind: 'refused', current: undefined, earlierAttempt: 'none' };
 const APPLIED = { kind: 'applied', row: undefined } as const;
 
@@ -46,10 +46,10 @@ export class PackRecorder {
   readonly #ports: RecorderPorts;
   readonly #policy: Pick<BulkPolicy, 'flushIntervalMs' | 'keepsResults'>;
   #state: PackState;
-  /** Numbers of the last write that was sent, and of the last one that the row is known to have. */
+  /** Sequence numbers of the last write sent, and of the last write known to be in the row. */
   #sequence: number;
   #writtenSequence: number;
-  /** Items that have ended and are not in the row yet, with what they returned. */
+  /** Ended items that are not in the row yet, with their results. */
   readonly #ended = new Map<number, Json | undefined>();
   #waitingSinceMonotonicMs = 0;
   #underWay: Promise<unknown> = Promise.resolve();
@@ -83,13 +83,13 @@ export class PackRecorder {
     return !isOpen(this.#state, index);
   }
 
-  /** The item has ended well. */
+  /** The item has completed. */
   async complete(index: number, result: Json | undefined, limits: WriteLimits | undefined): Promise<Settled> {
     if (this.#isOver()) return REFUSED;
     const { flushIntervalMs } = this.#policy;
     if (this.#ended.size === 0) this.#waitingSinceMonotonicMs = this.#ports.runtime.clock.monotonic();
     this.#ended.set(index, result);
-    // After the last one the pack's own end follows at once, and takes it along.
+    // After the last item, the pack's own end follows at once and records it too.
     if (!this.#hasOpenItem()) return APPLIED;
     if (this.#waitingMs() >= flushIntervalMs) return this.flush(limits);
     if (!this.#isTimed) this.#flushIn(flushIntervalMs);
@@ -138,7 +138,7 @@ export class PackRecorder {
     return APPLIED;
   }
 
-  /** Writes what has ended. */
+  /** Records ended items. */
   flush(limits: WriteLimits | undefined): Promise<Settled> {
     return this.#write<Settled>(async () => {
       if (this.#ended.size === 0) return APPLIED;
@@ -151,7 +151,7 @@ export class PackRecorder {
     });
   }
 
-  /** Writes what has ended, and that the pack has. */
+  /** Records ended items, and the end of the pack. */
   finish(limits: WriteLimits | undefined): Promise<Settled> {
     return this.#write<Settled>(async () => {
       const ended = new Map(this.#ended);
@@ -189,7 +189,7 @@ export class PackRecorder {
   }
 
   /**
-   * Sends one write at a time, and none once the pack is closed or lost.
+   * Sends one write at a time, and stops once the pack is closed or lost.
    * @param isWanted whether to resend if the row turns out to be still ours but newer than we knew
    */
   #write<T extends Settled | CommitOutcome>(send: () => Promise<T>, isWanted = () => true): Promise<T | Refusal> {
@@ -223,7 +223,7 @@ export class PackRecorder {
     return { done: [...ended.keys()], results: this.#resultsWith(ended) };
   }
 
-  /** Undefined where none are kept. */
+  /** Undefined if results are not kept. */
   #resultsWith(ended: ReadonlyMap<number, Json | undefined>): PackState['results'] | undefined {
     if (!this.#policy.keepsResults) return undefined;
     const returned = [...ended].flatMap(([index, result]) => (result === undefined ? [] : [[index, result] as const]));
@@ -244,7 +244,7 @@ export class PackRecorder {
     this.#count('done');
   }
 
-  /** Adopts writes of others: items cancelled by an operator. */
+  /** Adopts the items that an operator has cancelled. */
   #noteRow({ bulk }: TaskRecord): void {
     if (bulk !== undefined) this.#state = { ...this.#state, cancelled: bulk.cancelled };
   }
@@ -257,7 +257,7 @@ export class PackRecorder {
       this.#sequence = Math.max(this.#sequence, current.bulk.sequence);
       this.#writtenSequence = current.bulk.sequence;
       for (const index of this.#ended.keys()) {
-        // A record that was given up for lost had arrived.
+        // A record without a response had been applied.
         if (this.#state.done.has(index)) this.#noteDone(index);
       }
       return;

@@ -34,16 +34,16 @@ import { PackRecorder } from './recorder.ts';
 import { isCareful, suspectOf } from './suspect.ts';
 import { tracedPacks } from './traced-packs.ts';
 
-/** As of any run, with a store that has packs. */
+/** Ports of any run, with a store that has packs. */
 export type RunPackPorts = RunPorts & { readonly tasks: TaskAndPackStore };
 
 export interface ClaimReport {
   readonly settlement: Settlement;
-  /** How the tasks that were claimed have ended: of a pack, each item. */
+  /** How the claimed tasks ended; the items of a pack count one by one. */
   readonly settled: Readonly<Partial<Record<Settlement, number>>>;
 }
 
-/** Runs what was claimed: a task, or a pack of them. */
+/** Runs a claimed task or pack. */
 export async function runTaskOrPack(task: RunningTask, definition: AnyTask, ports: RunPackPorts): Promise<ClaimReport> {
   if (isPack(task)) return new PackRun(task, definition, ports).run();
   const settlement = await runClaim(task, definition, ports);
@@ -111,7 +111,7 @@ class PackRun {
           throw new StoreUnavailableError('the end of an item could not be recorded', { applied: 'unknown' });
       }
     } catch (error) {
-      // It is no fault of the pack's: others may reach the store.
+      // The pack is not the cause: another worker may reach the store.
       if (error instanceof StoreUnavailableError) this.#stop.abort(new HandedBackError(error.message));
       throw error;
     }
@@ -159,8 +159,8 @@ class PackRun {
   }
 
   /**
-   * The item that killed the last worker goes its own way, before it kills this one.
-   * False: it cannot leave, and which worker dies next is unknown.
+   * Moves out the item that killed the last worker, before it kills this one.
+   * Returns false if it cannot leave; then no item is run.
    */
   async #partWithSuspect(): Promise<boolean> {
     const suspect = suspectOf(this.#pack, this.#definition.retry, this.#ports.runtime.clock.now());
@@ -172,18 +172,18 @@ class PackRun {
     });
     const outcome = await this.#recorder.move(suspect, limitsWithinTrust(this.#ports.session));
     if (outcome.kind === 'canceled') this.#stuck.add(suspect.index);
-    // The claim that died is not counted against the others, which did not run in it.
+    // The crashed claim does not count against the other items, which did not run in it.
     if (outcome.kind === 'applied') this.#pack = { ...this.#pack, attempts: this.#pack.attempts - 1 };
     return outcome.kind !== 'canceled';
   }
 
-  /** The operations of the pack's own claim: each first records all ended items, and nothing is recorded after it. */
+  /** The operations of the pack's own claim: each first records all ended items and then stops recording. */
   #packVerbs(): TaskStore {
     const { tasks } = this.#ports;
     const recorder = this.#recorder;
     let isFlushed = false;
     const after = async (limits: WriteLimits | undefined, end: () => Promise<Settled>): Promise<Settled> => {
-      // A resent end has flushed before, and nothing has been recorded since.
+      // A resent end has already flushed and stopped recording.
       if (!isFlushed) {
         const flushed = await recorder.flush(limits);
         if (flushed.kind === 'refused') return flushed;

@@ -21,7 +21,7 @@ export function isCareful(pack: RunningTask, { maxAttempts }: Pick<RetryPolicy, 
   return maxAttempts === 1 || deathsBefore(pack).length > 0;
 }
 
-/** The item that the last holder was running when it died, if that is known; its `deaths` are in a row, the last ones of its pack. */
+/** Returns the item that the last holder was running when it crashed, if known; its `deaths` are the last consecutive ones of its pack. */
 export function suspectOf(
   pack: PackOf<RunningTask>,
   { maxAttempts, maxDeaths }: Pick<RetryPolicy, 'maxAttempts' | 'maxDeaths'>,

@@ -14,11 +14,11 @@ import type { PackStore } from './pack-store.ts';
 interface TracedPackPorts {
   readonly trace?: AttemptTrace | undefined;
   readonly runtime: Runtime;
-  /** That of the item that runs. */
+  /** Span of the running item. */
   readonly itemSpan: () => Span | undefined;
 }
 
-/** The pack's own end already has its span, like that of any task. */
+/** The pack's own end already has a span, as for any task. */
 export function tracedPacks(packs: PackStore, pack: PackOf<RunningTask>, ports: TracedPackPorts): PackStore {
   const { trace, runtime, itemSpan } = ports;
   if (trace === undefined) return packs;

@@ -1,7 +1,7 @@
 /**
  * `Demand` is a queue's work as a plan sees it: entries of the ready index, and what a sample of their rows shows about them.
  *
- * An entry stays in the index while its task runs, so entries alone do not show what waits.
+ * An entry stays in the index while its task runs, so entries alone do not show how many tasks wait.
  * A plan that wants more workers reads some rows, spread evenly over the entries, and subtracts the entries that no new worker could serve:
  * tasks held by a worker without a permit, tasks of a key at capacity, and tasks whose name no worker knows.
  */
@@ -14,16 +14,16 @@ export interface PartitionBacklog {
   readonly due: number;
   /** Entries that have been due for longer than half of `startWithinMs`, waiting or running. */
   readonly late: number;
-  /** The page was full: there are more, and nobody knows how many. */
+  /** The page was full: there are more entries, in unknown number. */
   readonly isCutShort?: boolean | undefined;
 }
 
 export interface Demand {
-  /** Entries that are due, running tasks among them. */
+  /** Due entries, including running tasks. */
   readonly due: number;
   /** Entries that have been due for longer than half of `startWithinMs`. */
   readonly late: number;
-  /** A page was full: there are more, and nobody knows how many. */
+  /** A page was full: there are more entries, in unknown number. */
   readonly isCutShort?: boolean | undefined;
   /** Mean time in a slot, each task counted up to `startWithinMs`: see `worker/planning-hints.ts`. Undefined: unknown. */
   readonly tookMs: number | undefined;
@@ -72,7 +72,7 @@ export function spread(hints: readonly ReadyHint[], wanted: number): readonly Re
 
 /**
  * Returns the demand without the entries that no new worker could serve, by a sample of rows in which each stands for equally many entries.
- * Two or more rows of one key stand for many tasks of this key, of which at most its limit can run.
+ * Two or more rows of one key stand for many of its tasks, and at most its limit of them can run.
  * One task with an unknown name stays, so that from time to time a worker finds out whether a deployment has added the name.
  */
 export function servable(

@@ -36,13 +36,13 @@ export interface WorkEvent {
   readonly slice?: Slice;
   /** The session of the worker that it continues, if it does. */
   readonly after?: string;
-  /** How many workers of its chain came before it; absent: none. */
+  /** Number of earlier workers in its chain. Default: 0. */
   readonly generation?: number;
   /** Ids of tasks to begin with: they were just inserted, and the index may not show them yet. */
   readonly tasks?: readonly string[];
 }
 
-/** Returns the name of the semaphore of which every deployed worker of a queue holds a permit. */
+/** Returns the name of a queue's semaphore: every deployed worker holds one of its permits. */
 export function workersSemaphore(queue: string): string {
   return `workers/${queue}`;
 }
@@ -62,11 +62,11 @@ export interface DispatcherPorts extends RecurPorts {
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly workers: Workforce;
-  /** Rows that cannot be used: left as they are, and reported here. */
+  /** Receives errors of unusable rows, which are left as they are. */
   readonly onDamaged: (error: unknown) => void;
 }
 
-/** The workers of a queue, as far as its dispatcher deals with them. */
+/** The dispatcher's access to the workers of a queue. */
 export interface Workforce {
   /** Starts one worker without waiting for it. It reports its own errors: a tick counts a failed start and continues. */
   readonly startWorker: (event: WorkEvent) => Promise<void>;
@@ -81,17 +81,17 @@ export interface DispatchReport {
   readonly duplicate: boolean;
   /** An operator paused the queue: it is measured, but no worker is started. */
   readonly paused: boolean;
-  /** Tasks made of the slots of recurring ones. */
+  /** Tasks created for scheduled runs. */
   readonly recurred: number;
-  /** Parked tasks whose key had room, and that no worker had put back, after a crash. */
+  /** Parked tasks whose key had capacity but which no worker had unparked, after a crash. */
   readonly putBack: number;
   /** Unusable rows; each is worth an alarm. */
   readonly damaged: number;
-  /** That are in use, or were ever: not less than the deployment has. */
+  /** Shards in use now or earlier: at least those of the deployment. */
   readonly shards: number;
-  /** Entries due in shards that the deployment does not have: a client has more of them, or an earlier deployment had. */
+  /** Due entries in shards that the deployment does not have: a client or an earlier deployment has more shards. */
   readonly strays: number;
-  /** Entries due, counted up to what the largest fleet could begin with, or have at work. */
+  /** Due entries, counted up to the number that the largest fleet could begin with, or run at a time. */
   readonly backlog: number;
   /** Age of the oldest due task that no worker holds, or of one nearly as old; zero if none was found: see `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;
@@ -201,7 +201,7 @@ interface LookPorts {
 
 interface BacklogLook {
   readonly pages: readonly PartitionPage[];
-  /** In use, or ever known to be: not less than the deployment has. */
+  /** Shards in use now or earlier: at least those of the deployment. */
   readonly shards: number;
   readonly backlog: readonly PartitionBacklog[];
   readonly demand: Demand;

@@ -1,6 +1,6 @@
 /**
  * Live workers of a queue: the sessions of its workers, deployed or started by hand.
- * Only deployed workers hold a permit, so permits alone would miss those that `leasehold work` starts.
+ * Only deployed workers hold a permit, so permits alone would miss workers of `leasehold work`.
  */
 import type { SemaphoreState } from '../../coordination/semaphore/state.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
@@ -18,7 +18,7 @@ export function permitHolders(permits: SemaphoreState | undefined): readonly str
   return holders.flatMap(({ session, standing }) => (standing === 'live' || standing === 'damaged' ? [session] : []));
 }
 
-/** Returns live sessions, and expired ones whose end is not recorded yet: at most a hundred, half a read unit for the list. */
+/** Returns live sessions, and expired ones without a recorded end: at most a hundred, half a read unit for the list. */
 export async function listedWorkers(sessions: SessionStore, queue: string): Promise<readonly string[]> {
   const { ids } = await sessions.page(`${workerName(queue)}#`, undefined);
   return ids;

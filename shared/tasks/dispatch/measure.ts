@@ -5,8 +5,7 @@
  * A client may use more shards than the queue's workers, and a
  * deployment may lower the number while tasks wait in the last ones.
  * So the queue's row stores the largest number ever used, and each tick
- * also reads beyond: the next shard, which soon has a task if clients have more, and one of all possible shards, a different one each
- * minute.
+ * also reads beyond: the next shard, which soon has a task if clients have more, and one of all possible shards, another each minute.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';
@@ -28,18 +27,18 @@ interface BacklogQuery {
   readonly queue: string;
   /** Shards that are known to be in use. */
   readonly known: number;
-  /** Entries counted in each partition of these; beyond, one is enough to know. */
+  /** Maximum entries counted in each partition of these; beyond these shards, one entry is enough. */
   readonly limit: number;
 }
 
 interface BacklogPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
   readonly clock: Clock;
-  /** Is told of foreign entries, which are not counted. */
+  /** Called for each foreign entry, which is not counted. */
   readonly onDamaged: (error: unknown) => void;
 }
 
-/** Hundreds at once need as many connections, and 256 MB of Lambda too long for their handshakes: the tick would time out. */
+/** Hundreds of concurrent polls need as many connections, and a 256 MB Lambda is too slow for their handshakes: the tick would time out. */
 const LOOKS_AT_ONCE = 16;
 
 export async function readBacklog(
@@ -96,7 +95,7 @@ const MINUTE_MS = 60_000;
 /** A prime above `MAX_SHARDS`, so that ticks reach each shard whatever the number of minutes between them. */
 const ROUND = 257;
 
-/** The next one, and the one whose minute it is. */
+/** Returns the next shard, and the shard of the current minute. */
 function shardsBeyond(known: number, now: number): readonly number[] {
   const inTurn = Math.floor(now / MINUTE_MS) % ROUND;
   return [...new Set([known, inTurn])].filter((shard) => known <= shard && shard < MAX_SHARDS);

@@ -7,11 +7,11 @@
 import type { ReadyHint, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 
-/** Rows read at a time, after the first ones: what one request returns. */
+/** Rows read at a time, after the first ones: the maximum of one request. */
 const BATCH = 100;
 /** Rows read at most, at half a unit each. */
 const LOOK_LIMIT = 1_000;
-/** How many of these are the oldest. The others are spread evenly over what is left. */
+/** How many of these are the oldest. The others are spread evenly over the rest. */
 const OLDEST = 500;
 
 interface OldestReady {

@@ -1,5 +1,5 @@
 /**
- * How many workers a backlog needs, and where each of them begins: pure.
+ * Calculates the number of workers that a backlog needs, and their home shards: pure.
  *
  * The rule is Little's law. The last task that waits should begin within `startWithinMs`, so a task that takes a tenth of that time
  * needs a tenth of a slot; a task that takes longer needs a whole one. If nothing is known of how long tasks take, each needs a whole slot.
@@ -14,7 +14,7 @@ export interface PlanSettings {
   readonly maxWorkers: number;
   /** Tasks that one worker runs at once. */
   readonly concurrency: number;
-  /** How soon the last of the tasks that are due should begin. */
+  /** Time within which the last due task should begin. */
   readonly startWithinMs: number;
 }
 
@@ -65,7 +65,7 @@ export function shareOf(tookMs: number | undefined, { startWithinMs }: Pick<Plan
   return Math.min(1, Math.max(tookMs, LEAST_TOOK_MS) / startWithinMs);
 }
 
-/** A claim and a settlement take at least this long, however short the task. */
+/** A claim and a settlement take at least this long, even for the shortest task. */
 const LEAST_TOOK_MS = 10;
 
 /** Deals the shards to the workers, fullest first, so that each begins with work and no two begin in the same shard while shards last. */

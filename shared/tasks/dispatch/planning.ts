@@ -1,5 +1,5 @@
 /**
- * One plan, as ticks and wakes make it: the rule of `plan.ts` on the entries that a look found.
+ * One plan, for ticks and wakes alike: applies `plan.ts` to the entries of a poll.
  *
  * Rows are read only for a plan that wants more workers than there are: one more read request, and usually no second one.
  */
@@ -50,7 +50,7 @@ export interface Planned {
   readonly why: Why;
 }
 
-/** Returns what is wanted, and the demand that new workers could serve. */
+/** Returns the number of workers wanted, and the demand that new workers could serve. */
 export async function plan(
   { demand: seen, hints, rows, record, holders, starting }: Situation,
   ports: PlanningPorts,
@@ -83,7 +83,7 @@ async function rowsOf(
   return [...entries.flatMap(({ id }) => read.get(id) ?? []), ...others];
 }
 
-/** Live sessions that hold one of these tasks without a permit. A dead one holds nothing: its tasks wait to be taken over. */
+/** Live sessions that hold one of these tasks without a permit. Expired sessions do not count: their tasks wait to be taken over. */
 async function sessionsElsewhere(
   rows: readonly TaskRecord[],
   holders: ReadonlySet<string>,

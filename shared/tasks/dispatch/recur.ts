@@ -15,9 +15,9 @@ export interface RecurPorts extends Omit<GivePorts, 'schedules'> {
 
 /**
  * A schedule that cannot be carried out, for example because this machine does not know its zone yet, does not stop the others.
- * @param onDamaged told of such a schedule, which stays due, of a slot whose task is damaged,
+ * @param onDamaged receives such a schedule, which stays due, of a slot whose task is damaged,
  * and of the number of due schedules if one tick cannot serve them all
- * @returns how many tasks were made
+ * @returns how many tasks were created
  */
 export async function enqueueDueSlots(
   queue: string,

@@ -4,13 +4,13 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 /** One firing of a schedule. */
 export interface Tick {
   readonly schedule: string;
-  /** The scheduled time in the schedule's own form: the same text however often it is delivered. */
+  /** The scheduled time in the schedule's own form: the same text in every delivery. */
   readonly slot: string;
 }
 
 export interface SlotRecord extends Tick {
   readonly dispatchedAt: number;
-  /** The invocation that took it; another attempt of the same has the same id. */
+  /** The invocation that took it; a retry of the invocation has the same id. */
   readonly by: string;
 }
 

@@ -39,7 +39,7 @@ interface WakerPorts {
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly workers: Pick<Workforce, 'startWorker' | 'declareLimit'>;
-  /** Rows that cannot be used: left as they are, and reported here. */
+  /** Receives errors of unusable rows, which are left as they are. */
   readonly onDamaged: (error: unknown) => void;
 }
 
@@ -47,11 +47,11 @@ export type WakerSettings = DispatchSettings;
 
 /** Why a wake started no worker. */
 type NoStart =
-  /** A worker that was started a moment ago looks at the backlog by itself. */
+  /** Workers that were just started suffice for the known demand, or take the last permits. */
   | 'justStarted'
-  /** As many are at work as there may be. */
+  /** Live workers hold all permits. */
   | 'full'
-  /** Those at work look by themselves, and fewer tasks were inserted since than justify one more. */
+  /** Live workers suffice for the known demand. */
   | 'atWork'
   /** The inserted tasks are not due yet, or are already claimed. */
   | 'nothingDue'
@@ -60,13 +60,13 @@ type NoStart =
 export interface WakeReport {
   readonly started: number;
   readonly failedStarts: number;
-  /** When no start was tried. */
+  /** Present if no start was tried. */
   readonly reason?: NoStart;
   /** Present if the backlog was read. */
   readonly planned?: Planned;
 }
 
-/** Inserted rows that are read at a time, until one is met that is due. */
+/** How many inserted rows to read at a time, until a due one is found. */
 const ROWS_AT_A_TIME = 25;
 /** The index shows inserted tasks within this time. */
 const INDEX_LAG_MS = 1_000;
@@ -240,8 +240,8 @@ export class Waker {
   }
 
   /**
-   * A permit stays in the row when its worker dies, until its room is needed:
-   * so the sessions say who is at work. Each is read once in its TTL.
+   * After a crash, the worker's permit stays in the row until its capacity is needed,
+   * so the sessions decide which workers are live. Each is read once per TTL.
    */
   async #liveHolders(permits: SemaphoreRecord | undefined, now: number): Promise<SemaphoreRecord['holders']> {
     const holders = permits?.holders ?? [];
@@ -258,7 +258,7 @@ export class Waker {
     return holders.filter(({ session }) => this.#aliveUntil.has(session));
   }
 
-  /** Rows of the first of them that are due; undefined when all are for later, parked or taken. */
+  /** Returns rows of the first due tasks; undefined if all are delayed, parked or claimed. */
   async #firstDue(ids: readonly string[], now: number): Promise<readonly TaskRecord[] | undefined> {
     const { queue } = this.#settings;
     const { tasks, onDamaged } = this.#ports;

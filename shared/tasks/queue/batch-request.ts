@@ -14,7 +14,7 @@ import { INPUT_LIMIT_BYTES, describeTask } from '../task/task.ts';
 import { mismatch } from './task-adder.ts';
 
 export interface BatchOptions {
-  /** Identity: children that were given no id of their own have one made of it and their place. */
+  /** Identity: children without an id get one made of it and their position. */
   readonly id: string;
   /** The task that runs once all children have ended, done or not. Its default id is the batch's, followed by `/then`. */
   readonly then?: TaskRequest;

@@ -1,4 +1,4 @@
-/** Cancelling one item of a pack. */
+/** Cancels one item of a pack. */
 import { stampOf } from '../../core/lease/stamp.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import type { TaskKey, TaskState } from '../task/task.ts';
@@ -27,7 +27,7 @@ export async function cancelItem(
   if (index >= pack.input.length) return { kind: 'missing' };
   if (pack.bulk.done.has(index)) return { kind: 'ended', state: 'done' };
   if (pack.bulk.cancelled.has(index)) return { kind: 'ended', state: 'cancelled' };
-  // Its own row was there a moment ago, or has been swept since.
+  // Its own row existed a moment ago, or TTL has deleted it since.
   if (!isOpen(pack.bulk, index)) return { kind: 'missing' };
   const { bulk } = ports.tasks;
   const stamp = stampOf(ports.runtime);

@@ -1,4 +1,4 @@
-/** Many tasks of one call: each is checked, and the first that is not usable is named by its place. */
+/** Checks many tasks of one call; an error names the first unusable one by its position. */
 import { ConfigurationError } from '../../core/errors.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
@@ -23,7 +23,7 @@ export async function checkedAll(
   );
 }
 
-/** Whether it is what `validate` answers with: such a request has more than a name. */
+/** Whether it is a result of `validate`: such a request has more than a name. */
 function isChecked(task: unknown): task is NewTask {
   return typeof task === 'object' && task !== null && 'id' in task && 'queue' in task && 'runAt' in task;
 }

@@ -1,7 +1,7 @@
 /** `faultOf` names the fault that ended a task, so that tasks which failed alike can be counted and retried together. */
 import type { TaskRecord } from '../task/task.ts';
 
-/** Long enough to tell faults apart, short enough for one line. */
+/** Long enough to distinguish faults, short enough for one line. */
 const FAULT_LIMIT_CHARACTERS = 120;
 
 /**

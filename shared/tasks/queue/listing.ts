@@ -20,13 +20,13 @@ type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'parking' | 'getM
 
 const PAGE_LIMIT = 100;
 
-/** Entries a page at a time: those in sight of workers, then the parked. A moment behind. */
+/** Yields entries by pages: first those visible to workers, then parked ones. Slightly delayed. */
 export async function* openEntries(tasks: ListingStore, query: ListingQuery): AsyncGenerator<readonly ReadyHint[]> {
   yield* entriesInSight(tasks, query);
   yield* parkedEntries(tasks, query.queue, query.priorities ?? PRIORITIES);
 }
 
-/** One priority after the other, tasks of no tenant first, each partition in its order. */
+/** One priority after the other, tasks without a tenant first, each partition in its order. */
 export async function* entriesInSight(
   tasks: Pick<ListingStore, 'page' | 'pageOfTenants'>,
   { queue, shards, priorities = PRIORITIES, now }: ListingQuery,
@@ -69,7 +69,7 @@ export async function countParked(
   return { count, isMore: after !== undefined, oldestAt: count === 0 ? undefined : oldestAt };
 }
 
-/** Those that wait for a place of their key: all of them are due. */
+/** Tasks that wait for a slot of their key: all of them are due. */
 async function* parkedEntries(
   { parking }: ListingStore,
   queue: string,

@@ -20,11 +20,11 @@ import { SharedPoll } from '../../core/wait/shared-poll.ts';
 import { validSignal } from '../../core/wait/wait.ts';
 
 export interface ResultOptions {
-  /** How long to wait at most; absent: until the task has ended. 0 is one look. A store that is away is waited for as well. */
+  /** Maximum wait; 0 reads once. Includes the time in which the store is unavailable. Default: until the task has ended. */
   readonly wait?: Duration;
   /** Ends the wait by throwing its reason. */
   readonly signal?: AbortSignal;
-  /** Absent: the client's. */
+  /** Default: the client's. */
   readonly queue?: string;
 }
 
@@ -35,7 +35,7 @@ export const RESULT_OPTIONS = { wait: true, signal: true, queue: true } as const
 
 export const RESULT_OPTIONS_BY_DEFINITION = { ...RESULT_OPTIONS, id: true } as const;
 
-/** How a task ended; or, at the deadline, that it has not. */
+/** The end of a task, or the deadline. */
 export type TaskOutcome<Result = Json | undefined> =
   | { readonly kind: 'done'; readonly id: string; readonly result: Result; readonly task: TaskRecord }
   /** `error`: the last attempt's. */
@@ -44,7 +44,7 @@ export type TaskOutcome<Result = Json | undefined> =
   /** `wait` is over and it waits or runs: see `task.state`. */
   | { readonly kind: 'deadline'; readonly id: string; readonly task: TaskRecord };
 
-/** The result of a definition's code, as its row has it: without results passed to `commit`, and after the JSON round trip. */
+/** The result type of a definition's code after the JSON round trip, without results passed to `commit`. */
 export type ResultOf<Output> = unknown extends Output
   ? Json | undefined
   : Output extends Committed
@@ -53,7 +53,7 @@ export type ResultOf<Output> = unknown extends Output
       ? undefined
       : Output;
 
-/** A definition, as far as its results go. */
+/** The part of a definition that types its results. */
 export interface DefinitionOf<Output> {
   readonly kind: 'leasehold.task';
   readonly name: string;
@@ -65,7 +65,7 @@ interface ResultPorts {
   readonly runtime: Pick<Runtime, 'clock'>;
 }
 
-/** Looks at one task follow each other at these pauses at least. */
+/** Minimum pauses between reads of one task. */
 const PAUSE_MS = { first: 100, longest: 1_000 };
 /** Tasks that are due within this time share one read. */
 const TOGETHER_MS = 50;
@@ -85,7 +85,7 @@ export class TaskResults {
   }
 
   /**
-   * @param name what the task is called, if that is known
+   * @param name the task's expected name, if known
    * @throws ConfigurationError when there is no such task; MismatchError when it has another name; the reason of `signal`
    */
   async wait(key: TaskKey, options: ResultOptions, name?: string): Promise<TaskOutcome> {
@@ -107,7 +107,7 @@ export class TaskResults {
     }
   }
 
-  /** Undefined while the store is away and there is time left. */
+  /** Returns undefined while the store is unavailable and there is time left. */
   async #look(key: TaskKey, remainingMs: number): Promise<TaskRecord | undefined> {
     try {
       const task = await this.#ports.store.get(key);
@@ -119,7 +119,7 @@ export class TaskResults {
     }
   }
 
-  /** Until a look shows an end, the time is over, or `signal` aborts. */
+  /** Waits until a poll finds an end, the time is over, or `signal` aborts. */
   async #nextEnd(key: TaskKey, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     const over = new AbortController();
     const cancel = this.#ports.runtime.clock.after(Math.min(waitMs, LONGEST_TIMER_MS), () => over.abort());
@@ -130,7 +130,7 @@ export class TaskResults {
     }
   }
 
-  /** Those that have ended, or are missing: the first look may have failed, and then no id was ever checked. */
+  /** Reports tasks that have ended or are missing: the first read may have failed, and then the id was never checked. */
   async #lookForEnds(due: readonly Due<TaskKey>[], tell: (key: string) => void): Promise<void> {
     try {
       const rows = await this.#ports.store.getMany(due.map(({ memory }) => memory));

@@ -1,4 +1,4 @@
-/** One task into the table, unless its id is taken: what every client that enqueues does, and all that a small one does. */
+/** Adds one task to the table, unless its id is taken: the base of every client that enqueues, and all of a small client. */
 import { MismatchError, assert } from '../../core/errors.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -11,7 +11,7 @@ import type { TaskKey } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 
 export interface Enqueued {
-  /** As given, or made. */
+  /** As given, or generated. */
   readonly id: string;
   readonly queue: string;
   /** False if a task with this id existed, unless it is running or has ended and this work follows it. */
@@ -22,15 +22,15 @@ export interface Enqueued {
   readonly follows: boolean;
 }
 
-/** The part of the store that adding a task needs. `Taken`: what it reads of an existing task, all of it or the compared attributes. */
+/** The part of the store that is needed to add a task. `Taken`: an existing task as read, in full or only the compared attributes. */
 export interface AddingStore<Taken extends TakenTask = TakenTask> {
-  /** Put-if-absent: refused when the id is taken, with the task that has it. */
+  /** Put-if-absent: refused if the id is taken; the outcome has the existing task. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<Begun<Taken>, Taken>>;
   /** Strongly consistent. */
   get(key: TaskKey): Promise<Taken | undefined>;
 }
 
-/** As it is written when it is enqueued. */
+/** The row as enqueued. */
 export type Begun<Task> = Task & { readonly state: 'ready' };
 
 export class TaskAdder<Taken extends TakenTask = TakenTask> {
@@ -42,7 +42,7 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
     this.#runtime = runtime;
   }
 
-  /** @throws MismatchError when the id is there with other work */
+  /** @throws MismatchError when the id exists with other work */
   async add(task: NewTask): Promise<Enqueued> {
     const { id, queue } = task;
     const stamp = stampOf(this.#runtime);
@@ -61,12 +61,12 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
   }
 }
 
-/** The requested task exists, or the existing one is to be kept. */
+/** The requested task exists, or the policy keeps the existing one. */
 export function kept({ id, queue }: TaskKey): Enqueued {
   return { id, queue, created: false, replaced: false, follows: false };
 }
 
-/** Whether an attempt whose answer was lost has begun the work after all, and it has gone on since: it would be begun a second time. */
+/** Whether an attempt without a response has begun the work, and the task has changed since: a retry would begin it a second time. */
 export function hasBegun(outcome: Extract<Outcome<TakenTask>, { kind: 'refused' }>, { now }: Stamp): boolean {
   return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;
 }

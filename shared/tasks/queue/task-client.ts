@@ -1,4 +1,4 @@
-/** The side that has work to be done: enqueue, look, count. */
+/** Client API of tasks: enqueue, read, wait, count. */
 import type { BulkItem, EnqueuedBulk } from '../bulk/put-bulk.ts';
 import { findItem, putBulk } from '../bulk/put-bulk.ts';
 import type { BulkOptions } from '../bulk/bulk-request.ts';
@@ -50,10 +50,10 @@ export interface EnqueuedBatch {
   readonly created: boolean;
 }
 
-/** One client process is busy with about as many. */
+/** About as many as keep one client process busy. */
 const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
-/** Enqueues tasks, one or many, and looks at them. Runs nothing. */
+/** Enqueues tasks, one or many, and reads them. Runs none. */
 export class TaskClient {
   readonly #store: TaskAndPackStore;
   readonly #runtime: Runtime;
@@ -125,7 +125,7 @@ export class TaskClient {
         const line = JSON.stringify(task.line === undefined ? [task.queue, 'id', task.id] : [task.queue, task.line]);
         const before = last.get(line) ?? Promise.resolve();
         const adding = before.then(() => run(() => put(task)));
-        // A task that comes after one that failed is not added: it would take its place.
+        // A task after a failed one is not added, because it would take its position.
         last.set(line, adding);
         return adding;
       }),
@@ -135,7 +135,7 @@ export class TaskClient {
   /**
    * Waits for the end of a task. With its definition, which does not identify a task by itself,
    * the result is typed; with an id alone it is any JSON.
-   * A dead or cancelled task is an outcome, not an error; so is the deadline.
+   * A dead task, a cancelled task and the deadline are outcomes, not errors.
    * @throws ConfigurationError when there is no such task; MismatchError when it is of another definition; the reason of `signal`
    */
   result<Output>(

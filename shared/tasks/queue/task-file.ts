@@ -1,4 +1,4 @@
-/** Tasks as lines of JSON: all of them are checked before any of them is written. */
+/** Reads tasks as lines of JSON, and checks all of them before the first is written. */
 import { isUtf8 } from 'node:buffer';
 import { isSame } from '../../core/runtime/same.ts';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
@@ -8,7 +8,7 @@ import type { TaskRegistry } from '../task/definition.ts';
 import type { NewTask } from '../task/task-store.ts';
 
 export interface Line {
-  /** Counted from 1, empty ones included, as editors do. */
+  /** Counted from 1, including empty lines, as in editors. */
   readonly number: number;
   readonly task: NewTask;
 }
@@ -39,8 +39,8 @@ const FIELDS = [
 ] as const;
 
 /**
- * @param registry the definitions, to check names and inputs against; absent: they are taken as they are
- * @throws ConfigurationError when it is no text
+ * @param registry the definitions, to check names and inputs against. Default: no check
+ * @throws ConfigurationError when it is not a text
  */
 export async function checkLines(
   bytes: Buffer,
@@ -114,20 +114,20 @@ function momentOption(
   return { [field]: typeof value === 'string' ? momentOf(value) : (value as number) };
 }
 
-/** A date, with or without a time, in a given zone or in that of this machine. */
+/** A date, with or without a time, in a given zone or in this machine's zone. */
 const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
 
-/** A moment, as ISO 8601 writes it. @throws ConfigurationError */
+/** Parses a time in ISO 8601. @throws ConfigurationError */
 export function momentOf(text: string): Date {
   const at = new Date(text);
   const [day = ''] = text.split('T');
-  // The language reads much else than ISO 8601 as some time, and the 31st of a short month as a day of the next.
+  // `Date` also accepts many other formats, and reads the 31st of a short month as a day of the next.
   if (!ISO_8601.test(text) || Number.isNaN(at.getTime()) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day))
     throw new ConfigurationError(`${JSON.stringify(text)} is not a time: give one such as 2027-01-31T08:00:00Z`);
   return at;
 }
 
-/** One of two different pieces of work under one id would be refused, after the others were written. */
+/** Rejects two different pieces of work under one id: one would be refused after others were written. */
 function ensureDistinct(line: Line, byId: Map<string, Line>): void {
   const { id, name, input } = line.task;
   const earlier = byId.get(id);

@@ -26,15 +26,15 @@ import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from
 
 export type RedriveReport =
   | { readonly kind: 'redriven'; readonly task: TaskRecord }
-  /** Only what is dead or cancelled can be redriven. */
+  /** Only dead or cancelled tasks can be redriven. */
   | { readonly kind: 'unfit'; readonly state: TaskState }
   | { readonly kind: 'missing' };
 
 export type RescheduleReport =
   | { readonly kind: 'rescheduled'; readonly task: TaskRecord }
-  /** Only what waits can be rescheduled. */
+  /** Only waiting tasks can be rescheduled. */
   | { readonly kind: 'unfit'; readonly state: TaskState }
-  /** It waits for children that have not all ended: the last of them makes it due, and no operator does before. */
+  /** It waits for its children: only the last of them makes it due, an operator cannot. */
   | { readonly kind: 'waits'; readonly children: BatchRecord }
   | { readonly kind: 'missing' };
 
@@ -83,8 +83,8 @@ export class TaskOperator {
   }
 
   /**
-   * Brings a dead or cancelled task back: ready now, with all its attempts, its history kept and its counter going on.
-   * One that has waited for children finds in `task.children` how they ended, and creates none again;
+   * Makes a dead or cancelled task ready now, with all its attempts; its history is kept and its counter continues.
+   * A task that has waited for children finds in `task.children` how they ended, and does not create them again;
    * if some have not ended, it waits for them again.
    * @throws MismatchError as `cancel`
    */

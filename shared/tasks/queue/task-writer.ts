@@ -1,4 +1,4 @@
-/** One task into the table: its payload in its place, its row, and other work for the task that has its id. */
+/** Writes one task into the table: its payload, its row, or other work for an existing task with its id. */
 import { MismatchError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';

@@ -12,7 +12,7 @@
  * | waiter | S, JSON | the task that the last one makes due | create |
  * | nonce | S | of its creation | create |
  * | finishedAt | N, epoch ms | when the last child ended | count down |
- * | ttl | N, epoch s | sweeping, once all have ended | count down |
+ * | ttl | N, epoch s | set once all have ended | count down |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { BatchKey, BatchRecord, ChildEnding } from '../task/batch.ts';
@@ -48,9 +48,9 @@ export function createBatch(
 }
 
 /**
- * Guard: others are pending. Counted once, because it stands in the transaction that ends the child, whose own guard is true once.
- * Effect: one less.
- * Outcomes: refused = this is the last one, or there is no such batch; the row says which.
+ * Guard: others are pending. Counted once, because it is in the transaction that ends the child, whose guard is true only once.
+ * Effect: one fewer pending.
+ * Outcomes: refused = this is the last child, or there is no such batch; the row shows which.
  */
 export function countDown(table: string, { queue, id }: BatchKey, ending: ChildEnding): Statement<'update'> {
   return updateStatement('batch.countDown', {
@@ -63,7 +63,7 @@ export function countDown(table: string, { queue, id }: BatchKey, ending: ChildE
 }
 
 /**
- * Guard: none but this one is pending.
+ * Guard: only this child is pending.
  * Effect: all have ended.
  * Outcomes: refused = there is no such batch.
  */

@@ -56,7 +56,7 @@ export function putFailure(table: string, claim: Claim, stack: string, { now, no
 export const readFailure = (table: string, { queue, id }: TaskKey): Statement<'get'> =>
   getStatement('failure.get', table, failureKey(queue, id));
 
-/** A character that is cut in two is left out. */
+/** Omits a character that would be cut in two. */
 function firstBytes(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   return bytes.length <= limit

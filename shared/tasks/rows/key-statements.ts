@@ -29,7 +29,7 @@ const ENTER = ', #enteredAt = :now ADD #running :me';
 /**
  * Guard: fewer run than the limit; and fewer were started in the current window than the rate allows, or a new window has begun.
  * Effect: this one runs too, and counts.
- * Outcomes: refused = others were faster.
+ * Outcomes: refused = another caller was faster.
  * @param observed the start of the window that the row was seen in
  */
 export function enterKey(
@@ -66,9 +66,9 @@ export function enterKey(
 }
 
 /**
- * Unguarded because it stands in the transaction that takes the task out of `running`, whose guard is true once; and a row that was swept
- * under its tasks, or removed by hand, must not keep them from ending.
- * Effect: its place is free.
+ * Unguarded because it is in the transaction that takes the task out of `running`, whose guard is true only once; and if the row was
+ * deleted by TTL or by hand, its tasks must still be able to end.
+ * Effect: its slot is free.
  */
 export function leaveKey(
   table: string,

@@ -17,7 +17,7 @@ import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/en
 import type { Statement } from '../../dynamo/engine/statement.ts';
 import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
 
-/** Unguarded because it stands in the transaction that creates its task, or gives it other work, whose guard decides for both. */
+/** Unguarded because it is in the transaction that creates its task, or gives it other work, whose guard decides for both. */
 export function putPayload(
   table: string,
   { queue, id, runAt }: Pick<NewTask, 'queue' | 'id' | 'runAt'>,

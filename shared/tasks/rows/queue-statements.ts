@@ -92,7 +92,7 @@ export function noteUse(
 }
 
 /**
- * Guard: the row is there.
+ * Guard: the row exists.
  * Effect: plans use the hints. Nothing else changes, not even the nonce.
  * Outcomes: refused = no dispatcher has seen the queue yet.
  */

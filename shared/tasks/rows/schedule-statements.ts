@@ -223,7 +223,7 @@ export const readSchedules = (table: string, keys: readonly ScheduleKey[]): Stat
     { consistent: true },
   );
 
-/** The partition in the ready index and in the directory alike; two parts, so that it is no partition of tasks, which have three. */
+/** The partition in both the ready index and the directory; it has two parts, unlike partitions of tasks, which have three. */
 function partitionOf(queue: string): string {
   return joinKey(['schedule', queue]);
 }

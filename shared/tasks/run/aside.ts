@@ -1,6 +1,6 @@
 /**
  * Best-effort writes next to a task's own row,
- * so it takes no longer than code has to stop, and a failure is only logged.
+ * limited to the grace period of task code; a failure is only logged.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -37,7 +37,7 @@ export class Aside {
     this.#finished = finished;
   }
 
-  /** Over when the session is lost, and when the run is. */
+  /** Waits for the grace period; less if the session is lost or the run is over. */
   grace(): Promise<void> {
     const { runtime, session, graceMs } = this.#ports;
     return runtime.clock.sleep(graceMs, AbortSignal.any([session.signal, this.#finished]));

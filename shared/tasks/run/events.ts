@@ -5,17 +5,17 @@ import type { Settlement } from './settle.ts';
 import type { ReadyTask, RunningTask, TaskError } from '../task/task.ts';
 
 export interface TaskEvents {
-  /** Claimed, or taken over from a holder that died. */
+  /** Claimed, or taken over from an expired session. */
   onClaimed?(task: RunningTask, how: { readonly takenOver: boolean }): void;
   /** The claim ended in this worker. */
   onSettled?(task: RunningTask, settlement: Settlement): void;
-  /** Dead, because it used up its attempts by killing, or outliving, its workers. */
+  /** The task is dead, because it used up its attempts by crashing or outliving its workers. */
   onBuried?(task: RunningTask, error: TaskError): void;
-  /** Dropped, because no worker had started it in time. */
+  /** The task was dropped, because no worker started it in time. */
   onExpired?(task: ReadyTask): void;
 }
 
-/** A watcher that throws is reported, and stops nothing. */
+/** Calls event handlers; an error is logged and stops nothing. */
 export function tell(events: TaskEvents | undefined, log: TaskLog, say: (events: TaskEvents) => void): void {
   if (events === undefined) return;
   try {

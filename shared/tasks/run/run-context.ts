@@ -25,11 +25,14 @@ import type { Claim, Json, RunningTask, SlotOfTask } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { taskSequencer } from '../task/verify-task.ts';
 
-/** Sends one verb of the claim: alone, believed in, and decided; with a settlement, it is the last one. */
+/**
+ * Sends an operation of the claim: one at a time, while the session is trusted, until it is decided.
+ * An operation with a settlement is the last.
+ */
 type SendVerb = (
   settlement: Settlement | undefined,
   send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
-  /** As its span is called; absent: by the settlement. */
+  /** Name of its span. Default: derived from the settlement. */
   name?: string,
 ) => Promise<void>;
 
@@ -42,9 +45,9 @@ interface RunContextPorts {
   readonly remainingMs: () => number;
   readonly nextSequence: () => number;
   readonly verb: SendVerb;
-  /** Tasks were added to the queue together with a verb of this claim. */
+  /** An operation of this claim has added tasks to the queue. */
   readonly onFollowers: () => void;
-  /** The verb that ended the claim has left the task with other work. */
+  /** The operation that ended the claim has started its follower. */
   readonly onFollowed: () => void;
   /** Other progress than the attempt began with has been saved. */
   readonly onProgress: () => void;
@@ -53,7 +56,7 @@ interface RunContextPorts {
 
 const SETTLED: Committed = { kind: 'leasehold.settled' };
 
-/** A plain record, so that task code may take it apart: `({ signal, commit }) => …`. */
+/** A plain record, so that task code may destructure it: `({ signal, commit }) => …`. */
 export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
   const verbs = new ClaimVerbs(task, ports);
   const { id, queue, name, progress, attempts, leaseCounter, traceparent, schedule } = task;
@@ -88,7 +91,7 @@ class ClaimVerbs {
   readonly #inherited: Pick<RequestDefaults, 'traceparent' | 'tenant'>;
   readonly #ports: RunContextPorts;
   readonly #begunWith: string | undefined;
-  /** How many progress writes were sent: the store refuses one that arrives after its successor. */
+  /** Number of progress writes sent: the store refuses a write that arrives after its successor. */
   #saved = 0;
 
   constructor(task: RunningTask, ports: RunContextPorts) {

@@ -1,14 +1,14 @@
 /**
  * Runs one claim, from the task code's first line to the write that settles it.
  *
- * At most one operation of the claim is in flight at a time, and none follows the one that settles it:
+ * At most one operation of the claim is in flight at a time, and the settling operation is the last:
  * a late `saveProgress` of code that outlived its attempt is refused here, before the store could refuse it.
  *
  * How an attempt ends:
  *
  * | task code | settled as |
  * | --- | --- |
- * | committed or snoozed | as it asked; whatever it does afterwards is ignored |
+ * | committed or snoozed | as it asked; its later actions are ignored |
  * | returned | done, with the returned value |
  * | threw, or took longer than its timeout | ready again after a wait, or dead |
  * | threw because our own store did not answer | ready again after a wait, attempt refunded, progress kept |
@@ -65,12 +65,12 @@ export interface RunPorts {
   readonly log: TaskLog;
   /** Aborts when the worker must hand its tasks back; code then has `graceMs` to stop. */
   readonly handBack: AbortSignal;
-  /** Monotonic moment by which the worker must be done. */
+  /** Monotonic time by which the worker must be done. */
   readonly deadlineMonotonicMs: number;
   readonly graceMs: number;
   /** How long the worker lives in all. */
   readonly lifeMs: number;
-  /** The task is handed back once more without having come further: so many times in a row. */
+  /** The task is handed back again without progress. `handBacks`: how many times in a row. */
   readonly onStalled?: (handBacks: number) => void;
   /** This run has added tasks to the queue. */
   readonly onFollowers?: () => void;
@@ -94,13 +94,13 @@ class TaskRun {
   /** No timer of this run lives longer. */
   readonly #finished = new AbortController();
   readonly #aside: Aside;
-  /** Something was saved that the next attempt did not have before. */
+  /** The attempt has saved new progress. */
   #hasProgressed = false;
   /** The task continues with its follower. */
   #isFollowed = false;
-  /** Set by the verb that ends the claim. */
+  /** Set by the operation that ends the claim. */
   #settlement: Settlement | undefined;
-  /** The verb under way; the next one waits for it. */
+  /** The operation in flight; the next one waits for it. */
   #underWay: Promise<unknown> = Promise.resolve();
 
   constructor(task: RunningTask, definition: AnyTask, ports: RunPorts) {
@@ -142,7 +142,7 @@ class TaskRun {
     const ending = await Promise.race([running, stopped]);
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : undefined;
     if (reason instanceof LeaseLostError) return { kind: 'lost' };
-    // Code that still ended by itself, in time, has the last word; an error thrown after a stop request counts as having stopped.
+    // If code still returned in time, its result counts; an error thrown after a stop request counts as having stopped.
     if (ending.kind === 'returned' || reason === undefined) return ending;
     if (reason instanceof TaskCancelledError) return cancelled(reason.message);
     if (ending.kind === 'threw' && ending.error instanceof DoNotRetry) return ending;
@@ -213,7 +213,7 @@ class TaskRun {
     const { error } = failure;
     if (failure.kind === 'dead')
       return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, error, stamp, limits));
-    // Code may ask for any wait; beyond all dates it never ends.
+    // Code may ask for any wait; a wait beyond the last valid date never ends.
     const readyAt = Math.min(runtime.clock.now() + failure.delayMs, MAX_EPOCH_MS);
     const { isRefunded = false } = failure;
     return this.#finish(isRefunded ? 'released' : 'retried', (stamp, limits) =>
@@ -240,9 +240,9 @@ class TaskRun {
   }
 
   /**
-   * A result that cannot be stored will not become storable by doing the work again: the task is dead.
-   * A request that the service refuses, for want of a permission for instance, says nothing about the task: the worker fails, as it does
-   * when it may not claim, and the task is taken over from it once its session is over.
+   * If a result cannot be stored, running the task again would not help: the task is dead.
+   * If the service refuses the request, for instance without a permission, that says nothing about the task: the worker fails, as it does
+   * if it may not claim, and another takes the task over once its session is over.
    */
   async #complete(value: unknown): Promise<Settlement> {
     const { tasks } = this.#ports;
@@ -256,16 +256,16 @@ class TaskRun {
     try {
       return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
     } catch (error) {
-      // An item of a pack, whose results have less room.
+      // An item of a pack, whose results have a smaller limit.
       if (error instanceof DoNotRetry) return this.#settle({ kind: 'threw', error });
       throw error;
     }
   }
 
   /**
-   * Sends the settling write until it is decided, belief ends, or the worker must go.
-   * One of these requests at most is applied, for the first takes the task out of `running`; if its answer is lost, the next is refused
-   * by a row that says how the claim ended.
+   * Sends the settling write until it is decided, the session is no longer trusted, or the worker must stop.
+   * At most one of these requests is applied, because the first takes the task out of `running`. If its response is lost, the next is
+   * refused by a row that shows how the claim ended.
    */
   async #finish(
     settlement: Settlement,
@@ -286,7 +286,7 @@ class TaskRun {
     }
   }
 
-  /** One request, and what it shows. */
+  /** Sends one request, and returns the settlement that its outcome shows. */
   async #sendEnd(
     settlement: Settlement,
     send: (stamp: Stamp, limits: WriteLimits) => Promise<Settled>,
@@ -318,7 +318,7 @@ class TaskRun {
     return { task, leaseCounter, session };
   }
 
-  /** It was cancelled while this attempt ended by itself, and would wait for its next one only to be given up. */
+  /** Cancels a task whose cancellation was requested while this attempt ended: otherwise the next attempt would only give it up. */
   async #cancelAfterwards(task: ReadyTask, cancellation: Cancellation, settlement: Settlement): Promise<Settlement> {
     const { tasks, runtime } = this.#ports;
     try {
@@ -326,14 +326,14 @@ class TaskRun {
       return outcome.kind === 'applied' ? 'cancelled' : settlement;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      // The end itself is written, and the next claim gives the task up.
+      // The end is written, and the next claim will give the task up.
       return settlement;
     }
   }
 
   /**
-   * One verb of the claim: alone, believed in, and decided.
-   * @throws LeaseLostError when the claim is settled already, or no longer ours
+   * Sends one operation of the claim: one at a time, while the session is trusted, until it is decided.
+   * @throws LeaseLostError when the claim is already settled, or no longer ours
    */
   #verb(
     settlement: Settlement | undefined,
@@ -422,7 +422,7 @@ class TaskRun {
   }
 }
 
-/** Between requests that end a task, at most. Each of them has tried for a session's whole trust, unless the row was fought over. */
+/** Longest pause between requests that end a task. Each has tried for a session's whole trust window, unless the row was contended. */
 const RESEND_MS = 1_000;
 
 /** An explicit reason avoids building a DOMException, the expensive part of abort(). */

@@ -1,4 +1,4 @@
-/** Pure decisions about how an attempt ends. */
+/** Pure decisions at the end of an attempt. */
 import { StoreUnavailableError, messageOf } from '../../core/errors.ts';
 import { fullJitterMs } from '../../core/runtime/random.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -43,9 +43,9 @@ export function judgeFailure(
   };
 }
 
-/** The pause of a task that its store keeps from ending: as long as it has been failing already, within these. */
+/** Pause after an outage of the store: as long as the task has been failing already, within these bounds. */
 const OUTAGE_PAUSE_MS = { min: 1_000, max: 60_000 };
-/** An outage that lasts so long is one of the task's own: it counts like any other failure then. */
+/** After this long, the cause is probably the task itself: an outage then counts like any other failure. */
 const OUTAGE_LIMIT_MS = 86_400_000;
 
 /**
@@ -70,8 +70,8 @@ export function judgeOutage(
 }
 
 /**
- * How a claim has ended, by the row that refused another end of it: a request that was never answered has been applied.
- * Undefined: it was taken over, or ended by others, or is too long ago for the row to tell.
+ * Returns how a claim has ended, from the row that refused another end: an earlier request without a response was applied.
+ * Undefined: it was taken over, or ended by others, or ended too long ago to be in the row.
  */
 export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlement | undefined {
   if (row === undefined) return undefined;
@@ -83,13 +83,13 @@ export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlem
     readonly leaseCounter: number;
   }) => session === claim.session && leaseCounter === claim.leaseCounter;
   // Only the holder of a claim completes it;
-  // a process that buries or cancels a task of a dead session leaves the same traces as its holder.
+  // a process that marks a task of an expired session dead, or cancels it, leaves the same traces as its holder.
   if (row.state === 'done') return isOurs(row) ? 'done' : undefined;
   const how = row.past.find(isOurs)?.how;
   return how === undefined ? undefined : PAST_SETTLEMENTS[how];
 }
 
-/** A process that buries or cancels a task of a dead session leaves the same traces as its holder. */
+/** `died` and `cancelled` are undecidable: a process that ends a task of an expired session leaves the same traces as its holder. */
 const PAST_SETTLEMENTS = {
   done: 'done',
   failed: 'retried',
@@ -99,11 +99,11 @@ const PAST_SETTLEMENTS = {
   cancelled: undefined,
 } as const;
 
-/** So many hand-backs in a row say that a task does not fit into the life of its workers. */
+/** After this many hand-backs in a row, the task does not fit into its workers' lifetime. */
 export const MAX_HAND_BACKS = 5;
 
 type HandBack =
-  /** Absent: this one says nothing new. */
+  /** Absent: the count does not change. */
   | { readonly kind: 'release'; readonly handBacks: number | undefined }
   | { readonly kind: 'dead'; readonly error: TaskError };
 
@@ -124,7 +124,7 @@ export function judgeHandBack(
 ): HandBack {
   const { isDeadline, hasProgressed, ranMs, lifeMs } = attempt;
   if (hasProgressed) return { kind: 'release', handBacks: 0 };
-  // A pack may have come further by its items, and parts with none of them for taking long.
+  // A pack may have progressed through its items, and does not fail for taking long.
   if (!isDeadline || bulk !== undefined || ranMs < lifeMs / 2) return { kind: 'release', handBacks: undefined };
   const count = handBacks + 1;
   if (count < MAX_HAND_BACKS) return { kind: 'release', handBacks: count };

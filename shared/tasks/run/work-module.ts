@@ -33,9 +33,9 @@ export interface WorkModule {
 
 /** Additions of the code that runs the module. */
 interface WorkAdditions {
-  /** Inside of the module's own. */
+  /** Nested inside the module's own. */
   readonly middleware?: readonly TaskMiddleware[] | undefined;
-  /** Told after the module's own. */
+  /** Called after the module's own. */
   readonly events?: TaskEvents | undefined;
   /** Instead of the module's own. */
   readonly payloads?: PayloadStore | undefined;
@@ -60,7 +60,7 @@ export function workModule(exports: Readonly<Record<string, unknown>>, additions
   };
 }
 
-/** A module of the user's, by its path. Runs its code. @throws ConfigurationError */
+/** Loads a user's module by its path, which runs its code. @throws ConfigurationError */
 export async function loadWork(entry: string, additions: WorkAdditions = {}): Promise<WorkModule> {
   return workModule(await loadModule(entry), additions);
 }

@@ -22,14 +22,14 @@ export interface S3PayloadOptions {
   readonly bucket: string;
   /** Prefix of all object names, for a lifecycle rule. */
   readonly prefix?: string;
-  /** Absent: one with the SDK's own defaults, and bounds on how long it waits. */
+  /** Default: a client with the SDK's defaults, and timeouts. */
   readonly client?: S3Client;
 }
 
 const DEFAULT_PREFIX = 'leasehold/';
-/** A bucket that does not answer holds up no one. A minute is what the largest input takes at ten megabits a second. */
+/** A bucket that does not respond must not block callers. The largest input takes a minute at ten megabits a second. */
 const TIMEOUTS = { connectionTimeout: 2_000, requestTimeout: 60_000, throwOnRequestTimeout: true };
-/** There is nothing to be sent, and no work depends on it. */
+/** Short, because a deletion sends no data and no work depends on it. */
 const DELETE_TIMEOUT_MS = 2_000;
 
 /** @throws ConfigurationError */
@@ -40,7 +40,7 @@ export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
   if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
     throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is not the name of a bucket`);
   const root = `s3://${bucket}/`;
-  /** Tables are written by others, too: a reference must not make us read, or delete, elsewhere, nor what is another task's. */
+  /** Others may write to the table: a reference must not make us read or delete other objects, or those of another task. */
   const keyOf = (reference: string, task: TaskKey | undefined): string => {
     if (!reference.startsWith(`${root}${prefix}`))
       throw new ConfigurationError(

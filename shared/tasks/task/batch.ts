@@ -7,7 +7,7 @@
  * Guarantees
  *   - The callback is created with its batch, so a taken id refuses the batch.
  *     It becomes due exactly once, and never early: the count is written before any child exists,
- *     a child's end is counted in the transaction that ends it, and a child ends once however often it is tried.
+ *     a child's end is counted in the transaction that ends it, and a child ends only once, whatever its number of attempts.
  *   - Every end counts: done, dead, or cancelled. The counts distinguish them; a dead child that is redriven later is not counted again.
  *
  * Does not guarantee
@@ -45,7 +45,7 @@ export interface BatchCounts {
 }
 
 export interface BatchRecord extends BatchKey, BatchCounts {
-  /** The task that waits for the batch: a callback, a parent, or none. */
+  /** The task that waits for the batch, if any: a callback or a parent. */
   readonly waiter: Waiter;
   readonly nonce: string;
 }
@@ -58,7 +58,7 @@ export function waiterOf({ queue, id, tenant }: TaskKey & { readonly tenant?: st
   return { kind: 'task', task: tenant === undefined ? { queue, id } : { queue, id, tenant } };
 }
 
-/** In words, after the name of the task that waits. */
+/** Text that follows the name of the waiting task. */
 export function waitsFor({ total, pending }: BatchCounts): string {
   return `waits for ${total} children, of which ${pending} ${pending === 1 ? 'has' : 'have'} not ended`;
 }
@@ -66,9 +66,9 @@ export function waitsFor({ total, pending }: BatchCounts): string {
 /** How a child ends, as counted by its batch. */
 export type ChildEnding = 'done' | 'dead' | 'cancelled';
 
-/** A task that waits for children is due then, so to speak; the last of them makes it due at once. */
+/** Due time of a task that waits for children; the last of them makes it due at once. */
 export const NEVER = MAX_EPOCH_MS;
 /**
- * One transaction holds the parent, the batch, and its children: that is 99 actions. The hundredth gives back the parent's place of a key.
+ * One transaction holds the parent, the batch, and its children: that is 99 actions. The hundredth frees the parent's slot of its key.
  */
 export const CHILDREN_LIMIT = 97;

@@ -16,7 +16,7 @@ export interface TaskContext {
    * Its reason says which. Pass it to whatever you wait for.
    */
   readonly signal: AbortSignal;
-  /** The lease counter of this claim: larger than that of any earlier claim. Pass it to your own stores that can compare it. */
+  /** The lease counter of this claim: larger than that of any earlier claim. Pass it to your own stores if they can compare it. */
   readonly fencingToken: number;
   /** Returns a sequence number that increases with every call in this worker. It orders writes that share a lease counter, as items of a pack do. */
   nextSequence(): number;
@@ -47,9 +47,8 @@ export interface TaskContext {
   /**
    * Completes the task, applies `writes` and creates the tasks to `spawn` in one transaction, conditional on this claim's lease counter:
    * either all of it happens, exactly once, or nothing. Ordered tasks join their lines in the same transaction, in the order given.
-   * The transaction has 100 actions: one for the task, one for each write and each spawned task, and one more for each input beside its
-   * row,
-   * for each line that is joined, and for each task that joins a line behind another.
+   * The transaction has 100 actions: one for the task, one for each write and each spawned task, and one more for each input in a
+   * separate row, for each line that is joined, and for each task that joins a line behind another.
    * @throws ConfigurationError when that exceeds one transaction: nothing was sent
    * @throws LeaseLostError when this attempt is no longer the current one: nothing was applied
    * @throws CommitRefusedError when a condition of one of the writes was false: nothing was applied, the task still runs

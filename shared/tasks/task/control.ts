@@ -1,4 +1,4 @@
-/** Errors that task code throws to choose how it ends, and those that tell it why it must stop. */
+/** Errors that task code throws to choose its end, and abort reasons that tell it why it must stop. */
 
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';

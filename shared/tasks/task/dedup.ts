@@ -59,7 +59,7 @@ export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, n
 
 /** Pure. Whether a request asks for exactly the existing task: then `reject` keeps it. */
 export function isSameWork(current: TakenTask, asked: Asked): boolean {
-  // A pack stands for many tasks, and is never the same as one task.
+  // A pack contains many tasks, and is never the same as one task.
   if (current.bulk !== undefined || current.tenant !== asked.tenant) return false;
   // A batch counts only its own children; a revived task has already been counted.
   const batch = asked.links?.batch;

@@ -15,7 +15,7 @@ import type { StandardSchemaV1 } from '../../core/validate/standard-schema.ts';
 export interface RetryOptions {
   /** Claims before the task is dead, first one included. */
   readonly maxAttempts?: number;
-  /** Claims that end with the death of their worker before the task is dead. Absent: `maxAttempts` where that is given, else 5. */
+  /** Claims whose worker crashes before the task is dead. Default: `maxAttempts` if given, else 5. */
   readonly maxDeaths?: number;
   /** Bound of the wait before the first retry, 2 s when absent; it doubles with each, with full jitter. */
   readonly backoff?: Duration;
@@ -29,7 +29,7 @@ export interface TaskOptions<Input, Output, Given = Input> {
   /** Any Standard Schema (zod, valibot, arktype, …): validates and transforms the input before `run` sees it. */
   readonly input?: StandardSchemaV1<Given, Input>;
   readonly retry?: RetryOptions;
-  /** One attempt's time; absent: as long as the worker lives. */
+  /** Timeout of one attempt. Default: the worker's lifetime. */
   readonly timeout?: Duration;
   /** How tasks that are enqueued in bulk are packed, and how their ends are recorded. */
   readonly bulk?: BulkPolicyOptions;

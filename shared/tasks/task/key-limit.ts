@@ -39,11 +39,11 @@ export interface KeyState {
   readonly enteredAt: number | undefined;
 }
 
-/** A key without room. */
+/** A key at capacity. */
 export interface Fullness {
-  /** When the next window of the rate begins, if that is what it waits for; undefined: as soon as one of its tasks ends. */
+  /** Start of the rate's next window, if the rate is the reason; undefined: capacity returns when one of its tasks ends. */
   readonly until: number | undefined;
-  /** When one of its tasks began last, as far as that is known: how long it has stood still. */
+  /** Start of its latest task, if known: shows how long the key has been idle. */
   readonly enteredAt: number | undefined;
 }
 
@@ -62,12 +62,12 @@ export function hasRoom({ limit, rate }: KeyLimit, state: KeyState, now: number)
   return state.window < window || (state.window === window && state.started < rate.count);
 }
 
-/** Whether its rate allows for no more in this window. Pure. */
+/** Whether its rate is used up in this window. Pure. */
 export function isOutOfRate(limit: KeyLimit, state: KeyState, now: number): boolean {
   return !hasRoom(limit, { ...state, running: 0 }, now);
 }
 
-/** Why it has no room, if it has none. Pure. */
+/** Returns why the key is at capacity, if it is. Pure. */
 export function fullnessOf(limit: KeyLimit, state: KeyState, now: number): Fullness | undefined {
   if (hasRoom(limit, state, now)) return undefined;
   const { rate } = limit;
@@ -75,7 +75,7 @@ export function fullnessOf(limit: KeyLimit, state: KeyState, now: number): Fulln
   return { until, enteredAt: state.enteredAt };
 }
 
-/** As it is once one more task of it runs. Pure. */
+/** Returns the state after one more task of the key has started. Pure. */
 export function entered({ rate }: KeyLimit, { running, window, started }: KeyState, now: number): KeyState {
   const current = rate === undefined ? window : windowOf(rate, now);
   return { running: running + 1, window: current, started: current === window ? started + 1 : 1, enteredAt: now };

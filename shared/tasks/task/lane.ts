@@ -1,9 +1,9 @@
 /**
- * Lanes: a queue's tasks of one priority that name a tenant, or those that do not.
+ * Lanes: for each priority, a queue's tasks with a tenant are one lane, and its tasks without one are another.
  * Each shard has an index partition for each lane.
  *
  * Few queues use more than one lane, and polling an empty partition costs as much as polling a short one.
- * So the queue's row lists the lanes that were ever used. The dispatcher polls all lanes at each tick and adds those it finds used.
+ * So the queue's row lists the lanes that were ever used. The dispatcher polls all lanes at each tick and adds newly used ones.
  * Deployed workers poll the listed lanes, and all lanes after tasks that ended in the worker have made others due.
  * A worker without a dispatcher polls the other lanes as well: rarely (`tasks/picker/poll-schedule.ts`), and before it exits.
  * So a queue's first task in a new lane may wait for the next tick, or for a poll of its lane, but never forever.
@@ -29,7 +29,7 @@ export function lanesOf(lanes: readonly Lane[], priority: Priority): readonly La
   return lanes.filter((lane) => lane.priority === priority);
 }
 
-/** As the queue's row has it. */
+/** Decodes the queue's row. */
 export function laneName({ priority, isOfTenants }: Lane): string {
   return isOfTenants ? `${priority} tenants` : priority;
 }

@@ -8,7 +8,7 @@
  *   - If the enqueue of one task of a line returned before the enqueue of another began, the first is over before the second begins.
  *   - At most one task of a line is in state `running`, and none begins before its head has ended: done, dead or cancelled.
  *     A head that is retried, snoozed, handed back, waits for its children, or is not due yet, still blocks its followers;
- *     so does a head whose worker crashed, until another worker has taken it over and ended it.
+ *     a head whose worker crashed also blocks them, until another worker has taken it over and ended it.
  *   - The transaction that ends the head makes the next task the head, so no line needs monitoring, and none stalls.
  *   - Tasks that a task spawns with its `commit`, or waits for, join the line in that same transaction, in the order given:
  *     behind all tasks that joined before it, before all that join after it.

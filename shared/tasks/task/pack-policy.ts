@@ -1,4 +1,4 @@
-/** How a definition's items are packed and recorded. */
+/** Policy of a definition's packs: their size, and when and how ended items are recorded. */
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -8,9 +8,9 @@ import { validWholeNumber } from '../../core/validate/whole-number.ts';
 export interface BulkPolicyOptions {
   /** Items in a pack: 1 to 100. */
   readonly packSize?: number;
-  /** How long the end of an item may go unrecorded: what ended within it runs again after a crash. Zero records each item by itself. */
+  /** How long the end of an item may stay unrecorded: after a crash, these items run again. Zero records each item by itself. */
   readonly flushInterval?: Duration;
-  /** Keeps what items return, up to 256 bytes of JSON each, in the pack's row, which then costs more to write. */
+  /** Keeps the results of items, up to 256 bytes of JSON each, in the pack's row, which then costs more to write. */
   readonly keepResults?: boolean;
 }
 

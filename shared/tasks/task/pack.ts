@@ -2,8 +2,8 @@
  * A pack: many small tasks, its items, in one row.
  *
  *     enqueue ──▶ one task row whose input is a list ──▶ claimed, kept alive, handed back and taken over as any task
- *                   each item: open ──▶ done        recorded in the row, some at a time, or one by one with writes of the user's own
- *                                  └──▶ moved       a task of its own from here on: to be retried, snoozed, handed back, or dead
+ *                   each item: open ──▶ done        recorded in the row, some at a time, or one by one with the user's own writes
+ *                                  └──▶ moved       a separate task from here on: to be retried, snoozed, handed back, or dead
  *                                  └──▶ cancelled   by an operator
  *                 nothing open ──▶ the pack is done
  *
@@ -14,7 +14,8 @@
  *   - Recorded items do not run again, whichever worker has the pack: hand-back, take-over and redrive keep the records.
  *   - An item that fails leaves the pack for its own row, in one transaction,
  *     and does not delay the others; from then on it is a normal task.
- *   - So does an item that was handed back after most of its worker's life, because otherwise no worker would reach the items behind it.
+ *   - An item that was handed back after most of its worker's life also leaves, because otherwise no worker would reach
+ *     the items behind it.
  *   - An item that kills its worker is found, moved out and marked dead alone: see `suspect.ts`. The others survive.
  *
  * Does not guarantee
@@ -47,7 +48,7 @@ export function openItems({ input, bulk }: PackOf<TaskRecord>): number[] {
   return input.flatMap((_, index) => (isOpen(bulk, index) ? [index] : []));
 }
 
-/** An item's id: its own row's key, should it ever have one. */
+/** An item's id, which is also the key of its own row if it gets one. */
 export function itemId(pack: string, index: number): string {
   return `${pack}/${index}`;
 }

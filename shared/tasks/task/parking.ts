@@ -35,8 +35,7 @@ export const PARKED_FROM_MS = 300_000;
 /**
  * How often to unpark tasks that were missed when a slot became free.
  * With nothing parked, a repair is four queries of half a read unit each: 0.03 read units a second for each worker without a
- * dispatcher, compared with 1.0 for the polls of an idle one. A key with parked tasks adds up to 15, because the repair reads 25 of their
- * rows.
+ * dispatcher, compared with 1.0 for the polls of an idle one. A key with parked tasks adds up to 15, because it reads 25 rows.
  * A repair covers 50 keys in each quarter of the keys; with more keys, it takes several repairs.
  */
 export const REPAIR_EVERY_MS = 60_000;
@@ -50,19 +49,19 @@ interface ParkedHint extends TaskKey {
 export interface ParkingStore {
   /**
    * Parks tasks of one key, as far as the store allows; then reads the key again.
-   * Returns those that the key has capacity for; they are visible.
+   * Returns the tasks that the key has capacity for; they are visible.
    */
   park(
     observed: readonly { readonly task: ReadyTask; readonly write: Stamp }[],
     key: string,
     limits?: WriteLimits,
   ): Promise<readonly ReadyTask[]>;
-  /** Due later, in sight. Refused silently: another worker has it. */
+  /** Makes the task due later, still visible. Refused silently if another worker has it. */
   defer(observed: ReadyTask, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<void>;
   /**
-   * Puts back the parked tasks of a key that have room, and returns them.
-   * When that uses its rate up, one more stands in sight for the next window.
-   * @param at `reserved`: places that tasks will take which are about to be claimed; absent: none
+   * Unparks as many tasks of a key as it has capacity for, and returns them.
+   * If that uses up its rate, one more task becomes visible for the next window.
+   * @param at `reserved`: slots for tasks that are about to be claimed. Default: none
    */
   putBack(
     queue: string,

@@ -30,7 +30,7 @@ import { INPUT_LIMIT_BYTES, describeTask } from './task.ts';
 export interface PayloadStore {
   /** @returns the reference that `get` and `delete` take, and that is kept in the task's row */
   put(name: string, text: string): Promise<string>;
-  /** Undefined: there is none any more. */
+  /** Undefined: it no longer exists. */
   get(reference: string, options?: PayloadRequest): Promise<string | undefined>;
   /** Deleting a missing payload is not an error. */
   delete(reference: string, options?: PayloadRequest): Promise<void>;
@@ -51,7 +51,7 @@ const REFERENCE_LIMIT_CHARACTERS = 1_000;
 
 /**
  * An input as a task carries it.
- * @throws ConfigurationError when it cannot be JSON, or there is no place for one so large
+ * @throws ConfigurationError when it has no JSON form, or is too large for every store
  */
 export function carriedInput(
   what: string,
@@ -76,7 +76,7 @@ export function arrivingInput({ input, payload }: { readonly input: Json; readon
   return payload === undefined ? input : (JSON.parse(payload.text) as Json);
 }
 
-/** The same task, with its payload in the user's store if the table has no room for it. */
+/** Returns the same task, with its payload in the user's store if it does not fit into the table. */
 export async function checkedIn(task: NewTask, payloads: PayloadStore | undefined, unique: string): Promise<NewTask> {
   const { payload, queue, id } = task;
   if (payload === undefined || payload.bytes <= PAYLOAD_ROW_LIMIT_BYTES || payloads === undefined) return task;
@@ -95,7 +95,7 @@ function nameOf({ queue, id }: TaskKey): readonly string[] {
 }
 
 /**
- * Whether a payload was put under this task's name, by what `put` was given.
+ * Whether a payload was put under this task's name, according to its reference.
  * @throws ConfigurationError
  */
 export function isPayloadOf(name: string, task: TaskKey): boolean {
@@ -128,7 +128,7 @@ export interface PayloadPorts {
 }
 
 /**
- * The input of a claimed task, wherever it is.
+ * Returns the input of a claimed task, wherever it is stored.
  * @param signal aborts when it is no longer needed: the request must not outlive the claim
  * @throws DoNotRetry when it is gone, or another
  */
@@ -153,7 +153,7 @@ export async function inputOf(
   return JSON.parse(text) as Json;
 }
 
-/** Removes what will not be read again. */
+/** Removes payloads that will not be read again. */
 export async function dropPayload(
   task: TaskKey & { readonly payload: Payload | undefined },
   { tasks, payloads }: Pick<PayloadPorts, 'payloads'> & { readonly tasks: Pick<TaskStore, 'deletePayload'> },

@@ -9,9 +9,9 @@ export interface QueueRecord {
   readonly reason: string;
   readonly changedAt: number;
   readonly nonce: string;
-  /** Lanes that a dispatcher has seen tasks in, by name: see `lane.ts`. Undefined: no dispatcher has looked, any may be in use. */
+  /** Lanes that a dispatcher has seen tasks in, by name: see `lane.ts`. Undefined: no dispatcher has polled yet, any may be in use. */
   readonly lanes?: ReadonlySet<string> | undefined;
-  /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has looked that writes it down. */
+  /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has recorded it yet. */
   readonly shards?: number | undefined;
   /** Mean time that a task held a slot lately, each counted up to `startWithinMs`: see `tasks/worker/planning-hints.ts`. Undefined: unknown. */
   readonly tookMs?: number | undefined;
@@ -65,11 +65,11 @@ export interface QueueUse {
   readonly shards: number;
 }
 
-/** Where queues' rows live. Every write is conditional; see `tasks/rows/queue-statements.ts` for the guards. */
+/** Stores queues' rows. Every write is conditional; see `tasks/rows/queue-statements.ts` for the guards. */
 export interface QueueStore {
   /** Strongly consistent. */
   get(queue: string): Promise<QueueRecord | undefined>;
-  /** Eventually consistent, at half the price: for callers that ask again and again. */
+  /** Eventually consistent, at half the price: for frequent callers. */
   glance(queue: string): Promise<QueueRecord | undefined>;
   /** Refused when it was written since it was observed. */
   change(

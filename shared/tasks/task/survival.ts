@@ -9,13 +9,13 @@ import { ConfigurationError } from '../../core/errors.ts';
 
 type Path = readonly (string | number)[];
 
-/** The first value that would not arrive, and where it is. */
+/** The first value that would not survive, and its path. */
 interface Loss {
   readonly path: Path;
   readonly what: string;
 }
 
-/** @throws ConfigurationError naming the value that JSON would drop or change, and the way to it */
+/** @throws ConfigurationError naming the value that JSON would drop or change, and its path */
 export function ensureSurvives(what: string, value: unknown): void {
   const loss = lossIn(what, value);
   if (loss === undefined) return;

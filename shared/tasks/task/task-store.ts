@@ -62,11 +62,11 @@ export interface ReadyPartition {
 
 interface PageQuery {
   readonly limit: number;
-  /** Is told of entries of rows of other queues, which are left out. */
+  /** Called for entries that lead to rows of other queues, which are left out. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
-/** A commit answers without the row: transactions return none. */
+/** A commit's response has no row, because transactions return none. */
 export type CommitOutcome =
   | ({ readonly kind: 'applied' } & Followed)
   | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
@@ -81,7 +81,7 @@ type BatchOutcome =
   | { readonly kind: 'applied' }
   | (Extract<Outcome<never, BatchRecord>, { kind: 'refused' }> & { readonly taken?: TaskRecord });
 
-/** The row that a verb left behind; undefined where that is known (`done`), or took a transaction, which returns none. */
+/** The row after the operation; undefined if it is known (`done`), or after a transaction, which returns no row. */
 export type Settled = SettledNow | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>;
 type SettledNow = Extract<Outcome<TaskRecord | undefined>, { kind: 'applied' }> & Followed;
 
@@ -90,14 +90,14 @@ interface Followed {
   readonly isFollowed?: boolean;
 }
 
-/** `full`: its key was seen to have no room. */
+/** `full`: its key is at capacity. */
 type ClaimOutcome =
   | Extract<Outcome<RunningTask>, { kind: 'applied' }>
   | (Extract<Outcome<never, TaskRecord>, { kind: 'refused' }> & { readonly full?: Fullness });
 
 /** Stack of a failed attempt. */
 export interface FailureRecord {
-  /** The error's stack and those of its causes, cut to fit. */
+  /** The stacks of the error and its causes, cut to fit. */
   readonly stack: string;
   /** The attempt's counter. */
   readonly leaseCounter: number;
@@ -116,21 +116,21 @@ export interface TaskStore {
   /** The table's name, which is part of the tasks' sequencers. */
   readonly table: string;
 
-  /** The verbs of tasks that wait for a place of their key. */
+  /** The operations on tasks that wait for a slot of their key. */
   readonly parking: ParkingStore;
 
-  /** Put-if-absent: refused when the id is taken, with the task that has it. */
+  /** Put-if-absent: refused if the id is taken; the outcome has the existing task. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
 
   /** Another input, time and priority for a task that waits; refused when it was written since it was observed. */
   replace(observed: ReadyTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
-  /** Other work for a task that runs, once its attempt ends; refused when the attempt, or what follows it, is another than observed. */
+  /** Stores a follower for a running task, for when its attempt ends; refused if the attempt or its follower is not as observed. */
   follow(observed: RunningTask, task: NewTask, write: Stamp): Promise<Outcome<undefined, TaskRecord>>;
   /** A new piece of work under the id of an ended task: its counter continues. Refused if the row was written since it was observed. */
   renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
 
   /**
-   * A task as an action of the caller's own transaction, under the same guard as `enqueue`: `TransactWriteItems` applies both or neither.
+   * A task as an action for the caller's transaction, under the same guard as `enqueue`: `TransactWriteItems` applies both or neither.
    */
   enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
   /** Creates a batch and its callback, before its children: refused if the id of the batch or the callback is taken. */
@@ -149,8 +149,8 @@ export interface TaskStore {
   ): Promise<{ readonly hints: readonly ReadyHint[]; readonly next: unknown }>;
   /**
    * Entries of tenants' tasks, by tenant and then by the time they are due, whether they are due or not. Eventually consistent.
-   * Each comes with its place in the order, and the end of its tenant's part of it: `after` is one of these, or `next`, the last place
-   * of a page that others follow. A page of foreign entries is empty.
+   * Each comes with its position, and the end of its tenant's entries: `after` is one of these, or `next`, the last position
+   * of a page with a successor. A page of foreign entries is empty.
    */
   pageOfTenants(
     partition: ReadyPartition,
@@ -177,18 +177,18 @@ export interface TaskStore {
 
   /** Refused unless it is ready, due, and was not written since it was observed. */
   claim(observed: ReadyTask, session: string, write: Stamp, limits?: ClaimLimits): Promise<ClaimOutcome>;
-  /** Refused unless it still runs under the observed session and counter, which the caller has found dead. */
+  /** Refused unless it still runs under the observed session, which the caller has found expired, and counter. */
   takeOver(
     observed: RunningTask,
     session: string,
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<RunningTask, TaskRecord>>;
-  /** Ends a task whose attempts are used up and whose holder is dead; guarded as `takeOver`. */
+  /** Marks a task dead whose attempts are used up and whose holder's session has expired; guarded as `takeOver`. */
   bury(observed: RunningTask, error: TaskError, write: Stamp): Promise<Settled>;
 
   complete(claim: Claim, result: Json | undefined, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** `complete` in one transaction with its effects; `canceled` when one of those was refused. */
+  /** `complete` in one transaction with its effects; `canceled` if one of them was refused. */
   commit(
     claim: Claim,
     result: Json | undefined,
@@ -211,13 +211,13 @@ export interface TaskStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
-  /** Dead, with the error kept. */
+  /** Marks the task dead, and keeps the error. */
   discard(claim: Claim, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Cancels the task, because its holder was told to give it up. */
   giveUp(claim: Claim, reason: string, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /**
-   * Cancelled while it waits, or while it runs under a session that the caller has found dead.
-   * Refused once it was claimed, or no longer runs as it was observed.
+   * Cancels a waiting task, or a running one whose session the caller has found expired.
+   * Refused if it was claimed, or no longer runs as observed.
    */
   cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, write: Stamp): Promise<Settled>;
   /** Cancelled, because its time to be started has passed; refused once it was claimed. */
@@ -235,7 +235,7 @@ export interface TaskStore {
   ): Promise<Outcome<TaskRecord>>;
 }
 
-/** An effect in the transaction that ends a task: a write of the user's own, or a new task. */
+/** An effect in the transaction that ends a task: a user's write, or a new task. */
 export type Effect = UserWrite | { readonly spawn: NewTask };
 
 /** One action of `TransactWriteItems` on the user's own tables, in the document form (native values). */

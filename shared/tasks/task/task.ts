@@ -8,8 +8,8 @@
  *                  └───── fail, to retry ────────┘
  *                           running ──▶ running   take over: its session has expired, counter + 1
  *                           ready ──▶ cancelled   by an operator, or because it expired before it was started
- *                           running ──▶ cancelled by its holder, which learns of it at its next heartbeat; by an operator once its session
- *                           has expired
+ *                           running ──▶ cancelled by its holder, which learns of it at its next heartbeat;
+ *                                                 by an operator once its session has expired
  *                           done, dead, cancelled ──▶ ready   revived: attempts 0, generation + 1, the counter continues
  *
  * Guarantees
@@ -60,7 +60,7 @@ export interface TaskError {
 export interface TaskLinks {
   /** The batch that counts its end. */
   readonly batch?: string | undefined;
-  /** The key of which it takes a slot while it runs. */
+  /** Its concurrency key: it takes a slot of the key while it runs. */
   readonly concurrency?: KeyLimit | undefined;
   /** Its position in the line of its key, if order matters. */
   readonly line?: LinePlace | undefined;
@@ -114,7 +114,7 @@ export interface PastAttempt {
   readonly claimedAt: number | undefined;
   readonly endedAt: number;
   readonly how: 'failed' | 'released' | 'snoozed' | 'died' | 'cancelled' | 'done';
-  /** The beginning of what a failed one threw. */
+  /** The beginning of the error of a failed attempt. */
   readonly error: string | undefined;
 }
 
@@ -126,9 +126,9 @@ interface TaskFacts extends TaskKey {
   readonly createdAt: number;
   /** Number of claims so far, less those handed back in time. */
   readonly attempts: number;
-  /** Those of them whose workers died. */
+  /** Claims whose workers crashed. */
   readonly deaths: number;
-  /** When it first failed since it last ended well; absent: it has not. */
+  /** First failure since its last good end; absent: none. */
   readonly failingSince: number | undefined;
   /** Times in a row that it was handed back at the deadline of its worker without new progress. */
   readonly handBacks: number;
@@ -140,12 +140,12 @@ interface TaskFacts extends TaskKey {
   readonly lastError: TaskError | undefined;
   /** Times that it was brought back after it had ended. */
   readonly generation: number;
-  /** While running: its holder has been, or will be, told. Once cancelled: why. */
+  /** While running: the request, of which its holder learns at its next heartbeat. Once cancelled: the reason. */
   readonly cancellation: Cancellation | undefined;
   /** The current attempt's session, or the last one's if that ended the task. */
   readonly session: string | undefined;
   readonly claimedAt: number | undefined;
-  /** The trace that it was enqueued in, as W3C Trace Context words it. */
+  /** The trace in which it was enqueued, in the form of W3C Trace Context. */
   readonly traceparent: string | undefined;
   /** Absent for most tasks, which have no dependents. */
   readonly links: TaskLinks | undefined;
@@ -161,7 +161,7 @@ interface TaskFacts extends TaskKey {
   readonly children: TaskKey | undefined;
   /** The attempts before that one, oldest first: the last few. */
   readonly past: readonly PastAttempt[];
-  /** The newest request for other work under its id, while it runs: that becomes its work when the attempt ends. */
+  /** The newest request for other work under its id, made while it runs: it becomes its work when the attempt ends. */
   readonly follower: Follower | undefined;
   /** The state of the items of a pack, whose input is a list. */
   readonly bulk: PackState | undefined;
@@ -174,7 +174,7 @@ export interface ReadyTask extends TaskFacts {
   readonly expiresAt: number | undefined;
   /** Others of its line come first: no worker may claim it yet. */
   readonly isHeld: boolean;
-  /** It waits for a place of its key, out of workers' sight: see `parking.ts`. */
+  /** It waits for a slot of its key, hidden from workers: see `parking.ts`. */
   readonly isParked: boolean;
 }
 
@@ -205,7 +205,7 @@ export interface CancelledTask extends TaskFacts {
 export type TaskRecord = ReadyTask | RunningTask | DoneTask | DeadTask | CancelledTask;
 export type TaskState = TaskRecord['state'];
 
-/** A claim as proof: what every verb of its holder is conditional on. */
+/** A claim as proof: every operation of its holder is conditional on it. */
 export interface Claim extends TaskKey {
   readonly session: string;
   readonly leaseCounter: number;
@@ -240,7 +240,7 @@ export const REASON_LIMIT_CHARACTERS = 200;
 /** Attempts that the history keeps besides the last. Each weighs about a tenth of a write unit. */
 export const PAST_ATTEMPTS_KEPT = 4;
 export const PAST_ERROR_LIMIT_CHARACTERS = 80;
-/** Name of the last error of a task that was buried. */
+/** Name of the last error of a task that died with its worker. */
 export const WORKER_DIED = 'WorkerDied';
 export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
 /** A task row's reference to a payload stored elsewhere. */

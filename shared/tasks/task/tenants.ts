@@ -1,6 +1,6 @@
 /**
  * Fairness between tenants: workers take tasks from tenants round robin,
- * so that no tenant waits for the backlog of another.
+ * so a tenant does not wait for another tenant's backlog.
  *
  * Tenants' tasks are in their own index, ordered by tenant and then by due time. A worker walks through it in a circle: it takes the
  * few oldest tasks of one tenant, skips the rest of them to the next tenant,
@@ -16,12 +16,12 @@
  *   - Order between tenants, or between a tenant's tasks in different shards.
  *     Priorities go before tenants: a high priority of any tenant goes first.
  *   - Anything between tasks with and without a tenant: workers treat both alike.
- *     In a queue that is to be fair, every task names its tenant.
+ *     For a fair queue, every task must name its tenant.
  */
 import type { Random } from '../../core/runtime/random.ts';
 import type { ReadyHint, ReadyPartition, TaskStore, TenantHint } from './task-store.ts';
 
-/** Tasks of one tenant taken in one visit: enough to be worth a look, few enough to be soon with the next. */
+/** Tasks of one tenant taken in one visit: enough to be worth a poll, few enough to reach the next tenant soon. */
 export const QUANTUM = 4;
 const PAGE_LIMIT = 50;
 /** Pages read in one round while everything on them is held by others, or not due. */
@@ -29,17 +29,17 @@ const PAGES_LIMIT = 40;
 
 export interface WalkQuery {
   readonly now: number;
-  /** How many are wanted; some more may come. */
+  /** Number of entries wanted; slightly more may be returned. */
   readonly wanted: number;
-  /** How many of one tenant's are taken in one visit; absent: `QUANTUM`. */
+  /** Tasks of one tenant taken per visit. Default: `QUANTUM`. */
   readonly quantum?: number;
-  /** Absent: each is. */
+  /** Default: every entry. */
   readonly isWorthReading?: (hint: ReadyHint) => boolean;
-  /** Is told of foreign entries. */
+  /** Called for each foreign entry. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
-/** One worker's way round the tenants of one partition. */
+/** One worker's round-robin walk through the tenants of one partition. */
 export class TenantWalk {
   readonly #partition: ReadyPartition;
   readonly #tasks: Pick<TaskStore, 'pageOfTenants'>;
@@ -48,7 +48,7 @@ export class TenantWalk {
   /** Start of a round that takes more than one call, because it has found nothing yet. */
   #round: { readonly start: string; hasWrapped: boolean; seen: number } | undefined;
 
-  /** @param random says where it begins; absent: with the first, for callers that only count */
+  /** @param random chooses the start. Default: the first position, for callers that only count */
   constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random?: Random) {
     this.#partition = partition;
     this.#tasks = tasks;
@@ -119,8 +119,8 @@ function anyPlace(random: Random): string {
     .padStart(HASH_DIGITS, '0');
 }
 
-/** Places begin with so many digits of a hash of the tenant, so that neighbours on the way are strangers. */
+/** Positions begin with this many digits of a hash of the tenant, so that adjacent tenants are unrelated. */
 export const HASH_DIGITS = 8;
 const HASHES = 16 ** HASH_DIGITS;
-/** Before all places. DynamoDB allows no empty text in a condition on a key. */
+/** Sorts before all positions. DynamoDB allows no empty text in a condition on a key. */
 export const FIRST_PLACE = ' ';

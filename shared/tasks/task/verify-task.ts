@@ -32,7 +32,7 @@ export async function verifyTask(sequencer: Sequencer, ports: VerifyTaskPorts): 
   return verifySession(await ports.sessions.get(id), ports);
 }
 
-/** The row that says who runs a task; undefined when it has ended, and its row may have been swept. */
+/** The row that names the holder of a task; undefined when it has ended, and TTL may have deleted its row. */
 async function claimedRow(key: TaskKey, tasks: TaskStore): Promise<TaskRecord | undefined> {
   const task = await tasks.get(key);
   const place = parseItemId(key);

@@ -21,7 +21,7 @@ import { WORKER_DIED } from '../task/task.ts';
 import type { Attributes, Span, SpanDraft, Tracing } from './tracing.ts';
 
 /**
- * How an attempt relates to the context in its row.
+ * Relation of an attempt to the context in its row.
  * `parent`: one trace from the enqueueing to the last child; the invocation, or any other active span, is a link.
  * `link`: each attempt begins a trace and links to the row's: for tasks that wait for longer than a collector keeps a trace open.
  */
@@ -41,7 +41,7 @@ interface Named extends TaskKey {
 /** A task that was observed or claimed, as a span describes it. */
 type Attempted = Pick<RunningTask, 'queue' | 'id' | 'name' | 'traceparent' | 'attempts' | 'leaseCounter'>;
 
-/** How an attempt ended, as far as its span tells. */
+/** The end of an attempt, as its span records it. */
 interface AttemptEnd {
   readonly at: number;
   readonly settlement: string;
@@ -85,7 +85,7 @@ export class TaskSpans {
     for (const item of items) this.#created(item, at, { parent: item.traceparent });
   }
 
-  /** An attempt that has just been claimed. Writes what came before it: its wait, or the attempt that died. */
+  /** Begins the span of a claimed attempt. Writes the span before it: its wait, or the crashed attempt. */
   attempt(task: RunningTask, { takenOver }: { readonly takenOver: boolean }): Span | undefined {
     const { claimedAt } = task;
     const past = takenOver ? task.past.at(-1) : undefined;
@@ -105,7 +105,7 @@ export class TaskSpans {
     }));
   }
 
-  /** The last attempt of a task whose worker died, and which is dead itself now. */
+  /** Writes the span of the last attempt of a task that is dead because its worker crashed. */
   buried(task: RunningTask, at: number): void {
     const { attempts, leaseCounter, session, claimedAt } = task;
     this.#writeDead(task, { leaseCounter, session, claimedAt, attempt: attempts, endedAt: at });

@@ -10,7 +10,7 @@ export interface SpanDraft {
   readonly kind: 'internal' | 'client' | 'producer' | 'consumer';
   readonly startAt: number;
   readonly attributes: Attributes;
-  /** A span of this process, or a context as W3C Trace Context words it; absent: the active span. */
+  /** A span of this process, or a context in the form of W3C Trace Context. Default: the active span. */
   readonly parent?: Span | string | undefined;
   /** The parent where no span is active. */
   readonly fallback?: Span | undefined;
@@ -26,7 +26,7 @@ export interface SpanDraft {
 export interface SpanEnd {
   readonly at: number;
   readonly attributes?: Attributes | undefined;
-  /** Absent: well. */
+  /** Absent: success. */
   readonly error?: { readonly type: string; readonly message: string } | undefined;
 }
 

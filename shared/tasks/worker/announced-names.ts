@@ -14,7 +14,7 @@ const NAMES_LIMIT = 100;
 const BYTES_LIMIT = 2_048;
 const BUDGET_MS = 1_000;
 
-/** Returns the defined names, and then the announced ones while there is room; undefined if the row has all defined names. */
+/** Returns the defined names, and then the announced ones while they fit; undefined if the row has all defined names. */
 export function namesToAnnounce(
   defined: Iterable<string>,
   announced: readonly string[],

@@ -4,10 +4,10 @@ import type { AnyTask, RetryPolicy } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';
 import type { RunningTask } from '../task/task.ts';
 
-/** A task that has failed for this long is unlikely to recover on its own: a person should look, long before the last attempt. */
+/** A task that has failed for this long is unlikely to recover on its own: an operator should check it, long before the last attempt. */
 const FAILING_LONG_MS = 10 * 60_000;
 
-/** Its last holder died, and so may its next: see `solo-gate.ts`. */
+/** Whether its last holder crashed and this attempt is its last: see `solo-gate.ts`. */
 export function isLastChance({ kind, task }: Found, definition: AnyTask | undefined): boolean {
   const hasDied = kind === 'abandoned' || task.past.at(-1)?.how === 'died';
   if (!hasDied || definition === undefined) return false;
@@ -16,7 +16,7 @@ export function isLastChance({ kind, task }: Found, definition: AnyTask | undefi
   return task.attempts + 1 === maxAttempts || deaths + 1 === maxDeaths;
 }
 
-/** For a task whose holder has just been found dead. */
+/** For a task whose holder's session has just been found expired. */
 export function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
   return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
 }
@@ -26,7 +26,7 @@ export function isOverdue({ kind, task }: Found, now: number): boolean {
   return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
 }
 
-/** Without an attempt that did not end in an error. */
+/** Whether all its attempts since then have failed. */
 export function hasFailedLong({ failingSince = Infinity }: RunningTask, now: number): boolean {
   return now - failingSince >= FAILING_LONG_MS;
 }

@@ -20,7 +20,7 @@ import type { TaskLog } from '../task/context.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../task/task.ts';
 
-/** Between requests for one claim, at most. Each of them has tried for seconds. */
+/** Longest pause between requests for one claim. Each request has tried for seconds. */
 const RESEND_MS = 1_000;
 
 interface ClaimPorts {

@@ -1,6 +1,6 @@
 /**
  * Reports rows that a worker cannot use,
- * each once however often its entry is read; and a clock that is proven wrong.
+ * each only once, although its entry may be read often; and a clock that is proven wrong.
  */
 import type { ClockSkewError } from '../../core/errors.ts';
 import type { TaskLog } from '../task/context.ts';

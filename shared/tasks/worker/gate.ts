@@ -1,5 +1,5 @@
 /**
- * A worker's copy of its queue's row: whether the queue is open, and which of its lanes and how many of its shards are in use.
+ * A worker's copy of its queue's row: whether the queue is open, its used lanes and number of shards.
  * Read before every claim and answered from memory,
  * so that it costs a worker half a read unit every few seconds, and a change takes as long
  * to be noticed. Nothing depends on its accuracy: a pause is an operator's wish, not a lock; for lanes and shards see `lane.ts`.
@@ -36,17 +36,17 @@ export class QueueGate {
     return this.#asking;
   }
 
-  /** Lanes in the last answer; undefined: any. */
+  /** Lanes in the last response; undefined: any. */
   get lanes(): ReadonlySet<string> | undefined {
     return this.#record?.lanes;
   }
 
-  /** Shards in the last answer; undefined: the number was never written down. */
+  /** Number of shards in the last response; undefined: never recorded. */
   get shards(): number | undefined {
     return this.#record?.shards;
   }
 
-  /** The last answer. */
+  /** The last response. */
   get record(): QueueRecord | undefined {
     return this.#record;
   }

@@ -15,7 +15,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { QueueRecord, QueueStore, WorkerHints } from '../task/queue-store.ts';
 import { namesToAnnounce } from './announced-names.ts';
 
-/** Weight of the mean that was known, in tasks. Longer times are believed sooner, because a worker too many costs less than a wait. */
+/** Weight of the previous mean, in tasks. Longer times count sooner, because an extra worker costs less than a wait. */
 const MEMORY = { longer: 10, shorter: 100 };
 const CHANGED = 0.2;
 /** A change below this is not worth a write, whatever its share of the mean. */
@@ -64,7 +64,7 @@ export class PlanningHintsWriter {
   /** Times a task that has taken a slot. @returns a function to call when it has left the slot */
   begin({ name }: { readonly name: string }): () => void {
     const from = this.#clock.monotonic();
-    // A deployment has brought the name: plans should know soon.
+    // A deployment has added the name: plans should learn of it soon.
     if (this.#namesBefore().includes(name)) this.#schedule();
     let isCounted = false;
     const count = (): void => {
@@ -86,7 +86,7 @@ export class PlanningHintsWriter {
     this.#unknown.add(name);
   }
 
-  /** Writes what is left to say; the worker leaves. */
+  /** Writes the remaining hints when the worker leaves. */
   finish(): Promise<void> {
     this.#write();
     return this.#writing;
@@ -146,7 +146,7 @@ export class PlanningHintsWriter {
     return Math.abs(now - before) > Math.max(NEGLIGIBLE_MS, CHANGED * before) ? Math.round(now) : undefined;
   }
 
-  /** Names that are unknown now, if they are others than before. */
+  /** Unknown names, if they have changed. */
   #newNames(): readonly string[] | undefined {
     const before = this.#namesBefore();
     const now = [...new Set([...before, ...this.#unknown])].filter((name) => !this.#ports.defined.has(name));

@@ -7,7 +7,7 @@ import type { RunningTask } from '../task/task.ts';
 
 export interface WorkerCounts {
   readonly claimed: number;
-  /** Claims of tasks whose holders had died; part of `claimed`. */
+  /** Claims of tasks whose holders had expired; part of `claimed`. */
   readonly takenOver: number;
   readonly claimsRefused: number;
   readonly buried: number;
@@ -17,9 +17,9 @@ export interface WorkerCounts {
   readonly failing: number;
   /** Hand-backs at the deadline without new progress, each at least the second in a row of its task. */
   readonly stalled: number;
-  /** Times that a task was left to others because no definition here has its name. */
+  /** How often a task was left to others because this module does not define its name. */
   readonly unknown: number;
-  /** Rows that cannot be used, or not any more. */
+  /** Unusable rows. */
   readonly damaged: number;
   /** Tasks; the items of a pack count one by one. */
   readonly settled: Readonly<Record<Settlement, number>>;
@@ -27,7 +27,7 @@ export interface WorkerCounts {
 
 export type Counted = Exclude<keyof WorkerCounts, 'settled'> | Settlement;
 
-/** Milliseconds, by the clocks that wrote the row: of two machines they may be off by their difference. */
+/** Milliseconds by the clocks that wrote the row: with two machines, off by the difference of their clocks. */
 export interface TaskTimes {
   readonly waitMs?: number;
   readonly runMs?: number;

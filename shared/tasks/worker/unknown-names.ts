@@ -8,7 +8,7 @@ import type { TaskLog } from '../task/context.ts';
 import type { TaskRegistry } from '../task/definition.ts';
 import type { TaskKey } from '../task/task.ts';
 
-/** A module that was given for another lacks all of its names; a log line for each of the first ones tells as much. */
+/** A wrong module lacks all names; log lines for the first ones are enough. */
 const NAMES_SAID = 20;
 
 export class UnknownNames {

@@ -22,7 +22,7 @@ export interface Slot {
 
 export class KeyedRows {
   readonly #partitionName: string;
-  /** In the order in which they decide: the sort key, then whatever tells items with equal keys apart. */
+  /** In order of precedence: the sort key, then attributes that distinguish items with equal keys. */
   readonly #orderNames: readonly string[];
   readonly #keyNames: readonly string[];
   readonly #partitions = new Map<Identity, Slot[]>();
@@ -43,7 +43,7 @@ export class KeyedRows {
     return true;
   }
 
-  /** Whether a change of the item leaves it where it is, or outside. */
+  /** Whether a change of the item keeps its position, or keeps it out. */
   isUnmoved(before: StoredItem, after: StoredItem): boolean {
     for (const name of this.#keyNames) if (before[name] !== after[name]) return false;
     return true;

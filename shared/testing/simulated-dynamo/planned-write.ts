@@ -1,8 +1,8 @@
 /**
  * One write, understood but not yet done: the same for a single request and for an action of a transaction.
  *
- * 1. `plan…` checks everything that can be known without looking at any item.
- * 2. `decide` looks at the item: is the guard true, and what would the item become?
+ * 1. `plan…` checks everything that it can without reading an item.
+ * 2. `decide` reads the item, evaluates the guard, and computes the new item.
  * 3. `Table.write` does it.
  */
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';

@@ -112,7 +112,7 @@ function selectionOf(input: Input, index: Index | undefined): (typeof SELECTIONS
   return select;
 }
 
-/** An index cannot be asked for what it does not project. */
+/** A query cannot request attributes that the index does not project. */
 function requireVisible(
   index: Index | undefined,
   filter: Condition | undefined,

@@ -54,7 +54,7 @@ export class SimulatedDynamo {
     };
   }
 
-  /** @param onWrite told of each item that was put, changed or deleted, as it was and as it is: for streams */
+  /** @param onWrite receives each item that was put, changed or deleted, before and after: for streams */
   createTable(definition: TableDefinition, onWrite?: TableObserver): void {
     const options = { now: this.#now, isHistoryKept: this.#isHistoryKept, onWrite };
     this.#tables.set(definition.name, new Table(definition, options));
@@ -83,7 +83,7 @@ export class SimulatedDynamo {
     return scan(this.#store, input);
   }
 
-  /** All items of a table, in no particular order: for tests to look at, not a request. */
+  /** Returns all items of a table, in no particular order: for tests, not a request. */
   scan(table: string): DynamoItem[] {
     return [...tableOf(this.#store, table).rows.all()].map((row) => copyItemOut(row.item));
   }

@@ -12,11 +12,11 @@ export interface Index {
   readonly definition: IndexDefinition;
   readonly shape: IndexShape;
   readonly rows: KeyedRows;
-  /** The attributes that it shows; absent: all. */
+  /** Projected attributes; undefined: all. */
   readonly projected: ReadonlySet<string> | undefined;
 }
 
-/** Nothing before: it was put where none was. Nothing after: it was deleted. */
+/** `before` is absent if the item is new, `after` if it was deleted. */
 export type TableObserver = (before: StoredItem | undefined, after: StoredItem | undefined) => void;
 
 interface TableOptions {

@@ -7,7 +7,7 @@
  * | v | N | schema version | take from full |
  * | emptyAt | N, epoch ms, to the microsecond | when it would have been empty, had nothing but the flow filled it since | take |
  * | nonce | S | of the last write | all |
- * | ttl | N, epoch s | sweeping, a day after it is full: a bucket without a row is full as well | all |
+ * | ttl | N, epoch s | a day after it is full, because a bucket without a row is also full | all |
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Draw } from '../bucket.ts';
@@ -19,8 +19,8 @@ import { getStatement, updateStatement } from '../../../dynamo/engine/statement.
 
 /**
  * Guard: not full, with enough, and not last written by an earlier attempt of this take.
- * Effect: so much less in it. An unanswered attempt after which others took is taken again: too much is taken then, never too little.
- * Outcomes: refused = the row says when there will be enough; or it is full, or new.
+ * Effect: its tokens are reduced. An unanswered attempt is taken again if other takes followed it: that takes too many, never too few.
+ * Outcomes: refused = not enough tokens, and the row shows until when; or it is full, or new.
  */
 export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
   updateStatement('ratelimit.take', {

@@ -26,7 +26,7 @@ export function createWaitGroupStore(sender: Sender, table: string): WaitGroupSt
       const statement = statements.addMembers(table, group, members, stamp);
       const result = await sender.transact(statement, stamp.nonce);
       if (result.kind === 'applied') return { kind: 'applied' };
-      // The member writes have no conditions of their own, so only the group's check can have refused.
+      // The member writes are unconditional, so only the group's check can have refused.
       if (result.kind === 'canceled')
         throw new InvariantError('an add to a wait group was refused by one of its members');
       return outcomeOf(result, decodeGroup, decodeGroup);

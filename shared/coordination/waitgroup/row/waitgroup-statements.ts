@@ -9,7 +9,7 @@
  * | state | S | `open`, `sealed`, `complete` | create, seal, complete, begin |
  * | members, lost | N | how many there were; absent until complete | complete; removed by begin |
  * | nonce | S | of the last write | all |
- * | ttl | N, epoch s | sweeping, a year beyond the last write | all |
+ * | ttl | N, epoch s | a year after the last write | all |
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
@@ -18,7 +18,7 @@
  * | state | S | `pending`, then `done` or `lost`, and never pending again | add, finish, lose |
  * | session | S | who works on it; empty: not leased | add, lease |
  * | nonce | S | of the last write | all |
- * | ttl | N, epoch s | sweeping, a year beyond the last write: as long as its group, which counts it when all have ended | add, finish, lose |
+ * | ttl | N, epoch s | a year after the last write: as long as its group, which counts it when all have ended | add, finish, lose |
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { MemberLease } from '../waitgroup-store.ts';
@@ -42,12 +42,12 @@ const TOUCH = '#nonce = :nonce, #ttl = :ttl';
 const IS_PENDING = '#state = :pending';
 const IS_UNLEASED = '#session = :none';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
-/** In place of a session. */
+/** The `session` of a member without a lease. */
 const NO_SESSION = '';
 
 /**
  * Guard: the row is absent.
- * Effect: open. Its generation starts at the clock, above that of a row deleted by TTL, because rows of old members may still exist.
+ * Effect: open. Its generation starts at the clock, above any that TTL deleted, because rows of old members may still exist.
  * Outcomes: refused = the group exists.
  */
 export function createGroup(table: string, name: string, { now, nonce }: Stamp): Statement<'put'> {
@@ -76,7 +76,7 @@ export const sealGroup = (table: string, group: GroupKey, stamp: Stamp): Stateme
   });
 
 /**
- * Guard: sealed, in this generation; the caller has seen every member finished, and finished they stay.
+ * Guard: sealed, in this generation; the caller has seen every member finished, which is final.
  * Effect: complete, with the counts.
  * Outcomes: refused = another waiter was faster.
  */
@@ -163,8 +163,8 @@ function addMember(
 /**
  * Guard: pending, and without a lease, or not written since it was observed:
  * a delayed attempt of an earlier lease must not undo a later one.
- * Effect: leased to the session, and to no other that had it.
- * Outcomes: refused = done, lost, or no member; still pending = another session has it: build on that row.
+ * Effect: leased to this session, no longer to another.
+ * Outcomes: refused = done, lost, or not a member; still pending = another session has leased it: retry with that row.
  */
 export const leaseMember = (
   table: string,
@@ -188,7 +188,7 @@ export const leaseMember = (
 /**
  * Guard: pending.
  * Effect: done.
- * Outcomes: refused = done before, lost, or no member.
+ * Outcomes: refused = already done, lost, or not a member.
  */
 export const finishMember = (table: string, group: GroupKey, id: string, stamp: Stamp): Statement<'update'> =>
   updateStatement('waitgroup.done', {
@@ -200,7 +200,7 @@ export const finishMember = (table: string, group: GroupKey, id: string, stamp: 
   });
 
 /**
- * Guard: pending, and leased to the session that the caller has found dead.
+ * Guard: pending, and leased to the session that the caller has found expired.
  * Effect: lost.
  * Outcomes: refused = done in the last moment, or leased to another.
  */

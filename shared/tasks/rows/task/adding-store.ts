@@ -20,7 +20,7 @@ import { enqueueTask, readTask } from './task-statements.ts';
 /** A task that is created, or starts over. */
 export type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
 
-/** The write of a task that begins, and what goes with it; asked for again each time that others were faster. */
+/** Returns the write of a new task and its other actions; called again each time another writer was faster. */
 export type Plan = (seat?: Seat) => Planned | Promise<Planned>;
 
 interface Planned {

@@ -39,7 +39,7 @@ export class Beginnings {
   /** Gives an existing task other work, or makes it ready again; in a line, it joins at the end. */
   async beginAnew(task: Beginner, plan: Plan, stamp: Stamp): Promise<Outcome<TaskRecord>> {
     const result = await this.begin(task, plan, stamp);
-    // A transaction answers without the row.
+    // A transaction returns no row.
     const isUnseen = result.kind === 'applied' && result.item === undefined;
     const written = isUnseen ? await this.#sender.read(readTask(this.#table, task.queue, task.id)) : undefined;
     return outcomeOf(result, decodeTask, decodeTask, written?.Item);

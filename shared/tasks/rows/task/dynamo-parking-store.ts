@@ -21,7 +21,7 @@ import type { ParkedEntry } from './parking-statements.ts';
 import { deferTask, pageOfParked, parkTask, putBackTask } from './parking-statements.ts';
 import { isParkedItem } from './place.ts';
 
-/** A parked task, and its entry. The task is as it was read, which may be a moment ago. */
+/** A parked task, and its entry. The task may have changed since it was read. */
 interface Parked {
   readonly entry: ParkedEntry;
   readonly task: TaskRecord;
@@ -35,7 +35,7 @@ interface ParkedCursor {
 
 /** Writes side by side: in a flood a worker parks a page of tasks at a time. */
 const WRITES_AT_ONCE = 16;
-/** Entries of one key in one look: within half a read unit. */
+/** Entries of one key per read: within half a read unit. */
 const ENTRIES = 25;
 /** Number of rows to read at a time; stop when none of them fits. Usually only one slot is free. */
 const ROWS_AT_A_TIME = 4;
@@ -43,11 +43,11 @@ const ROWS_AT_A_TIME = 4;
 const PAGE = 100;
 /** Pages read while everything on them is foreign. */
 const FOREIGN_PAGES = 40;
-/** Keys of one partition that one repair looks at; the next begins elsewhere. */
+/** Keys of one partition per repair; the next repair begins elsewhere. */
 const KEYS_LIMIT = 50;
-/** Places begin with so many digits of a hash. */
+/** Positions begin with this many digits of a hash. */
 const DIGITS = 8;
-/** Before and behind all places. */
+/** Sort before and after all positions. */
 const [FIRST, LAST] = [' ', '~'];
 
 export function createParkingStore(sender: Sender, table: string): ParkingStore {
@@ -62,7 +62,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
       if (failure !== undefined && !(failure.reason instanceof StoreUnavailableError)) throw failure.reason;
       const [first] = observed;
       if (there.length === 0 || first === undefined) return [];
-      // An end between the look that found the key full and this parking has found nothing to put back.
+      // If a task ended between the read that found the key at capacity and this write, it found nothing to unpark.
       return putBackFitting(first.task.queue, key, [there], { now: first.write.now, reserved: 0 });
     },
 
@@ -129,7 +129,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return putBackFitting(queue, key, batches, { now, reserved });
   }
 
-  /** Unparks as many tasks as the key has capacity for, in their order, and those that need no slot of it. */
+  /** Unparks as many tasks as the key has capacity for, in their order, and all tasks that need no slot of it. */
   async function putBackFitting(
     queue: string,
     key: string,
@@ -154,7 +154,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return row?.state === 'ready' ? [row] : [];
   }
 
-  /** Goes round the keys of a partition, from a place that differs each time. */
+  /** Repairs the keys of a partition in a circle, from a different position each time. */
   async function repairPartition(
     of: { readonly queue: string; readonly partition: string; readonly onDamaged: (error: unknown) => void },
     start: string,
@@ -176,7 +176,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return back;
   }
 
-  /** Puts back what has room of the key that an entry is of; and the entry itself if it does not stand where it belongs. */
+  /** Unparks as many tasks of an entry's key as it has capacity for; and the entry itself if it is at a wrong position. */
   async function repairFrom(
     queue: string,
     entry: ParkedEntry,
@@ -191,7 +191,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
       if (belongs) return await putBackOfKey(queue, key, { now, rows: ENTRIES, reserved: 0 });
       return await putBackOne(entry, item.parkedName !== undefined);
     } catch (error) {
-      // The row of one key, or of one task, keeps no other key waiting.
+      // A damaged row of one key or task must not block other keys.
       if (!(error instanceof CorruptItemError)) throw error;
       onDamaged(error);
       return [];
@@ -240,7 +240,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
   }
 }
 
-/** The room of a key as tasks are put back one after the other. */
+/** Remaining capacity of a key while tasks are unparked one after the other. */
 class Room {
   readonly #key: string;
   readonly #now: number;
@@ -277,7 +277,7 @@ class Room {
 /** Unparking writes no nonce. */
 const NO_NONCE = '';
 
-/** A row that cannot be understood stays where it is, and keeps nothing else from coming back. */
+/** A damaged row stays parked, and does not block others. */
 function readable(item: DynamoItem): TaskRecord[] {
   try {
     return [decodeTask(item)];

@@ -126,7 +126,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       ),
 
     async commit(claim, result, effects, stamp, limits) {
-      // The nonce is unique per logical commit and the same for all its attempts: just what the service's own idempotency asks for.
+      // The nonce is unique per logical commit and the same for all its attempts: exactly what the service's own idempotency requires.
       const { writes, children } = partedEffects(effects);
       const own = statements.completeTask(table, claim, encode(result), stamp, 'task.commit');
       const promote = promoting(claim, { how: 'done' }, stamp);

@@ -21,7 +21,7 @@ import { pastAttempt, remember } from './history.ts';
 import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
 
 /**
- * Guard: it runs under the observed counter, with the observed follower or none.
+ * Guard: it runs under the observed counter, with the observed follower, or still without one.
  *   Within one counter a follower goes only when the attempt ends, so a late copy meets a newer follower, or another state.
  * Effect: this work follows it. The nonce stays, so that the holder still recognizes its own writes by it; the follower has its own.
  * Outcomes: refused = the attempt has ended, or another request was faster; if its own nonce is in the follower, it was applied.

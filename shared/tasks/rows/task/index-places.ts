@@ -6,7 +6,7 @@ import type { Priority } from '../../task/task.ts';
 import { PRIORITIES } from '../../task/task.ts';
 import { HASH_DIGITS } from '../../task/tenants.ts';
 
-/** The place of a tenant's task among the others of its partition: tenants in an order that means nothing, the tasks of each by time. */
+/** Returns the position of a tenant's task in its partition: tenants in no meaningful order, the tasks of each by time. */
 export function tenantPlace(tenant: string, readyAt: number, id: string): string {
   const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
   const parts = [sha256(tenant).slice(0, HASH_DIGITS), tenant, at, sha256(id).slice(0, HASH_DIGITS)];
@@ -16,7 +16,7 @@ export function tenantPlace(tenant: string, readyAt: number, id: string): string
 export function parseTenantPlace(place: string): {
   readonly tenant: string;
   readonly readyAt: number;
-  /** Behind all places of the tenant. */
+  /** Sorts after all positions of the tenant. */
   readonly end: string;
 } {
   const [prefix = '', tenant = '', at = ''] = splitKey(place);
@@ -49,7 +49,7 @@ export function parseParkedPlace(place: string): { readonly priority: Priority; 
   return { priority: PRIORITIES[Number(priority)] ?? 'low', readyAt: Number(at) };
 }
 
-/** Behind all places of the key that this one is of. */
+/** Returns a position after all those of the same key. */
 export function behindKeyOf(place: string): string {
   return joinKey([splitKey(place)[0] ?? '', BEHIND_DIGITS]);
 }

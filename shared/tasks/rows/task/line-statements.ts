@@ -32,7 +32,7 @@ export interface ObservedLine {
 }
 
 /**
- * Guard: the line is as observed: no task has joined since, and it has a head, or none, as then.
+ * Guard: the line is as observed: no task has joined since, and it still has, or still lacks, a head.
  * Effect: the tickets up to `last` are given out; the first task that joins an empty line is its head.
  * Outcomes: refused = another task was faster; the row shows the current state.
  */
@@ -58,7 +58,7 @@ export function joinLine(
   });
 }
 
-/** Guard: the place is free, as it is for the task that was given its ticket. */
+/** Guard: the position is free, as it is for the task that got its ticket. */
 export const takePlace = (
   table: string,
   { queue, id, tenant }: TaskKey & { readonly tenant?: string | undefined },
@@ -72,7 +72,7 @@ export const takePlace = (
     ...(tenant === undefined ? {} : { tenant }),
   });
 
-/** Guard: the place is taken. Outcomes: refused = its task was called, or left. */
+/** Guard: the position is taken. Outcomes: refused = its task was called, or left. */
 export function leavePlace(table: string, queue: string, key: string, ticket: number): Statement<'delete'> {
   const guard = 'attribute_exists(#pk)';
   return {
@@ -90,7 +90,7 @@ export function leavePlace(table: string, queue: string, key: string, ticket: nu
 /**
  * Guard: it is the turn of `from`.
  * Effect: it is the turn of `to`.
- * Outcomes: refused = it is not.
+ * Outcomes: refused = it is not the turn of `from`.
  */
 export function advanceLine(table: string, from: TaskKey, key: string, to: string): Statement<'update'> {
   return updateStatement('line.advance', {
@@ -105,7 +105,7 @@ export function advanceLine(table: string, from: TaskKey, key: string, to: strin
 /**
  * Guard: it is the turn of `from`, and no task has joined since the line was observed.
  * Effect: it is the turn of `to`, and the tickets up to `last` are given: the task that leaves lets others join.
- * Outcomes: refused = it is not, or another task has joined.
+ * Outcomes: refused = it is not the turn of `from`, or another task has joined.
  */
 export function advanceAndJoinLine(
   table: string,
@@ -164,7 +164,7 @@ export function callTask(
   });
 }
 
-/** The line's own row and the first places, in order. Strongly consistent. */
+/** The line's own row and the first positions, in order. Strongly consistent. */
 export function readLine(table: string, queue: string, key: string, limit: number): Statement<'query'> {
   const values = { ':line': lineKey(queue, key).pk };
   return queryStatement('line.get', table, '#pk = :line', values, { ConsistentRead: true, Limit: limit });

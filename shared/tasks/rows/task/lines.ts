@@ -1,5 +1,5 @@
 /**
- * The lines of keys as the transactions that tasks join and leave them by need them: see `tasks/task/line.ts` for what a line guarantees.
+ * Plans how tasks join and leave lines in transactions: `tasks/task/line.ts` lists the guarantees of a line.
  *
  * Joining or leaving reads the line first and makes the write conditional on what it read. If the line changed, the whole transaction is
  * refused and the caller reads again. A transaction names each row once, so all that it does to one line is planned together.
@@ -44,7 +44,7 @@ interface LineChange {
 
 interface LineAction {
   readonly action: Action;
-  /** The ticket whose place, or whose task, is gone if this was refused. */
+  /** The ticket whose row or task is missing if this was refused. */
   readonly suspect?: number | undefined;
 }
 
@@ -71,14 +71,14 @@ export class Lines {
     this.#table = table;
   }
 
-  /** @param gone tickets whose place, or task, was found to be missing: they are passed over */
+  /** @param gone tickets whose row or task is missing: they are skipped */
   async plan(move: LineMove, gone: ReadonlySet<number>, stamp: Stamp): Promise<LineChange> {
     const { queue, key, leaver, joiners } = move;
     const line = await this.#look(queue, key, leaver === undefined ? 0 : 1 + gone.size);
     const next = line.places.find(({ ticket }) => !gone.has(ticket));
     const isTurnOver = leaver !== undefined && line.head === leaver.id;
     const isOccupied = isTurnOver ? next !== undefined : line.head !== undefined;
-    // A line that was swept and comes back gives tickets above all that it ever gave, as lease counters do.
+    // A recreated line gives out tickets above all earlier ones, like a lease counter.
     const tail = line.tail ?? stamp.now;
     const seats = joiners.map((_, at) => ({ line: key, ticket: tail + 1 + at, isHeld: isOccupied || at > 0 }));
     const places = joiners.flatMap((joiner, at) => {

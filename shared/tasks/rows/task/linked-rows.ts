@@ -1,5 +1,6 @@
 /**
- * Dependent rows (batch counter, key slot, line) change in the same transaction as the task: a batch counts its end, a key gets back its place, a line moves on.
+ * Dependent rows (batch counter, key slot, line) change in the same transaction as the task:
+ * a batch counts its end, a key frees its slot, a line advances.
  *
  * A task without dependent rows is written with a single-item write. Otherwise one transaction updates the task and its dependent rows
  * whose first action is the task's own, with its guard and nonce. So a companion changes exactly as often as the task does.
@@ -156,7 +157,7 @@ export class LinkedRows {
     return retryContended(`the end of batch ${batch.id}`, LINE_CONTENTION, async () => {
       const woken = await send([last, wake]);
       if (companionRefusal(woken, 1) === undefined) return woken;
-      // It does not wait any more, and the batch ends without it; redriven in the meantime, it waits again.
+      // The waiter no longer waits, so the batch ends without it; if it was redriven since, it waits again.
       const unwoken = await send([last, isNotWaiting(this.#table, waiter.task, batch)]);
       return companionRefusal(unwoken, 1) === undefined
         ? unwoken
@@ -187,7 +188,7 @@ export class LinkedRows {
         rowOf({ Update: { Key: taskKey(change.task.queue, change.task.id) } }),
         ...[...inLines, ...children].map(rowOf),
       ]);
-      // A child that is created under the id of the waiter is refused by the waiter's row, which no other action may name then.
+      // If a child has the id of the waiter, the waiter's row refuses it, and no other action may name that row.
       const apart = companions.filter((companion) => !others.has(rowOf(companion)));
       const all = [...apart, ...inLines];
       const sent = await this.#send(change, all, children, stamp, limits);

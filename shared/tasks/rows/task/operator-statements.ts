@@ -42,7 +42,7 @@ export function cancelWaitingTask(
 
 /**
  * Guard: it waits, not written since it was observed, and its time to be started has passed.
- * Effect: cancelled; it is too late for it.
+ * Effect: cancelled, because it has expired.
  * Outcomes: refused = claimed in the last moment, or ended.
  */
 export function expireTask(table: string, observed: ReadyTask, reason: string, stamp: Stamp): Statement<'update'> {
@@ -60,7 +60,7 @@ export function expireTask(table: string, observed: ReadyTask, reason: string, s
 }
 
 /**
- * Guard: still running under the session and counter that were observed; the caller has seen that the session has ended, which is final.
+ * Guard: still running under the observed session and counter; the caller has seen that the session has ended, which is final.
  * Effect: cancelled.
  * Outcomes: refused = taken over, or finished by its holder in the last moment; or it has a follower, see `follower-statements.ts`.
  */
@@ -81,8 +81,7 @@ export function cancelAbandonedTask(
 
 /**
  * Guard: running under the observed session and counter, and that session is live.
- * Effect: the request is in the task's row, for the next worker that may claim it, and in its session's row, which the next heartbeat
- * reads.
+ * Effect: the request is in the task's row, where the next claimer finds it, and in its session's row, which the next heartbeat reads.
  *   Reading the rows of running tasks with every heartbeat would cost a read a task for a rare event.
  *   The nonce stays, so that the holder still recognizes its own writes by it: a repeated request changes nothing.
  * Outcomes: refused = it changed hands or ended; cancelled = its session has just ended: read it again.

@@ -36,7 +36,7 @@ export function decodePack(row: ItemReader): PackState | undefined {
   };
 }
 
-/** As text, which people can read, or deflated where that is shorter and can be done at once. */
+/** As text, which people can read, or deflated if that is shorter and possible synchronously. */
 export function encodeInput(input: readonly Json[]): string | Uint8Array {
   const text = JSON.stringify(input);
   const packed = deflated(text);

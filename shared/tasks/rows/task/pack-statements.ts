@@ -39,15 +39,15 @@ import {
   observedValues,
 } from './task-statements.ts';
 
-/** Guard of every verb of a pack's holder. */
+/** Guard of every operation of a pack's holder. */
 const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;
-/** One that has been cancelled may still be done: code that completes it anyway wins. */
+/** A task with a cancel request may still be done: code that completes it anyway wins. */
 const IS_UNDECIDED = 'NOT contains(#done, :item) AND NOT contains(#moved, :item)';
 
 /**
  * Guard: the row is absent.
  * Effect: as `enqueueTask`, with nothing done.
- * Outcomes: refused = the id is taken; the row says by what.
+ * Outcomes: refused = the id is taken; the row shows by which task.
  */
 export function enqueuePack(table: string, pack: NewPack, shards: number, stamp: Stamp): Statement<'put'> {
   const { Item } = enqueueTask(table, pack, shards, stamp).input;
@@ -63,7 +63,7 @@ export function enqueuePack(table: string, pack: NewPack, shards: number, stamp:
  * Guard: mine, and the row is as this claim is known to have written it last:
  * a request that was not answered may have been applied, or arrive late.
  * Effect: some items are done.
- * Outcomes: refused = taken over, or ended by an operator; or still ours, and further than was known.
+ * Outcomes: refused = taken over, or ended by an operator; or still ours, but newer than known.
  */
 export function recordItems(table: string, claim: Claim, entry: PackEntry, stamp: NumberedStamp): Statement<'update'> {
   return updateStatement('pack.record', {
@@ -76,7 +76,7 @@ export function recordItems(table: string, claim: Claim, entry: PackEntry, stamp
 }
 
 /**
- * Guard: as record. No item is open any more; its holder, who alone decides them, has seen to that.
+ * Guard: as record. No item is open any more: only the holder decides items, and it has checked this.
  * Effect: the last items are done, and so is the pack.
  * Outcomes: as record.
  */
@@ -140,9 +140,9 @@ export function leavePack(
 }
 
 /**
- * Guard: the item's id is free. Only its pack's holder makes it, and only once: both stand in one transaction.
- * Effect: a task with the attempts that it has had, ready or dead. Its counter starts above any token that its pack has given out.
- * Outcomes: refused = a task was enqueued under the very id.
+ * Guard: the item's id is free. Only its pack's holder creates it, and only once, because both writes are in one transaction.
+ * Effect: a task with its attempts so far, ready or dead. Its counter starts above any token that its pack has given out.
+ * Outcomes: refused = a task was enqueued under the same id.
  */
 export function createMovedItem(
   table: string,

@@ -21,7 +21,7 @@ import { queryStatement, updateStatement } from '../../../dynamo/engine/statemen
 import { moveInTime } from './place.ts';
 import { IS_DUE } from './task-statements.ts';
 
-/** An entry of the parked tasks: which row, and its place. */
+/** An entry of the parked tasks: the row, and its position. */
 export interface ParkedEntry {
   readonly key: RowKey;
   readonly place: string;
@@ -69,7 +69,7 @@ export function putBackTask(
   { isOfTenant }: { readonly isOfTenant: boolean },
 ): Statement<'update'> {
   const dropped = 'REMOVE #parkedKey, #parkedName';
-  // A writer that knows nothing of parking may have put it into sight already: that place is the newer one.
+  // A writer that does not know parking may already have made it visible: then that position is the newer one.
   const effect = isOfTenant
     ? `SET #directoryKey = #parkedKey, #directoryName = #parkedName ${dropped}`
     : `SET #readyKey = if_not_exists(#readyKey, #parkedKey) ${dropped}, #directoryKey, #directoryName`;
@@ -112,7 +112,7 @@ export function deferTask(
   });
 }
 
-/** Parked tasks of one partition behind a place, in order, as keys. Eventually consistent. */
+/** Parked tasks of one partition after a position, in order, as keys. Eventually consistent. */
 export function pageOfParked(
   table: string,
   partition: string,

@@ -4,9 +4,9 @@
  * | task | index | attributes |
  * | --- | --- | --- |
  * | of no tenant | ready | `readyKey`, `readyAt` |
- * | of a tenant | directory | `directoryKey`; `directoryName`, which says the tenant and the time that `readyAt` says |
+ * | of a tenant | directory | `directoryKey`; `directoryName`, which contains the tenant and the time that `readyAt` contains |
  * | held in a line | none | `heldKey`, which becomes the one or the other when it is called |
- * | parked for its key | directory | `directoryKey`, `directoryName`: the key's part of the queue's parked tasks; `parkedKey`, `parkedName` say where it goes back to |
+ * | parked for its key | directory | `directoryKey`, `directoryName`: the key's part of the queue's parked tasks; `parkedKey`, `parkedName` are its position to return to |
  */
 import type { Priority, TaskKey } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
@@ -41,7 +41,7 @@ export function placeOf(
   };
 }
 
-/** Another place, for another priority or another time. */
+/** Moves a task to another index position, for another priority or time. */
 export function moveTo(
   task: Standing & { readonly priority: Priority },
   readyAt: number,
@@ -56,8 +56,8 @@ export function moveTo(
 }
 
 /**
- * Whether a row says that its task is parked.
- * Writers that know nothing of parking put a task back by what they write, and leave `parkedKey`.
+ * Whether a row is that of a parked task.
+ * Writers that do not know parking make a task visible with their writes, and leave `parkedKey`.
  */
 export function isParkedItem(item: DynamoItem): boolean {
   return item.parkedKey !== undefined && item.readyKey === undefined && isParkedPartition(item.directoryKey);

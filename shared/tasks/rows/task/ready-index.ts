@@ -24,7 +24,7 @@ export function pageOfReady(
   );
 }
 
-/** Entries of tenants' tasks in one partition, behind a place in their order. Eventually consistent, as above. */
+/** Entries of tenants' tasks in one partition, after a position. Eventually consistent, as above. */
 export function pageOfTenants(
   table: string,
   { queue, priority, shard }: ReadyPartition,

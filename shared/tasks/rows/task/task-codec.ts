@@ -33,7 +33,7 @@ export function decodeTaken(item: DynamoItem): TakenTask {
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
     links: { batch: row.optional('batch', (attribute) => row.string(attribute)) },
     payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
-    // No task is a pack's like, whatever the items are.
+    // A task is never the same as a pack, whatever its items.
     input: isPack ? null : row.json('input'),
     bulk: isPack ? {} : undefined,
   };

@@ -11,9 +11,9 @@
  * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
  * | createdAt | N, epoch ms | | enqueue |
  * | attempts | N | claims, less those handed back | claim, take over, release, snooze |
- * | deaths | N | attempts whose holders crashed; absent: none | take over, bury, leaving a pack; removed by revive, renew |
- * | failingSince | N, epoch ms | first failure since its last good end; absent: none | retry; removed by snooze, wait, replace, revive, renew |
- * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none | release; removed by retry, snooze, wait, replace, revive, renew |
+ * | deaths | N | attempts whose holders crashed; absent: none | take over, bury, leaving a pack; removed by replace, revive, renew, promote |
+ * | failingSince | N, epoch ms | first failure since its last good end; absent: none | retry; removed by snooze, wait, replace, revive, renew, promote |
+ * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none | release; removed by retry, snooze, wait, replace, revive, renew, promote |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each claim, never restarts | enqueue, claim, take over |
  * | session, claimedAt | S; N, epoch ms | its holder, and since when; once finished, its last holder | claim, take over; removed when it is ready again |
  * | past0 … past3 | M: counter, session, claimedAt, endedAt, how, error | attempts that are over, in a ring over the lease counter | retry, release, snooze, take over |
@@ -26,7 +26,7 @@
  * | expiresAt | N, epoch ms | dropped unless it is started before; removed by the first claim | enqueue, claim |
  * | traceparent | S | the context of the span that enqueued it, or that its caller gave | enqueue, replace, renew |
  * | batch | S | the batch that counts its end | enqueue |
- * | key | M: key, limit, count, perMs | the key of which it takes a slot while it runs | enqueue |
+ * | key | M: key, limit, count, perMs | its concurrency key: it takes a slot of the key while it runs | enqueue |
  * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew |
  * | line, ticket | S; N | the key of its line, and its position there | enqueue, revive, renew |
  * | heldKey | S | its partition of the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
@@ -60,11 +60,11 @@ export interface Seat {
   readonly isHeld: boolean;
 }
 
-/** Guard of every operation of a holder; those that end its attempt have `HAS_NO_FOLLOWER` as well. */
+/** Guard of every operation of a holder; operations that end its attempt also have `HAS_NO_FOLLOWER`. */
 export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
 /** Guard of every operation that ends an attempt: otherwise it is sent as `promoteFollower` of `follower-statements.ts`. */
 export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
-/** Effect of every verb that ends a task. The index entry and the claim go, the row stays until its retention is over. */
+/** Effect of every operation that ends a task. The index entry and the claim are removed, the row stays until its retention is over. */
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
 /** Dead tasks are listed in the directory index for operators, which costs one more write unit. */
 const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
@@ -74,10 +74,10 @@ const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
  * Guard: the row is absent.
- * Effect: ready, due at runAt; held, if others of its line come first; the callback of a batch is due never. The counter starts at the clock:
- * a row that was swept and comes back starts above every token it ever gave out,
+ * Effect: ready, due at runAt; held, if others of its line come first; the callback of a batch is never due.
+ *   The counter starts at the clock: a recreated row starts above every token that it ever gave out,
  *   because one item takes at most a thousand writes a second.
- * Outcomes: refused = the id is taken; the row says by what.
+ * Outcomes: refused = the id is taken; the row shows by which task.
  */
 export function enqueueTask(
   table: string,
@@ -155,7 +155,7 @@ export function claimTask(
 }
 
 /**
- * Guard: still running under the session and counter that were observed; the caller has seen that the session has ended, which is final.
+ * Guard: still running under the observed session and counter; the caller has seen that the session has ended, which is final.
  * Effect: as a claim, and one more death.
  * Outcomes: refused = another worker took it over, or its holder finished it in the last moment.
  */
@@ -271,7 +271,7 @@ export function discardTask(table: string, claim: Claim, error: TaskError, stamp
 
 /**
  * Guard: mine.
- * Effect: cancelled, as its holder was asked to do.
+ * Effect: cancelled, as requested from its holder.
  * Outcomes: refused = taken over, or ended by an operator.
  */
 export function giveUpTask(table: string, claim: Claim, reason: string, stamp: Stamp): Statement<'update'> {
@@ -291,7 +291,7 @@ export function giveUpTask(table: string, claim: Claim, reason: string, stamp: S
 /**
  * Guard: mine.
  * Effect: ready again at once, the attempt refunded. `readyAt` is left alone: it is past, and moving it would cost two index writes.
- *   The claim may say how many hand-backs in a row this is; else what the row says of them stays.
+ *   If the claim has a count of hand-backs in a row, it is stored; otherwise the stored count stays.
  * Outcomes: refused = taken over.
  */
 export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp): Statement<'update'> {
@@ -338,7 +338,7 @@ export function snoozeTask(table: string, claim: Claim, readyAt: number, { now, 
 }
 
 /**
- * Guard: mine, and later than what this claim has saved before: a request that was not answered may arrive after its successor.
+ * Guard: mine, and later than the last progress saved by this claim: a request without a response may arrive after its successor.
  * Effect: progress kept for the next attempt.
  * Outcomes: refused = taken over.
  */

@@ -115,6 +115,6 @@ function requirePlaceholder(parameter: string, placeholder: string, mark: '#' | 
   if (known.size < MOST_KNOWN) known.add(placeholder);
 }
 
-/** Placeholders that have been found well formed: programs use the same few again and again. */
+/** Cache of well-formed placeholders, because programs reuse a few. */
 const known = new Set<string>();
 const MOST_KNOWN = 10_000;

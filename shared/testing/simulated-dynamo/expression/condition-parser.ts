@@ -26,7 +26,7 @@ const UPDATE_FUNCTIONS: ReadonlySet<string> = new Set(['if_not_exists', 'list_ap
 const MOST_OPERATORS = 300;
 const LONGEST_LIST = 100;
 
-/** @throws DynamoFault for anything that the service would call wrong before it looks at the table */
+/** @throws DynamoFault for every error that the service finds before it reads the table */
 export function parseCondition(kind: ExpressionKind, text: string): Parsed<Condition> {
   const parser = new ConditionParser(new Tokens(kind, text));
   return parser.parse();

@@ -67,7 +67,7 @@ function predicateRules(kind: ExpressionKind, node: Condition & { kind: 'predica
   }
 }
 
-/** The first operand may not stand among the others. Two equal placeholders for values may. */
+/** The first operand must not be among the others. Two equal placeholders for values may be. */
 function distinctOperands(kind: ExpressionKind, operator: string, operands: readonly Operand[]): Rule[] {
   const [first, ...others] = operands;
   if (first?.kind !== 'path') return [];

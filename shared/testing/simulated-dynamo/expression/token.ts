@@ -23,7 +23,7 @@ export function expressionFault(kind: ExpressionKind, message: string): Error {
 
 const MAXIMUM_EXPRESSION_BYTES = 4096;
 
-/** A place in an expression, and the errors that name it. */
+/** A position in an expression, and the errors that name it. */
 export class Tokens {
   readonly kind: ExpressionKind;
   readonly #text: string;
@@ -84,7 +84,7 @@ export class Tokens {
     return expressionFault(this.kind, message);
   }
 
-  /** The current token does not belong where it stands. */
+  /** The current token is not allowed at its position. */
   syntaxFault(): Error {
     const token = this.current;
     const before = this.#tokens[this.#at - 1] ?? token;

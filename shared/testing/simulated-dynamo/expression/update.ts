@@ -15,7 +15,7 @@ import type { Bindings, Path, UpdateAction, UpdateOperand, UpdateValue } from '.
 
 /**
  * @param before nothing if the item does not exist
- * @param key what a new item starts from
+ * @param key the attributes that a new item starts with
  * @returns nothing if there was no item and only removals were asked for: those create none
  * @throws DynamoFault for a missing operand, a wrong type, or a path that leads nowhere
  */
@@ -84,7 +84,7 @@ function operandOf(operand: UpdateOperand, subject: Subject): StoredValue {
       throw validationFault('The provided expression refers to an attribute that does not exist in the item');
     }
     case 'ifNotExists': {
-      // The other operand is computed in any case, and fails if it cannot be, even where it is not needed.
+      // The other operand is always computed, and may fail even if it is not needed.
       const otherwise = operandOf(operand.otherwise, subject);
       return orElse(currentValue(operand.path, subject), otherwise);
     }
