@@ -302,10 +302,12 @@ export class TaskPicker {
   async #poll(source: PartitionSource, times: number): Promise<void> {
     const isOwn = this.#partitions.isOwn(source);
     const most = Math.min(PAGE_ENTRIES, Math.max(1, this.#waiting, this.#rate.expected));
+    // The oldest entries are read while nothing is at work: later, a task that must be tried alone would have to wait for the others.
+    const isFirst = this.#candidates.areNone && source.seenChanges < 0;
     const foreignRows = source.isHeldByOthers ? PAGE_ENTRIES : source.isHot ? Math.min(most, FOREIGN_ROWS) : 1;
     const hints = await source.next({
       now: this.#ports.runtime.clock.now(),
-      wanted: isOwn ? Math.min(PAGE_ENTRIES, times * most) : foreignRows,
+      wanted: isOwn ? (isFirst ? PAGE_ENTRIES : Math.min(PAGE_ENTRIES, times * most)) : foreignRows,
       isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
       changes: this.#changes,
     });
