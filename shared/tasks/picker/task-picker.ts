@@ -39,6 +39,7 @@ import {
   MIN_POLL_GAP_MS,
   PAGE_ENTRIES,
   POLLS_PER_REFILL,
+  SCAN,
   UNKNOWN_NAME_RECHECK_MS,
 } from './tuning.ts';
 
@@ -307,7 +308,7 @@ export class TaskPicker {
     const foreignRows = source.isHeldByOthers ? PAGE_ENTRIES : source.isHot ? Math.min(most, FOREIGN_ROWS) : 1;
     const hints = await source.next({
       now: this.#ports.runtime.clock.now(),
-      wanted: isOwn ? (isFirst ? PAGE_ENTRIES : Math.min(PAGE_ENTRIES, times * most)) : foreignRows,
+      wanted: isOwn ? Math.min(PAGE_ENTRIES, Math.max(isFirst ? SCAN.entries : 0, times * most)) : foreignRows,
       isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
       changes: this.#changes,
     });
