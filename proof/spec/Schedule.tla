@@ -4,7 +4,8 @@
 (* started by, once however often that is delivered; then one transaction  *)
 (* makes a task of the slot that is due and advances the schedule. If the  *)
 (* id of that task is taken, the schedule is advanced alone. A tick may    *)
-(* come late, twice or never, and a dispatcher may die anywhere.           *)
+(* come late, twice or never, and a dispatcher may die anywhere. Somebody  *)
+(* else may add a task with the id of a slot.                              *)
 (*                                                                         *)
 (* Left out: slots that a policy leaves out, pauses, and the sweep of      *)
 (* ticks and tasks. That tasks of a schedule take turns is Line.tla.       *)
@@ -58,7 +59,10 @@ NewTick == db.tick # NoOne /\ db' = [db EXCEPT !.tick = NoOne] /\ UNCHANGED <<ne
 Retires(w) == /\ Idle(w) /\ p[w].pc = "took" /\ p[w].slot = 0 /\ db.next > Slots
               /\ Becomes(w, [p[w] EXCEPT !.pc = "out"])
 
-Next == Network \/ NewTick \/ \E w \in Workers : TakeTick(w) \/ Look(w) \/ Make(w) \/ Advance(w) \/ Retires(w)
+\* Somebody adds a task with the id of a slot.
+TakesId == \E k \in 1..Slots : db.made[k] = 0 /\ db' = [db EXCEPT !.made[k] = 1] /\ UNCHANGED <<net, p, budget, wrong>>
+
+Next == Network \/ NewTick \/ TakesId \/ \E w \in Workers : TakeTick(w) \/ Look(w) \/ Make(w) \/ Advance(w) \/ Retires(w)
 Spec == Init /\ [][Next]_vars
 Steps(w) == TakeTick(w) \/ Look(w) \/ Make(w) \/ Advance(w)
 Fair == Spec /\ FairNetwork /\ WF_vars(NewTick) /\ \A w \in Workers : SF_vars(Steps(w))
