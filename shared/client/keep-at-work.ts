@@ -38,8 +38,8 @@ export interface WorkTotals {
 const RESTART_MS = 1_000;
 
 /**
- * Runs until `handBack` aborts, or, if it only drains, until nothing is due.
- * @throws ConfigurationError for a schedule that cannot be defined, and for anything that the store refuses for lack of a right
+ * Runs until `handBack` aborts or, if it only drains, until no task is due.
+ * @throws ConfigurationError for an invalid schedule, and if the store denies access
  */
 export async function keepAtWork(
   work: WorkModule,

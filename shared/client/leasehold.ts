@@ -137,7 +137,7 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
   return new Leasehold({ ...connection, runtime: systemRuntime }, settings, connection);
 }
 
-/** The caller's options, with the environment's for the rest. @throws ConfigurationError */
+/** Returns the caller's options, completed from the environment. @throws ConfigurationError */
 export function withEnvironment<Options extends LeaseholdOptions>(
   given: Options,
 ): Options & { readonly table: string } {
@@ -174,7 +174,7 @@ export class Leasehold implements Disposable {
   readonly #maxClockSkewMs: number;
   readonly #stores: Stores;
   readonly #turns: Turns<Refusal>;
-  /** Callers that wait for semaphores, apart from those for locks: a lock may have the same name. */
+  /** Callers that wait for semaphores, separate from callers that wait for locks: a lock may have the same name. */
   readonly #line: Turns<Full>;
   /** Callers that wait for tokens of rate limits. */
   readonly #takers: Turns<Limited>;

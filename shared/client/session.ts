@@ -35,8 +35,8 @@ export class Session extends LockSession {
   }
 
   /**
-   * Acquires several locks, all or none, without waiting. If this session already holds one of the keys, the result is `held`, and none is
-   * taken; with `reentrant: true` that lock is among the results, with its counter.
+   * Acquires all of several locks or none, without waiting. If this session already holds one of the keys, the result is `held`, and it
+   * acquires none; with `reentrant: true` that lock is among the results, with its counter.
    */
   tryLockAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
     return this.#locks.tryAcquireAll(keys, options);
@@ -57,7 +57,7 @@ export class Session extends LockSession {
     return new Election(election, this.sessionLocks).campaign(options);
   }
 
-  /** Returns a permit, or the current holders and until when, without waiting. */
+  /** Returns a permit, or the current holders and their expiry, without waiting. */
   tryPermit(semaphore: string, options: PermitOptions): Promise<PermitAcquisition> {
     return tryAcquirePermit(semaphore, options, this.holder, this.#ports);
   }

@@ -30,8 +30,8 @@ type EnqueueListener = Parameters<NonNullable<WorkerPorts['onEnqueued']>>[0];
 /** Between looks, jittered: see above. */
 const POLL_MS = { first: 138, idle: 700 };
 /**
- * Interval between checks of schedules, jittered by half, so that it does not keep missing a regular cadence:
- * most schedules are due on the minute, and after finding one that is due every second it checks every second.
+ * Interval between checks of schedules, jittered by half, so that it does not keep missing a regular cadence.
+ * Most schedules are due on the minute. After finding a schedule that is due every second, it checks every second.
  */
 const RECUR_MS = { following: 1_000, idle: 3_500 };
 

@@ -86,7 +86,7 @@ export class ConfigurationError extends LeaseholdError {
   override readonly name = 'ConfigurationError';
 }
 
-/** The id or key already exists with other content. Decide which of the two you meant, and rename the other. */
+/** The id or key already exists with other content. Decide which of the two you meant, and rename the other one. */
 export class MismatchError extends LeaseholdError {
   override readonly name = 'MismatchError';
   readonly key: string;

@@ -16,7 +16,7 @@ export function packageModule(name: string): string {
   return packageFile(name) + path.extname(import.meta.filename);
 }
 
-/** Folders of the package: a test may keep task modules beside them. */
+/** Folders of the package. A test may keep task modules next to them. */
 const FOLDERS = ['api', 'chunks', 'cli', 'console', 'consul', 'functions', 'infra', 'local', 'shared', 'node_modules'];
 
 /** Whether an absolute path is a file of Leasehold or of a library beneath it. */

@@ -30,7 +30,7 @@ export interface CheckKey {
 
 export interface CheckRecord extends CheckKey {
   readonly status: CheckStatus;
-  /** The reporter's note, for people. */
+  /** The reporter's note, display only. */
   readonly note: string;
   /** How long a report is good for; `null`: until the next. */
   readonly ttlMs: number | null;

@@ -48,7 +48,7 @@ export async function settleSession(
   return again.kind === 'expired' ? { kind: 'live', until: clock.now() } : again;
 }
 
-/** Ends a session whose heartbeat is live but one of whose checks has failed; returns undefined if all checks are fine. */
+/** Ends a session that has a live heartbeat but a failed check. Returns undefined if all checks pass. */
 async function settleFailedChecks(
   session: SessionRecord | undefined,
   ports: ContenderPorts,

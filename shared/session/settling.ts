@@ -1,8 +1,8 @@
 /**
  * Retries unresolved writes of a session, whose response was lost, with each heartbeat until they are resolved or the session ends.
  *
- * Ending the session settles everything, because that releases all it holds. Until then a key or a permit that no code here knows of
- * would stay closed to everyone for as long as the session lives. Costs nothing while nothing is unresolved.
+ * Ending the session settles everything, because that releases all it holds. Until then a key or a permit that no code here knows about
+ * would stay closed to everyone for as long as the session lives. Costs nothing without unresolved writes.
  */
 
 /** @returns whether it is decided */
@@ -24,7 +24,7 @@ export class Settling {
     this.#ports = ports;
   }
 
-  /** @param what names the write; if it is already unresolved, this `settle` replaces the earlier one */
+  /** @param what names the write. If it is already unresolved, this `settle` replaces the earlier one */
   add(what: string, settle: Settle): void {
     this.#open.set(what, settle);
     this.#loop ??= this.#run();

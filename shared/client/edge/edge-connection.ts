@@ -40,7 +40,7 @@ export interface EdgeOptions {
   readonly maxClockSkew?: Duration | undefined;
   /** Requests under way at once; others wait. Absent: 6, as many connections as an isolate gets. */
   readonly maxInFlight?: number | undefined;
-  /** Total number of requests; a further one throws a `ConfigurationError`, and is not sent. Default: no limit of ours. */
+  /** Total number of requests. Further requests are not sent and throw a `ConfigurationError`. Default: no limit. */
   readonly maxRequests?: number | undefined;
   /** Counts what is sent. */
   readonly observer?: SendObserver | undefined;

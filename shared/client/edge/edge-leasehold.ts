@@ -44,7 +44,7 @@ export class EdgeLeasehold {
   readonly #connection: EdgeConnection;
   readonly #stores: ReturnType<typeof storesOf>;
   readonly #turns: Turns<Refusal>;
-  /** Callers that wait for semaphores, apart from those for locks: a lock may have the same name. */
+  /** Callers that wait for semaphores, separate from callers that wait for locks: a lock may have the same name. */
   readonly #line: Turns<Full>;
   /** Callers that wait for tokens of rate limits. */
   readonly #takers: Turns<Limited>;

@@ -26,11 +26,11 @@ import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, validSignal } from '../../core/wait/wait.ts';
 import type { SessionLocks } from '../lock/session-locks.ts';
 
-/** The leader as others see it. */
+/** The leader as observers see it. */
 export interface Leader {
   readonly term: number;
   readonly session: string;
-  /** Name and node of its session, for people. */
+  /** Name and node of its session, display only. */
   readonly name: string;
   readonly node: string;
   /** Its proclamation. */
@@ -66,7 +66,7 @@ export class Leadership implements AsyncDisposable {
     this.#lock = lock;
   }
 
-  /** Larger than that of any earlier leader. */
+  /** Larger than the term of any earlier leader. */
   get term(): number {
     return this.#lock.fencingToken;
   }

@@ -23,7 +23,7 @@ export interface AddOptions {
 /** Ten read units. */
 const PAGE_LIMIT = 250;
 
-/** One generation of a wait group: adds members, marks them done, and waits for all of them. Keeps no state of its own. */
+/** One generation of a wait group: adds members, marks them done, and waits for all of them. Has no state of its own. */
 export class WaitGroup implements GroupKey {
   readonly name: string;
   readonly generation: number;
@@ -121,7 +121,7 @@ export class WaitGroup implements GroupKey {
   }
 
   /**
-   * Waits until the group is sealed and none of its members is pending.
+   * Waits until the group is sealed and has no pending members.
    * @returns `pending`, with some of the pending members, on timeout
    * @throws MismatchError when the group does not exist, so the wait could never end; the reason of `signal`
    */

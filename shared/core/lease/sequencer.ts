@@ -31,7 +31,7 @@ export function formatSequencer({ table, kind, key, leaseCounter, session }: Seq
 }
 
 /**
- * @param table the table that will be asked about it
+ * @param table the table that the sequencer will be checked against
  * @throws ConfigurationError if the text is not a sequencer, was changed, or belongs to another table
  */
 export function parseSequencer(text: string, table: string): Sequencer {

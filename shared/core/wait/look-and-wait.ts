@@ -1,4 +1,4 @@
-/** Waiting for news of something that can be looked at, and is told of while one waits. */
+/** A value that can be read, and whose changes are reported during a wait. */
 interface Watching<T> {
   readonly look: () => Promise<T>;
   readonly isNews: (seen: T) => boolean;
@@ -7,9 +7,9 @@ interface Watching<T> {
 }
 
 /**
- * Looks, and unless that shows news, waits for them until `over` aborts.
- * The wait begins before the look: what changes while the look is under way is told as well, and not only by the next poll.
- * @returns what was seen last
+ * Reads the value and, if it is not news, waits for news until `over` aborts.
+ * The wait begins before the read, so it also reports a change during the read, instead of leaving it to the next poll.
+ * @returns the value seen last
  */
 export async function lookAndWait<T>({ look, isNews, next }: Watching<T>, over: AbortSignal): Promise<T> {
   const found = new AbortController();

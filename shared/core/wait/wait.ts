@@ -168,7 +168,7 @@ class Wait<Obstacle> {
     return this.come();
   }
 
-  /** @param met its own latest obstacle, which also holds for those behind it */
+  /** @param met its own latest obstacle, which also holds for the waiters behind it */
   joinLine(met?: Obstacle): 'first' | 'behind' {
     const { line } = this.#patience;
     if (line === undefined) return 'first';

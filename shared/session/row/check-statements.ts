@@ -7,13 +7,13 @@
  * | v | N | schema version | register |
  * | node, id | S | identity | register |
  * | status | S | `passing`, `warning`, `critical`, `deregistered` | all |
- * | note | S | the reporter's note, for people | all |
+ * | note | S | the reporter's note, display only | all |
  * | ttlMs | N or NULL | how long a report is valid; NULL: until the next | register |
  * | expiresAt | N, epoch ms, or NULL | the reporter's clock before sending + ttlMs | register, report |
  * | updatedAt | N, epoch ms | | all |
  * | nonce | S | of the last write | all |
  * | directoryKey, directoryName | S | `check`, node and id: the listing | register; removed by deregister |
- * | ttl | N, epoch s | sweeping of deregistered checks; others have none | deregister |
+ * | ttl | N, epoch s | deletion of deregistered checks; others have none | deregister |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from '../health.ts';

@@ -1,10 +1,9 @@
 /**
- * Which of the tasks behind index entries one worker may try.
+ * Selects the tasks behind index entries that one worker may try.
  *
- * The index proposes, the row disposes: rows are read in one batch,
- * and of them those are left out that are in hand here, or in the hands of a
- * live session. A task in the hands of a dead one may be taken over; sessions that have expired are ended on the way.
- * What was left out is not read again for a while.
+ * The index only proposes; the task's row decides. Rows are read in one batch. Tasks that are checked out here or that
+ * a live session holds are left out. A task of an expired session may be taken over; expired sessions are ended on the way.
+ * Tasks that are left out are not read again for a while.
  */
 import { ClockSkewError } from '../../core/errors.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
@@ -21,9 +20,9 @@ import type { Linked } from './key-places.ts';
 import { KeyPlaces } from './key-places.ts';
 
 /**
- * `ready`      claim it; where a place of its key was just left here, without a look at the key's row.
- * `abandoned`  its holder's session is dead: take it over.
- * `adopted`    it runs under our own session without our knowing, because the answer to its claim was lost: it is ours already.
+ * `ready`      claim it; if a task of its key has just freed a slot here, without reading the key's row.
+ * `abandoned`  its holder's session has expired: take it over.
+ * `adopted`    it runs under our own session without our knowledge, because the response to its claim was lost: it is already ours.
  */
 export type Found =
   | { readonly kind: 'ready'; readonly task: ReadyTask; readonly expectsRoom?: true }
@@ -35,29 +34,29 @@ export interface CandidatePorts {
   readonly sessions: SessionStore;
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
-  /** Rows that cannot be decoded, sessions with an expiry beyond reason: skipped, and reported here. */
+  /** Reports rows that cannot be decoded and sessions with an implausible expiry. Both are skipped. */
   readonly onDamaged: (error: unknown) => void;
-  /** Our clock is too wrong to take anything over. */
+  /** Reports that our clock is too wrong to take tasks over. */
   readonly onSkewed: (error: ClockSkewError) => void;
 }
 
-/** A task that was seen running is looked at again after this long: its worker may have handed it back. */
+/** Pause before a running task is read again: its worker may have handed it back. */
 const HELD_RECHECK_MS = 2_000;
-/** An entry whose row is gone, not due, or not to be understood: the index lags behind by less. */
+/** Pause after an entry whose row is missing, not due or not decodable. The index lags behind by less. */
 const STALE_RECHECK_MS = 500;
 
 export class Candidates {
-  /** Which keys are full, and which may have room. */
+  /** Keys that are full, and keys that may have capacity. */
   readonly places: KeyPlaces;
 
   readonly #session: string;
   readonly #maxClockSkewMs: number;
   readonly #ports: CandidatePorts;
-  /** Tasks proposed, being claimed, or running here: not to be proposed again. */
+  /** Checked-out tasks: proposed, being claimed, or running here. They are not proposed again. */
   readonly #inHand = new Set<string>();
-  /** Tasks that are not for us, and until when it is not worth looking. */
+  /** Tasks that we cannot have, and the time before which they are not read again. */
   readonly #heldUntil = new Map<string, number>();
-  /** For each reading of rows under way: parents whose children have ended here since it began, so it may show them as they were. */
+  /** For each read in flight: parents whose children have ended here since it began, because the read may show the parents' old state. */
   readonly #calledWhileReading = new Set<Set<string>>();
 
   constructor(
@@ -86,8 +85,8 @@ export class Candidates {
   }
 
   /**
-   * Those of the tasks that may be tried; they are in hand from now on.
-   * @param claimedBefore tasks that were claimed later are in good hands, and their sessions are not read
+   * Returns the tasks that may be tried, and checks them out.
+   * @param claimedBefore tasks that were claimed later are assumed live, and their sessions are not read
    */
   async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Found[]> {
     if (hints.length === 0) return [];
@@ -108,11 +107,11 @@ export class Candidates {
     for (const task of running) if (task.claimedAt >= claimedBefore) this.skip(task);
     const abandoned = await this.#findAbandoned(running.filter(({ claimedAt }) => claimedAt < claimedBefore));
     const now = runtime.clock.now();
-    // The entry may be older than the row: one that is parked by now is not to be run out of sight.
+    // The entry may be older than the row. A task that has been parked since must not run.
     const isWaiting = (row: TaskRecord): row is ReadyTask =>
       row.state === 'ready' && row.readyAt <= now && !row.isParked;
     const ready = rows.filter(isWaiting);
-    // Those of a key that is full hold up nothing that stands behind them.
+    // Tasks of a full key are postponed, so they do not delay the tasks behind them.
     const full = ready.filter((task) => this.places.isKnownFull(task));
     for (const task of full) this.turnAwayForNow(task);
     const found: Found[] = [
@@ -120,7 +119,7 @@ export class Candidates {
       ...(await this.places.park(full)).map(foundReady),
       ...abandoned,
     ];
-    // A concurrent proposal may have taken one of them in hand while rows were read.
+    // A concurrent proposal may have checked out one of them while rows were read.
     const candidates = found.filter(({ task }) => !this.#inHand.has(nameOf(task)));
     for (const { task } of candidates) this.#inHand.add(nameOf(task));
     for (const hint of hints) if (this.isWorthReading(hint)) this.#heldUntil.set(nameOf(hint), now + STALE_RECHECK_MS);
@@ -132,29 +131,29 @@ export class Candidates {
     return !this.#inHand.has(name) && (this.#heldUntil.get(name) ?? 0) <= this.#ports.runtime.clock.now();
   }
 
-  /** Not tried after all, or finished here. */
+  /** Returns a task that was not tried after all, or that has finished here. */
   putBack(key: TaskKey): void {
     this.#inHand.delete(nameOf(key));
   }
 
-  /** Not worth another look for a while, or for so long. */
+  /** Skips a task for a while, by default for `HELD_RECHECK_MS`. */
   skip(key: TaskKey, forMs = HELD_RECHECK_MS): void {
     this.#heldUntil.set(nameOf(key), this.#ports.runtime.clock.now() + forMs);
   }
 
-  /** Its key is full: worth another look when one of that key ends here, or after a while. */
+  /** Postpones a task of a full key until another task of that key ends here, or for a while. */
   turnAway(task: Linked): void {
     this.skip(task);
     this.places.turnAway(task, HELD_RECHECK_MS);
   }
 
-  /** The same, and while its row is as it was just read, it may have the next place that is left here. */
+  /** Like `turnAway`. While its row is fresh, the task may also get the next slot that is freed here. */
   turnAwayForNow(task: ReadyTask): void {
     this.turnAway(task);
     this.places.remember(task);
   }
 
-  /** The next for the place that this one has left; in hand from now on. */
+  /** Returns the next task for the slot that this task has freed, and checks it out. */
   nextOfKey(left: Linked): readonly Found[] {
     const task = this.places.nextOf(left, (one) => !this.#inHand.has(nameOf(one)));
     if (task === undefined) return [];
@@ -162,7 +161,7 @@ export class Candidates {
     return [{ kind: 'ready', task, expectsRoom: true }];
   }
 
-  /** It has ended here: others of its key may have room, and the parent that waits for it may be due. */
+  /** The task has ended here: its key may have capacity for others, and the parent that waits for it may be due. */
   callBack(task: Linked): void {
     for (const name of this.places.callBack(task)) this.#heldUntil.delete(name);
     if (task.links?.batch === undefined) return;
@@ -171,17 +170,17 @@ export class Candidates {
     for (const called of this.#calledWhileReading) called.add(parent);
   }
 
-  /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */
+  /** Parks the tasks that will probably wait for long. Returns the tasks whose key has capacity after all, checked out. */
   park(tasks: readonly ReadyTask[]): Promise<readonly Found[]> {
     return this.#proposed(this.places.park(tasks));
   }
 
-  /** Parked tasks that have room by now; in hand from now on. */
+  /** Returns parked tasks whose key has capacity now, checked out. */
   passOn(reservedOf: (key: string) => number): Promise<readonly Found[]> {
     return this.#proposed(this.places.passOn(reservedOf));
   }
 
-  /** Those that were missed; in hand from now on. */
+  /** Returns parked tasks that were missed, checked out. */
   repair(): Promise<readonly Found[]> {
     return this.#proposed(this.places.repair());
   }
@@ -198,7 +197,7 @@ export class Candidates {
     this.places.forget();
   }
 
-  /** Those of the running tasks whose holders are dead; ends sessions that have expired on the way. */
+  /** Returns the running tasks whose holders have expired, and ends expired sessions on the way. */
   async #findAbandoned(running: readonly RunningTask[]): Promise<Found[]> {
     const mine = running.filter(({ session }) => session === this.#session);
     const foreign = running.filter(({ session }) => session !== this.#session);
@@ -207,7 +206,7 @@ export class Candidates {
     const free = foreign.filter((task) => {
       const heldUntil = standings.get(task.session);
       if (heldUntil === undefined) return true;
-      // A worker that has held a task for long will likely hold it as long again; but it may come back sooner than its session ends.
+      // A worker that has held a task for long will probably hold it as long again, but it may hand it back before its session ends.
       const recheckAt = now + Math.max(HELD_RECHECK_MS, (now - task.claimedAt) / 2);
       this.#heldUntil.set(nameOf(task), Math.min(heldUntil, recheckAt));
       return false;
@@ -215,11 +214,11 @@ export class Candidates {
     return [...free.map((task) => ({ kind: 'abandoned', task }) as const), ...(await this.#findAdopted(mine))];
   }
 
-  /** By session: until when it is not worth asking again; absent when what it held is free. */
+  /** Returns by session the time before which it is not read again; a session without an entry has released what it held. */
   async #standingsOf(ids: ReadonlySet<string>): Promise<Map<string, number>> {
     const heldUntil = new Map<string, number>();
     if (ids.size === 0) return heldUntil;
-    // What a session held whose row is damaged waits for a person, and nothing else does.
+    // Only the tasks of a session with a damaged row wait for an operator.
     const records = await this.#ports.sessions.getMany([...ids], (id, error) => {
       this.#ports.onDamaged(error);
       heldUntil.set(id, Infinity);
@@ -236,7 +235,7 @@ export class Candidates {
     return heldUntil;
   }
 
-  /** With a clock that is proven wrong no session is declared dead; what waits for no verdict can be worked on all the same. */
+  /** If our clock is proven wrong, no session is declared dead. Tasks that do not depend on a session's verdict still run. */
   async #settle(session: SessionRecord | undefined): Promise<Standing> {
     try {
       return await settleSession(session, this.#ports, this.#maxClockSkewMs);
@@ -248,8 +247,8 @@ export class Candidates {
   }
 
   /**
-   * The batch read may be stale and show a task that we have just finished, so each is read again, consistently.
-   * Not if it is in hand when the read begins: it may end while the answer is on its way.
+   * The batch read may be stale and show a task that we have just finished, so each task is read again, strongly consistent.
+   * Tasks that are checked out when the read begins are left out, because they may end before the response arrives.
    */
   async #findAdopted(mine: readonly RunningTask[]): Promise<Found[]> {
     const unknown = mine.filter((task) => !this.#inHand.has(nameOf(task)));

@@ -1,7 +1,7 @@
 /**
- * What is in hand before a look: tasks that took over a place of their key, tasks that were named, and tasks that were heard of.
- * A place of a key goes from a task that ended here to one that is parked beside the other work, so that nothing waits for it.
- * What is proposed here is tried first, while it is fresh; its entry is in the index for everyone.
+ * Candidates that need no poll: tasks that took over a slot of their key, named tasks, and announced tasks.
+ * When a task ends here, its key's slot goes to a parked task in the background, so no worker waits for that.
+ * Candidates proposed here are tried first, while they are fresh; every worker sees their entries in the index.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -9,9 +9,9 @@ import type { TaskKey } from '../task/task.ts';
 import type { Candidates, Found } from './candidates.ts';
 import type { Linked } from './key-places.ts';
 
-/** Other workers have met its entry by then. */
+/** By then other workers have found its entry. */
 const FRESH_MS = 500;
-/** Enqueued tasks that are read by their ids: of more, the index is the cheaper list. */
+/** Maximum number of enqueued tasks read by their ids. For more, the index is the cheaper list. */
 const HEARD_LIMIT = 25;
 
 export class Handover {
@@ -20,10 +20,10 @@ export class Handover {
   #back: { readonly candidate: Found; readonly untilMonotonicMs: number }[] = [];
   #underWay: Promise<void> | undefined;
   #repairing: Promise<void> | undefined;
-  /** Tasks that were enqueued and whose rows were not read yet; and the reading of such rows. */
+  /** Enqueued tasks whose rows were not read yet; and the read in flight. */
   readonly #heard: TaskKey[] = [];
   #reading: Promise<unknown> | undefined;
-  /** An error that was not foreseen: `settled` throws it. */
+  /** An unexpected error: `settled` throws it. */
   #mistake: { readonly error: unknown } | undefined;
 
   constructor(candidates: Candidates, clock: Clock) {
@@ -31,14 +31,14 @@ export class Handover {
     this.#clock = clock;
   }
 
-  /** Parked tasks of its key that have room by now are put back. */
+  /** Unparks tasks of its key that have capacity now. */
   begin(task: Linked): void {
     if (task.links?.concurrency === undefined) return;
     this.#candidates.places.owe(task);
     this.#underWay ??= this.#passOn().finally(() => (this.#underWay = undefined));
   }
 
-  /** Those that were missed are put back, once in a while: nothing waits for it as long as there is other work. */
+  /** Unparks missed tasks once in a while, in the background: no worker waits for it as long as it has other work. */
   beginRepair(): void {
     this.#repairing ??= this.#proposeThose(() => this.#candidates.repair()).finally(
       () => (this.#repairing = undefined),
@@ -49,25 +49,25 @@ export class Handover {
     return this.#underWay !== undefined || this.#repairing !== undefined;
   }
 
-  /** Until nothing is under way. */
+  /** Waits until no unparking is in flight. */
   async settled(): Promise<void> {
     await allOf([this.#underWay, this.#repairing]);
     if (this.#mistake !== undefined) throw this.#mistake.error;
   }
 
-  /** Whether tasks were heard of whose rows are still to be read. */
+  /** Whether the rows of announced tasks are still to be read. */
   get isHearing(): boolean {
     return this.#heard.length > 0;
   }
 
-  /** Tasks that were just enqueued. @returns whether their rows will be read; else they are too many */
+  /** Adds tasks that were just enqueued. @returns whether their rows will be read; false if there are too many */
   hear(keys: readonly TaskKey[]): boolean {
     if (this.#heard.length + keys.length > HEARD_LIMIT) return false;
     this.#heard.push(...keys);
     return true;
   }
 
-  /** Proposes what was heard of. All slots that ask meanwhile wait for the same rows, and share what they show. */
+  /** Proposes the announced tasks. All slots that ask during the read wait for the same rows, and share the result. */
   async readHeard(): Promise<void> {
     const keys = this.#heard.splice(0);
     if (keys.length > 0) {
@@ -79,12 +79,12 @@ export class Handover {
     await this.#reading;
   }
 
-  /** Proposes those of the tasks that may be tried: the index may not show them yet. */
+  /** Proposes those of the tasks that may be tried, because the index may not show them yet. */
   async read(keys: readonly TaskKey[]): Promise<void> {
     this.propose(await this.#candidates.choose(keys));
   }
 
-  /** Candidates that are in hand, to be tried before all others. */
+  /** Adds checked-out candidates, to be tried before all others. */
   propose(candidates: readonly Found[]): void {
     const untilMonotonicMs = this.#clock.monotonic() + FRESH_MS;
     this.#back.push(...candidates.map((candidate) => ({ candidate, untilMonotonicMs })));
@@ -99,7 +99,7 @@ export class Handover {
   }
 
   async #passOn(): Promise<void> {
-    // A task that is about to begin takes a place: no other is put back for it.
+    // A task that is about to begin takes a slot, so no other task is unparked for that slot.
     const reservedOf = (key: string): number =>
       this.#back.filter(({ candidate }) => candidate.task.links?.concurrency?.key === key).length;
     while (this.#candidates.places.isOwing && this.#mistake === undefined)

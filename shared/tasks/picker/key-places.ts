@@ -1,8 +1,7 @@
 /**
- * Places of keys, as one worker deals with them: which keys it knows to be full,
- * which tasks it turned away for that, which of those it parks,
- * and to whom a place passes that a task of its own has left: to the next
- * one that it has just read, and beside the other work to those that are parked.
+ * Slots of keys as one worker sees them: the keys that it knows to be full, the tasks that it postponed because of that,
+ * and the tasks that it parks. When one of its own tasks frees a slot, the slot goes to the next task of the key that it has just read,
+ * and in the background to parked tasks.
  */
 import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -13,7 +12,7 @@ import { PARKED_FROM_MS, REPAIR_EVERY_MS } from '../task/parking.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
 
-/** A task, and the key whose limit it may have met. */
+/** A task, and the key whose limit it may have reached. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
 
 interface KeyPlacesPorts {
@@ -23,52 +22,52 @@ interface KeyPlacesPorts {
 }
 
 /**
- * A key of one place that was seen full is taken to be full for so long at least,
- * unless one of its tasks ends here; a key of more places for a part of it, because one of them is left sooner.
- * Longer, if it has stood still for long: for a part of that time, at most so long.
+ * A key with one slot that was seen full counts as full for at least `leastOfOne`, unless one of its tasks ends here;
+ * a key with more slots for a fraction of that, because one of them is freed sooner.
+ * If the key has not moved for long, it counts as full for the share `ofStanding` of that time, at most `most`.
  */
 const FULL_MS = { leastOfOne: 500, least: 100, most: 5_000, ofStanding: 0.25 };
 /**
- * A place passes on within a worker for so long at most after a row was read:
- * then its tenants, its higher priorities and the other workers have their turn.
+ * Maximum age of a row that may receive a slot within a worker.
+ * After that, the worker's tenants, its higher priorities and the other workers have their turn.
  */
 const PASSED_ON_MS = 500;
-/** For so long a worker that has run a task of a full key stays for the next, in case it finds no place before. */
+/** How long a worker that has run a task of a full key stays for the next slot of that key. */
 const EXPECTING_MS = 5_000;
 
 interface Seen {
   readonly full: Fullness;
-  /** Taken to be full until then. */
+  /** The key counts as full until then. */
   readonly until: number;
 }
 
 export class KeyPlaces {
   readonly #queue: string;
   readonly #ports: KeyPlacesPorts;
-  /** By limit of a key: how it was seen full last. */
+  /** By limit of a key: the last time it was seen full. */
   readonly #full = new Map<string, Seen>();
-  /** By key: when it was seen full first by a worker that could not know since when it stands still. */
+  /** By key: when it was first seen full, if the worker could not know how long it had not moved. */
   readonly #fullSince = new Map<string, number>();
-  /** By key: tasks that found it full, and until when they are known to wait. */
+  /** By key: tasks that found it full, and the time until which they are known to wait. */
   readonly #turnedAway = new Map<string, Map<string, number>>();
-  /** By key, and of each id: tasks that were turned away, and until when they may be tried as they were read. */
+  /** By key and task id: postponed tasks, and the time until which they may be tried without reading them again. */
   readonly #waiting = new Map<string, Map<string, { readonly task: ReadyTask; readonly untilMonotonicMs: number }>>();
   /** By key: monotonic time of the last end of one of its tasks here. */
   readonly #endedHereAt = new Map<string, number>();
-  /** Keys of which a place was freed here, and no task has been put back for it. */
+  /** Keys with a slot that was freed here and for which no task has been unparked yet. */
   readonly #owed = new Set<string>();
-  /** By limit with a rate: the turn of the window for which a task stands in sight. */
+  /** By limit with a rate: the start of the window for which one task stays visible. */
   readonly #headAt = new Map<string, number>();
   #nextRepairMonotonicMs: number;
 
-  /** @param hasDispatcher its ticks repair; else a worker does before it goes home for the first time, however short its life is */
+  /** @param hasDispatcher its ticks repair; without it, a worker repairs before its first exit, however short its life is */
   constructor(queue: string, ports: KeyPlacesPorts, { hasDispatcher }: { readonly hasDispatcher: boolean }) {
     this.#queue = queue;
     this.#ports = ports;
     this.#nextRepairMonotonicMs = hasDispatcher ? ports.runtime.clock.monotonic() + REPAIR_EVERY_MS : -Infinity;
   }
 
-  /** A claim found its key full: so are the others of that key for a moment, or until its window turns if its rate is used up. */
+  /** A claim found its key full, so the key's other tasks also wait for a moment, or until the next window if the rate is used up. */
   seeFull({ links }: Linked, full: Fullness): void {
     const now = this.#ports.runtime.clock.now();
     if (links?.concurrency === undefined) return;
@@ -88,7 +87,7 @@ export class KeyPlaces {
     return seen !== undefined && this.#ports.runtime.clock.now() < seen.until;
   }
 
-  /** Its key is full: worth another look when one of that key ends here, or after so long. */
+  /** Postpones a task of a full key until another task of that key ends here, at most for `forMs`. */
   turnAway({ id, links }: Linked, forMs: number): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
@@ -96,7 +95,7 @@ export class KeyPlaces {
     this.#turnedAway.set(key, names.set(id, this.#ports.runtime.clock.now() + forMs));
   }
 
-  /** Its row was just read, and its key is full: it may have the next place that is left here. */
+  /** Remembers a task of a full key whose row was just read: it may get the next slot that is freed here. */
   remember(task: ReadyTask): void {
     const key = task.links?.concurrency?.key;
     if (key === undefined) return;
@@ -105,7 +104,7 @@ export class KeyPlaces {
     this.#waiting.set(key, waiting.set(task.id, { task, untilMonotonicMs }));
   }
 
-  /** The first of those remembered for the place that this one has left, if it may still be tried; it is forgotten with those before it. */
+  /** Returns the first remembered task for the slot that this task has freed, if it may still be tried. Forgets it and all before it. */
   nextOf({ links }: Linked, mayBeTried: (task: ReadyTask) => boolean): ReadyTask | undefined {
     const waiting = links?.concurrency === undefined ? undefined : this.#waiting.get(links.concurrency.key);
     const now = this.#ports.runtime.clock.monotonic();
@@ -116,17 +115,17 @@ export class KeyPlaces {
     return undefined;
   }
 
-  /** Whether one is remembered for the next place of its key. */
+  /** Whether a task is remembered for the next slot of its key. */
   isNextKnown({ links }: Linked): boolean {
     return links?.concurrency !== undefined && (this.#waiting.get(links.concurrency.key)?.size ?? 0) > 0;
   }
 
-  /** A task of its key has ended here. Returns those that waited for that. */
+  /** A task of its key has ended here. Returns the tasks that waited for that. */
   callBack({ links }: Linked): readonly string[] {
     const key = links?.concurrency?.key;
     if (links?.concurrency === undefined || key === undefined) return [];
     this.#endedHereAt.set(key, this.#ports.runtime.clock.monotonic());
-    // Whether its rate allows for more, the next claim finds out.
+    // The next claim finds out whether the rate allows more.
     this.#full.delete(limitName(links.concurrency));
     this.#fullSince.delete(key);
     const names = [...(this.#turnedAway.get(key)?.keys() ?? [])];
@@ -135,8 +134,8 @@ export class KeyPlaces {
   }
 
   /**
-   * Whether tasks wait for a place of a key of which one has ended here a moment ago: the next place may be ours again.
-   * For a key that others have filled, and for the next window of a rate, no worker stays.
+   * Whether tasks wait for a slot of a key whose task has just ended here: the next slot may be ours again.
+   * A worker does not stay for a key that other workers have filled, or for the next window of a rate.
    */
   get areExpecting(): boolean {
     const now = this.#ports.runtime.clock.monotonic();
@@ -145,7 +144,7 @@ export class KeyPlaces {
     );
   }
 
-  /** A place of its key was freed here, or its window has room for more: others may have it. */
+  /** A slot of its key was freed here, or its window has capacity: another task may have it. */
   owe({ links }: Linked): void {
     if (links?.concurrency !== undefined) this.#owed.add(links.concurrency.key);
   }
@@ -154,7 +153,7 @@ export class KeyPlaces {
     return this.#owed.size > 0;
   }
 
-  /** Puts back the parked tasks that have room by now. Best effort: what is missed is put back by a repair. */
+  /** Unparks tasks whose key has capacity now. Best effort: a repair unparks the ones that are missed. */
   async passOn(reservedOf: (key: string) => number): Promise<readonly ReadyTask[]> {
     const back: ReadyTask[] = [];
     for (const key of this.#owed) {
@@ -165,7 +164,7 @@ export class KeyPlaces {
     return back;
   }
 
-  /** Puts back what was missed, once in a while. */
+  /** Unparks missed tasks once in a while. */
   async repair(): Promise<readonly ReadyTask[]> {
     const { clock, random } = this.#ports.runtime;
     if (clock.monotonic() < this.#nextRepairMonotonicMs) return [];
@@ -175,7 +174,8 @@ export class KeyPlaces {
   }
 
   /**
-   * Parks those of the tasks, whose keys are known to be full, that will probably wait for long. Returns those that have room after all.
+   * Parks the tasks that will probably wait for long, if their keys are known to be full. Returns the tasks whose key has capacity after
+   * all.
    */
   async park(tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
     const byLimit = Map.groupBy(
@@ -224,7 +224,7 @@ export class KeyPlaces {
     return expectedWaitMs(limit, seen.full, waiting, this.#ports.runtime.clock.now()) >= PARKED_FROM_MS;
   }
 
-  /** When a window turns nothing ends, so one of those that wait for it stays in sight, due then. Returns the others. */
+  /** No task ends when a new window starts, so one of the tasks that wait for it stays visible, due then. Returns the others. */
   async #withoutHead(name: string, tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
     const until = this.#full.get(name)?.full.until;
     const [head, ...others] = tasks;
@@ -242,7 +242,7 @@ export class KeyPlaces {
     return [...this.#full].some(([name, { until }]) => until > now + FULL_MS.most && name.startsWith(keyName(key)));
   }
 
-  /** A store that does not answer keeps tasks in sight, or parked until a repair: neither is a reason to stop working. */
+  /** If the store does not respond, tasks stay visible, or parked until a repair. Neither is a reason to stop working. */
   async #try(write: () => Promise<readonly ReadyTask[]>): Promise<readonly ReadyTask[]> {
     try {
       return await write();
@@ -254,7 +254,7 @@ export class KeyPlaces {
   }
 }
 
-/** Tasks of one key that were given different limits each obey theirs. */
+/** If tasks of one key have different limits, each task obeys its own. */
 function limitName({ key, limit, rate }: KeyLimit): string {
   return `${keyName(key)}${limit} ${rate?.count} ${rate?.perMs}`;
 }

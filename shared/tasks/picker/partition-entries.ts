@@ -1,4 +1,4 @@
-/** How the entries of one partition are read from its index, and in which order they are tried. */
+/** Reads the entries of one partition from its index, in the order in which to try them. */
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -10,22 +10,22 @@ interface EntriesOptions {
   readonly isOfTenants: boolean;
   /** Whether the lane is known to be in use. */
   readonly isExpected: boolean;
-  /** Whether the worker is at home in the shard: it may move in later. */
+  /** Whether the worker owns the shard. It may adopt the shard later. */
   readonly isHome: () => boolean;
-  /** How often to come back to the oldest entries, at least. */
+  /** Maximum interval between reads of the oldest entries. */
   readonly headEveryMs: number;
 }
 
 interface EntriesPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
   readonly runtime: Runtime;
-  /** Is told of foreign entries. */
+  /** Reports foreign entries. */
   readonly onDamaged: (error: unknown) => void;
 }
 
 /** Entries of one page: 50 keys of about 130 bytes stay within one read unit. */
 const PAGE_LIMIT = 50;
-/** Pages read in one look while everything on them is held by others. */
+/** Maximum number of pages read in one poll if other workers hold all their entries. */
 const PAGES_LIMIT = 40;
 
 export function entriesOf(
@@ -36,7 +36,7 @@ export function entriesOf(
   const { tasks, runtime, onDamaged } = ports;
   const { random } = runtime;
   if (isOfTenants) {
-    // Where none is expected, a look from the first place on takes one request instead of two.
+    // If no entry is expected, reading from the start takes one request instead of two.
     const walk = new TenantWalk(partition, tasks, isExpected ? random : undefined);
     return (query) => walk.next({ ...query, onDamaged });
   }
@@ -44,29 +44,28 @@ export function entriesOf(
   return async (query) => {
     const { hints, isRound } = await reader.next(query);
     if (isHome()) return { hints, isRound };
-    // The worker at home there begins with the oldest: help with the others first.
+    // The shard's own worker begins with the oldest: help with the others first.
     const middle = Math.floor(hints.length / 2);
     return { hints: [...shuffled(random, hints.slice(middle)), ...shuffled(random, hints.slice(0, middle))], isRound };
   };
 }
 
 /**
- * One worker's way through a partition of the ready index, oldest first.
- * It goes on from where it has read to, so entries that others hold hide
- * nothing behind them, however many they are; and comes back to the head
- * now and then, where the tasks of workers stand that have died.
+ * Reads a partition of the ready index for one worker, oldest first.
+ * Each read continues after the previous one, so any number of entries held by other workers cannot hide the entries behind them.
+ * From time to time it returns to the head, where crashed workers have left their tasks.
  */
 class OldestFirst {
   readonly #partition: ReadyPartition;
   readonly #headEveryMs: number;
   readonly #ports: EntriesPorts;
   readonly #clock: Clock;
-  /** Everything before has been read in this round; undefined: it begins. */
+  /** Everything before this position has been read in this round; undefined: the round begins. */
   #after: unknown;
   /** Whether this round has found something. */
   #hasFound = false;
   #headAtMonotonicMs = 0;
-  /** Wall clock of the last look: entries up to it have been asked for. */
+  /** Wall-clock time of the last poll, which covered entries up to it. */
   #lookedUpTo = 0;
 
   constructor(partition: ReadyPartition, headEveryMs: number, ports: EntriesPorts) {
@@ -76,10 +75,13 @@ class OldestFirst {
     this.#clock = ports.runtime.clock;
   }
 
-  /** What is worth reading of the next page that has something. Without any, `isRound` says whether the whole partition has nothing. */
+  /**
+   * Returns the entries worth reading from the next page that has any.
+   * If there are none, `isRound` tells whether the whole partition has none.
+   */
   async next({ now, isWorthReading }: Parameters<ReadEntries>[0]): ReturnType<ReadEntries> {
-    // A clock that was set back asks for less than has been read,
-    // and the store refuses to go on from a place outside of what it is asked for.
+    // After the clock was set back, a query covers less than has been read,
+    // and the store refuses to continue from a position outside the query.
     if (now < this.#lookedUpTo) this.#after = undefined;
     this.#lookedUpTo = now;
     if (this.#after !== undefined && this.#headAtMonotonicMs <= this.#clock.monotonic()) {

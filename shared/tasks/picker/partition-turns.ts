@@ -1,43 +1,45 @@
 /**
- * When a worker that finds nothing looks again, and how often: one partition at a time, in turn.
+ * Schedules the polls of a worker that finds nothing: one partition at a time, in turn.
  *
- * A look at an empty partition of the index is a request and half a read unit,
- * and a queue has as many partitions as shards and named lanes.
- * So a worker without work pays by the look and not by the partition: often after it has found something, then for twice as long each time.
- * Only while tasks flow, one find after the other, all partitions are looked at each half second (`task-picker.ts`).
+ * Polling an empty partition of the index costs a request and half a read unit,
+ * and a queue has as many partitions as shards times named lanes.
+ * So the cost of a worker without work depends on its polls and not on the number of partitions: it polls often after it has found a task,
+ * then doubles the interval each time.
+ * Only while tasks flow, one find after the other, it polls all partitions every half second (`task-picker.ts`).
  *
  * Guarantees
- *   - Each partition in a named lane at home is looked at within a heartbeat, however many there are: of many, one sooner after the other.
- *   - With eight shards, lanes that the queue's row does not name have their
- *     turn with one look each 7.5 s, which is a lane a minute: a task that
- *     stands in one is found within five minutes, or by the tick before. Where no dispatcher has written a row, each 2.5 s.
+ *   - Each own partition in a named lane is polled within a heartbeat. The more partitions there are, the shorter the interval between
+ *     polls.
+ *   - With eight shards, lanes that the queue's row does not name get one poll each 7.5 s, which is one lane a minute:
+ *     a task in such a lane is found within five minutes, or earlier by the tick.
+ *     If no dispatcher has written a row, they get a poll each 2.5 s.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Random } from '../../core/runtime/random.ts';
 
 interface Pace {
-  /** Between looks at an empty backlog. */
+  /** Interval between polls of an empty backlog. */
   readonly pollMs: number;
-  /** From a minute without a find on; absent: the same. */
+  /** The same interval after a minute without a find. Default: `pollMs`. */
   readonly idlePollMs?: number | undefined;
-  /** How often workers' sessions are renewed. No partition waits for longer than this. */
+  /** Interval of session heartbeats. No partition waits longer than this. */
   readonly heartbeatMs: number;
 }
 
-/** What the next turn may be given to. */
+/** Partitions that the next turn may choose from. */
 interface Choice {
-  /** In lanes that the queue's row names. */
+  /** Number of own partitions in lanes that the queue's row names. */
   readonly named: number;
-  /** In one lane. */
+  /** Number of own partitions in one lane. */
   readonly shards: number;
-  /** Whether a dispatcher has written down which lanes are in use. */
+  /** Whether a dispatcher has noted which lanes are in use. */
   readonly isNoted: boolean;
 }
 
-/** A find makes the next look come so much sooner than the pace. */
+/** After a find, the next poll comes this many times sooner than `pollMs`. */
 const QUICKENED = 8;
 const IDLE_AFTER_MS = 60_000;
-/** In which all shards of one lane that is not named have their turn. */
+/** Time in which all shards of one unnamed lane get their turn. */
 const UNNAMED_LANE_MS = { noted: 60_000, unnoted: 20_000 };
 
 export class Turns {
@@ -68,7 +70,7 @@ export class Turns {
     return this.#nextAtMonotonicMs;
   }
 
-  /** Something was found, or may be there: there may be more. */
+  /** A task was found or may be there, so there may be more. */
   quicken(): void {
     const now = this.#clock.monotonic();
     this.#foundAtMonotonicMs = now;
@@ -76,7 +78,7 @@ export class Turns {
     this.#nextAtMonotonicMs = Math.min(this.#nextAtMonotonicMs, now + this.#jittered(this.#gapMs));
   }
 
-  /** Takes the turn that is due. Returns which partitions it is for. */
+  /** Takes the turn that is due. Returns the kind of partition that it is for. */
   take({ named, shards, isNoted }: Choice): 'named' | 'unnamed' {
     const now = this.#clock.monotonic();
     const { pollMs, idlePollMs = pollMs, heartbeatMs } = this.#pace;
@@ -90,7 +92,7 @@ export class Turns {
     return 'unnamed';
   }
 
-  /** On average as long. */
+  /** Jitters a duration and keeps its average. */
   #jittered(ms: number): number {
     return ms * (0.75 + 0.5 * this.#random.next());
   }

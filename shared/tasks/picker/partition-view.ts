@@ -1,13 +1,12 @@
 /**
- * One partition of the backlog as one worker knows it: entries that it has read ahead there, and when it is worth looking again.
+ * One partition of the backlog as one worker knows it: entries that it has read ahead, and when to poll again.
  *
- * A page of entries is read at once and handed out in parts,
- * because an entry costs a fiftieth of a read unit by the page and a whole request
- * by itself. Entries are hints, so keeping them for a while costs nothing but the reading of rows that others have taken meanwhile:
- * a worker that finds that they have says so, and the page is let go.
+ * A page of entries is read at once and handed out in parts, because an entry costs a fiftieth of a read unit as part of a page,
+ * and a whole request by itself. Entries are hints, so keeping them for a while only costs reads of rows that other workers
+ * have taken since. A worker that notices such rows reports it, and the page is dropped.
  *
- * A look at an empty partition costs as much as one at fifty tasks. So a partition in which nothing was found is left to rest,
- * for twice as long each time up to a bound, and with jitter, so that workers that began together do not come together.
+ * Polling an empty partition costs as much as reading fifty tasks. So a partition without a find rests,
+ * twice as long each time up to a bound, and with jitter, so that workers that began together do not poll together.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -21,14 +20,14 @@ export interface PartitionPlace {
 }
 
 /**
- * Reads the next entries worth reading, in the order in which they are to be tried.
- * Without any, `isRound` says whether there are none at all.
+ * Reads the next entries worth reading, in the order in which to try them.
+ * If there are none, `isRound` tells whether the whole partition has been read.
  */
 export type ReadEntries = (
   query: Required<Omit<WalkQuery, 'quantum' | 'onDamaged'>>,
 ) => Promise<{ readonly hints: readonly ReadyHint[]; readonly isRound: boolean }>;
 
-/** What became due meanwhile stands behind most of a page anyway; what does not is seen after this long at the latest. */
+/** Tasks that become due after the read are mostly behind the page anyway. Any others are seen after at most this long. */
 const AHEAD_MS = 30_000;
 
 export class PartitionView {
@@ -54,32 +53,32 @@ export class PartitionView {
     return this.#clock.monotonic() < this.#restsUntilMonotonicMs;
   }
 
-  /** Whether the next entries may be had without a request. */
+  /** Whether the next entries are available without a request. */
   get isAhead(): boolean {
     return this.#ahead.length > 0 && this.#clock.monotonic() < this.#aheadUntilMonotonicMs;
   }
 
-  /** Whether, besides, something was found here when it was looked at last. */
+  /** Whether entries have been read ahead and the last poll has found a task. */
   get isGiving(): boolean {
     return this.isAhead && this.#restMs === 0;
   }
 
-  /** Whether nothing was found here when it was looked at last. */
+  /** Whether the last poll has found nothing here. */
   get isDoubtful(): boolean {
     return this.#restMs > 0;
   }
 
-  /** Whether the last look, if it found nothing, has seen the whole partition. */
+  /** Whether the last poll, if it found nothing, has read the whole partition. */
   get isRound(): boolean {
     return this.#isRound;
   }
 
-  /** When it was read last. Before anything else: never. */
+  /** Time of the last poll. Before the first poll, less than any other time. */
   get lookedAtMonotonicMs(): number {
     return this.#lookedAtMonotonicMs;
   }
 
-  /** The next entries worth reading, at most as many as wanted. */
+  /** Returns the next entries worth reading, at most as many as wanted. */
   async next(query: Parameters<ReadEntries>[0]): Promise<readonly ReadyHint[]> {
     this.#ahead = this.isAhead ? this.#ahead.filter(query.isWorthReading) : [];
     if (this.#ahead.length === 0) {
@@ -94,18 +93,18 @@ export class PartitionView {
     return hints;
   }
 
-  /** Others have taken what was read ahead. */
+  /** Drops the entries read ahead, because other workers have taken them. */
   letGo(): void {
     this.#ahead = [];
   }
 
-  /** Something was found here. */
+  /** A task was found here. */
   wake(): void {
     this.#restMs = 0;
     this.#restsUntilMonotonicMs = 0;
   }
 
-  /** Nothing was found here. */
+  /** The poll has found nothing here. */
   rest({ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number }, random: Random): void {
     this.#restMs = Math.min(toMs, Math.max(fromMs, 2 * this.#restMs));
     this.#restsUntilMonotonicMs = this.#clock.monotonic() + this.#restMs * (0.5 + 0.5 * random.next());

@@ -1,9 +1,8 @@
 /**
- * The partitions of one queue as one worker sees them: which shards it is at home in, which lanes are in use, and one view of each
- * partition.
+ * The partitions of one queue as one worker sees them: its own shards, the lanes in use, and one view of each partition.
  *
- * Shards beyond those of the settings are met when the queue's row tells of them: clients may have more than this deployment.
- * A lane is named by the queue's row, or by an entry that was met in it here.
+ * The worker learns of shards beyond its settings from the queue's row: clients may use more shards than this deployment.
+ * A lane is named by the queue's row, or by an entry that this worker has found in it.
  */
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Lane } from '../task/lane.ts';
@@ -17,22 +16,22 @@ export interface PartitionSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
-  /** Whether it is asked at some time if nothing is left; else its worker stays. */
+  /** Whether the worker exits when nothing is left. Otherwise it is long-lived. */
   readonly goesHome: boolean;
-  /** Whether a dispatcher looks at the lanes that the queue's row does not name. */
+  /** Whether a dispatcher checks the lanes that the queue's row does not name. */
   readonly hasDispatcher: boolean;
-  /** How often workers' sessions are renewed: a third of what it takes to see that one is dead. */
+  /** Interval of session heartbeats: a third of the time to find that a session has expired. */
   readonly heartbeatMs: number;
 }
 
 export interface PartitionPorts extends CandidatePorts {
-  /** Names of the lanes that are in use; undefined: any may be. */
+  /** Names of the lanes in use; undefined: any may be in use. */
   readonly lanes: () => ReadonlySet<string> | undefined;
-  /** How many shards were ever in use, if that is known: some may be beyond those of the settings. */
+  /** The largest number of shards ever in use, if known. It may exceed the settings. */
   readonly shards: () => number | undefined;
 }
 
-/** Where tasks stand that are given no other: in use, for all that anyone knows. */
+/** Lane of tasks without a priority or tenant. Assumed to be in use if nothing else is known. */
 const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
 
 export class Partitions {
@@ -43,12 +42,12 @@ export class Partitions {
   #elsewhere: readonly number[] = [];
   #shards = 0;
   readonly #views = new Map<string, PartitionView>();
-  /** Lanes that entries were met in here. */
+  /** Lanes in which this worker has found entries. */
   readonly #metLanes = new Set<string>();
-  /** Lanes that were in use when it was looked last. */
+  /** Lanes that were in use at the last check. */
   #usedLanes: ReadonlySet<string> = new Set();
 
-  /** @param onUnnamed is given each new view of a lane that the queue's row does not name */
+  /** @param onUnnamed receives each new view of a lane that the queue's row does not name */
   constructor(settings: PartitionSettings, ports: PartitionPorts, onUnnamed: (view: PartitionView) => void) {
     this.#settings = settings;
     this.#ports = ports;
@@ -57,7 +56,7 @@ export class Partitions {
     this.#meetShards(Math.max(settings.shards, ...this.#home.map((shard) => shard + 1)));
   }
 
-  /** How many shards are known. */
+  /** Number of known shards. */
   get shards(): number {
     return this.#shards;
   }
@@ -66,7 +65,7 @@ export class Partitions {
     return this.#home;
   }
 
-  /** Others' shards, the one that was passed by longest ago first. */
+  /** Foreign shards; the first is the one whose last scan is the oldest. */
   get elsewhere(): readonly number[] {
     return this.#elsewhere;
   }
@@ -75,7 +74,7 @@ export class Partitions {
     return LANES.filter((lane) => this.isNamed(lane));
   }
 
-  /** By the queue's row, or by what was met here. Where no dispatcher has looked, any may be in use. */
+  /** Whether the queue's row or an entry found here names the lane. Until a dispatcher has noted the lanes, any may be in use. */
   isNamed(lane: Lane): boolean {
     const { goesHome, hasDispatcher } = this.#settings;
     const name = laneName(lane);
@@ -87,25 +86,25 @@ export class Partitions {
     return this.#home.includes(shard);
   }
 
-  /** Shards and lanes that the queue's row has named since. */
+  /** Adds shards and lanes that the queue's row has named since. */
   meet(): void {
     this.#meetShards(this.#ports.shards() ?? 0);
     this.#wakeNewLanes();
   }
 
-  /** An entry was found in it. */
+  /** Records that an entry was found in the lane. */
   met(lane: Lane): void {
     this.#metLanes.add(laneName(lane));
   }
 
-  /** The next of others' shards to be passed by; undefined when all are at home here. */
+  /** Returns the next foreign shard to scan; undefined if this worker owns all shards. */
   passBy(): number | undefined {
     const [shard, ...others] = this.#elsewhere;
     if (shard !== undefined) this.#elsewhere = [...others, shard];
     return shard;
   }
 
-  /** No worker is at home there. */
+  /** Adopts a shard that has no live worker. */
   moveIn(shard: number): void {
     this.#home.push(shard);
     this.#elsewhere = this.#elsewhere.filter((other) => other !== shard);
@@ -120,7 +119,7 @@ export class Partitions {
     return this.#viewsOf(this.#home, lanes);
   }
 
-  /** In others' shards. */
+  /** Partitions of foreign shards. */
   ofOthers(lanes: readonly Lane[]): readonly PartitionView[] {
     return this.#viewsOf(this.#elsewhere, lanes);
   }
@@ -142,25 +141,25 @@ export class Partitions {
         headEveryMs: this.#settings.heartbeatMs,
       };
       view = new PartitionView(place, entriesOf(partition, options, this.#ports), this.#ports.runtime.clock);
-      // Before a dispatcher has looked, tasks may stand anywhere; afterwards its ticks look there.
+      // Until a dispatcher has noted the lanes, tasks may be in any of them. Afterwards its ticks check the unnamed ones.
       if (!this.isNamed(lane) && this.#ports.lanes() !== undefined) this.#onUnnamed(view);
       this.#views.set(name, view);
     }
     return view;
   }
 
-  /** Clients may have more of them than this deployment, or an earlier one had. */
+  /** Clients may use more shards than this deployment, or an earlier deployment had more. */
   #meetShards(known: number): void {
     const met = Array.from({ length: known }, (_, shard) => shard).slice(this.#shards);
     const others = met.filter((shard) => !this.#home.includes(shard));
-    // A worker that stays, and is at home everywhere, serves what comes as well.
+    // A long-lived worker that owns all shards also takes the new ones.
     const isEverywhere = !this.#settings.goesHome && this.#shards > 0 && this.#elsewhere.length === 0;
     if (isEverywhere) this.#home.push(...others);
     else this.#elsewhere = [...this.#elsewhere, ...shuffled(this.#ports.runtime.random, others)];
     this.#shards += met.length;
   }
 
-  /** What rested because it was not named need not rest any longer. */
+  /** Wakes the partitions of newly named lanes; they rested because they were not named. */
   #wakeNewLanes(): void {
     const used = new Set(this.namedLanes.map(laneName));
     const added = new Set([...used].filter((name) => !this.#usedLanes.has(name)));

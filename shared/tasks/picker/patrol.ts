@@ -1,8 +1,8 @@
 /**
- * How a busy worker passes by the shards of others, one at a time, for the tasks of the dead.
+ * Scans foreign shards for abandoned tasks while the worker is busy, one shard at a time.
  *
- * All workers share the rate, so that each shard is passed by as often however many they are.
- * Where tasks of the dead are found, no worker is at home; the one that found them moves in.
+ * All workers share the rate, so the number of workers does not change how often a shard is scanned.
+ * A shard with abandoned tasks has no live worker, so the worker that found them adopts it.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import { shuffled } from '../../core/runtime/random.ts';
@@ -11,17 +11,17 @@ import type { Candidates, Found } from './candidates.ts';
 import type { PartitionPlace, PartitionView } from './partition-view.ts';
 import type { PartitionPorts, PartitionSettings, Partitions } from './partitions.ts';
 
-/** A dead worker's shards wait for a heartbeat at most until another worker passes by: a third of what it takes to see that it is dead. */
+/** A crashed worker's shards wait at most one heartbeat for the next scan: a third of the time to find that its session has expired. */
 const PATROL_HEARTBEATS = 1;
-/** Entries of a shard that is passed by: as many as half a read unit buys. Those that are known to be held are left out. */
+/** Entries read per scan of a shard: as many as half a read unit buys. Tasks known to be held are left out. */
 const PATROL_LIMIT = 25;
-/** One of so many oldest is read: a worker takes the oldest first, so where it has died, it held most of them. */
+/** The scan reads one row among this many of the oldest: workers take the oldest tasks first, so a crashed worker held most of them. */
 const PATROLLED = 4;
 
 interface PatrolParts {
   readonly partitions: Partitions;
   readonly candidates: Candidates;
-  /** The next of a partition whose entries are in no order of time. */
+  /** Returns the next entries of a partition that is not ordered by time. */
   readonly nextOf: (view: PartitionView) => Promise<readonly ReadyHint[]>;
 }
 
@@ -39,7 +39,10 @@ export class Patrol {
     this.#dueAtMonotonicMs = clock.monotonic() + this.everyMs * random.next();
   }
 
-  /** All workers together pass by every shard once in this time; how many there are is told by how many shards each was given. */
+  /**
+   * Interval of this worker's scans. All workers together scan every shard once per heartbeat.
+   * The number of shards that this worker was given tells how many workers there are.
+   */
   get everyMs(): number {
     const { homeShards, heartbeatMs } = this.#settings;
     const { shards, elsewhere } = this.#parts.partitions;
@@ -48,8 +51,8 @@ export class Patrol {
   }
 
   /**
-   * Looks at one of another shard's oldest entries, if it is time, for tasks whose holders are dead:
-   * the worker at home there may be the one that died.
+   * If a scan is due, reads one of the oldest entries of a foreign shard, and returns the task if it is abandoned:
+   * the worker that owns the shard may have crashed.
    */
   async next(now: number): Promise<Found[]> {
     if (now < this.#dueAtMonotonicMs) return [];
@@ -58,7 +61,7 @@ export class Patrol {
     if (shard === undefined) return [];
     this.#dueAtMonotonicMs = now + this.everyMs;
     const oldest = await allOf(partitions.namedLanes.map((lane) => this.#oneOfOldest({ shard, lane })));
-    // A session that claimed a task within a heartbeat cannot be found dead yet.
+    // A session that claimed a task within a heartbeat cannot have expired yet.
     const claimedBefore = this.#ports.runtime.clock.now() - this.#settings.heartbeatMs;
     const seen = await candidates.choose(oldest.flat(), claimedBefore);
     const abandoned = seen.filter(({ kind }) => kind === 'abandoned');

@@ -1,29 +1,25 @@
 /**
  * The backlog as one worker sees it: which task to try next.
  *
- * Every shard has a worker at home in it, and a worker looks at home first,
- * from the highest priority down. What a look costs decides the rest,
- * so that a task costs as much to find in a long backlog as in a short one, and among many workers as with one:
- *   - Entries of the index are read by the page and used up one after the other (`partition-view.ts`);
- *     rows are read in small batches, just before
- *     they are tried, and shuffled: a refused claim costs as much as a successful one, so workers must rarely try for the same task.
- *   - A partition at home in which nothing was found rests until its turn, or until something is found: then all of them are worth a look.
- *     Without work there is one look at a time, in turn, and ever seldomer up to a bound;
- *     lanes that the queue's row does not name are looked at
- *     seldom, or not at all where a dispatcher does that (`partition-turns.ts`, `partitions.ts`).
- *   - A worker that finds nothing at home helps elsewhere: in a few shards,
- *     chosen by chance, of each of which a row is read: where the backlog is more than its own
- *     worker can cope with, that row most likely is free, and then there are more.
- *   - A busy worker passes by one other shard now and then,
- *     at a rate that all workers share, for the tasks of the dead. Where it finds any,
- *     no worker is at home; so it is at home there, too, from then on.
- * Nothing is called empty before all named lanes at home were looked at
- * since the last end of a task here, and, of the others' shards, some that
- * were not looked at a while ago; the lanes that are not named as well,
- * where no dispatcher looks at them, or where tasks that ended here have
- * made others due.
+ * Every shard is owned by a worker, and a worker polls its own shards first, from the highest priority down.
+ * The rest follows from the cost of a poll. A find must cost as much in a long backlog as in a short one,
+ * and as much with many workers as with one:
+ *   - Entries of the index are read by the page and used up one after the other (`partition-view.ts`). Rows are read in small batches,
+ *     just before they are tried, and shuffled: a refused claim costs as much as a successful one,
+ *     so workers must rarely try the same task.
+ *   - An own partition without a find rests until its turn, or until the worker finds a task: then it polls all of them.
+ *     Without work the worker polls one partition at a time, in turn, at intervals that grow up to a bound.
+ *     It rarely polls lanes that the queue's row does not name, and never if a dispatcher does that
+ *     (`partition-turns.ts`, `partitions.ts`).
+ *   - A worker that finds nothing in its own shards helps in a few foreign ones, chosen at random. It reads one row of each:
+ *     if that backlog is more than its own worker can handle, that row is most likely free, and then it reads more.
+ *   - A busy worker scans one foreign shard for abandoned tasks from time to time, at a rate that all workers share. If it finds any,
+ *     the shard has no live worker, and the scanning worker owns it from then on.
+ * The backlog counts as empty only after the worker has polled all its own partitions in named lanes since the last task ended here,
+ * and some of the foreign partitions that were not polled recently. The lanes that are not named must also be polled
+ * if no dispatcher does that, or if tasks that ended here have made others due.
  *
- * Nothing here is authority: reads may be stale, and the claim's own guard decides.
+ * Nothing here is authoritative: reads may be stale, and the claim's own guard decides.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import { shuffled } from '../../core/runtime/random.ts';
@@ -42,13 +38,13 @@ import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
 import { Turns } from './partition-turns.ts';
 
-/** What became of a candidate. */
+/** Outcome of a candidate. */
 export type Outcome =
-  /** It ended here, or was put off: its key has room for another. */
+  /** It ended here or was deferred: its key has capacity for another task. */
   | 'settled'
-  /** It ran here, and keeps its place in its key: handed back, or lost. */
+  /** It ran here and keeps its key's slot: handed back or lost. */
   | 'kept'
-  /** It had expired before any worker began it. */
+  /** It had expired before a worker began it. */
   | 'expired'
   /** Not tried after all. */
   | 'untried'
@@ -56,63 +52,60 @@ export type Outcome =
   | 'contended'
   /** No task of its name is defined here. */
   | 'unknownName'
-  /** Its last write could not be decided: running it once more under the same claim would hide that, so it is never offered here again. */
+  /** The outcome of its last write is unknown. Running it again under the same claim would hide that, so it is never offered here again. */
   | 'undecided'
   /** Its key is full. */
   | { readonly full: Fullness };
 
-/** A task that a worker may try. It is in hand until `end`, which is called once. */
+/** A task that a worker may try. It stays checked out until `end`, which is called once. */
 export type Candidate = Found & {
-  /** It was claimed, and begins. */
+  /** The task was claimed and begins. */
   begin(): void;
   end(outcome: Outcome): Promise<void>;
 };
 
 interface PickerSettings extends PartitionSettings {
-  /** Between looks at an empty backlog, of one partition each: see `partition-turns.ts`. */
+  /** Interval between polls of an empty backlog, one partition each: see `partition-turns.ts`. */
   readonly pollMs: number;
-  /** From a minute without a find on; absent: the same. */
+  /** The same interval after a minute without a find. Default: `pollMs`. */
   readonly idlePollMs?: number | undefined;
   readonly maxClockSkewMs: number;
 }
 
 const MAX_READ_AT_A_TIME = 50;
-/** Partitions at home that are read side by side: their pages last for a while, and each has its turn. */
+/** Own partitions read concurrently. Their pages last for a while, and each partition gets its turn. */
 const LOOKS_AT_ONCE = 4;
-/** Batches of rows read in one look while all of them are held by others. */
+/** Maximum number of batches of rows read in one poll if other workers hold all of them. */
 const BATCHES_LIMIT = 40;
-/** Two rows that others had taken cost as much as reading their page again. */
+/** Reading two rows that other workers have taken costs as much as reading their page again. */
 const STALE_ROWS = 2;
 /**
- * Candidates older than this are read again before they are tried: others that work on the same shard have had time to take them,
+ * Candidates older than this are read again before they are tried: other workers on the same shard have had time to take them,
  * and a row costs a twentieth of a refused claim to read.
  */
 const FRESH_MS = 500;
-/** Others' shards that a worker with nothing to do at home looks at, at a time; and before it gives up. */
+/** Foreign partitions polled at a time by a worker without work in its own shards: while it is busy, and before it gives up. */
 const LOOKS_ELSEWHERE = { whileBusy: 1, atLast: 4 };
-/** Rows read at a time of one where the row that was read last was held. */
+/** Rows read at a time from a foreign partition whose last row was held. */
 const DOUBTFUL = 25;
-/** Rows read at a time of an others' shard that has proven to have more than they take; of any other, one. */
+/** Rows read at a time from a foreign partition that has proven to have free tasks; from any other, one. */
 const HELPED_AT_A_TIME = 4;
-/** After a find, partitions at home are looked at that were not looked at for so long: tasks seldom come alone. */
+/** After a find, the worker polls its own partitions that have not been polled for this long: tasks rarely come alone. */
 const STIRRED_AFTER_MS = 500;
 /**
- * Where two finds lie no further apart, tasks flow: as long after the last,
- * all that is at home is looked at often. Wakes leave a task to the
- * workers that are there, so one that has a free place beside its work waits for the next for longer than one that looks often anyway.
+ * Tasks flow if two finds are no further apart than this. For as long after the last find, all own partitions are polled often.
+ * If a running worker has free capacity, a wake starts no other one for a task. So a worker that exits when empty
+ * waits longer for the next task (`atWork`) than a long-lived one, which polls often anyway (`staying`).
  */
 const FLOWING_MS = { atWork: 20_000, staying: 5_000 };
-/**
- * What stands in the index for a key whose next place may be ours,
- * and all that is at home while tasks flow, is looked at again after so long.
- */
+/** Rest of an own partition if the next slot of a key may be ours, or while tasks flow. */
 const EXPECTED_MS = { fromMs: 125, toMs: 500 };
-/** A deployment that adds the name meets its tasks at the latest after this long. */
+/** A deployment that adds the name finds its tasks after at most this long. */
 const UNKNOWN_RECHECK_MS = 60_000;
 const UNTIL_ITS_TURN = { fromMs: Infinity, toMs: Infinity };
 
 interface PickerPorts extends PartitionPorts {
-  /** A slot that rests would find something now. */
+  /** A resting slot would find a task now. */
   readonly onWorthALook: () => void;
 }
 
@@ -128,22 +121,22 @@ export class TaskPicker {
   #filledAtMonotonicMs = 0;
   /** Slots that wait for a candidate. */
   #waiting = 0;
-  /** What slots take in half the time that candidates stay fresh; and what they have taken since that was reckoned last. */
+  /** Tasks that slots take in half of `FRESH_MS`; and the number they have taken since that was last calculated. */
   #pace = 0;
   #taken = 0;
   #reckonedAtMonotonicMs: number;
   #emptyUntilMonotonicMs = 0;
-  /** Tasks that have ended here; and how many had when the last look began that found nothing. */
+  /** Tasks that have ended here; and the value of that at the start of the last poll that found nothing. */
   #ends = 0;
   #emptyAfterEnds: number | undefined;
-  /** When something was found last that was not found together with others. */
+  /** Time of the last find that did not come together with others. */
   #foundAtMonotonicMs = -Infinity;
   /** Finds follow each other closely until then. */
   #flowsUntilMonotonicMs = -Infinity;
-  /** When something here made others due last, in any shard. */
+  /** Last time that a task here made others due, in any shard. */
   #followedAtMonotonicMs = -Infinity;
   #refilling: Promise<void> | undefined;
-  /** Partitions that the last look had not seen to their ends when it ended. */
+  /** Partitions that the last poll has not read to the end. */
   #unfinished = 0;
 
   constructor(session: string, settings: PickerSettings, ports: PickerPorts) {
@@ -162,7 +155,7 @@ export class TaskPicker {
     });
   }
 
-  /** The next candidate; undefined when nothing is due that others do not hold. */
+  /** Returns the next candidate; undefined if other workers hold all due tasks, or none is due. */
   async next(): Promise<Candidate | undefined> {
     const found = await this.#next();
     if (found === undefined) return undefined;
@@ -173,7 +166,7 @@ export class TaskPicker {
     };
   }
 
-  /** A window that has turned has room for more than the one that waited for it in sight. */
+  /** A new window has capacity for more tasks than the one that stayed visible for it. */
   #begin(task: Linked): void {
     if (task.links?.concurrency?.rate !== undefined) this.#handover.begin(task);
   }
@@ -188,7 +181,7 @@ export class TaskPicker {
         this.#settle(task);
         break;
       case 'expired':
-        // It may have been the one that stood in sight for its window, with others parked behind it.
+        // It may be the task that stayed visible for its window, with others parked behind it.
         this.#begin(task);
         this.#settle(task);
         this.#candidates.skip(task);
@@ -226,7 +219,7 @@ export class TaskPicker {
     return candidate;
   }
 
-  /** Those of the tasks that may be tried are proposed before all others: the index may not show them yet. */
+  /** Proposes those of the tasks that may be tried, before all others: the index may not show them yet. */
   beginWith(tasks: readonly TaskKey[]): Promise<void> {
     return this.#handover.read(tasks);
   }
@@ -239,7 +232,7 @@ export class TaskPicker {
     });
   }
 
-  /** Others of the same key have found it full meanwhile. */
+  /** Drops candidates whose key was found full in the meantime. */
   #dropFull(): void {
     this.#buffer = this.#buffer.filter(({ kind, task }) => {
       if (kind !== 'ready' || !this.#candidates.places.isKnownFull(task)) return true;
@@ -251,7 +244,7 @@ export class TaskPicker {
 
   #putBack(key: TaskKey): void {
     this.#candidates.putBack(key);
-    // The last slot looks once more before the worker goes home.
+    // The last slot polls once more before the worker exits.
     if (this.isIdle) this.#emptyUntilMonotonicMs = 0;
   }
 
@@ -262,23 +255,23 @@ export class TaskPicker {
     if (task.links !== undefined) this.expectFollowers();
   }
 
-  /** It has left its place: the next of its key that is known is tried before all others, and those that are parked are put back. */
+  /** The task has freed its slot: the next known task of its key is tried before all others, and parked tasks are unparked. */
   #leavePlace(task: Linked): void {
     const next = this.#candidates.nextOfKey(task);
     this.#handover.propose(next);
     this.#handover.begin(task);
     if (next.length === 0 || this.#candidates.places.isNextKnown(task)) return;
-    // That was the last one known: others are worth a look while it runs.
+    // That was the last known task, so it is worth reading others while it runs.
     this.#emptyUntilMonotonicMs = 0;
     this.#ports.onWorthALook();
   }
 
-  /** Waits for what was begun beside the other work. To be called when this worker takes nothing more. */
+  /** Waits for the background writes. Call it when this worker takes no more tasks. */
   finish(): Promise<void> {
     return this.#handover.settled();
   }
 
-  /** What runs here, or ended here, has made others due: in any shard, where no other worker may look any more. */
+  /** A task that runs or ended here has made others due, in any shard. Possibly no other worker polls there any more. */
   expectFollowers(): void {
     const now = this.#ports.runtime.clock.monotonic();
     this.#followedAtMonotonicMs = now;
@@ -287,8 +280,8 @@ export class TaskPicker {
   }
 
   /**
-   * Tasks were enqueued, as far as is known here.
-   * @param ids of those whose rows are read then, whether or not the index shows them yet; none: all that is at home is worth a look
+   * Tasks were enqueued, as far as this process knows.
+   * @param ids of the tasks whose rows to read, whether or not the index shows them yet; if empty, all own partitions are polled
    */
   expectTasks(ids: readonly string[] = []): void {
     const { queue } = this.#settings;
@@ -298,7 +291,7 @@ export class TaskPicker {
     this.#partitions.wakeHome();
   }
 
-  /** How long nothing is looked at, unless something happens. */
+  /** Time until the next poll, unless something happens. */
   get restMs(): number {
     if (this.#handover.isHearing) return 0;
     return Math.max(0, this.#emptyUntilMonotonicMs - this.#ports.runtime.clock.monotonic());
@@ -309,7 +302,7 @@ export class TaskPicker {
     this.#candidates.turnAway(task);
   }
 
-  /** Worth another look when one of its key ends here, or after a while; or parked. */
+  /** Postpones a task until another of its key ends here, or for a while; or parks it. */
   async #turnAwayFull(task: ReadyTask, full: Fullness): Promise<void> {
     this.#emptyAfterEnds = undefined;
     this.#candidates.turnAwayForNow(task);
@@ -322,18 +315,18 @@ export class TaskPicker {
     return this.#candidates.areNone;
   }
 
-  /** Whether, besides, a look that began after the last end of a task here has found nothing. */
+  /** Whether the picker is idle and a poll that began after the last task ended here has found nothing. */
   get isDrained(): boolean {
     const isQuiet = !this.#handover.isHearing && !this.isExpecting && !this.#handover.isUnderWay;
     return this.isIdle && this.#emptyAfterEnds === this.#ends && isQuiet;
   }
 
-  /** Whether tasks wait for a place of their key: a worker that went home would leave them to the next tick. */
+  /** Whether tasks wait for a slot of their key. A worker that exited now would leave them to the next tick. */
   get isExpecting(): boolean {
     return this.#candidates.places.areExpecting;
   }
 
-  /** Slots were slower than the buffer stayed fresh: what is left was read in vain. */
+  /** Slots were slower than the buffer stayed fresh, so the rest of the buffer is dropped. */
   #dropBuffer(): void {
     for (const { task } of this.#buffer) this.#candidates.putBack(task);
     this.#buffer = [];
@@ -350,16 +343,16 @@ export class TaskPicker {
     this.#takeTurn();
     this.#buffer = await this.#patrol.next(now);
     if (this.#buffer.length === 0) await this.#look();
-    // What rests may be all that is left.
+    // Resting partitions may have the only tasks left.
     const isLast = this.#buffer.length === 0 && this.isIdle && this.#ends === endsBefore;
     if (isLast) await this.#lookAtRest(now);
-    // The ticks of a dispatcher repair; without them a worker must, however much else it has to do.
+    // A dispatcher's ticks repair. Without a dispatcher a worker must repair, however busy it is.
     if (!this.#settings.hasDispatcher || (this.#buffer.length === 0 && this.isIdle)) this.#handover.beginRepair();
     this.#filledAtMonotonicMs = clock.monotonic();
     if (this.#buffer.length > 0) this.#stir();
     if (this.#buffer.length > 0 || this.#unfinished > 0) return;
     if (isLast) this.#emptyAfterEnds = endsBefore;
-    // One look serves all slots that wait, unless something has ended meanwhile.
+    // One poll serves all waiting slots, unless a task has ended during it.
     const expectedAt = this.#isExpectingSoon ? clock.monotonic() + EXPECTED_MS.toMs / 2 : Infinity;
     if (endsBefore === this.#ends) this.#emptyUntilMonotonicMs = Math.min(this.#turns.nextAtMonotonicMs, expectedAt);
   }
@@ -368,11 +361,11 @@ export class TaskPicker {
     const isExpecting = (): boolean => this.isExpecting;
     const wasExpecting = isExpecting();
     this.#candidates.forgetHeld();
-    // What was turned away may have room by now, wherever it stands.
+    // Postponed tasks may have capacity now, in any partition.
     if (wasExpecting && !isExpecting()) this.#followedAtMonotonicMs = now;
   }
 
-  /** The partition at home that has rested longest is worth a look. */
+  /** Wakes the own partition that was polled longest ago, if a turn is due. */
   #takeTurn(): void {
     if (!this.#turns.isDue) return;
     const named = this.#partitions.atHome();
@@ -386,7 +379,7 @@ export class TaskPicker {
     next?.wake();
   }
 
-  /** Something was found, and there may be more. */
+  /** A task was found, and there may be more. */
   #stir(): void {
     this.#emptyAfterEnds = undefined;
     const now = this.#ports.runtime.clock.monotonic();
@@ -405,7 +398,7 @@ export class TaskPicker {
     return this.isExpecting || this.#ports.runtime.clock.monotonic() < this.#flowsUntilMonotonicMs;
   }
 
-  /** Over a while, because slots that began together come back together. */
+  /** Measures over a while, because slots that began together come back together. */
   #reckonPace(now: number): void {
     const elapsedMs = now - this.#reckonedAtMonotonicMs;
     if (elapsedMs < FRESH_MS) return;
@@ -414,12 +407,12 @@ export class TaskPicker {
     this.#reckonedAtMonotonicMs = now;
   }
 
-  /** Rows worth reading: as many as slots will take while they are fresh, and at least one for each slot that waits. */
+  /** Number of rows worth reading: as many as slots will take while the rows are fresh, and at least one per waiting slot. */
   get #wanted(): number {
     return Math.min(MAX_READ_AT_A_TIME, Math.max(1, this.#waiting, Math.round(this.#pace)));
   }
 
-  /** Fills the buffer from the first priority that has something, at home or elsewhere. */
+  /** Fills the buffer from the first priority with candidates, in own or foreign shards. */
   async #look(): Promise<void> {
     for (const priority of PRIORITIES) {
       const isDue = (view: PartitionView): boolean => !view.isResting;
@@ -431,14 +424,14 @@ export class TaskPicker {
   }
 
   /**
-   * Before it is called empty: at home in every lane that no dispatcher looks at;
-   * and wherever what follows from a task that ended here may wait,
-   * for no other worker may look there any more.
+   * Polls once more before the backlog counts as empty: own shards in every lane that no dispatcher checks,
+   * and every partition that may have tasks made due by a task that ended here,
+   * because possibly no other worker polls there any more.
    */
   async #lookAtRest(now: number): Promise<void> {
     const { goesHome, hasDispatcher } = this.#settings;
     const followed = this.#followedAtMonotonicMs;
-    // Once it was found empty, what comes after that is found in turn; and so is all for a worker that stays.
+    // After the backlog was found empty, later tasks are found in turn. A long-lived worker finds all tasks that way.
     const since = goesHome && this.#emptyAfterEnds !== this.#ends ? now : followed;
     const sinceUnnamed = hasDispatcher ? followed : since;
     for (const priority of PRIORITIES) {
@@ -459,8 +452,8 @@ export class TaskPicker {
   }
 
   /**
-   * Candidates of some of these partitions, whatever has to be read for them:
-   * of those whose pages are not used up, then of those looked at longest ago.
+   * Returns candidates from some of these partitions, and reads as much as that takes.
+   * It begins with partitions that have entries read ahead, and continues with those polled longest ago.
    */
   async #lookThrough(views: readonly PartitionView[]): Promise<readonly Found[]> {
     const inTurn = views.toSorted((one, other) => one.lookedAtMonotonicMs - other.lookedAtMonotonicMs);
@@ -479,18 +472,18 @@ export class TaskPicker {
     return [];
   }
 
-  /** A session that claimed a task since then cannot be found dead yet, and is not asked after. */
+  /** A session that has claimed a task since then cannot have expired yet, so it is not read. */
   #aHeartbeatAgo(): number {
     return this.#ports.runtime.clock.now() - this.#settings.heartbeatMs;
   }
 
-  /** Candidates of one of a few others' partitions. */
+  /** Returns candidates from the first of a few foreign partitions that has any. */
   async #lookElsewhere(views: readonly PartitionView[]): Promise<readonly Found[]> {
     const known = views.filter(({ isAhead }) => isAhead);
     const unknown = views.filter(({ isAhead }) => !isAhead);
     const looks = this.isIdle ? LOOKS_ELSEWHERE.atLast : LOOKS_ELSEWHERE.whileBusy;
     for (const view of [...known, ...shuffled(this.#ports.runtime.random, unknown)].slice(0, looks)) {
-      // The first entries are those that run: where one was held, what waits stands behind them.
+      // Running tasks come first in the index. If one of them was held, the waiting tasks are behind it.
       const wanted = view.isGiving ? Math.min(this.#wanted, HELPED_AT_A_TIME) : view.isDoubtful ? DOUBTFUL : 1;
       const hints = await this.#nextOf(view, wanted);
       const candidates = await this.#choose([view], [hints], this.#aHeartbeatAgo());
@@ -523,7 +516,7 @@ export class TaskPicker {
       const hints = found[at] ?? [];
       const stale = hints.filter(({ id }) => !chosen.has(id)).length;
       if (stale < hints.length) view.wake();
-      // A tenant's entries would lose their turn if they were let go.
+      // Dropped entries of a tenant would lose their turn.
       if (stale >= STALE_ROWS && !view.lane.isOfTenants) view.letGo();
     });
     return candidates;
@@ -533,7 +526,7 @@ export class TaskPicker {
     const { pollMs } = this.#settings;
     const { random } = this.#ports.runtime;
     if (this.#partitions.isHome(view)) view.rest(this.#isExpectingSoon ? EXPECTED_MS : UNTIL_ITS_TURN, random);
-    // All workers together look at each of the others' as often as they pass by it.
+    // All workers together poll each foreign partition as often as they scan its shard.
     else
       view.rest(
         { fromMs: pollMs / 2, toMs: Math.max(pollMs / 2, this.#patrol.everyMs * this.#partitions.elsewhere.length) },

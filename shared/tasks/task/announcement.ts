@@ -78,7 +78,7 @@ function isFlowing(last: Announcement | undefined, now: number): boolean {
   return last?.before !== undefined && last.at - last.before < LISTENED_MS && ageMs(last, now) < LISTENED_MS;
 }
 
-/** Absolute, because wakers' clocks may be ahead of ours. */
+/** Absolute, because a waker's clock may be ahead of ours. */
 function ageMs({ at }: Announcement, now: number): number {
   return Math.abs(now - at);
 }

@@ -30,9 +30,9 @@ export interface TaskContext {
   /** W3C Trace Context of the span that enqueued the task. Tasks it spawns join the same trace. */
   readonly traceparent: string | undefined;
   /**
-   * The slot of the schedule that this task was made for; undefined for any other task. A task that was asked for by hand has the moment of
-   * that as `at`. `since` is the `at` of the task before, undefined for the first: what is in [since, at) is this task's to deal with, also
-   * after slots that were missed or left out. Redriven, it keeps both.
+   * The scheduled run that this task was made for; undefined for any other task. If the task was triggered by hand, `at` is the time of
+   * that request. `since` is the `at` of the previous task, undefined for the first: this task must cover [since, at), also
+   * after runs that were missed or skipped. A redriven task keeps both.
    */
   readonly schedule: { readonly name: string; readonly at: Date; readonly since: Date | undefined } | undefined;
   /** Results of the children that an earlier attempt waited for; undefined if none did. */

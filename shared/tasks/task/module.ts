@@ -55,7 +55,7 @@ function manifestAbove(folder: string): string | undefined {
   return above === folder ? undefined : manifestAbove(above);
 }
 
-/** Undefined in versions that have never heard of it. */
+/** `process.features.typescript` is undefined in older versions of Node.js. */
 function readsTypeScript(): boolean {
   return Boolean(process.features.typescript);
 }

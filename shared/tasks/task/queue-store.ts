@@ -36,9 +36,9 @@ export interface StartsNote {
   readonly untilMs: number;
   /** How long these starts had to show. */
   readonly waitMs: number;
-  /** Tasks that wakers heard of lately, and when: the index may not show them yet. */
+  /** Tasks that wakers have announced recently, and when: the index may not show them yet. */
   readonly heard: readonly Heard[];
-  /** Of the write: by it a waker recognises its own note. */
+  /** Nonce of the write. A waker recognises its own note by it. */
   readonly nonce: string;
 }
 
@@ -112,8 +112,8 @@ export interface QueueStore {
     limits?: WriteLimits,
   ): Promise<Outcome<QueueRecord>>;
   /**
-   * Announces the names of tasks that a worker defines; creates the row if there is none. What operators and dispatchers have written stays.
-   * Refused when other names were announced since the row was observed.
+   * Announces the names of tasks that a worker defines, and creates the row if it is missing. Keeps what operators and dispatchers have
+   * written. Refused if other names were announced since the row was observed.
    */
   announceNames(
     queue: string,
@@ -122,7 +122,7 @@ export interface QueueStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<QueueRecord>>;
-  /** Hints for those who plan workers: the last writer decides. Refused when there is no row. */
+  /** Writes hints for the planning of workers; the last writer wins. Refused without a row. */
   noteHints(queue: string, hints: PlanningHints, write: Stamp, limits?: WriteLimits): Promise<Outcome<QueueRecord>>;
   /** Replaces the note of pending starts. Refused when another was written since it was observed, or there is no row. */
   noteStarts(

@@ -9,7 +9,7 @@ import { describeTask } from './task.ts';
 /** Limits of one DynamoDB transaction: actions, one of which is the parent's own, and bytes. */
 export const TRANSACTION_ACTIONS_LIMIT = 100;
 const TRANSACTION_LIMIT_BYTES = 4 * 1024 * 1024;
-/** Size of a row besides its input, generously. */
+/** Upper estimate of a row's size without its input. */
 const ROW_BYTES = 1024;
 
 /** @param writes other writes in the same transaction, in addition to the parent's */
@@ -86,12 +86,12 @@ function idOf({ queue, id }: { readonly queue: string; readonly id: string }): s
   return JSON.stringify([queue, id]);
 }
 
-/** Bytes of the payload that goes into the table beside the task's row; larger ones go to the user's own store. */
+/** Size of a payload that is stored in a separate row of the table. Larger payloads are stored in the user's own store. */
 function payloadBytes({ payload }: NewTask): number {
   return payload === undefined || payload.bytes > PAYLOAD_ROW_LIMIT_BYTES ? 0 : payload.bytes;
 }
 
-/** Returns how many actions create a task: its row, and the input beside it. */
+/** Returns how many actions create a task: one for its row, and one for an input in a separate row. */
 export function actionsOf(child: NewTask): number {
   return payloadBytes(child) > 0 ? 2 : 1;
 }

@@ -31,7 +31,7 @@ export type TaskReference<Given> =
       readonly input: StandardSchemaV1<Given, unknown> | undefined;
     };
 
-/** What a task may have whatever makes it: those of `enqueue` and those of a schedule, whose slots all have them. */
+/** Options that a task may have whether `enqueue` or a schedule creates it. All runs of a schedule have the same. */
 export interface SharedTaskOptions {
   readonly queue?: string;
   readonly priority?: Priority;

@@ -161,7 +161,7 @@ export interface TaskStore {
   }>;
   /** Strongly consistent. */
   get(key: TaskKey): Promise<TaskRecord | undefined>;
-  /** The input beside the task's row; undefined if it is gone. Strongly consistent. */
+  /** Returns an input stored in a separate row; undefined if it is gone. Strongly consistent. */
   getPayload(
     task: TaskKey & { readonly payload?: Payload | undefined },
     limits?: WriteLimits,
@@ -213,7 +213,7 @@ export interface TaskStore {
   ): Promise<CommitOutcome>;
   /** Marks the task dead, and keeps the error. */
   discard(claim: Claim, error: TaskError, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** Cancels the task, because its holder was told to give it up. */
+  /** Cancels a running task after its holder has learned of the cancellation request. */
   giveUp(claim: Claim, reason: string, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /**
    * Cancels a waiting task, or a running one whose session the caller has found expired.
@@ -256,7 +256,7 @@ export type KeyedWrite = Readonly<Record<string, unknown>> & {
   readonly Key: Readonly<Record<string, unknown>>;
 };
 
-/** A payload to be written into the row beside its task, or already in the user's store. */
+/** A payload to be written into a separate row of the table, or already in the user's store. */
 export interface NewPayload {
   readonly text: string;
   readonly bytes: number;

@@ -79,12 +79,12 @@ export interface Cancellation {
   readonly reason: string;
 }
 
-/** What a task knows of the slot that it was made for. */
+/** The scheduled run that a task was made for. */
 export interface SlotOfTask {
   /** The schedule's name. */
   readonly name: string;
   readonly at: number;
-  /** The latest slot before that was given a task; absent: none was. */
+  /** The latest earlier run that got a task; absent: none did. */
   readonly since: number | undefined;
 }
 
@@ -237,7 +237,7 @@ export const RESULT_LIMIT_BYTES = 16 * 1024;
 export const PROGRESS_LIMIT_BYTES = 4 * 1024;
 export const ERROR_MESSAGE_LIMIT_CHARACTERS = 1_000;
 export const REASON_LIMIT_CHARACTERS = 200;
-/** Attempts that the history keeps besides the last. Each weighs about a tenth of a write unit. */
+/** Attempts that the history keeps in addition to the last. Each weighs about a tenth of a write unit. */
 export const PAST_ATTEMPTS_KEPT = 4;
 export const PAST_ERROR_LIMIT_CHARACTERS = 80;
 /** Name of the last error of a task that died with its worker. */
@@ -247,7 +247,7 @@ export type EndedTask = Exclude<TaskRecord, ReadyTask | RunningTask>;
 export interface Payload {
   readonly bytes: number;
   readonly digest: string;
-  /** In the user's own store; absent: in the row beside the task. */
+  /** In the user's own store; absent: in a separate row of the table. */
   readonly reference: string | undefined;
   /** Nonce of the write of that row: a payload is removed only by a write that means this one. */
   readonly nonce: string | undefined;

@@ -56,9 +56,9 @@ export class TenantWalk {
   }
 
   /**
-   * Returns the next entries worth reading, some of each tenant. It returns fewer than wanted after a full round, or after so many entries
-   * held by other workers that the round continues with the next call: `isRound` distinguishes the two.
-   * Entries that other workers hold, or that are not due, do not count as a tenant's share.
+   * Returns the next entries worth reading, some of each tenant. It returns fewer than wanted after a full round, or after too many entries
+   * held by other workers; then the round continues with the next call. `isRound` distinguishes the two.
+   * Entries that other workers hold, or that are not due, do not count towards a tenant's share.
    */
   async next({
     now,

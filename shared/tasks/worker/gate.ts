@@ -13,7 +13,7 @@ import type { Announcement, QueueRecord, QueueStore } from '../task/queue-store.
 const FRESH_MS = 5_000;
 
 interface GatePorts {
-  /** Without it the queue is always open, any of its lanes may be in use, and nothing is announced. */
+  /** Without it the queue is always open, any of its lanes may be in use, and no tasks are announced. */
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   /** How long an idle worker stays. A worker that stays forever is woken by its caller, or relies on its normal polls alone. */

@@ -3,7 +3,7 @@
  *
  * When a worker crashes, all its running tasks lose an attempt, although only one of them may be the cause.
  * So if a task's previous worker crashed, its last attempt is made alone. If the worker crashes again, the cause is known,
- * and a task that merely ran beside it is not marked dead for it.
+ * and no other task is marked dead because it ran in the same worker.
  */
 export class Company {
   #inside = 0;

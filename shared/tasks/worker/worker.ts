@@ -68,7 +68,7 @@ export interface WorkerSettings {
   readonly graceMs: number;
   /** Monotonic time by which the worker must have handed back every task. */
   readonly deadlineMonotonicMs: number;
-  /** The dispatcher's setting; absent: nobody plans workers of this kind, and this one writes no hints for plans. */
+  /** The dispatcher's setting; absent: no dispatcher plans workers of this kind, and this worker writes no planning hints. */
   readonly startWithinMs?: number | undefined;
 }
 
