@@ -24,7 +24,7 @@ export interface AuditOptions extends ConfirmOptions {
 
 /**
  * Adds the options of a confirmed and recorded action.
- * @param what the operator repeats this to confirm
+ * @param what the value that the operator repeats as confirmation
  * @param reasonByDefault as for `reasonOption`
  */
 export function audited(command: Command, what: string, reasonByDefault?: string): Command {

@@ -10,7 +10,7 @@ export interface PageOptions {
   /** Partitions of the ready index, as deployed: tasks in others are not seen. */
   readonly shards: number;
   readonly maxClockSkewMs: number;
-  /** Queues to show in addition to those that have had a worker. */
+  /** Queues to show in addition to the queues that have had a worker. */
   readonly queues: readonly string[];
   readonly isReadOnly: boolean;
   /** The operator's name, for the record: credentials identify, this does not. */

@@ -42,7 +42,7 @@ export const ENV = {
   continuation: 'LEASEHOLD_CONTINUATION',
   /** How attempt spans relate to the context in the task's row: `parent` or `link`. */
   attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
-  /** Task names whose times are metrics of their own: a list, as JSON. */
+  /** Names of tasks with their own time metrics: a list, as JSON. */
   timedNames: 'LEASEHOLD_TIMED_NAMES',
   /** Another DynamoDB than AWS's: laptops and tests. */
   endpoint: 'LEASEHOLD_ENDPOINT',
@@ -108,9 +108,9 @@ export interface WorkEnv extends QueueEnv {
   /** Whether it starts its successor when it has to end with tasks left. */
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
-  /** Tasks are timed up to this limit, because plans use no more. */
+  /** Longest task time that is measured, because plans do not use longer times. */
   readonly startWithinMs: number;
-  /** Task names whose times are metrics of their own. */
+  /** Names of tasks with their own time metrics. */
   readonly timedNames: readonly string[];
 }
 
@@ -232,7 +232,7 @@ function parseTimedNames(text = '[]'): readonly string[] {
   }
 }
 
-/** @throws ConfigurationError for anything but a list of names that fits into the worker's variables */
+/** @throws ConfigurationError unless it is a list of names that fits into the worker's variables */
 export function validTimedNames(names: unknown): readonly string[] {
   if (!Array.isArray(names)) throw new ConfigurationError(`timedNames = ${shown(names)}: give a list of task names`);
   const characters = JSON.stringify(names).length;

@@ -24,12 +24,12 @@ const METRICS_OF: Readonly<Record<keyof TaskTimes, MetricName>> = {
 export class TaskTimeMetrics {
   readonly #metrics: Metrics;
   readonly #names: ReadonlySet<string>;
-  /** By name; undefined for all tasks without metrics of their own. */
+  /** By name; undefined stands for all tasks without their own metrics. */
   readonly #unwritten = new Map<string | undefined, Map<MetricName, number[]>>();
 
   /**
-   * @param metrics its own object, because writing changes the dimensions
-   * @param names those with their own metrics
+   * @param metrics a separate object, because writing changes the dimensions
+   * @param names task names with their own metrics
    */
   constructor(metrics: Metrics, names: Iterable<string>) {
     this.#metrics = metrics;

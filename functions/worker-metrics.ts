@@ -1,10 +1,9 @@
 /**
  * Metrics of a running worker, as lines on standard output.
  *
- * A worker may be killed at any moment and then returns nothing, and such invocations are the ones that mark tasks dead. So a line is
- * written
- * immediately for counts with an alarm, and every few seconds for the others. The rest is written when the invocation ends, and when the
- * process exits. A SIGKILL loses at most the other counts of the last seconds, and none with an alarm.
+ * A worker may be killed at any moment and then returns nothing, and such invocations are the ones that mark tasks dead. So a count with
+ * an alarm is written immediately, and the other counts every few seconds. The rest is written when the invocation ends, and when the
+ * process exits. A SIGKILL loses at most the last seconds of the counts without an alarm.
  */
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';

@@ -137,8 +137,8 @@ export function workAccess(queue: string): AccessRule[] {
 const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 'startWithin'];
 
 /**
- * Attributes of a new task: none of a holder, an end, or a result.
- * IAM ignores conditions: an existing row could be overwritten, but never so that it looks finished.
+ * Attributes of a new task: no attributes of a holder, an end, or a result.
+ * IAM ignores conditions, so an existing row could be overwritten, but never so that it looks finished.
  */
 const NEW_TASK_ATTRIBUTES = [
   ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter'],

@@ -41,7 +41,7 @@ interface AlarmsProps {
   readonly address: QueueAddress;
   readonly scheduleExpression: string;
   readonly scheduleEnabled: boolean;
-  /** What sends the ticks. */
+  /** The schedule that sends the ticks. */
   readonly schedule: IDependable;
   readonly dispatcher: IFunction;
   readonly worker: IFunction;
@@ -77,7 +77,7 @@ interface Rule extends Evidence {
   /** Default: 1. */
   readonly threshold?: number | undefined;
   readonly missingData?: TreatMissingData;
-  /** What has to be there before silence is judged. */
+  /** Resources that must exist before CloudWatch judges missing data. */
   readonly after?: IDependable;
 }
 
@@ -118,7 +118,7 @@ function alarmRules(props: AlarmsProps): Rule[] {
   const { address, dispatcher, worker, deadLetters, thresholds } = props;
   const periodOfTicks = periodMs(props.scheduleExpression);
   const isFrequent = periodOfTicks !== undefined && periodOfTicks <= FREQUENT_MS;
-  /** What ticks bring about comes once a tick: where that is rare, one report is all that there is to judge by. */
+  /** Tick metrics arrive once per tick. If ticks are rare, the alarm must judge by one report. */
   const perTick = (evidence: Evidence): Evidence => (isFrequent ? evidence : {});
   return [
     {
@@ -170,7 +170,7 @@ function alarmRules(props: AlarmsProps): Rule[] {
       id: 'SkippedRows',
       what: 'rows are damaged, or were written by a later version, and are left alone',
       metric: queueMetric(address, METRIC.rowsSkipped),
-      // An upgrade may show one for a moment; what stays for a quarter of an hour needs a person.
+      // An upgrade may cause this briefly. If it lasts a quarter of an hour, a person must look.
       ...perTick({ breaching: 3, of: 3 }),
     },
     {
@@ -217,8 +217,8 @@ function alarmRules(props: AlarmsProps): Rule[] {
 }
 
 /**
- * For a frequent schedule, silence is bad news: this alarm is then also the dead man's switch of the dispatcher.
- * For a rare one it is no news: what the last tick said stands until the next.
+ * With a frequent schedule, missing data breaches: the alarm is then also the dead man's switch of the dispatcher.
+ * With a rare schedule, missing data is normal: the last tick's report holds until the next tick.
  */
 function silence(schedule: { readonly isFrequent: boolean; readonly scheduleEnabled: boolean }): TreatMissingData {
   if (!schedule.scheduleEnabled) return TreatMissingData.NOT_BREACHING;

@@ -19,7 +19,7 @@ export interface WatchedQueue {
   readonly queue: string;
   readonly dispatcher: IFunction;
   readonly worker: IFunction;
-  /** Of the queue, and of the waker that it shares. */
+  /** Alarms of the queue, and of the waker that it shares. */
   readonly alarms: readonly IAlarm[];
 }
 

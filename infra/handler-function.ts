@@ -53,7 +53,7 @@ const BUNDLING: BundlingOptions = {
 /** For a function without a user's code: our own errors write their names out, and a tenth of the bundle goes. */
 export const WITHOUT_NAMES: BundlingOptions = { keepNames: false };
 
-/** Lambda's own lines only: what the function itself logs and reports as metrics is written as before. */
+/** Affects only Lambda's own lines: the function's own logs and metrics are written as before. */
 const WITHOUT_INVOCATION_LINES = { loggingFormat: LoggingFormat.JSON, systemLogLevelV2: SystemLogLevel.WARN } as const;
 
 /** The network of a function that must reach private addresses. */
@@ -77,9 +77,9 @@ interface HandlerFunctionProps {
   readonly tracing?: Tracing | undefined;
   /** Leaves out the three lines that Lambda writes for each invocation. Default: false. */
   readonly omitsInvocationLines?: boolean | undefined;
-  /** Default: in no network of yours. */
+  /** Default: not in a VPC of yours. */
   readonly network?: NetworkPlace | undefined;
-  /** Added to ours, for the needs of a user's tasks: native modules, loaders. */
+  /** Added to our options, for tasks that need native modules or loaders. */
   readonly bundling?: BundlingOptions | undefined;
 }
 

@@ -1,9 +1,9 @@
 /**
  * Source maps without the parts that stack traces do not need.
  *
- * A complete map doubles the package that Lambda loads, and is parsed at process start.
- * A stack needs the file and the line of our own code and the tasks';
- * the code of dependencies, minified or not, keeps its bundled position.
+ * A complete map doubles the package that Lambda loads, and Node parses it at process start.
+ * A stack needs the file and the line of our own code and of the tasks' code.
+ * The code of dependencies, minified or not, keeps its bundled position.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { SourceMapSegment } from '@jridgewell/sourcemap-codec';
@@ -17,17 +17,19 @@ interface SourceMap {
 }
 
 /**
- * The lines of those sources that `keeps`: where a piece of the bundle comes from another line than the piece before it, the map says so.
- * What is dropped maps to nothing, so that it is not taken for its kept neighbour.
- * Without columns, which are most of a map, and without names:
- * the bundler keeps those of functions, and Node would look for them by columns.
+ * Keeps the lines of sources that `keeps` accepts: the map has a segment for each piece of the bundle that comes from another line
+ * than the piece before it. Dropped sources map to nothing, so that they are not taken for a kept neighbour.
+ * Omits columns, which are most of a map, and names,
+ * because the bundler keeps function names, and Node would look for the map's names by columns.
  */
 export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean): SourceMap {
   const kept = map.sources.map((source) => keeps(source));
   /** New numbers of the sources that are used, in the order of their first use. */
   const numbers = new Map<number, number>();
 
-  /** The source line of the code before, kept across lines: Node takes what stands before a line's first segment for its last one's. */
+  /**
+   * Source line of the preceding code, kept across lines: Node maps code before a line's first segment by the previous line's last segment.
+   */
   let known: { readonly source: number; readonly line: number } | undefined;
   const lines = decode(map.mappings).map((line) => {
     const segments: SourceMapSegment[] = [];

@@ -1,9 +1,9 @@
 /**
  * The one table. Several queues, and any number of coordinating programs, may share it.
  *
- * It is a `Table` and not a `TableV2` on purpose:
+ * It is deliberately a `Table` and not a `TableV2`:
  * a replica in another region would accept a conditional write that the first region has already refused,
- * and two holders of one key would be the result. What cannot be configured cannot be configured wrongly.
+ * and one key would have two holders. An option that does not exist cannot be set wrongly.
  */
 import { RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import type { CfnTable, ITable } from 'aws-cdk-lib/aws-dynamodb';
@@ -30,11 +30,11 @@ export interface CoordinationTableProps {
   readonly production?: boolean;
   /** Encrypt with this key. Default: a key that AWS owns, at no cost. */
   readonly encryptionKey?: IKey;
-  /** What the stream says of a changed row. Default: its keys, as soon as a queue is woken by it; no stream before. */
+  /** The content of a stream record about a changed row. Default: its keys if a waker reads the stream; otherwise no stream. */
   readonly stream?: StreamViewType;
   /** Default: CloudFormation makes one up, which lets a changed table be replaced. */
   readonly tableName?: string;
-  /** What becomes of the table when it leaves the stack. Default: retained in production, else destroyed. */
+  /** Removal policy of the table when it leaves the stack. Default: retained in production, otherwise destroyed. */
   readonly removalPolicy?: RemovalPolicy;
 }
 
@@ -52,9 +52,9 @@ const STREAM_READERS_LIMIT = 2;
 /** The table, with the grants that its rows allow. */
 export class CoordinationTable extends Construct {
   /**
-   * A table that is there already: of another stack, restored from a backup, or retained by a stack that is gone.
-   * `leasehold doctor` holds it against the schema; a restored table has no TTL, recovery, protection or tags of its own.
-   * @param options.encryptionKey the key that it is encrypted with, when it is a customer's
+   * Uses an existing table: one of another stack, one restored from a backup, or one retained by a deleted stack.
+   * `leasehold doctor` compares it with the schema; a restored table lacks TTL, recovery, protection and tags.
+   * @param options.encryptionKey the customer's key that encrypts the table, if there is one
    */
   static fromTable(
     scope: Construct,
@@ -138,7 +138,7 @@ export class CoordinationTable extends Construct {
     this.queues.add(queue);
   }
 
-  /** The stream of what changes in it: switched on with this, unless the table was there already. Undefined: that one has none. */
+  /** Returns the table's stream, and enables it unless the table was imported. Undefined if an imported table has no stream. */
   streamArn(): string | undefined {
     const { tableStreamArn } = this.table;
     if (tableStreamArn !== undefined || this.isAdopted) return tableStreamArn;
@@ -167,8 +167,9 @@ export class CoordinationTable extends Construct {
   }
 
   /**
-   * Gives what the rules say, and nothing beside it; with a customer's key also its use, through DynamoDB only.
-   * @throws ConfigurationError for a principal that can hold no policy of this stack: the grant would do nothing, or go to another
+   * Grants only what the rules list; with a customer's key also the use of that key, through DynamoDB only.
+   * @throws ConfigurationError if the principal cannot hold a policy of this stack: the grant would have no effect, or go to another
+   * principal
    */
   grant(grantee: IGrantable, rules: readonly AccessRule[]): Grant {
     this.ensurePolicyHolder(grantee);

@@ -89,7 +89,7 @@ export interface TaskWorkersProps {
   readonly linger?: Duration;
   /**
    * Whether a worker near its end starts a successor for the remaining tasks, in chains of at most thirteen workers. Otherwise a tick does.
-   * Default: true, unless `scheduleEnabled` is false: without ticks, nothing picks up what a chain leaves.
+   * Default: true, unless `scheduleEnabled` is false, because without ticks nothing continues after the end of a chain.
    */
   readonly continuation?: boolean;
   /**

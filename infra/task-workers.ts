@@ -140,7 +140,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     });
   }
 
-  /** What a module exports is known when it runs, which is too late for a dispatcher: its text has to do. */
+  /** A module's exports are known only when it runs, which is too late for a dispatcher, so this searches the module's text. */
   private warnOfSchedules({ entry, schedules }: WorkerSettings): void {
     if (entry === undefined || schedules.length > 0) return;
     if (!/^export\b[^;=]*\bschedules\b/m.test(readFileSync(entry, 'utf8'))) return;
@@ -186,15 +186,15 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this.table.grant(grantee, enqueueAccess(this.queue));
   }
 
-  /** `grantEnqueue`, and give other work to tasks that are there: `onDuplicate: 'replace'` and `'debounce'`. */
+  /** Grants `grantEnqueue`, and permission to replace the work of existing tasks: `onDuplicate: 'replace'` and `'debounce'`. */
   grantReplace(grantee: IGrantable): Grant {
     return this.table.grant(grantee, replaceAccess(this.queue));
   }
 
   /**
-   * Lets a function put tasks into this queue: `grantEnqueue`, and the variables from which `createLeasehold()` in its code takes
+   * Lets a function enqueue tasks: grants `grantEnqueue`, and sets the variables from which `createLeasehold()` reads
    * table, queue, shards and clock bound.
-   * @throws ConfigurationError when its variables name another queue already: those of the last one would win, without a word
+   * @throws ConfigurationError if its variables already name another queue, because the last call would silently overwrite them
    */
   connect(producer: LambdaFunction): Grant {
     claimVariables(producer, this);
@@ -220,7 +220,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this.table.grant(grantee, observeAccess(this.queue));
   }
 
-  /** Observe, and act for people: retry, cancel, pause, force-release, destroy a session. */
+  /** Grants permission to observe, and to act for people: retry, cancel, pause, force-release, destroy a session. */
   grantOperate(grantee: IGrantable): Grant {
     return this.table.grant(grantee, operateAccess(this.queue));
   }

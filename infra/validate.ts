@@ -1,8 +1,8 @@
 /**
- * What the stack checks before anything is deployed.
- * A setting, or a pair of settings, that could not work or would not be
- * safe ends the synthesis with one sentence that names it and its value.
- * Rules of the protocol are not repeated here: they are called.
+ * Checks of the stack before it is deployed.
+ * A setting, or a pair of settings, that could not work or would be
+ * unsafe ends the synthesis with one sentence that names it and its value.
+ * The checks call the protocol's rules instead of repeating them.
  */
 import { statSync } from 'node:fs';
 import type { Tracing } from 'aws-cdk-lib/aws-lambda';
@@ -29,9 +29,9 @@ interface ScheduleText {
   readonly flexibleWindowMs: number | undefined;
 }
 
-/** Everything about a queue's workers that can be wrong by itself or beside something else; times in milliseconds. */
+/** Settings of a queue's workers that can be invalid, alone or in combination; times in milliseconds. */
 export interface WorkerSettings {
-  /** Absent: the worker is a function of the user's own. */
+  /** Undefined: the worker is the user's own function. */
   readonly entry: string | undefined;
   readonly queue: string;
   readonly schedule: ScheduleText;
@@ -61,7 +61,7 @@ const MINUTE_MS = 60_000;
 const LAMBDA_MAX_TIMEOUT_MS = 15 * MINUTE_MS;
 const LAMBDA_MEMORY_MB = { min: 128, max: 10_240 };
 const SCHEDULER_MAX_WINDOW_MS = 24 * 60 * MINUTE_MS;
-/** What a worker needs between its start and its margin to be worth starting: a cold start, a session, a claim. */
+/** Minimum time between a worker's start and its margin: enough for a cold start, a session, and a claim. */
 const MIN_WORKING_TIME_MS = 5_000;
 /** Names of queues become names of metrics' dimensions and patterns in policies, where `*`, `?` and `$` would mean something else. */
 const QUEUE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
@@ -71,7 +71,7 @@ const UNIT_MS = { minute: MINUTE_MS, hour: 60 * MINUTE_MS, day: 24 * 60 * MINUTE
 /** How much of the dispatcher's environment, 4 KB by Lambda's limit, they may take: the rest is for the other variables. */
 const SCHEDULES_LIMIT_CHARACTERS = 3_000;
 
-/** In the ready index the recurring schedules of all queues stand below this name: a queue of the same name could read them. */
+/** The ready index stores the recurring schedules of all queues under this name, so a queue with this name could read them. */
 const RESERVED_QUEUE = 'schedule';
 
 /** @throws ConfigurationError with one sentence that names the setting, or both, and their values */
@@ -93,7 +93,9 @@ export function validateWorkers(settings: WorkerSettings): void {
   validateEnvironment(settings.environment);
 }
 
-/** The time between two ticks, where the expression says it: of cron expressions, those for every minute or every few of an hour. */
+/**
+ * Returns the time between two ticks, if the expression shows it. A cron expression does if it is for every minute or every N minutes.
+ */
 export function periodMs(expression: string): number | undefined {
   const [isCron, step = '1'] = EVERY_FEW_MINUTES.exec(expression) ?? [];
   if (isCron !== undefined) return 60 % Number(step) === 0 ? Number(step) * MINUTE_MS : undefined;
@@ -181,7 +183,7 @@ function validateReservedConcurrency({ reservedConcurrency, maxWorkers }: Worker
     );
 }
 
-/** @throws ConfigurationError for what is no address of the web, or has a fragment already */
+/** @throws ConfigurationError if the value is not a web address, or already has a fragment */
 export function validRunbooks(address: string | undefined): string {
   if (address === undefined) return 'docs/operating.md';
   if (/^https?:$/.test(URL.parse(address)?.protocol ?? '') && !address.includes('#')) return address;
@@ -190,7 +192,7 @@ export function validRunbooks(address: string | undefined): string {
   );
 }
 
-/** @throws ConfigurationError for a name that is ours; those of Lambda's own the construct library refuses */
+/** @throws ConfigurationError if a name is reserved for Leasehold; the construct library refuses Lambda's reserved names */
 export function validateEnvironment(environment: Readonly<Record<string, string>>): void {
   const taken = Object.keys(environment).find((name) => name.startsWith('LEASEHOLD_'));
   if (taken !== undefined)

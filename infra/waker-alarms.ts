@@ -1,7 +1,7 @@
 /**
  * Alarms of a waker, once for all queues that it wakes.
  *
- * The next tick makes up for a waker that fails, so only tasks that begin late would tell of it.
+ * The next tick makes up for a failed waker, so without these alarms only late tasks would show the failure.
  */
 import { Duration, Lazy } from 'aws-cdk-lib';
 import type { Alarm, CfnAlarm, IMetric } from 'aws-cdk-lib/aws-cloudwatch';
@@ -19,7 +19,7 @@ import { queueMetric } from './metrics.ts';
 const PERIOD = Duration.minutes(5);
 /** Half of the age at which Lambda drops a record. */
 const LATE_MS = 30_000;
-/** An alarm takes ten metrics; one is that of the waker's invocations. */
+/** An alarm supports ten metrics, and one of them counts the waker's invocations. */
 const MAX_QUEUES_HEARD = 9;
 
 interface WakerAlarmsProps {
@@ -74,7 +74,7 @@ export class WakerAlarms extends Construct {
     this.all = [failing, late, silent];
   }
 
-  /** One more queue that is woken, and who is told. */
+  /** Adds a queue that the waker serves, and the topic to notify. */
   add(queue: QueueAddress, topic: ITopic | undefined): void {
     if (this.#queues.length < MAX_QUEUES_HEARD) this.#queues.push(queue);
     if (topic === undefined || this.#topics.has(topic)) return;

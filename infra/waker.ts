@@ -179,7 +179,7 @@ export class Waker extends Construct {
   }
 }
 
-/** What `parseWakeEnv` of the handler will read; defaults are left out, because Lambda allows 4 KB. */
+/** Returns the settings that the handler's `parseWakeEnv` reads; omits defaults, because Lambda allows 4 KB. */
 export function wakeSettings(settings: WorkerSettings, workerFunction: string): WakeSettings {
   const { queue, maxWorkers, startWithinMs, concurrency, shards, maxClockSkewMs } = settings;
   return {

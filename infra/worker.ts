@@ -33,7 +33,7 @@ export interface WorkerProps {
 }
 
 export class Worker extends Construct {
-  /** Absent: the function is of the user's own. */
+  /** Absent if the function is the user's own. */
   readonly handler?: HandlerFunction;
   readonly function: LambdaFunction;
   readonly role: IRole;
@@ -73,7 +73,7 @@ export class Worker extends Construct {
     });
   }
 
-  /** A policy of its own: the function depends on the one of its role, which so cannot name the function. */
+  /** A separate policy: the function depends on its role's default policy, so that policy cannot name the function. */
   private allowContinuation(): void {
     const statement = new PolicyStatement({
       actions: ['lambda:InvokeFunction'],
@@ -83,7 +83,7 @@ export class Worker extends Construct {
   }
 }
 
-/** A function of the user's own, told what ours is told. */
+/** Configures the user's own function with the same variables as ours. */
 function adopted(own: LambdaFunction, settings: WorkerSettings, tableName: string): LambdaFunction {
   for (const [name, value] of Object.entries(workerEnvironment(settings, tableName))) own.addEnvironment(name, value);
   return own;
@@ -127,7 +127,7 @@ function projectOf(tasks: string): string {
   return folder === path.dirname(folder) ? process.cwd() : folder;
 }
 
-/** What `parseWorkEnv` of the handler will read. */
+/** Returns the variables that the handler's `parseWorkEnv` reads. */
 export function workerEnvironment(settings: WorkerSettings, tableName: string): Record<string, string> {
   return {
     [ENV.table]: tableName,

@@ -83,7 +83,7 @@ async function dev(context: Context, options: Options, module = ''): Promise<Exi
 
 interface Running extends AsyncDisposable {
   readonly engine: Engine;
-  /** The console's address, for one browser, or a note that there is none. */
+  /** The console's address, for one browser, or a note that no console runs. */
   readonly address: string;
   readonly supervisor: Supervisor;
 }
@@ -184,7 +184,7 @@ function environmentOf({ settings, environment }: Context, queue: string, endpoi
   };
 }
 
-/** The cache folder that this process was told to use: Node adds its own version's folder to it. */
+/** Returns the cache folder that this process was configured to use. Node adds its own version's folder to that. */
 function compiledFolder(): string | undefined {
   const folder = nodeModule.getCompileCacheDir();
   return folder === undefined ? undefined : path.dirname(folder);

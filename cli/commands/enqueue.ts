@@ -88,7 +88,7 @@ async function enqueue(context: Context, options: Options, task?: string, input?
 }
 
 /**
- * Notes if workers have announced their names and this is none of them. The task is still added, because a worker that defines it may
+ * Prints a note if workers have announced their names without this one. The task is still added, because a worker that defines it may
  * start.
  */
 async function noteUnannounced({ output }: Context, options: Options, connection: Connection, name: string) {

@@ -65,7 +65,7 @@ async function raiseEpoch(context: Context, options: Options): Promise<ExitCode>
   for (const one of [table, ...(options.oldTable === undefined ? [] : [options.oldTable])])
     await ensureQuiet(client, one, connection);
   const start = options.resume === undefined ? undefined : parsePlace(options.resume);
-  // The process that gave out the last token may have had a clock ahead of ours.
+  // The clock of the process that issued the last token may have been ahead of ours.
   const floor = start?.floor ?? runtime.clock.now() + connection.maxClockSkewMs;
   await confirm(context, `end all sessions of table ${table} and lift its counters`, table, options);
   const report = await connection.audit.record(

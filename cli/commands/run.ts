@@ -105,7 +105,7 @@ async function run(context: Context, options: Options, argv: Argv): Promise<Exit
   interrupts.passTo(child, () => lossOf(rights) !== undefined);
   const ending = await Promise.race([child.ended, firstLoss(rights)]);
   await child.stop(graceMs, clock);
-  // Only now, because an earlier error ends this process, and with it the program.
+  // Not earlier, because if an error occurs before this line, the guard must end the program along with this process.
   guard.release();
   // A program that ended in the very moment of the loss may have done its last part without the lease.
   const loss = lossOf(rights);

@@ -224,7 +224,7 @@ function followerText({ follower }: TaskRecord, now: number): string | undefined
   return printable(`${follower.name}, asked for ${momentAndAge(follower.at, now)}${due}`);
 }
 
-/** The slot that it was made for, and since when it has work to do. */
+/** Formats the scheduled run of the task, and the start of its interval. */
 function slotText(slot: SlotOfTask | undefined): string | undefined {
   if (slot === undefined) return undefined;
   const since = slot.since === undefined ? 'its first' : `since ${moment(slot.since)}`;

@@ -28,7 +28,7 @@ import type { DevWorkerSettings } from './worker.ts';
 import type { Ready } from './worker-process.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Time for a worker to acknowledge the request to stop. Killing one that is only slow loses nothing. */
+/** Time for a worker to acknowledge the stop request. Killing a slow worker loses nothing. */
 const ANSWER_MS = 2_000;
 /** For a worker that has answered to hand back, and to end. */
 const STOP_MS = GRACE_MS + 5_000;

@@ -1,10 +1,10 @@
-/** What doctor finds, one thing at a time: what was looked at, how it is, and what repairs it. */
+/** A finding of doctor: the subject, its health, and the repair. */
 
 /**
  * `ok`       as it should be.
- * `warning`  it works, and costs or risks something.
- * `broken`   it does not work, or not safely.
- * `unknown`  could not be looked at: an emulator without the feature, or no permission to ask.
+ * `warning`  works, but has a cost or a risk.
+ * `broken`   does not work, or not safely.
+ * `unknown`  could not be checked: an emulator without the feature, or missing permissions.
  */
 export type Health = 'ok' | 'warning' | 'broken' | 'unknown';
 

@@ -1,4 +1,4 @@
-/** Whether tasks have waited a long time for their key, where no worker and no alarm on due tasks sees them. */
+/** Checks for tasks that have waited a long time for their key, because workers and the alarms on due tasks do not see them. */
 import { countParked } from '../../shared/tasks/queue/listing.ts';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { QueueConnection } from '../connection.ts';

@@ -57,11 +57,11 @@ export class Child {
   }
 
   /**
-   * The program waits behind a gate until `onSpawned` has returned: a wrapper that is killed before that leaves nothing running, and one
-   * that is killed or frozen later has informed a guard.
+   * Starts the program behind a gate until `onSpawned` has returned. A wrapper that is killed before that leaves no process running;
+   * if it is killed or frozen later, the guard already knows the process group.
    *
    * @param onSpawned receives the process group before the program's first instruction
-   * @throws CommandError if it could not be started
+   * @throws CommandError if the program could not be started
    */
   static async start(
     argv: readonly [string, ...string[]],

@@ -2,11 +2,11 @@
  * The guard of a command that runs under a lease: a third process, which ends the command if its wrapper cannot.
  *
  *   - The wrapper is gone for any reason (SIGKILL, out of memory): the kernel closes the pipe between them, and the guard kills.
- *   - The wrapper stands still (SIGSTOP, a frozen or starved machine):
+ *   - The wrapper is stopped (SIGSTOP, a frozen or starved machine):
  *     it no longer extends the deadline, and when that passes, the guard kills.
  *
- * A shell of about a megabyte, started before the command.
- * Does not survive being killed itself, and cannot reach processes that left the command's process group.
+ * The guard is a shell of about a megabyte, started before the command.
+ * It does not survive being killed itself, and cannot reach processes that left the command's process group.
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
@@ -65,7 +65,7 @@ export class Guard {
     if (Number.isFinite(ms)) this.#order(`until ${Math.max(1, Math.ceil(ms / 1000))}`);
   }
 
-  /** Called after the command has ended: nothing is left to guard. */
+  /** Ends the guard, after the command has ended. */
   release(): void {
     if (!this.#orders.writable) return;
     this.#order('free');

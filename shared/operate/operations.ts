@@ -167,7 +167,7 @@ interface QueueRedriveInput extends QueueInput {
   readonly name?: string | undefined;
   /** Only tasks that failed like this, as `faultOf` names it. */
   readonly fault?: string | undefined;
-  /** Only tasks that died by this time: those that the operator saw. */
+  /** Only tasks that died by this time, so that tasks that the operator has not seen are left alone. */
   readonly diedUntil?: number | undefined;
   readonly limit?: number | undefined;
 }
@@ -225,9 +225,9 @@ export class Operations {
   }
 
   /**
-   * Records the operation, does it, and records its outcome, errors included.
+   * Records the operation, runs it, and records its outcome, errors included.
    * @throws ConfigurationError without a name or a reason: nothing was done
-   * @throws MismatchError when a task's counter has changed since the operator saw it: nothing was done
+   * @throws MismatchError if a task's counter has changed since the operator saw it: nothing was done
    */
   execute<Verb extends OperationVerb>(verb: Verb, input: InputOf<Verb>, operator: Operator): Promise<ReportOf<Verb>> {
     // The table has them in pairs, which the compiler does not follow through an index.

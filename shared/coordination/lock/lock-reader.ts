@@ -1,10 +1,10 @@
 /**
  * Keys as readers see them.
  *
- * A key whose session has expired is shown in its resulting state:
+ * A reader shows a key whose session has expired in its resulting state:
  * free, closed for its lock-delay, or, with the behavior `delete`, without its entry.
- * The first reader records that with one guarded write, so that the modify index changes for watchers.
- * A reader that may not write, or whose clock is wrong, sees the row unchanged.
+ * The first reader records that state with one guarded write, so that the modify index changes for watchers.
+ * A reader without write permission, or with a wrong clock, sees the row unchanged.
  */
 import { ClockSkewError, ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';

@@ -57,7 +57,7 @@ export interface Entry {
   readonly lockIndex: number;
 }
 
-/** Who force-released the lock, and why. */
+/** The operator who force-released the lock, and the reason. */
 export interface ForcedRelease {
   readonly by: string;
   readonly reason: string;
@@ -148,7 +148,7 @@ export interface LockInfo extends Entry {
 
 /**
  * The key could not be acquired within the wait:
- * nothing is held. Wait longer, or come back later; `refusal` names the holder.
+ * nothing is held. Wait longer, or retry later; `refusal` names the holder.
  */
 export class LockUnavailableError extends Error {
   override readonly name = 'LockUnavailableError';

@@ -38,8 +38,8 @@ export class LockSession implements AsyncDisposable {
   }
 
   /**
-   * Renews the session now, in addition to its heartbeat. On hosts where timers, and clocks between answers, stand still,
-   * trust is only as fresh as the last answer.
+   * Renews the session now, in addition to its heartbeat. On hosts where timers do not run, and clocks advance only with an
+   * answer, trust is only as fresh as the last answer.
    * @returns milliseconds of remaining trust, judged after the answer; without an answer, as long as before
    * @throws LeaseLostError if the session can no longer be trusted
    */
@@ -53,7 +53,7 @@ export class LockSession implements AsyncDisposable {
   }
 
   /**
-   * Returns the lock, or its holder and until when, without waiting.
+   * Returns the lock, or its holder and until when it holds, without waiting.
    * A key that this session already holds counts as held (`isOwn`), unless the caller
    * passes `reentrant: true`.
    */

@@ -85,7 +85,7 @@ export interface LockStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<HeldLock, LockRecord>>;
-  /** All or none, in one transaction: refused unless every row is as it was observed. */
+  /** Acquires all keys or none, in one transaction: refused unless every row is as it was observed. */
   acquireAll(
     observed: readonly Observed[],
     request: Omit<AcquireRequest, 'key'>,
@@ -130,7 +130,7 @@ export interface LockStore {
     limits?: WriteLimits,
   ): Promise<Outcome<FreeLock, LockRecord>>;
   /**
-   * By an operator: refused unless it is held as observed. A live session learns of it at its next heartbeat.
+   * By an operator: refused unless the key is held as observed. A live session learns of it at its next heartbeat.
    * @returns until when the key is closed, by the clock of the applied attempt; 0 if it was acquired since
    */
   forceRelease(
@@ -152,7 +152,7 @@ export interface LockStore {
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
 
   /**
-   * Several keys, all or none: refused unless every row is as it was observed,
+   * Commits several keys, all or none: refused unless every row is as it was observed,
    * every condition holds, and every notified session is live.
    */
   commit(

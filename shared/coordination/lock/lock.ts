@@ -64,7 +64,7 @@ export interface LockKeeper {
    * @throws LeaseLostError if the lock is no longer held: nothing more is written, but an unanswered attempt may have been applied
    */
   confirm(content: Content | undefined): Promise<void>;
-  /** Releases the key and deletes its entry, for the behavior `delete` at the session's end. */
+  /** Releases the key and deletes its entry, as the behavior `delete` does at the session's end. */
   drop(): Promise<void>;
   /** Resolves when no verb is under way. */
   idle(): Promise<void>;
@@ -73,7 +73,7 @@ export interface LockKeeper {
 /** A key, held by a session until it is released or lost. */
 export class Lock implements AsyncDisposable {
   readonly key: string;
-  /** Larger than that of any earlier tenure of this key. Pass it to your own stores that can compare it. */
+  /** Larger than the token of every earlier tenure of this key. Pass it to your own stores if they can compare it. */
   readonly fencingToken: number;
   /**
    * Aborts, with a `LeaseLostError`, when the lock is no longer held: lost, revoked or released. Its `aborted` is computed when asked.

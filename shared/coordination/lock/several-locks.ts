@@ -27,7 +27,7 @@ export class SeveralLocks extends SessionLocks {
     this.#ports = ports;
   }
 
-  /** Several keys, all or none, in one transaction, without waiting. */
+  /** Acquires several keys, all or none, in one transaction, without waiting. */
   async tryAcquireAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
     validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#several(keys, options).attempt();
@@ -35,7 +35,7 @@ export class SeveralLocks extends SessionLocks {
     return attempt.kind === 'acquired' ? { kind: 'acquired', locks: attempt.right } : attempt;
   }
 
-  /** Several keys, all or none: holds none of them while it waits. @throws as `acquire` */
+  /** Acquires several keys, all or none; holds no key while it waits. @throws as `acquire` */
   async acquireAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
     validOptions(OPTIONS, options, PATIENT_OPTIONS);
     return this.wait(keys, this.#several(keys, options), options);
@@ -92,7 +92,7 @@ export class SeveralLocks extends SessionLocks {
     return { kind: 'acquired', right: attempt.right.map((row) => this.register(row)) };
   }
 
-  /** All or none: if one of the held keys is lost, the newly acquired ones are released again. @returns the lost key */
+  /** Confirms all keys or none: if a held key is lost, the newly acquired keys are released again. @returns the lost key */
   async #confirmOrLeave(
     held: readonly Lock[],
     content: Content | undefined,

@@ -1,5 +1,5 @@
 /**
- * Several keys, all or none: the rows are read and judged, then taken in one transaction that depends on the rows as read.
+ * Acquires several keys, all or none: reads and judges the rows, then acquires them in one transaction that depends on the rows as read.
  * A waiter for several keys does not hold any of them, so it cannot deadlock.
  */
 import { ensureClockWithin } from '../../core/lease/skew.ts';
@@ -28,7 +28,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
   readonly #ports: LockPorts & { readonly doubts: Doubts };
   readonly #maxClockSkewMs: number;
 
-  /** @param keys without duplicates, and none that the session knowingly holds */
+  /** @param keys without duplicates, and without keys that the session knowingly holds */
   constructor(
     keys: readonly string[],
     content: Content | undefined,

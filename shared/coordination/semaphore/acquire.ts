@@ -52,8 +52,8 @@ export async function tryAcquirePermit(
 }
 
 /**
- * Waits until there is room; `full` when the time is over.
- * @throws LeaseLostError when the session is lost meanwhile
+ * Waits for free capacity; returns `full` if the wait ends first.
+ * @throws LeaseLostError if the session is lost during the wait
  * @throws the reason of `signal`; and as `tryAcquirePermit`
  */
 export async function acquirePermit(
@@ -66,7 +66,7 @@ export async function acquirePermit(
   return waitFor(name, options, session, ports, granting(name, session, ports));
 }
 
-/** As `acquirePermit`, for those who need to know of the permit no more than what it takes to give it back. */
+/** Like `acquirePermit`, for callers that only need to release the permit later. */
 export async function acquireSlot(
   name: string,
   options: Omit<PermitWaitOptions, 'fair'>,
@@ -76,7 +76,7 @@ export async function acquireSlot(
   return waitFor(name, options, session, ports, (permit) => ({ kind: 'admitted', permit }));
 }
 
-/** What is made of a permit; `close` is called once it is no longer meant to be kept here. */
+/** Turns a permit into the caller's result. The result calls `close` when this process no longer wants to keep the permit. */
 type Grant<Granted> = (permit: PermitRecord, close: () => void) => Granted;
 
 function granting(name: string, session: SessionHolder, ports: SemaphorePorts): Grant<Acquisition> {
@@ -93,7 +93,7 @@ async function waitFor<Granted>(
   const queueUntil = options.fair === true ? queueingEnds(name, options, ports) : undefined;
   const asked = { ...request(name, options, session, ports), queueUntil };
   const { claim, semaphore } = asked;
-  // Each request of another size waits for room of its own; and who queues must not stand behind one that does not.
+  // Requests of different sizes wait for different amounts of capacity, and a fair request must not wait behind one that is not fair.
   const kind = JSON.stringify([claim.permits, semaphore.limit, options.fair === true]);
   const line = ports.line && { turns: ports.line, key: name, kind };
   const contend = async (contender: Contender): Promise<Admission> => {
@@ -140,7 +140,7 @@ async function acquire<Granted>(
   }
 }
 
-/** @returns whether it is certain that nothing is held, or comes to be, by what was asked for */
+/** @returns whether it is certain that the request holds nothing and will never be granted */
 async function abandon(asked: Request, contender: Contender, session: SessionHolder, ports: SemaphorePorts) {
   try {
     const late = await contender.leave();

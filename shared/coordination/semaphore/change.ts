@@ -14,7 +14,7 @@ interface ChangePorts {
 }
 
 /**
- * Makes `limit` the one that contenders must agree on, and makes the semaphore if there is none; one read when nothing changes.
+ * Sets the limit that contenders must agree on, and creates the semaphore if it is missing; one read if nothing changes.
  * @throws ConfigurationError
  */
 export async function declareLimit(name: string, limit: number, ports: ChangePorts): Promise<void> {
@@ -26,9 +26,9 @@ export async function declareLimit(name: string, limit: number, ports: ChangePor
 }
 
 /**
- * Replaces a semaphore by what `change` makes of it, again and again until it was not written in between.
- * @param change returns the same object when there is nothing to change
- * @returns what stands in the row now; undefined when there is none
+ * Replaces a semaphore with the result of `change`. Retries until no other write came between the read and the write.
+ * @param change returns the same object if nothing must change
+ * @returns the row's current content; undefined if there is no row
  */
 export async function changeSemaphore(
   name: string,

@@ -1,9 +1,9 @@
 /**
- * A concurrency limiter: at most so many members at work at a time, wherever they run.
+ * A concurrency limiter: at most `limit` concurrent members, across all processes.
  *
- * `add` waits until there are fewer than the limit and answers with an id; `done` gives the slot back.
- * It is a semaphore with a permit per member, so the limit is never crept over, and the slot of a crashed member comes back
- * when its session is dead: one session TTL after its last heartbeat, plus the bound on clock differences and the session's lock-delay.
+ * `add` waits for free capacity and returns an id; `done` releases the slot.
+ * It is a semaphore with a permit per member, so the limit is never exceeded. The slot of a crashed member is free again
+ * when its session has expired: one session TTL after its last heartbeat, plus the bound on clock differences and the session's lock-delay.
  * A slow member keeps its slot for as long as its session is renewed.
  *
  * An id can be passed on: `done` works in any process.
@@ -30,7 +30,7 @@ export interface LimiterOptions {
   readonly pause?: Duration | undefined;
 }
 
-/** At most so many members at work at a time, each with a permit of one session. */
+/** Limits the number of concurrent members; each has a permit of one session. */
 export class ConcurrencyLimiter {
   readonly name: string;
   readonly #options: LimiterOptions;
@@ -51,10 +51,10 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Waits until there is room for one more.
-   * @returns its id; undefined when `wait` was given and is over
-   * @throws LeaseLostError when the session is lost meanwhile; the reason of `signal`
-   * @throws MismatchError when others have another limit
+   * Waits for free capacity and adds a member.
+   * @returns its id; undefined if `wait` was given and has passed
+   * @throws LeaseLostError if the session is lost during the wait; the reason of `signal`
+   * @throws MismatchError if other contenders declare another limit
    */
   async add(options: Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<string | undefined> {
     validOptions(`the options of adding to limiter ${this.name}`, options, { wait: true, signal: true });

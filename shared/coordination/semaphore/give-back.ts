@@ -1,4 +1,4 @@
-/** Giving back a permit, and giving up a claim, so that no copy of an earlier request takes anything afterwards. */
+/** Releases permits and abandons claims, so that no copy of an earlier request takes anything afterwards. */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -13,7 +13,9 @@ export interface GiveBackPorts {
   readonly line?: Pick<Turns<unknown>, 'wake'> | undefined;
 }
 
-/** With so many marks the one who adds another folds them; and with each four more, if that write lost against another. */
+/**
+ * At this number of marks, the caller that adds a mark folds them. If its write loses to another, the next fold follows four marks later.
+ */
 const FOLD_FROM = 8;
 const FOLD_EACH = 4;
 
@@ -47,7 +49,7 @@ export function shouldFold({ left }: SemaphoreRecord): boolean {
   return Object.keys(left).length >= FOLD_FROM;
 }
 
-/** Keeps the row small. Whoever wrote in between has the row as it is now, so losing is not an error. */
+/** Keeps the row small. Losing to another writer is not an error, because that writer saw the current row. */
 async function foldMarks(
   row: SemaphoreRecord | undefined,
   { semaphores, runtime }: GiveBackPorts,

@@ -1,8 +1,9 @@
 /**
- * What a session left in doubt at a semaphore, because an answer was lost: a permit or a place that no code of its process knows.
+ * Settles a session's unresolved requests at a semaphore: a response was lost, so the row may hold a permit or a queue entry that no code
+ * of its process knows.
  *
- * One read and one write settle it: the write takes out what is not in the session's book, bars its blind requests, and has another
- * revision than those under way. Tried with the session's heartbeats until it is answered.
+ * One read and one write settle it: the write removes entries that are not in the session's book, bars its blind requests, and has another
+ * revision than the requests in flight. The session's heartbeats retry it until it is answered.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -25,7 +26,7 @@ export function settleLater(semaphore: DoubtfulSemaphore, session: SessionHolder
   });
 }
 
-/** Before a caller is told that there is no room: what earlier calls of its session left in doubt is not held any more. */
+/** Runs before a caller hears that the semaphore is full: releases permits that earlier calls of its session left unresolved. */
 export async function settleNow(
   semaphore: DoubtfulSemaphore,
   session: SessionHolder,

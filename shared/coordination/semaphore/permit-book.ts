@@ -11,11 +11,11 @@ interface OpenPermit {
 const TIDY_FROM = 100;
 
 /**
- * What a session's own process knows of its permits: those that it holds or is asking for.
+ * `PermitBook` is a session's record, in its own process, of the permits that it holds or is requesting.
  *
- * It makes the moments unique by which permits of one session are told apart,
- * it tells an orphan, which is a permit of the session that is unknown here because an answer never came,
- * and it has the moment up to which the session's requests may be barred.
+ * It assigns the unique moments that distinguish the permits of one session.
+ * It detects orphans: permits of the session that are unknown here because a response was lost.
+ * It knows the moment up to which the session's requests may be barred.
  */
 export class PermitBook {
   /** By their moments. */
@@ -41,8 +41,8 @@ export class PermitBook {
   }
 
   /**
-   * A permit of the session that the semaphore's row shows. Of earlier ones that it does not show, another process has given back
-   * what it was told of, or an operator has evicted them: they are open no more, or the book would grow for as long as its session lives.
+   * Records a permit that the semaphore's row shows. Closes earlier permits that the row does not show: another process has released them,
+   * or an operator has evicted them. Otherwise the book would grow for as long as its session lives.
    */
   admit({ name, holders }: SemaphoreRecord, { since, token }: PermitRecord): void {
     const admitted = this.#open.get(since);
@@ -57,13 +57,13 @@ export class PermitBook {
     this.#tidyFrom = Math.max(TIDY_FROM, 2 * this.#open.size);
   }
 
-  /** What is open for another semaphore stays so. */
+  /** A permit of another semaphore stays open. */
   close(semaphore: string, since: number): void {
     if (this.#open.get(since)?.semaphore === semaphore) this.#open.delete(since);
     this.#left = Math.max(this.#left, since);
   }
 
-  /** The latest moment of what was given back or given up. What is still asked for with an earlier one enters by `replace`. */
+  /** The latest moment of a released or abandoned claim. A pending request with an earlier moment must enter by `replace`. */
   get left(): number {
     return this.#left;
   }

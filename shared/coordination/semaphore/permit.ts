@@ -2,9 +2,9 @@
  * The holder's side of a semaphore: one permit, from its admission to its release.
  *
  * Failure by failure:
- *   - The session is lost: so is the permit, and its signal aborts with the session's reason.
- *   - An operator evicts it: its session's next heartbeat answers with that, and the signal aborts. `check` asks at once.
- *   - The release is not answered: it is safe to release again; what is left, its session gives back with its heartbeats (`orphans.ts`).
+ *   - The session is lost: the permit is lost too, and its signal aborts with the session's reason.
+ *   - An operator evicts it: its session's next heartbeat reports that, and the signal aborts. `check` asks at once.
+ *   - The release is not answered: releasing again is safe; if the permit remains, the session's heartbeats release it (`orphans.ts`).
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -21,10 +21,10 @@ import { describeSemaphore, isSamePermit, revocationOf } from './semaphore.ts';
 export class Permit implements AsyncDisposable {
   /** Name of the semaphore. */
   readonly semaphore: string;
-  /** Whose it is, since when, how much of the limit it takes, and its token. */
+  /** The permit's session, time of admission, share of the limit, and token. */
   readonly record: PermitRecord;
   /**
-   * Aborts, with a `LeaseLostError`, when the permit is held no more: lost, taken away, or released. Its `aborted` is computed when asked.
+   * Aborts, with a `LeaseLostError`, when the permit is no longer held: lost, evicted, or released. Its `aborted` is computed on each read.
    */
   readonly signal: AbortSignal;
 
@@ -34,11 +34,11 @@ export class Permit implements AsyncDisposable {
   readonly #stopListening: () => void;
   readonly #ended = new AbortController();
   #releasing: Promise<boolean> | undefined;
-  /** As the first release found it: one that is repeated for want of an answer finds its own signal aborted. */
+  /** The state at the first release: a release that is retried after a lost response finds its own signal aborted. */
   #wasHeld: boolean | undefined;
   #mayBeReleased = false;
 
-  /** @param onReleased is told once it is no longer meant to be kept here */
+  /** @param onReleased runs once this process no longer wants to keep the permit */
   constructor(
     semaphore: string,
     record: PermitRecord,
@@ -58,7 +58,7 @@ export class Permit implements AsyncDisposable {
       if (session.signal.aborted) this.#end(session.signal.reason);
     };
     this.signal = truthfulSignal(this.#ended.signal, onLost);
-    // Last: a session that was lost just now says so at once.
+    // Last, because a session that was just lost reports it immediately.
     session.signal.addEventListener('abort', onLost, { once: true, signal: this.#ended.signal });
   }
 
@@ -66,12 +66,12 @@ export class Permit implements AsyncDisposable {
     return this.record.permits;
   }
 
-  /** Larger than that of any permit that was admitted before it. */
+  /** Larger than the token of every permit that was admitted earlier. */
   get fencingToken(): number {
     return this.record.token;
   }
 
-  /** Milliseconds for which it may still be believed in; zero or less: held no more. */
+  /** Milliseconds for which the permit is still trusted; zero or less: no longer held. */
   remainingTrustMs(): number {
     return this.signal.aborted ? 0 : this.#session.remainingTrustMs();
   }

@@ -40,24 +40,24 @@ export class SemaphoreClient {
   }
 
   /**
-   * One try, without waiting: a permit, or who holds them all and until when.
-   * @throws MismatchError when other contenders declare another limit
-   * @throws ConfigurationError when an argument is not usable
+   * Tries once, without waiting: returns a permit, or the holders and until when they hold.
+   * @throws MismatchError if other contenders declare another limit
+   * @throws ConfigurationError if an argument is invalid
    */
   tryAcquire(session: SessionHolder, name: string, options: PermitOptions): Promise<Acquisition> {
     return tryAcquirePermit(name, options, session, this.#ports);
   }
 
   /**
-   * Waits for a permit; without one when `wait` is over.
-   * @throws LeaseLostError when the session is lost meanwhile; the reason of `signal`; and as `tryAcquire`
+   * Waits for a permit; returns without one when `wait` has passed.
+   * @throws LeaseLostError if the session is lost during the wait; the reason of `signal`; and as `tryAcquire`
    */
   acquire(session: SessionHolder, name: string, options: PermitWaitOptions): Promise<Acquisition> {
     return acquirePermit(name, options, session, this.#ports);
   }
 
   /**
-   * Who holds it now, judged without changing anything; undefined when it was never acquired or declared.
+   * Returns the current holders without changing anything; undefined if the semaphore was never acquired or declared.
    * Two reads: the row, and the sessions of its holders.
    */
   async get(name: string): Promise<SemaphoreState | undefined> {
@@ -65,7 +65,7 @@ export class SemaphoreClient {
     return row === undefined ? undefined : judgeSemaphore(row, this.#options, this.#ports);
   }
 
-  /** Whether a permit is still held, by its token: for services that were told of one. */
+  /** Whether a permit with this token is still held: for services that received a token. */
   async verify(name: string, token: number): Promise<boolean> {
     const state = await this.get(name);
     return state?.holders.some((holder) => holder.token === token && holder.standing === 'live') ?? false;
@@ -82,9 +82,9 @@ export class SemaphoreClient {
   }
 
   /**
-   * By a deployment: changes the limit that contenders must agree on; makes the semaphore if there is none.
-   * Contenders that still declare the old one are refused with a `MismatchError`; those who are in stay in.
-   * One read when nothing changes.
+   * For deployments: changes the limit that contenders must agree on; creates the semaphore if it is missing.
+   * Contenders that still declare the old limit are refused with a `MismatchError`; current holders keep their permits.
+   * One read if nothing changes.
    */
   async declareLimit(name: string, limit: number): Promise<void> {
     await declareLimit(validName('semaphore', name), limit, this.#ports);
@@ -106,9 +106,10 @@ export class SemaphoreClient {
   }
 
   /**
-   * By an operator: takes a permit away from its holder, and writes down who did it and why.
-   * A live holder is told by its session's next heartbeat: its permit's signal aborts, and when it releases, its room is free at once.
-   * @returns what was taken away, and until when its room is closed at most; undefined when no such permit is held
+   * For operators: revokes a holder's permit, and records the operator and the reason.
+   * A live holder learns of it at its session's next heartbeat: its permit's signal aborts, and when it releases, its capacity is free at
+   * once.
+   * @returns the revoked permit, and until when its capacity is closed at most; undefined if no such permit is held
    * @throws ConfigurationError without a name or a reason
    */
   async evict(name: string, options: EvictionOptions): Promise<HolderRecord | undefined> {

@@ -3,11 +3,11 @@
  *
  * | found | requests |
  * | --- | --- |
- * | room | 1: a conditional write |
+ * | free capacity | 1: a conditional write |
  * | no such semaphore | 2: refused, created with its first holder |
- * | full of the living | 3: refused with the row, their sessions in one batch, one write so that no copy of the refused request enters later; or one to queue |
- * | full, some dead | 3: refused with the row, the sessions, one write that removes the dead and admits; and one for each session found expired |
- * | looking again | 1 read of the row, 1 of sessions not known to be alive; writes only when there is room |
+ * | full, all holders live | 3: refused with the row, their sessions in one batch, one write so that no copy of the refused request enters later; or one to queue |
+ * | full, some holders expired | 3: refused with the row, the sessions, one write that removes expired holders and admits; and one for each session found expired |
+ * | polling | 1 read of the row, 1 of sessions not known to be live; writes only if capacity is free |
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
@@ -40,11 +40,11 @@ import { Surveyor } from './survey.ts';
 
 export interface SemaphorePorts extends SessionPorts {
   readonly semaphores: SemaphoreStore;
-  /** Where contenders of this process wait for each other; absent: each asks for itself. */
+  /** Line in which contenders of this process wait for each other; absent: each asks for itself. */
   readonly line?: Turns<Full> | undefined;
 }
 
-/** What contention looks like. */
+/** State of a full semaphore. */
 export interface Full {
   readonly kind: 'full';
   /** Permits whose holders are not known to be dead. */
@@ -53,13 +53,13 @@ export interface Full {
   readonly holders: readonly HolderRecord[];
   /** Contenders in the queue. */
   readonly waiting: number;
-  /** When one of them may be found dead, by our clock; `null` when no time can be told. */
+  /** Earliest time by our clock at which a holder may be found expired; `null` if it is unknown. */
   readonly until: number | null;
 }
 
 /**
- * A permit could not be acquired within the time that its caller would wait:
- * nothing is held. Wait longer, or come back later; `full` says who has them.
+ * The permit could not be acquired within the wait:
+ * nothing is held. Wait longer, or come back later; `full` names the holders.
  */
 export class SemaphoreFullError extends Error {
   override readonly name = 'SemaphoreFullError';
@@ -77,7 +77,7 @@ export class SemaphoreFullError extends Error {
 
 export type Admission = { readonly kind: 'admitted'; readonly permit: PermitRecord } | Full;
 
-/** Each lost round means that another contender got through; thirty in a row is no accident. */
+/** Each lost round means that another contender succeeded; thirty in a row is a real failure. */
 const ROUNDS_LIMIT = 30;
 const BACKOFF = { baseMs: 5, capMs: 200 };
 
@@ -124,9 +124,9 @@ export class Contender {
   }
 
   /**
-   * Before its caller is told that it holds nothing: from here on nothing that was sent takes a permit or a place.
+   * Called before the caller hears that it holds nothing: from here on no request already sent takes a permit or a queue entry.
    * No request if the row, as last seen, bars the claim; one write; or a read and a write for a contender that queued.
-   * @returns the permit that a late attempt has taken before
+   * @returns the permit that a late attempt has already taken
    * @throws StoreUnavailableError if that is not known
    */
   async leave(): Promise<PermitRecord | undefined> {
@@ -187,7 +187,7 @@ export class Contender {
     });
   }
 
-  /** The one write that the row invites, or that there is none. */
+  /** Sends the one write that the row allows, or reports that the semaphore is full. */
   async #step(row: SemaphoreRecord | undefined): Promise<Outcome<SemaphoreRecord> | Full> {
     const { semaphore, claim } = this.#request;
     if (row === undefined)

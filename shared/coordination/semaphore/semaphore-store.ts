@@ -18,7 +18,7 @@ export interface EvictionRequest {
   readonly isLive: boolean;
 }
 
-/** Where semaphores live. Every write is conditional; see `coordination/semaphore/row/semaphore-statements.ts` for the guards. */
+/** Storage of semaphores. Every write is conditional; see `coordination/semaphore/row/semaphore-statements.ts` for the guards. */
 export interface SemaphoreStore {
   /** Refused when the row is there. */
   create(
@@ -27,7 +27,10 @@ export interface SemaphoreStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<SemaphoreRecord>>;
-  /** Refused unless the limit is the declared one, there is room, the queue is empty, this permit is not there, and it is not barred. */
+  /**
+   * Refused unless the limit is the declared one, capacity is free, the queue is empty, this permit is not in the row, and it is not
+   * barred.
+   */
   admit(
     semaphore: NewSemaphore,
     claim: PermitClaim,
@@ -56,9 +59,9 @@ export interface SemaphoreStore {
   /** Bars the blind requests of this claim. Refused when they are barred already, or when there are too many marks. */
   forgo(name: string, claim: PermitClaim, write: Stamp, limits?: WriteLimits): Promise<Outcome<SemaphoreRecord>>;
   /**
-   * By an operator, written down; a live session is told in the same transaction.
-   * Refused unless it is held, and its session as it was found.
-   * @returns until when its room is closed, by the clock of the attempt that was applied; 0 when it is not
+   * By an operator, and recorded; the same transaction notifies a live session.
+   * Refused unless the permit is held, and its session is as it was observed.
+   * @returns until when its capacity is closed, by the clock of the applied attempt; 0 if it is open
    */
   evict(
     name: string,

@@ -1,23 +1,23 @@
 /**
- * A counting semaphore: at most `limit` permits at a time, each hanging on a session.
+ * A counting semaphore: at most `limit` permits at a time, each belonging to a session.
  *
  * Guarantees
  *   - In no state of the store do the permits add up to more than the limit: count and holders change in one conditional write.
  *   - A permit frees itself when its session is invalid and that session's lock-delay is over:
- *     a contender that needs the room removes the dead holder
- *     in the very write that admits it. No sweep is needed, and a set filled by dead holders blocks no one.
- *   - A copy of a request that arrives after its permit was given back, or after its caller was told that there is no room,
+ *     a contender that needs the capacity removes the expired holder
+ *     in the same write that admits it. No sweep is needed, and expired holders block no one.
+ *   - A copy of a request that arrives after its permit was released, or after its caller heard that the semaphore is full,
  *     takes nothing (see below).
- *   - Releasing, evicting or pruning names one permit and its token; done twice, or late, it changes nothing.
- *   - Contenders that declare different limits are told so, with both numbers; none of them is admitted by its own.
+ *   - Releasing, evicting or pruning names one permit and its token; repeated or late, it changes nothing.
+ *   - Contenders that declare different limits get an error with both numbers; none of them is admitted by its own limit.
  *   - Lowering the limit revokes nothing and admits no contender until enough permits have come back.
  *   - While the queue is not empty, only its contenders are admitted:
  *     fair contenders are served in the order in which the store queued them,
- *     a large request at the head included.
+ *     including a large request at the head.
  *
  * Does not guarantee
- *   - That a holder whose session died, or that was evicted, has stopped.
- *     The lock-delay is the time it is given; with 0 it may overlap with
+ *   - That a holder has stopped after its session expired or an operator evicted it.
+ *     The lock-delay is its time to stop; with 0 it may overlap with
  *     its successor until it notices.
  *   - Order among contenders that are not fair: they wait with full jitter and overtake each other, but none in the queue.
  *
@@ -25,19 +25,19 @@
  * A session's moments only grow, so one moment bars all its earlier blind requests. Each release leaves that moment in the row
  * (`left`), and so does a contender before its caller hears "full" or gives up (*forgo*).
  * *Replace* names the revision, so it needs no bar, and it folds all marks into one moment for everyone (`floor`).
- * A claim that is barred and still wanted enters by *replace*. No clocks are compared for safety: a contender whose clock is behind
- * the floor is refused, and enters by a second request.
+ * A claim that is barred but still wanted enters by *replace*. Safety does not depend on comparing clocks: a contender whose clock is
+ * behind the floor is refused, and enters by a second request.
  *
  * Cost: one request of one write unit per KB of the row, each for acquire and release.
- * A holder adds about 55 bytes to some 200, so eight holders beside the marks still fit into one unit; a contender in the queue adds 65.
- * A mark adds about 45 bytes; releases fold them when there are eight, with one write more.
+ * A holder adds about 55 bytes to some 200, so eight holders and the marks still fit into one unit; a contender in the queue adds 65.
+ * A mark adds about 45 bytes; releases fold them when there are eight, with one more write.
  * "Full" costs one write more than the refused request, or none if the row shows that the claim is barred.
  *
- *     acquire ── room, the queue is empty ─────────▶ held ── release ─▶ gone
+ *     acquire ── free capacity, the queue is empty ▶ held ── release ─▶ gone
  *        │                                            │ └── evict (an operator) ─▶ closed until the lock-delay is over,
  *        └─ full ─▶ judge the holders' sessions       │                             or its holder has noticed and released
- *                     some dead: prune and acquire    └──── session invalid, lock-delay over ─▶ pruned by the next who needs room
- *                     all alive: refused, with until when; or queue, if fair
+ *                     some expired: prune and acquire └──── session invalid, lock-delay over ─▶ pruned by the next contender
+ *                     all live: refused, with until when; or queue, if fair
  */
 import { ConfigurationError, MismatchError } from '../../core/errors.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
@@ -56,7 +56,7 @@ export interface PermitRecord extends PermitClaim {
   readonly token: number;
 }
 
-/** A permit as the row has it. */
+/** A permit as stored in the row. */
 export interface HolderRecord extends PermitRecord {
   /** Set by an eviction: its room opens then, or when its holder releases it; 0: at once. */
   readonly closedUntil: number | undefined;
@@ -64,7 +64,7 @@ export interface HolderRecord extends PermitRecord {
 
 /** A place in the queue. */
 export interface Ticket extends PermitClaim {
-  /** When its contender will have given up, by its own clock: the queue does not wait for those who forgot to leave it. */
+  /** When its contender will have given up, by its own clock, so that abandoned entries cannot block the queue. */
   readonly until: number;
 }
 
@@ -79,9 +79,9 @@ export interface Eviction {
 
 export interface SemaphoreRecord {
   readonly name: string;
-  /** In effect: what is declared, unless an operator has set another. */
+  /** The limit in effect: `declared`, unless an operator has set another. */
   readonly limit: number;
-  /** What its contenders say it is; they must agree. */
+  /** The limit that its contenders declare; they must agree. */
   readonly declared: number;
   /** The limit less what is held; below zero after the limit was lowered. */
   readonly free: number;
@@ -188,7 +188,7 @@ export function withoutDead(
   return { ...withLeft(semaphore, removed), holders, waiting, free: semaphore.limit - permitsHeld(holders) };
 }
 
-/** The semaphore after these claims were given back or given up: no blind request of theirs is taken any more. */
+/** Returns the semaphore after these claims were released or abandoned: their blind requests are refused from now on. */
 export function withLeft(semaphore: SemaphoreRecord, claims: readonly PermitClaim[]): SemaphoreRecord {
   const left = { ...semaphore.left };
   for (const { session, since } of claims) left[session] = Math.max(left[session] ?? 0, since);
@@ -200,12 +200,12 @@ export function isBarred({ left, floor }: SemaphoreRecord, { session, since }: P
   return since <= Math.max(floor, left[session] ?? 0);
 }
 
-/** The floor that bars all that the marks bar, so that none of them has to stay. */
+/** Returns the floor that bars everything that the marks bar, so that all marks can be removed. */
 export function foldedFloor({ left, floor }: SemaphoreRecord): number {
   return Math.max(floor, ...Object.values(left));
 }
 
-/** The semaphore with another limit in effect; who is in stays in. */
+/** Returns the semaphore with another limit in effect; current holders keep their permits. */
 export function withLimit(semaphore: SemaphoreRecord, limit: number): SemaphoreRecord {
   return { ...semaphore, limit, free: limit - permitsHeld(semaphore.holders) };
 }
@@ -242,7 +242,7 @@ export function ensureSameLimit(semaphore: SemaphoreRecord, declared: number): v
   );
 }
 
-/** What the session of an evicted holder is told by its next heartbeat. */
+/** Returns the text that reports an eviction at the next heartbeat of the holder's session. */
 export function revocationOf(name: string, token: number): string {
   return `semaphore ${token} ${name}`;
 }

@@ -10,9 +10,9 @@ export interface SemaphoreState {
   readonly name: string;
   /** In effect now. */
   readonly limit: number;
-  /** What contenders must declare. */
+  /** The limit that contenders must declare. */
   readonly declared: number;
-  /** Permits whose holders are not dead: what a contender would find taken. */
+  /** Permits of holders that have not expired: the capacity that a contender would find taken. */
   readonly inUse: number;
   /** Number of holders that are not dead. */
   readonly live: number;
@@ -23,9 +23,9 @@ export interface SemaphoreState {
   readonly lastEviction: Eviction | undefined;
 }
 
-/** A holder, and what is known of its session. */
+/** A holder, and the state of its session. */
 export interface HolderState extends HolderRecord {
-  /** The session's own name and node, for people; absent when its row is gone or damaged. */
+  /** The session's own name and node, for people; absent if its row is gone or damaged. */
   readonly sessionName: string | undefined;
   readonly node: string | undefined;
   readonly standing: Verdict['kind'];

@@ -7,9 +7,9 @@ import type { HolderRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 import { withoutDead } from './semaphore.ts';
 
 interface Survey {
-  /** The semaphore as it would be without the dead. */
+  /** The semaphore without its expired holders. */
   readonly pruned: SemaphoreRecord;
-  /** When the next of the living may be found dead, or an eviction opens, by our clock; `null` when no time can be told. */
+  /** Earliest time by our clock at which a live holder may be found expired, or an eviction opens; `null` if it is unknown. */
   readonly until: number | null;
 }
 

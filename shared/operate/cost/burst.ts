@@ -24,7 +24,7 @@ export interface Burst {
   readonly missing: number;
   /** After the workers have started. */
   readonly lastBeginsAfterSeconds: number;
-  /** Of the workers: compute, invocations, sessions and permits. */
+  /** Cost of the workers: compute, invocations, sessions and permits. */
   readonly dollars: number;
 }
 

@@ -104,7 +104,7 @@ export interface Estimate {
   /** The same tasks on other services. */
   readonly beside: readonly Alternative[];
   readonly burst: Burst;
-  /** What the queue costs beside its tasks and their compute, with this many tasks, with one a minute, and empty. */
+  /** The queue's cost without its tasks and their compute: with this many tasks, with one task a minute, and empty. */
   readonly standing: Readonly<Record<StandingLoad, StandingCost>>;
   /** The nearest first. */
   readonly limits: readonly Limit[];
@@ -115,7 +115,7 @@ interface Idle {
   readonly first: Sum;
   /** Each further queue of the table: with neither the waker's alarms nor anything free. */
   readonly further: Pick<Sum, 'dollars'>;
-  /** Of all queues of the table together. */
+  /** Total for all queues of the table. */
   readonly dashboard: Sum;
 }
 

@@ -1,14 +1,14 @@
 /**
  * AWS prices of one region in dollars: on-demand list prices without taxes and discounts, and the free tier of an account.
  *
- * Other regions differ by up to a half. A price that was not looked up says so, and the estimate marks what rests on it.
+ * Other regions differ by up to a half. An unverified price is marked as such, and the estimate marks every sum that uses it.
  */
 interface Price {
   /** For `per` units. */
   readonly dollars: number;
   readonly per: number;
   readonly unit: Unit;
-  /** Units a month that each account has free, for ever; 0: none. */
+  /** Units per month in the permanent free tier of each account. 0: none. */
   readonly free: number;
   /** Month in which the price was read at its source. */
   readonly asOf: `${number}-${number}` | typeof NOT_LOOKED_UP;
@@ -114,7 +114,7 @@ export interface Part {
   readonly what: string;
   readonly perMonth: number;
   readonly unit: Unit;
-  /** Which of the prices it is charged by. */
+  /** Name of the price that applies. */
   readonly by: PriceName;
   /** The price of one. */
   readonly price: number;

@@ -1,7 +1,7 @@
 /**
- * A queue's cost besides its tasks: ticks, wakes, announcements, worker sessions, polls, and lingering.
+ * A queue's cost without its tasks: ticks, wakes, announcements, worker sessions, polls, and lingering.
  *
- * The read units of a tick, a wake and a start are those that `npm run bench -- idle` measures; a test compares them.
+ * `npm run bench -- idle` measures the read units of a tick, a wake and a start; a test compares them with these.
  * An empty query costs half a unit, as AWS charges.
  */
 import type { Architecture, Prices } from './prices.ts';
@@ -49,7 +49,7 @@ const READ_UNITS_PER_GLANCE = 0.5;
 /** Lanes: three priorities, with tenants and without. A poll of the backlog covers two more shards than are in use. */
 const LANES = 6;
 const SHARDS_BEYOND = 2;
-/** Read units of a tick besides the backlog: the queue's row, recurring tasks, parked tasks. */
+/** Read units of a tick without the backlog: the queue's row, recurring tasks, parked tasks. */
 const READ_UNITS_PER_TICK = 3.5;
 /**
  * A wake reads the permits. One that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again.
@@ -60,7 +60,7 @@ const SAMPLED = 25;
 /** A starting worker reads the permits, the queue's row, a task's row, and its shards until it finds nothing more. */
 const READ_UNITS_PER_START = 5.5;
 const SMALL_FUNCTION_MB = 256;
-/** `perStart`: a worker's time besides its tasks. */
+/** `perStart`: a worker's time without its tasks. */
 export const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
 /** Lambda reads each shard of the stream this often, and delivers the gathered records together. */
 const WAKES_PER_SECOND = 4;

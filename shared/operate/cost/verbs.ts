@@ -30,7 +30,7 @@ export interface VerbTable {
   readonly commit: VerbUnits;
   readonly retry: VerbUnits;
   readonly refusedClaim: VerbUnits;
-  /** For an input stored beside its row; 0 for others. */
+  /** Cost of an input that is stored outside its row; 0 for other inputs. */
   readonly removePayload: VerbUnits;
   /** Its read units per attempt. */
   readonly payloadReadUnits: number;

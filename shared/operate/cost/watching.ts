@@ -2,7 +2,7 @@
  * Costs of a deployed queue outside the table and the functions: metrics, alarms, dashboard, logs, traces, scheduler calls.
  *
  * CloudWatch bills a metric for the hours in which it is sent, and an alarm by the metrics that it reads.
- * The counts are those of the stack and the handlers, compared by `test/infra/watching.test.ts`. Bytes of logs are estimates.
+ * `test/infra/watching.test.ts` compares the counts with the stack and the handlers. Bytes of logs are estimates.
  */
 import type { Use } from './prices.ts';
 
@@ -10,7 +10,7 @@ export interface WatchedWorkload {
   readonly tasksPerDay: number;
   readonly attemptsPerTask: number;
   readonly refusedPerTask: number;
-  /** Task names with metrics of their own. */
+  /** Number of task names with their own metrics. */
   readonly timedNames: number;
   readonly alarms: boolean;
   readonly dashboard: boolean;

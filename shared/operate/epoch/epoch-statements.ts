@@ -1,7 +1,7 @@
 /**
- * A restored table has forgotten the numbers that it gave out after its restore point.
+ * A restored table has forgotten the numbers that it issued after its restore point.
  * Counters start at the clock, and a row takes at most a thousand writes a second, so the clock is now above every counter.
- * Each counter is raised to it, so every number given out next is new.
+ * Each counter is raised to the clock, so every number issued next is new.
  *
  * | row | counters |
  * | --- | --- |

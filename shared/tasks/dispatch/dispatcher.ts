@@ -74,7 +74,7 @@ export interface Workforce {
 }
 
 export interface DispatchReport {
-  /** Another delivery of the same tick took the slot; nothing was done. */
+  /** Another delivery of the same tick took the slot, so this one did nothing. */
   readonly duplicate: boolean;
   /** An operator paused the queue: it is measured, but no worker is started. */
   readonly paused: boolean;
@@ -90,7 +90,7 @@ export interface DispatchReport {
   readonly strays: number;
   /** Due entries, counted up to the number that the largest fleet could begin with, or run at a time. */
   readonly backlog: number;
-  /** Age of the oldest due task that no worker holds, or of one nearly as old; zero if none was found: see `oldest-ready.ts`. */
+  /** Age of the oldest due task without a holder, or of one nearly as old; zero if none was found: see `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;
   readonly liveWorkers: number;
   readonly started: number;
@@ -222,9 +222,9 @@ function dueBeyond(shards: number, backlog: readonly PartitionBacklog[]): number
 }
 
 /**
- * Returns how many entries to count in one partition: at most what the whole fleet could begin with,
- * and at least what it can have running, because these entries
- * would hide those that wait behind them.
+ * Returns how many entries to count in one partition: at most the number that the whole fleet could begin with,
+ * and at least the number that the fleet can have running, because these entries
+ * would hide the waiting entries behind them.
  */
 function pageLimit(settings: DispatchSettings, tookMs: number | undefined, shards: number): number {
   const { maxWorkers, concurrency } = settings;
@@ -247,5 +247,5 @@ async function noteUse(
 
 /** An index page of keys only: about 1,000 entries of 130 bytes are 16 read units. */
 const PAGE_LIMIT = 1_000;
-/** Rows at half a unit each, read by every tick that finds something due; more are read while none of them waits. */
+/** Rows at half a unit each, read by every tick that finds due entries; it reads more if none of these tasks is waiting. */
 const OLDEST_LOOKED_AT = 25;

@@ -1,9 +1,9 @@
 /**
- * The backlog as a tick sees it: how much is due in each partition of the ready index, counted up to a bound.
+ * The backlog as a tick sees it: the number of due entries in each partition of the ready index, counted up to a bound.
  *
- * Shards are numbered from zero, and the client that enqueues decides how many there are.
+ * Shards are numbered from zero, and the enqueuing client sets their number.
  * A client may use more shards than the queue's workers, and a
- * deployment may lower the number while tasks wait in the last ones.
+ * deployment may lower the number while tasks wait in the last shards.
  * So the queue's row stores the largest number ever used, and each tick
  * also reads beyond: the next shard, which soon has a task if clients have more, and one of all possible shards, another each minute.
  */

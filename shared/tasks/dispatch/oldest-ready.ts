@@ -18,15 +18,15 @@ interface OldestReady {
   /** The rows that were read. */
   readonly looked: readonly TaskRecord[];
   /**
-   * Due time of the oldest task without a holder; undefined if none of the rows read waits.
-   * With more than 1,000 entries, not every one is read.
-   * Then a waiting task may have been skipped, and there may be an older one than this:
+   * Due time of the oldest task without a holder; undefined if none of the rows read belongs to a waiting task.
+   * With more than 1,000 entries, not every entry is read.
+   * A waiting task may then have been skipped, and an older one than this may exist:
    * the real wait is at least this long.
    */
   readonly readyAt: number | undefined;
 }
 
-/** @param atLeast rows to read first; more are read only while none of them waits */
+/** @param atLeast number of rows to read first; more are read only if none of these tasks is waiting */
 export async function findOldestReady(
   due: readonly ReadyHint[],
   tasks: Pick<TaskStore, 'getMany'>,

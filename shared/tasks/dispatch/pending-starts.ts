@@ -1,11 +1,11 @@
 /**
- * `PendingStarts` are the workers of a queue that wakers have started and that hold no permit yet.
+ * `PendingStarts` are the workers of a queue that wakers have started but that hold no permit yet.
  *
- * A start shows when the permits' counter moves. One that does not show within two seconds may have failed, or its function may load for
- * longer. So the wakers start others, and give these twice the time, up to 10 s: a function that takes 9 s to load gets three starts
- * and not one each second.
+ * A start is visible when the permits' counter changes. If it is not visible within two seconds, it may have failed, or its function may
+ * load slowly. So the wakers start other workers, and give these twice the time, up to 10 s: a function that takes 9 s to load gets three
+ * starts and not one each second.
  *
- * The note is in the queue's row, because each shard of the table's stream has a waker of its own. It is a hint: without it, more workers start.
+ * The note is in the queue's row, because each shard of the table's stream has its own waker. It is a hint: without it, more workers start.
  */
 import type { Heard, StartsNote } from '../task/queue-store.ts';
 
@@ -46,7 +46,7 @@ export class PendingStarts {
     return sum(this.#note.heard.filter(({ at }) => since < at));
   }
 
-  /** Returns the note to write if so many more are started now, and so many more tasks were heard of. */
+  /** Returns the note to write after `starts` more workers were started, and more tasks were heard of. */
   plus(starts: number, token: number, now: number, heard: { readonly count: number; readonly since: number }): Starts {
     const { count, token: before, untilMs, waitMs } = this.#note;
     const haveShown = token > before;

@@ -52,7 +52,10 @@ async function enqueueSlotsOf(
   return progress.made;
 }
 
-/** Until another dispatcher has moved the schedule, or it was defined again, paused or removed: what it owes is for others to see to then. */
+/**
+ * Makes the tasks of due slots. Stops if another dispatcher has advanced the schedule, or if it was redefined, paused or removed:
+ * the later writer then handles the remaining slots.
+ */
 async function makeSlots(
   schedule: ScheduleRecord,
   ports: RecurPorts & { readonly schedules: ScheduleStore },
@@ -85,5 +88,5 @@ async function makeSlots(
   }
 }
 
-/** Each is a read of a line and a transaction: what a small function has under way at once, and a slow one finishes in its time. */
+/** Each costs a read of a line and a transaction. A small function can have this many in flight, and a slow one finishes in time. */
 const SCHEDULES_IN_FLIGHT = 64;

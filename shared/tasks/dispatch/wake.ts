@@ -1,20 +1,20 @@
 /**
- * A wake: tasks of a queue were just inserted, so workers are started now instead of at the next tick.
+ * A wake: tasks of a queue were just inserted, so workers start now instead of at the next tick.
  *
- * It only brings forward what the next tick would do.
- * It plans as the dispatcher does (`plan.ts`), and keeps no ledger: who may work is decided by
- * the workers' permits, so a wake that is lost, late or doubled does no harm. Looking comes before starting, the cheapest look first:
- *   1. one consistent read of the workers' permits; that is all while all permits are taken or those at work cope,
- *     as far as a look of the last seconds says;
- *   2. with no worker at work, the inserted rows: tasks for later start no worker;
+ * It only does earlier what the next tick would do.
+ * It plans as the dispatcher does (`plan.ts`), and keeps no ledger: the workers' permits decide which workers may run,
+ * so a lost, late or repeated wake does no harm. It reads before it starts workers, and begins with the cheapest read:
+ *   1. one consistent read of the workers' permits; it stops here if all permits are taken, or if the running workers can cope
+ *     according to a backlog that it read within the last seconds;
+ *   2. without running workers, the inserted rows: delayed tasks start no worker;
  *   3. the backlog, as a tick reads it.
  * If it leaves the tasks to live workers, it announces them: one write, which workers with free capacity see at once
  * (`tasks/task/announcement.ts`).
  * It never waits. If one read misses a task, because a worker was about to leave or because the index lags, the next tick finds it.
  *
- * A waker remembers what it did last, so that wakes that follow each other closely do not start a worker each.
- * Each shard of the stream has a waker of its own. Before one starts workers, it notes them in the queue's row, in place of the note
- * that it read; if another was faster, it counts that one's starts first. Neither is needed for safety: without them, more workers start.
+ * A waker remembers its last actions, so that wakes in close succession do not start a worker each.
+ * Each shard of the stream has its own waker. Before a waker starts workers, it notes them in the queue's row, in place of the note
+ * that it read; if another waker was faster, it counts that waker's starts first. Safety needs neither: without them, more workers start.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SemaphoreRecord } from '../../coordination/semaphore/semaphore.ts';
@@ -78,9 +78,9 @@ const INDEX_LAG_MS = 1_000;
 const NOTE_ATTEMPTS = 5;
 /** A task usually came through the stream within this time. */
 const STREAM_MS = 1_000;
-/** So long a waker knows which of the tasks in a note or in the index are its own: a task is noted within the lag of the index. */
+/** How long a waker can recognize its own tasks in a note or in the index: a task is noted within the lag of the index. */
 const KEPT_MS = 2 * INDEX_LAG_MS;
-/** Of what was inserted since, so much is kept in mind. */
+/** Maximum number of recently inserted tasks to remember. */
 const HEARD_LIMIT = 10_000;
 /** Another waker may be faster, once; then only a hint is lost. */
 const ANNOUNCEMENTS_TRIED = 2;
@@ -95,9 +95,9 @@ export class Waker {
   #looked: Demand | undefined;
   #lookedAt = -Infinity;
   #inserted = 0;
-  /** Tasks that were heard of lately. */
+  /** Tasks that this waker recently heard of. */
   #heard: HeardTask[] = [];
-  /** Sessions of workers that were found alive: until when that need not be asked again. */
+  /** When to check the sessions of live workers again. */
   readonly #aliveUntil = new Map<string, number>();
   /** The queue's row as it was read or written last; undefined: not known. */
   #seen: QueueRecord | undefined;
@@ -168,8 +168,8 @@ export class Waker {
   }
 
   /**
-   * Plans, and notes what is started and heard of where other wakers see it.
-   * A waker that was faster has its starts and its tasks counted first.
+   * Plans, and notes the starts and the inserted tasks in the queue's row for other wakers.
+   * If another waker was faster, its starts and its tasks are counted first.
    */
   async #decide({ look, rows, record, ...first }: Situation): Promise<Decision> {
     const { queue } = this.#settings;
@@ -205,7 +205,7 @@ export class Waker {
     }
   }
 
-  /** Tasks that wakers of other shards have heard of, and that the index does not show yet. */
+  /** Number of tasks that wakers of other shards have heard of, and that the index does not show yet. */
   #heardByOthers({ hints }: Look, now: number): number {
     const since = now - INDEX_LAG_MS;
     const noted = this.#heard.filter(({ notedAt }) => notedAt !== undefined && since < notedAt).length;
@@ -265,7 +265,7 @@ export class Waker {
     const atWork = live.length + starting;
     const known = due + this.#inserted;
     if (wantedWorkers({ ...looked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
-    // What others have heard of is not known without a look.
+    // Only a read of the backlog shows the tasks that other wakers have heard of.
     if (this.#starts.areRecent(now) && this.#unnoted(now).length > 0) return undefined;
     if (starting > 0) return 'justStarted';
     return now - this.#lookedAt >= this.#settings.startWithinMs / 2 ? undefined : 'atWork';
@@ -308,7 +308,7 @@ export class Waker {
 interface HeardTask {
   readonly id: string;
   readonly at: number;
-  /** When other wakers were told of it, in the note of starts. */
+  /** When the note of starts reported it to other wakers. */
   notedAt: number | undefined;
 }
 
@@ -326,7 +326,7 @@ interface Decision {
   readonly demand: Demand;
   /** Workers to start. */
   readonly missing: number;
-  /** Why none, if none is missing. */
+  /** Reason for starting no worker, if none is missing. */
   readonly reason: NoStart;
 }
 

@@ -1,9 +1,10 @@
 /**
- * Cron expressions: when they fall due, in the local time of a zone. Nothing here reads a clock or starts a timer.
+ * Due times of cron expressions, in the local time of a zone. Nothing here reads a clock or starts a timer.
  *
- * croner finds local times, as if the zone were UTC; which moments have them is decided here, as EventBridge Scheduler does it:
+ * croner finds local times, as if the zone were UTC; this module maps them to moments, as EventBridge Scheduler does:
  *   - If the hour is fixed, a local time that does not exist is left out, and one that exists twice counts once, the first time.
- *   - If the hour is `*` or a step, each moment counts that has a matching local time: an hourly schedule runs once in each hour that passes.
+ *   - If the hour is `*` or a step, each moment counts that has a matching local time: an hourly schedule runs once in each hour that
+ *     passes.
  */
 import { Cron } from 'croner';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
@@ -13,7 +14,7 @@ import { momentsOf, offsetMs, turnBackAfter } from './zone.ts';
 export interface CronTimes {
   /** Five fields, or six with seconds in front. */
   readonly cron: string;
-  /** An IANA zone, such as `Europe/Berlin`: what is a quarter past two there, summer and winter. */
+  /** An IANA zone, such as `Europe/Berlin`. The expression means local time there, in summer and in winter. */
   readonly zone: string;
 }
 

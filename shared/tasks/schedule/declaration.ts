@@ -1,4 +1,4 @@
-/** What code says of tasks that recur. `ScheduleClient` writes it down; until then it is only said. */
+/** Recurring tasks as declared in code. A declaration has no effect until `ScheduleClient` stores it. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { SharedTaskOptions, TaskReference } from '../task/task-request.ts';
 import { TASK_OPTIONS } from '../task/task-request.ts';
@@ -68,7 +68,7 @@ export function validScheduleOptions(name: string, options: ScheduleOptions): Sc
   return validOptions(`the options of schedule ${validName('schedule name', name)}`, options, SCHEDULE_OPTIONS);
 }
 
-/** @throws ConfigurationError for anything but a list of what `defineSchedule` gives, each of its own name */
+/** @throws ConfigurationError unless it is a list of results of `defineSchedule` with distinct names */
 export function validSchedules(what: string, schedules: unknown): readonly TaskSchedule[] {
   if (!Array.isArray(schedules) || !schedules.every(isTaskSchedule))
     throw new ConfigurationError(

@@ -14,7 +14,7 @@ export interface GivePorts {
   readonly spans?: TaskSpans | undefined;
 }
 
-/** A slot, when its task is due, and where the schedule goes on. */
+/** A slot, the due time of its task, and the schedule's next slot. */
 export interface GivenSlot {
   readonly at: number;
   readonly runAt: number;
@@ -46,7 +46,7 @@ export async function slotTaskOf(
   const { queue, task: name, input, options, overlap } = schedule;
   const id = slotTaskId(schedule, at);
   const task = await newTaskOf(name, input, { ...options, id, runAt }, { runtime, queue });
-  // One whose tasks are ordered by a key of their own takes turns in the line of that key.
+  // Tasks that are ordered by their own key use that key's line.
   const line = overlap === 'allow' ? task.line : (task.line ?? lineOfSchedule(schedule));
   return { ...task, line, dedup: undefined, schedule: slotOf(schedule, at) };
 }

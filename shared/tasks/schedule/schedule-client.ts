@@ -65,8 +65,8 @@ export class ScheduleClient {
   }
 
   /**
-   * Defines each of a list, as a module of tasks exports it. What is not in the list stays as it is.
-   * @throws ConfigurationError, also when the others could be defined
+   * Defines each schedule of a list, as a module of tasks exports it. Schedules that are not in the list stay as they are.
+   * @throws ConfigurationError, even if the other schedules could be defined
    */
   async defineAll(schedules: readonly TaskSchedule[]): Promise<readonly ScheduleRecord[]> {
     const all = validSchedules('schedules', schedules);
@@ -81,7 +81,7 @@ export class ScheduleClient {
       if (observed === undefined || 'isRemoved' in observed) return false;
       const outcome = await this.#store.remove(observed, stampOf(this.#runtime));
       if (outcome.kind === 'applied') return true;
-      // What is there now may be another caller's answer to our own removal, and is not ours to remove.
+      // The current row may be a schedule that another caller defined after our own removal, and we must not remove that.
       if (outcome.earlierAttempt === 'unknown') throw undecided(name);
       return contended(outcome);
     });
@@ -104,7 +104,7 @@ export class ScheduleClient {
     return observed === undefined || 'isRemoved' in observed ? undefined : observed;
   }
 
-  /** Its next slots: at most `limit`, fewer if no more come, and none while it is paused. @throws ConfigurationError */
+  /** Returns the next slots: at most `limit`, fewer if the schedule ends, and none while it is paused. @throws ConfigurationError */
   next(schedule: ScheduleRecord, limit: number): readonly number[] {
     const slots: number[] = [];
     let slot: number | undefined = Number.isFinite(schedule.nextAt) ? schedule.nextAt : undefined;
@@ -121,7 +121,7 @@ export class ScheduleClient {
    */
   async run(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<RunReport> {
     const key = this.#key('running a schedule', name, options);
-    // The same in each round: one that was made by an attempt without an answer is found by its id.
+    // The same moment in each round, so that the id finds a task that an unanswered attempt made.
     const at = this.#runtime.clock.now();
     return retryContended(`schedule ${name}`, ACT, async (): Promise<RunReport | Contended> => {
       const observed = await this.#store.get(key);
@@ -141,7 +141,7 @@ export class ScheduleClient {
     );
   }
 
-  /** It goes on with the first slot from now: those that passed stay left out. @returns as `pause` */
+  /** Resumes with the first slot from now; the missed slots stay left out. @returns as `pause` */
   async resume(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<ScheduleRecord | undefined> {
     return this.#change('resuming a schedule', name, options, (observed, now) =>
       observed.pausedAt === undefined ? undefined : { nextAt: nextSlot(observed, now) },
@@ -183,7 +183,7 @@ function undecided(name: string): StoreUnavailableError {
   );
 }
 
-/** A definition is the whole of a record but for what the schedule has done since. */
+/** Compares the definitions: all of a record except the schedule's progress. */
 function isSameSchedule(observed: ScheduleRecord, definition: ScheduleDefinition): boolean {
   const { nextAt: _, nonce: __, definedAt: ___, lastAt: ____, pausedAt: _____, leftOut: ______, ...defined } = observed;
   return isSame(defined, definition);

@@ -1,4 +1,4 @@
-/** What a schedule is defined as, from what its user says: everything is checked here, once. */
+/** Builds a schedule's definition from the user's input, and validates all of it here, once. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import { givenMs } from '../../core/validate/duration.ts';
 import { validMoment } from '../../core/validate/moment.ts';
@@ -70,7 +70,7 @@ function oneOf<T extends string>(what: string, value: unknown, known: readonly T
   return found;
 }
 
-/** A task stands in one line: in that of its schedule, or in that of a key of its own. */
+/** A task is in one line: its schedule's, or that of its own key. */
 function validOverlap(what: string, overlap: unknown, { isOrdered }: { readonly isOrdered: boolean }): OverlapPolicy {
   const policy = oneOf(`${what}: overlap`, overlap, OVERLAP_POLICIES);
   if (isOrdered && policy !== 'queue')

@@ -10,7 +10,7 @@ export interface ScheduleKey {
   readonly name: string;
 }
 
-/** What a removal leaves behind: a later definition of the schedule builds on it. */
+/** The remainder of a removed schedule: a later definition of the schedule builds on it. */
 export interface RemovedSchedule extends ScheduleKey {
   readonly isRemoved: true;
   readonly nonce: string;
@@ -21,14 +21,14 @@ export interface ScheduleStep {
   readonly nextAt: number | undefined;
   /** Absent: no slot was given a task. */
   readonly lastAt?: number | undefined;
-  /** Absent: none was left out. */
+  /** Absent if no slot was left out. */
   readonly leftOut?: LeftOutSlot | undefined;
 }
 
 /**
- * `made`     the task is there, and the schedule is as `schedule` says.
- * `taken`    its id is taken; nothing was written. `damage`: the row that has it cannot be read.
- * `busy`     tasks of the schedule have not ended, and it was to be made only if all had; nothing was written.
+ * `made`     the task exists, and the schedule is as in `schedule`.
+ * `taken`    its id is taken; nothing was written. `damage`: the row with this id cannot be read.
+ * `busy`     tasks of the schedule have not ended, and this one required that all had; nothing was written.
  * `refused`  the schedule was written since it was observed; nothing was written.
  */
 export type MakeOutcome =
@@ -36,7 +36,7 @@ export type MakeOutcome =
   | { readonly kind: 'taken'; readonly damage: unknown }
   | { readonly kind: 'busy' | 'refused' };
 
-/** Where schedules live. Every write is conditional; see `tasks/rows/schedule-statements.ts` for the guards. */
+/** Storage of schedules. Every write is conditional; see `tasks/rows/schedule-statements.ts` for the guards. */
 export interface ScheduleStore {
   /** Strongly consistent. */
   get(key: ScheduleKey): Promise<ScheduleRecord | RemovedSchedule | undefined>;
@@ -61,8 +61,8 @@ export interface ScheduleStore {
     write: Stamp,
   ): Promise<MakeOutcome>;
   /**
-   * Asks the tasks that stand in the line of a schedule, and are of slots before `at`, to stop: those that wait are cancelled, one that runs
-   * learns of it with its holder's next heartbeat.
+   * Stops the tasks in a schedule's line that belong to slots before `at`: cancels waiting tasks; a running task
+   * learns of it at its holder's next heartbeat.
    */
   stopEarlier(schedule: ScheduleRecord, at: number, reason: string, runtime: Runtime): Promise<void>;
   /** Paused at a moment, or going on with its next slot. Refused when it was written since it was observed. */
@@ -74,9 +74,9 @@ export interface ScheduleStore {
   /** Refused when it was written since it was observed. */
   remove(observed: ScheduleRecord, write: Stamp): Promise<Outcome<RemovedSchedule, ScheduleRecord | RemovedSchedule>>;
   /**
-   * Schedules of a queue that are due at `now`, as far as the index knows: at most `SCHEDULES_PER_TICK`.
-   * If more are due, chance decides where the choice begins, and `onDamaged` hears how many wait. The oldest first would let rows
-   * that stay due, because nothing can be made of them, keep the others waiting for ever.
+   * Returns schedules of a queue that are due at `now` according to the index: at most `SCHEDULES_PER_TICK`.
+   * If more are due, the selection starts at a random position, and `onDamaged` hears how many wait. If it started with the oldest,
+   * rows that stay due, because they cannot become tasks, would block the others for ever.
    */
   due(
     queue: string,

@@ -2,17 +2,19 @@
  * A schedule: a task that recurs by a cron expression, in the time of a zone.
  *
  * Guarantees
- *   - Each slot becomes at most one task, and a slot that the policies keep is never lost: the schedule is moved on by the transaction that
- *     makes the task. Any number of dispatchers may see the same slot due, and die at any point of it.
- *   - With every overlap policy but `allow`, no two tasks of a schedule are at work at once: they stand in a line of their own (`task/line.ts`),
- *     in which a task that is retried, snoozed or waits for its children keeps the others waiting. So do tasks of `run`, and redriven ones.
+ *   - Each slot becomes at most one task, and a slot that the policies keep is never lost: the transaction that makes the task also
+ *     advances
+ *     the schedule. Any number of dispatchers may see the same slot due, and crash at any point of it.
+ *   - With every overlap policy but `allow`, no two tasks of a schedule run at once: they are in their own line (`task/line.ts`),
+ *     in which a task that is retried, snoozed or waits for its children blocks the others. This includes tasks of `run`, and redriven
+ *     tasks.
  *   - The intervals [since, at) of a schedule's tasks follow each other without a gap and do not overlap.
  *
  * Does not guarantee
  *   - Punctuality. A slot becomes a task with the first tick of a dispatcher after it.
  *   - Slots older than `HORIZON_MS`: with `missed: 'all'` they are left out.
  *
- * Clock: a slot is due by the dispatcher's wall clock; being wrong changes when its task is made, never how often.
+ * Clock: a slot is due by the dispatcher's wall clock; a wrong clock changes when its task is made, never how often.
  */
 import { sha256 } from '../../core/runtime/sha256.ts';
 import type { CronTimes } from './cron.ts';
@@ -21,20 +23,20 @@ import type { SharedTaskOptions } from '../task/task-request.ts';
 import type { Json, SlotOfTask } from '../task/task.ts';
 
 /**
- * What becomes of slots that were missed, because no dispatcher ran:
+ * Policies for slots that were missed because no dispatcher ran:
  * `skip`  a slot that is later than the tolerance is left out.
- * `last`  the latest of them is made up for.
- * `all`   each of them is made up for, oldest first.
+ * `last`  only the latest missed slot becomes a task.
+ * `all`   each missed slot becomes a task, oldest first.
  */
 export const MISSED_POLICIES = ['skip', 'last', 'all'] as const;
 export type MissedPolicy = (typeof MISSED_POLICIES)[number];
 
 /**
- * What becomes of a slot while a task of the schedule has not ended:
- * `queue`    its task waits until that one has ended.
- * `skip`     it is left out.
- * `replace`  that one is asked to stop, as by cancel, and its task begins when that one has ended.
- * `allow`    its task begins beside that one.
+ * Policies for a slot while a task of the schedule has not ended:
+ * `queue`    its task waits until the earlier task has ended.
+ * `skip`     the slot is left out.
+ * `replace`  the earlier task is asked to stop, as by cancel, and the slot's task begins when it has ended.
+ * `allow`    its task runs alongside the earlier task.
  */
 export const OVERLAP_POLICIES = ['queue', 'skip', 'replace', 'allow'] as const;
 export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number];
@@ -45,7 +47,7 @@ export interface ScheduleDefinition extends CronTimes {
   /** The name of the task that each slot becomes. */
   readonly task: string;
   readonly input: Json;
-  /** What the tasks of its slots have, as `enqueue` takes it. */
+  /** Options of the schedule's tasks, as `enqueue` takes them. */
   readonly options: Omit<SharedTaskOptions, 'queue'>;
   readonly missed: MissedPolicy;
   readonly overlap: OverlapPolicy;
@@ -62,7 +64,7 @@ export interface ScheduleDefinition extends CronTimes {
 export interface ScheduleRecord extends ScheduleDefinition {
   /** When it was defined, or defined otherwise: it has no slots before. */
   readonly definedAt: number;
-  /** The first slot that has not become a task yet, nor been left out; Infinity: none comes, or it is paused. */
+  /** The first slot that has neither become a task nor been left out; Infinity: no slot remains, or the schedule is paused. */
   readonly nextAt: number;
   /** The latest slot that was given a task. */
   readonly lastAt: number | undefined;
@@ -81,9 +83,9 @@ export interface LeftOutSlot {
 
 /** Half of what finished tasks are kept for: a slot that is younger still finds the task that it became. */
 export const HORIZON_MS = 7 * 86_400_000;
-/** Slots of one schedule that one tick makes up for; the next tick goes on. */
+/** Maximum number of slots of one schedule per tick; the next tick continues. */
 const SLOTS_PER_TICK = 100;
-/** Due schedules of a queue that one tick serves; the next tick goes on. */
+/** Maximum number of due schedules of a queue per tick; the next tick continues. */
 export const SCHEDULES_PER_TICK = 1_000;
 /** Left-out slots that a schedule's row keeps. */
 export const LEFT_OUT_KEPT = 8;
@@ -93,7 +95,7 @@ interface DueSlots {
   readonly slots: readonly number[];
   /** A slot that is too late to become one. */
   readonly late?: number;
-  /** Where the schedule goes on; undefined when no slot ever comes again. */
+  /** The schedule's next slot; undefined if no slot remains. */
   readonly nextAt: number | undefined;
 }
 
@@ -112,7 +114,7 @@ export function lastSlot(
   return lastSlotWithin((after) => nextSlot(schedule, after), span);
 }
 
-/** What a schedule owes at `now`: pure. */
+/** Returns the slots that a schedule owes at `now`: a pure function. */
 export function dueSlots(schedule: ScheduleRecord, now: number): DueSlots {
   if (schedule.nextAt > now) return { slots: [], nextAt: schedule.nextAt };
   if (schedule.missed === 'all') return everySlot(schedule, now);
@@ -145,7 +147,7 @@ export function lineOfSchedule({ name }: Pick<ScheduleDefinition, 'name'>): stri
   return `schedule/${name}`;
 }
 
-/** What a slot's task is to know. A slot before the latest that was given a task has nothing left to cover. */
+/** Returns the slot's data for its task. A slot before the latest one that became a task has an empty interval. */
 export function slotOf({ name, lastAt }: Pick<ScheduleRecord, 'name' | 'lastAt'>, at: number): SlotOfTask {
   return { name, at, since: lastAt === undefined ? undefined : Math.min(lastAt, at) };
 }

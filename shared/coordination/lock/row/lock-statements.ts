@@ -56,7 +56,7 @@ const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
 /**
  * No tenure has ended since the acquire was requested:
  * by any clock within the bound, or because none has begun since the row was observed.
- * A late attempt of an acquire that was refused, or held and given back, must not take the key for an unaware session.
+ * A late attempt of an acquire that was refused, or held and released, must not take the key for a session that does not know of it.
  */
 const IS_UNTOUCHED = '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
 /** A row of another version is left alone. */
@@ -78,8 +78,8 @@ const NEVER_GIVEN = -1;
 const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #directoryName';
 
 /**
- * Guard: it has no holder, its lock-delay is over, and its last tenure ended
- * before this acquire was requested, or was seen ended; an absent row is free.
+ * Guard: the key has no holder, its lock-delay is over, and its last tenure ended
+ * before this acquire was requested, or its end was observed; an absent row is free.
  * Effect: held by the session, counter + 1. Creates the row;
  * its counter then starts at the clock, above every token of a swept row.
  * Outcomes: refused = the row names its holder, or until when it is closed; or it is free, and the next attempt names its counter.
@@ -176,9 +176,9 @@ export function updateLock(
 }
 
 /**
- * Guard: mine, and without a value if the row is to be sweepable; `isExact`: and not written since it was observed.
+ * Guard: held by this tenure, and without a value if the row is to be sweepable; `isExact`: also not written since it was observed.
  * Effect: free at once; counter and value stay.
- * Outcomes: refused = superseded, or already released; still mine = a value was put, which must not be swept.
+ * Outcomes: refused = superseded, or already released; still held by this tenure = a value was put, which must not be swept.
  */
 export function releaseLock(
   table: string,
@@ -211,7 +211,7 @@ export function releaseLock(
 /**
  * Guard: still held by the observed session and counter, whose session has expired; without a value if the row is to be sweepable.
  * Effect: free, closed until `notBefore`; with the behavior `delete` the entry is gone and the row keeps the counter.
- * Outcomes: refused = another writer was faster.
+ * Outcomes: refused = another writer was first.
  */
 export function settleLock(
   table: string,
@@ -299,10 +299,10 @@ export function barLateAcquire(
 }
 
 /**
- * Guard: held by the session and counter that the operator saw; its session is live, if it is to be notified.
+ * Guard: held by the session and counter that the operator saw; the session is live, if it is to be notified.
  * Effect: free, counter + 1, closed for `lockDelayMs` from the applied attempt, with operator and reason recorded;
  * with `tell` the session learns of it at its next heartbeat.
- * Outcomes: refused = it changed hands, was released, or its session has just ended.
+ * Outcomes: refused = the key changed hands, was released, or its session has just ended.
  */
 export function forceReleaseLock(
   table: string,

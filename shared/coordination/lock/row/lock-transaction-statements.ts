@@ -11,8 +11,8 @@ import { liveCondition, revokeFromSession } from '../../../session/row/session-s
 
 /**
  * Guard: every row is as it was observed, and every session that gains or loses a lock is live.
- * Effect: each key's own write, and a session that loses a tenure learns of it at its next heartbeat; all or none.
- * Outcomes: refused = something was written since: read again.
+ * Effect: each key's own write, and notice to a session that loses a tenure at its next heartbeat; all or none.
+ * Outcomes: refused = a row was written since: read again.
  */
 export function commitLocks(
   table: string,

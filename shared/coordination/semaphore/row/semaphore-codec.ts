@@ -4,7 +4,7 @@ import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { semaphoreName } from '../../../dynamo/engine/keys.ts';
 
-/** By claim: the token; or token and moment of one that was evicted, so that it no longer equals its token. */
+/** By claim: the token, or the token and moment of an evicted holder, so that the value no longer equals its token. */
 export function encodeHolders(holders: readonly HolderRecord[]): Record<string, number | number[]> {
   return Object.fromEntries(
     holders.map((holder) => {

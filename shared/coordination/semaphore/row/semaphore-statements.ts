@@ -3,14 +3,14 @@
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
- * | pk, sk | S | `semaphore#<name>`, `semaphore`; of a queue's workers `permits#<queue>`, `permits` | create |
+ * | pk, sk | S | `semaphore#<name>`, `semaphore`; for a queue's workers `permits#<queue>`, `permits` | create |
  * | v | N | schema version | create |
  * | declared | N | the limit that its contenders agree on | create, replace |
  * | limit | N | the limit in effect: `declared`, unless an operator has set another | create, replace |
  * | free | N | limit less the permits held; below zero after the limit was lowered | all |
- * | holders | M: claim → token N, or L of token and moment | who holds; the key says whose it is, since when, and how much it takes (`formatClaim`); a list: evicted, its room closed until the moment | all |
+ * | holders | M: claim → token N, or L of token and moment | the holders; the key has session, time and size (`formatClaim`); a list: evicted, its capacity closed until the moment | all |
  * | waiting | L of S | the queue of fair contenders, first come first; absent while the queue is empty | queue, replace |
- * | left | M: session → moment N | no blind request that this session made at or before the moment is taken; emptied by each replace | release, forgo, replace |
+ * | left | M: session → moment N | blind requests that this session made at or before the moment are refused; emptied by each replace | release, forgo, replace |
  * | floor | N | the same for all sessions; only grows | create, replace |
  * | forced | M: by, reason, at, session, leaseCounter | the last eviction | evict |
  * | leaseCounter | N | the last token; starts at the clock, grows by one with each admission, never restarts | create, admit, replace |
@@ -19,8 +19,8 @@
  * | directoryKey, directoryName | S | `semaphore`, its name: the listing | create |
  * | ttl | N, epoch s | sweeping, a year beyond the last write | all |
  *
- * `free` and not the sum in use, because a condition can compare attributes but not calculate.
- * The row is written as often as anything is acquired, and a write costs one unit per KB of all of it: hence the compact holders.
+ * The row stores `free` and not the sum in use, because a condition can compare attributes but not calculate.
+ * Every acquire writes the row, and a write costs one unit per KB of the whole row: hence the compact holders.
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from '../semaphore.ts';
@@ -42,9 +42,9 @@ import { revokeFromSession } from '../../../session/row/session-statements.ts';
 
 /**
  * Guard: the row is absent.
- * Effect: a semaphore with its first holder, or none. The counter starts at the clock: a row that was swept and comes back starts above
- *   every token it ever gave out.
- * Outcomes: refused = another contender was first; the row says with which limit.
+ * Effect: a semaphore with its first holder, or none. The counter starts at the clock, so a row that was swept and is created again starts
+ *   above every token that it ever issued.
+ * Outcomes: refused = another contender was first; the row shows its limit.
  */
 export function createSemaphore(
   table: string,
@@ -73,10 +73,11 @@ export function createSemaphore(
 }
 
 /**
- * Guard: the limit is the one that this contender declares, there is room, the queue is empty, this very permit is not there,
- *   its session has not left since, and marks have not piled up.
- * Effect: the holder is there, with the next token.
- * Outcomes: refused = another limit, no room, barred (enter by `replace`), or an earlier attempt of this write was applied and the row written again since.
+ * Guard: the limit equals the one that this contender declares, capacity is free, the queue is empty, this permit is not in the row,
+ *   its session has not left since, and the number of marks is below the maximum.
+ * Effect: the row has the holder, with the next token.
+ * Outcomes: refused = another limit, no free capacity, barred (enter by `replace`), or an earlier attempt of this write was applied and the
+ * row written again since.
  */
 export function admitHolder(
   table: string,
@@ -105,8 +106,8 @@ export function admitHolder(
 }
 
 /**
- * Guard: the queue is not full, this ticket is not in it, its permit is not there, and its session has not left since.
- * Effect: the last in the queue. From now on only contenders in it are admitted.
+ * Guard: the queue is not full, this ticket is not in it, its permit is not in the row, and its session has not left since.
+ * Effect: the ticket is last in the queue. From now on only queued contenders are admitted.
  * Outcomes: refused = the queue is full, barred (queue by `replace`), or an earlier attempt of this write was applied.
  */
 export function queueTicket(table: string, name: string, ticket: Ticket, stamp: Stamp): Statement<'update'> {
@@ -129,9 +130,9 @@ export function queueTicket(table: string, name: string, ticket: Ticket, stamp: 
 }
 
 /**
- * Guard: not written since it was observed. The nonce would not tell: a late attempt to join the queue puts an old one back.
- * Effect: limits, holders and queue as calculated from what was observed; all marks are folded into the floor.
- * Outcomes: refused = it was acquired, released or changed meanwhile: look again.
+ * Guard: not written since it was observed. The nonce is not enough: a late attempt to join the queue puts an old one back.
+ * Effect: limits, holders and queue as calculated from the observed row; all marks are folded into the floor.
+ * Outcomes: refused = the semaphore was acquired, released or changed since: read again.
  */
 export function replaceSemaphore(
   table: string,
@@ -164,10 +165,10 @@ export function replaceSemaphore(
 }
 
 /**
- * Guard: this permit is there, with this token, evicted or not; and its session has not left later than `left`.
- * Effect: it is gone, what it took is free, and no blind request that its session made at or before `left` is taken.
- * Outcomes: refused = released before, or pruned because its session was found dead: nothing is left to release; or its session
- *   has left later: again, with that moment.
+ * Guard: this permit is in the row, with this token, evicted or not; and its session has not left later than `left`.
+ * Effect: the permit is gone, its capacity is free, and blind requests that its session made at or before `left` are refused.
+ * Outcomes: refused = already released, or pruned because its session had expired, so nothing is left to release; or its session
+ *   has left later: retry with that moment.
  * @param left the permit's own moment, or a later one of its session
  */
 export function releaseHolder(
@@ -203,9 +204,9 @@ export function forgoClaim(table: string, name: string, claim: PermitClaim, stam
 }
 
 /**
- * Guard: this permit is there, with this token; its session is live.
- * Effect: as `evictHolder`; and its session's next renewal answers with what was taken away. Both or neither.
- * Outcomes: refused = it is gone, or its session has ended: look again.
+ * Guard: this permit is in the row, with this token; its session is live.
+ * Effect: as `evictHolder`; and its session's next renewal reports the eviction. Both or neither.
+ * Outcomes: refused = the permit is gone, or its session has ended: read again.
  */
 export function evictLiveHolder(
   table: string,
