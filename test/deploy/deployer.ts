@@ -82,7 +82,7 @@ export class Deployer {
 
   /** The `leasehold` command, as an operator calls it. */
   leasehold(...args: readonly string[]): Promise<Ended> {
-    return run(this.#emulator.environment, path.join(root, 'cli', 'main.ts'), ...args);
+    return run(this.#emulator.environment, path.join(root, 'api', 'command.ts'), ...args);
   }
 }
 
