@@ -17,10 +17,11 @@ import { describeTask } from '../task/task.ts';
 import { advanceSchedule } from './schedule-statements.ts';
 import { LINE_CONTENTION } from './task/adding-store.ts';
 import type { TaskStoreOptions } from './task/dynamo-task-store.ts';
+import { cancelTask } from './task/cancelling.ts';
 import { creationOf } from './task/effects.ts';
 import { Lines } from './task/lines.ts';
 import { LinkedRows } from './task/linked-rows.ts';
-import { cancelAbandonedTask, cancelWaitingTask, requestCancel } from './task/operator-statements.ts';
+import { requestCancel } from './task/operator-statements.ts';
 import { decodeTask } from './task/task-codec.ts';
 import { readTask } from './task/task-statements.ts';
 
@@ -72,26 +73,24 @@ export class SlotMaker {
       });
   }
 
-  /** @returns false: it has moved on meanwhile */
+  /** @returns false if it was written in the meantime */
   async #stop(task: TaskRecord, reason: string, runtime: Runtime): Promise<boolean> {
-    const { table } = this.#options;
     const stamp = stampOf(runtime);
     const cancellation = { at: stamp.now, reason };
-    if (task.state === 'ready') {
-      const own = cancelWaitingTask(table, task, cancellation, stamp);
-      return isApplied(await this.#linked.settle({ task, from: 'ready', to: 'cancelled', own }, stamp));
-    }
+    if (task.state === 'ready')
+      return isApplied(await cancelTask(this.#linked, this.#options, task, cancellation, stamp));
     if (task.state !== 'running' || task.cancellation !== undefined) return true;
-    const asked = await this.#sender.transact(requestCancel(table, task, cancellation, stamp), stamp.nonce);
+    const asked = await this.#sender.transact(
+      requestCancel(this.#options.table, task, cancellation, stamp),
+      stamp.nonce,
+    );
     if (asked.kind !== 'canceled') return isApplied(asked);
-    // Its session is not live any more, and never will be again.
-    const ending = stampOf(runtime);
-    const own = cancelAbandonedTask(table, task, cancellation, ending);
-    return isApplied(await this.#linked.settle({ task, to: 'cancelled', own }, ending));
+    // Its session has ended, which is final.
+    return isApplied(await cancelTask(this.#linked, this.#options, task, cancellation, stampOf(runtime)));
   }
 }
 
-/** A task that another dispatcher has made of the same slot, or of a later one, is not. */
+/** False for a task that another dispatcher has made of the same slot, or of a later one. */
 function isEarlier({ schedule }: TaskRecord, at: number): boolean {
   return schedule !== undefined && schedule.at < at;
 }
@@ -100,7 +99,7 @@ function isApplied({ kind }: { readonly kind: 'applied' | 'refused' }): boolean 
   return kind === 'applied';
 }
 
-/** As the transaction has left it, which returns no rows. */
+/** The schedule after the transaction, which returns no rows. */
 function stepped(observed: ScheduleRecord, { nextAt = Infinity, lastAt, leftOut }: ScheduleStep, { nonce }: Stamp) {
   return {
     ...observed,

@@ -1,4 +1,4 @@
-/** Defining tasks that recur. */
+/** `ScheduleClient` defines recurring tasks, and runs, pauses and removes them. */
 import { allOf } from '../../core/runtime/all-of.ts';
 import { isSame } from '../../core/runtime/same.ts';
 import { StoreUnavailableError } from '../../core/errors.ts';
@@ -117,7 +117,7 @@ export class ScheduleClient {
 
   /**
    * Makes a task now, by the schedule's overlap policy, as a slot of this moment would be; the next slot comes as it would have.
-   * Also of a schedule that is paused.
+   * Also of a schedule that is paused. Two calls within the same millisecond make one task.
    */
   async run(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<RunReport> {
     const key = this.#key('running a schedule', name, options);
@@ -178,7 +178,7 @@ export class ScheduleClient {
 
 function undecided(name: string): StoreUnavailableError {
   return new StoreUnavailableError(
-    `schedule ${name}: whether it was removed is not known, for the answer was lost and it was written by others since; look at it again`,
+    `schedule ${name}: could not tell whether it was removed: the response was lost and the row has changed since; look at it again`,
     { applied: 'unknown' },
   );
 }

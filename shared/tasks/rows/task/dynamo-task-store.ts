@@ -27,7 +27,8 @@ import type { Ended } from './follower-statements.ts';
 import { promoteFollower } from './follower-statements.ts';
 import { decodeKey } from '../key-codec.ts';
 import { enterKey, readKey } from '../key-statements.ts';
-import { cancelAbandonedTask, cancelWaitingTask, expireTask } from './operator-statements.ts';
+import { cancelTask } from './cancelling.ts';
+import { expireTask } from './operator-statements.ts';
 import * as statements from './task-statements.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 
@@ -179,15 +180,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
         limits,
       ),
 
-    cancel(observed, cancellation, stamp) {
-      if (observed.state === 'ready') {
-        const own = cancelWaitingTask(table, observed, cancellation, stamp);
-        return linked.settle({ task: observed, from: 'ready', to: 'cancelled', own }, stamp);
-      }
-      const own = cancelAbandonedTask(table, observed, cancellation, stamp);
-      const promote = promoting(observed, { how: 'cancelled' }, stamp);
-      return linked.settle({ task: observed, to: 'cancelled', own, promote }, stamp);
-    },
+    cancel: (observed, cancellation, stamp) => cancelTask(linked, { table, shards }, observed, cancellation, stamp),
 
     expire: (observed, stamp) =>
       linked.settle(

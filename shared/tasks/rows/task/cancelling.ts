@@ -1,0 +1,30 @@
+/** The write that cancels a task, with its linked rows: for the task store, and for schedules that stop earlier tasks. */
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Cancellation, ReadyTask, RunningTask } from '../../task/task.ts';
+import { promoteFollower } from './follower-statements.ts';
+import type { LinkedRows } from './linked-rows.ts';
+import { cancelAbandonedTask, cancelWaitingTask } from './operator-statements.ts';
+
+/** Cancels a waiting task, or a running one whose session has ended, as the caller has seen. A follower then takes its place. */
+export function cancelTask(
+  linked: LinkedRows,
+  { table, shards }: { readonly table: string; readonly shards: number },
+  observed: ReadyTask | RunningTask,
+  cancellation: Cancellation,
+  stamp: Stamp,
+): ReturnType<LinkedRows['settle']> {
+  if (observed.state === 'ready') {
+    const own = cancelWaitingTask(table, observed, cancellation, stamp);
+    return linked.settle({ task: observed, from: 'ready', to: 'cancelled', own }, stamp);
+  }
+  const own = cancelAbandonedTask(table, observed, cancellation, stamp);
+  return linked.settle(
+    {
+      task: observed,
+      to: 'cancelled',
+      own,
+      promote: (follower) => promoteFollower(table, observed, { how: 'cancelled', follower }, shards, stamp),
+    },
+    stamp,
+  );
+}
