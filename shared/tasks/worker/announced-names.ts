@@ -1,7 +1,8 @@
 /**
  * The task names that a worker writes into its queue's row, where commands look for the name that a person meant.
  *
- * A worker on Lambda writes them with its other hints (`planning-hints.ts`), and one outside Lambda when it starts. Plans do not use them. A name stays in the row until newer names need its room. A worker with too many names announces the first ones.
+ * A worker on Lambda writes them with its other hints (`planning-hints.ts`), and one outside Lambda when it starts. Plans do not use them.
+ * A name stays in the row until newer names need its room. A worker with too many names announces the first ones.
  */
 import { InvariantError, messageOf } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
