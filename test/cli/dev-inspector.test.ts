@@ -75,7 +75,7 @@ describe('leasehold dev with an inspector', () => {
     worker.resume();
 
     await dev.said(/^(?:done|lost) act-1/m);
-    expect(dev.out()).toMatch(/^done act-1 \(act, attempt 1\)$/m);
+    expect(dev.err()).toMatch(/^done act-1 \(act, attempt 1\)$/m);
     expect(dev.err()).not.toMatch(/^(?:stuck|killed|crashed)/m);
   });
 
