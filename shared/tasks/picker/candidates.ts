@@ -19,7 +19,7 @@ import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import type { Linked } from './key-places.ts';
 import { KeyPlaces } from './key-places.ts';
-import { FRESH_MS, HELD_RECHECK_MS } from './tuning.ts';
+import { FRESH_MS, HELD_RECHECK_MS, PAGE_MAX_AGE_MS } from './tuning.ts';
 
 /**
  * `ready`      claim it; if a task of its key has just freed a slot here, without reading the key's row.
@@ -152,15 +152,18 @@ export class Candidates {
     this.#heldUntil.set(nameOf(key), this.#ports.runtime.clock.now() + forMs);
   }
 
-  /** Postpones a task of a full key until another task of that key ends here, or for a while. */
-  turnAway(task: Linked): void {
-    this.skip(task);
-    this.places.turnAway(task, HELD_RECHECK_MS);
+  /** Postpones a task whose key may be full until its key is worth a try again, or for a while. */
+  turnAway(task: Linked, forMs = HELD_RECHECK_MS): void {
+    this.skip(task, forMs);
+    this.places.turnAway(task, forMs);
   }
 
-  /** Like `turnAway`. While its row is fresh, the task may also get the next slot that is freed here. */
+  /**
+   * Postpones a task of a key that is known to be full. Of all that wait for a key only the first few are read again, so a flood of
+   * one key costs one read of each row. While its row is fresh, the task may also get the next slot that is freed here.
+   */
   turnAwayForNow(task: ReadyTask): void {
-    this.turnAway(task);
+    this.turnAway(task, PAGE_MAX_AGE_MS);
     this.places.remember(task);
   }
 
@@ -181,10 +184,19 @@ export class Candidates {
     for (const called of this.#calledWhileReading) called.add(parent);
   }
 
-  /** The first few that were turned away from its key. */
-  calledBack(task: Linked): readonly TaskKey[] {
-    const { queue } = task;
-    return this.places.callBack(task).map((id) => ({ queue, id }));
+  /** Of the tasks that were turned away from its key: the first few that no other worker has taken, if they may be tried. */
+  async calledBack(task: Linked): Promise<readonly Found[]> {
+    for (;;) {
+      const keys = this.places.callBack(task);
+      if (keys.length === 0) return [];
+      const { found, taken } = await this.choose(keys);
+      if (found.length > 0 || taken < keys.length) return found;
+    }
+  }
+
+  /** The same of a key that may have room because one of its tasks has ended elsewhere. */
+  async calledBackInTurn(): Promise<readonly Found[]> {
+    return (await this.choose(this.places.callBackInTurn())).found;
   }
 
   /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */

@@ -42,9 +42,8 @@ export class Handover {
   /** Reads the first few that wait for a place of its key, alongside the other work. @returns whether any are known */
   callBack(task: Linked, onRead: () => void): boolean {
     if (this.#calling !== undefined) return true;
-    const keys = this.#candidates.calledBack(task);
-    if (keys.length === 0) return false;
-    this.#calling = this.#proposeThose(async () => (await this.#candidates.choose(keys)).found).finally(() => {
+    if (!this.#candidates.places.hasTurnedAway(task)) return false;
+    this.#calling = this.#proposeThose(() => this.#candidates.calledBack(task)).finally(() => {
       this.#calling = undefined;
       onRead();
     });

@@ -11,7 +11,7 @@ import { expectedWaitMs } from '../task/key-limit.ts';
 import { PARKED_FROM_MS, REPAIR_EVERY_MS } from '../task/parking.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
-import { FRESH_MS, FULL_KEY, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';
+import { FRESH_MS, FULL_KEY, HELD_RECHECK_MS, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';
 
 /** A task, and the key whose limit it may have reached. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
@@ -37,8 +37,10 @@ export class KeyPlaces {
   readonly #full = new Map<string, Seen>();
   /** By key: when it was first seen full, if the worker could not know how long it had not moved. */
   readonly #fullSince = new Map<string, number>();
-  /** By key: tasks that found it full, and the time until which they are known to wait. */
-  readonly #turnedAway = new Map<string, Map<string, number>>();
+  /** By key and id: tasks that found it full, and the time until which they are known to wait. */
+  readonly #turnedAway = new Map<string, Map<string, { readonly task: Linked; readonly until: number }>>();
+  /** By key of those: monotonic time from which some of them are worth a read, although none of the key's tasks has ended here. */
+  readonly #callAt = new Map<string, number>();
   /** By key and task id: postponed tasks, and the time until which they may be tried without reading them again. */
   readonly #waiting = new Map<string, Map<string, { readonly task: ReadyTask; readonly untilMonotonicMs: number }>>();
   /** By key: monotonic time of the last end of one of its tasks here. */
@@ -107,12 +109,14 @@ export class KeyPlaces {
     if (tried?.size === 0) this.#tried.delete(key);
   }
 
-  /** Postpones a task of a full key until another task of that key ends here, at most for `forMs`. */
-  turnAway({ id, links }: Linked, forMs: number): void {
+  /** Postpones a task of a full key until it is called back, at most for `forMs`. */
+  turnAway({ queue, id, links }: Linked, forMs: number): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
-    const names = this.#turnedAway.get(key) ?? new Map<string, number>();
-    this.#turnedAway.set(key, names.set(id, this.#ports.runtime.clock.now() + forMs));
+    const { clock } = this.#ports.runtime;
+    const names = this.#turnedAway.get(key) ?? new Map<string, never>();
+    this.#turnedAway.set(key, names.set(id, { task: { queue, id, links }, until: clock.now() + forMs }));
+    if (!this.#callAt.has(key)) this.#callAt.set(key, clock.monotonic() + HELD_RECHECK_MS);
   }
 
   /** Remembers a task of a full key whose row was just read: it may get the next slot that is freed here. */
@@ -152,13 +156,30 @@ export class KeyPlaces {
     this.#fullSince.delete(key);
   }
 
-  /** Ids of the first few that were turned away from its key: they wait no longer. */
-  callBack({ links }: Linked): readonly string[] {
+  hasTurnedAway({ links }: Linked): boolean {
+    return links?.concurrency !== undefined && (this.#turnedAway.get(links.concurrency.key)?.size ?? 0) > 0;
+  }
+
+  /** The first few that were turned away from its key: they wait no longer. */
+  callBack({ links }: Linked): readonly TaskKey[] {
     if (links?.concurrency === undefined) return [];
-    const names = this.#turnedAway.get(links.concurrency.key);
-    const called = [...(names?.keys() ?? [])].slice(0, aheadOf(links.concurrency));
-    for (const id of called) names?.delete(id);
+    const { key } = links.concurrency;
+    const names = this.#turnedAway.get(key);
+    const called = [...(names?.values() ?? [])].slice(0, aheadOf(links.concurrency)).map(({ task }) => task);
+    for (const { id } of called) names?.delete(id);
+    this.#callAt.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS);
     return called;
+  }
+
+  /** The same of a key that may have room because one of its tasks has ended elsewhere. */
+  callBackInTurn(): readonly TaskKey[] {
+    const now = this.#ports.runtime.clock.monotonic();
+    for (const [key, names] of this.#turnedAway) {
+      const [first] = names.values();
+      if (first !== undefined && (this.#callAt.get(key) ?? 0) <= now && this.mayHaveRoom(first.task))
+        return this.callBack(first.task);
+    }
+    return [];
   }
 
   /**
@@ -239,8 +260,10 @@ export class KeyPlaces {
     const before = clock.monotonic() - STAY_FOR_KEY_MS;
     for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
     for (const [key, names] of this.#turnedAway) {
-      for (const [name, until] of names) if (until <= now) names.delete(name);
-      if (names.size === 0) this.#turnedAway.delete(key);
+      for (const [name, { until }] of names) if (until <= now) names.delete(name);
+      if (names.size > 0) continue;
+      this.#turnedAway.delete(key);
+      this.#callAt.delete(key);
     }
   }
 

@@ -234,6 +234,7 @@ export class TaskPicker {
     this.#candidates.forgetHeld();
     if (this.#isExpectingKey) this.#schedule.hurry();
     const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#handover.isEmpty;
+    if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
     for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++)
       if (!(await this.#pollNext(2 ** polls))) break;
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());

@@ -33,7 +33,7 @@ describe('tasks that found their key full', () => {
   });
   const isWorthReading = ({ queue, id }: Linked) => candidates.isWorthReading({ queue, id });
 
-  const calledBack = () => candidates.calledBack(taskOf('ended', 'k')).map(({ id }) => id);
+  const calledBack = () => candidates.places.callBack(taskOf('ended', 'k')).map(({ id }) => id);
 
   test('are called back when one of that key ends, the first few of many, and once each', () => {
     const ids = Array.from({ length: FULL_KEY.ahead + 2 }, (_, at) => `k${at}`);
