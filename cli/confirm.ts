@@ -24,7 +24,7 @@ export interface AuditOptions extends ConfirmOptions {
 
 /**
  * Adds the options of a confirmed and recorded action.
- * @param what the value that the operator repeats as confirmation
+ * @param what value that the operator repeats as confirmation
  * @param reasonByDefault as for `reasonOption`
  */
 export function audited(command: Command, what: string, reasonByDefault?: string): Command {
@@ -55,7 +55,7 @@ export function nameAtTheKeyboard(): string {
 
 /**
  * Returns after the operator has typed `expected`.
- * @param what the action, as the middle of a sentence
+ * @param what action, as the middle of a sentence
  * @throws ConfigurationError if standard input is not a terminal; CommandError if something else was typed
  */
 export async function confirm(

@@ -5,7 +5,7 @@
  *
  * The functions of this laptop live for eight seconds, and the task takes fifteen.
  * Each function hands the task back before its deadline, with the
- * checkpoint of the last chunk, and the next function continues from there. Nothing is retried, and no chunk is lost.
+ * checkpoint of the last chunk, and the next function continues from there. The task is not retried, and every chunk is done once.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -83,7 +83,7 @@ export interface TestTable {
 export interface WorkOptions {
   /**
    * Advances the clock while task code runs, so code that hangs hits its timeout, or the end of its worker's lifetime,
-   * which is then 15 minutes by default. Default: false, the clock stands still while task code runs.
+   * which is then 15 minutes by default. Default: false, the clock stops while task code runs.
    */
   readonly timePasses?: boolean;
   /** The worker's lifetime: at its end the worker hands back its running tasks, and aborts the signal of code that lets time pass. */
@@ -91,7 +91,7 @@ export interface WorkOptions {
 }
 
 /**
- * Where a worker crashes in `crash`:
+ * The moment at which a worker crashes in `crash`:
  * `beforeRun`     after it has claimed a task, and before the task code starts.
  * `beforeSettle`  after the task code returns and before its result is stored. Writes to other systems happened; the commit did not.
  * `afterSettle`   after the result is stored and before the worker receives the response. The task is finished.
@@ -144,7 +144,7 @@ export class TestKit {
   readonly #concurrency: number;
   readonly #stores: TaskStores;
   readonly #spans = new TaskSpans(openTelemetry);
-  /** Running task code by name and id: the clock stands still for it. */
+  /** Running task code by name and id, while the clock is stopped. */
   readonly #running = new Set<string>();
 
   /** @throws ConfigurationError */

@@ -26,7 +26,7 @@ import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, validSignal } from '../../core/wait/wait.ts';
 import type { SessionLocks } from '../lock/session-locks.ts';
 
-/** The leader as observers see it. */
+/** The leader, for observers. */
 export interface Leader {
   readonly term: number;
   readonly session: string;
