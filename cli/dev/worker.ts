@@ -2,10 +2,12 @@
  * The worker of `leasehold dev`: a separate process, which its supervisor restarts after code changes and crashes.
  * It reports its running tasks to the supervisor (`messages.ts`), so that a crash counts only against the task that caused it.
  */
+import inspector from 'node:inspector';
 import module from 'node:module';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { engineWakes } from '../../shared/client/engine-wakes.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
+import { longestHeartbeatMs } from '../../shared/core/lease/timing.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import { currentTask } from '../../shared/tasks/task/inside.ts';
@@ -36,11 +38,16 @@ export interface DevWorkerSettings {
   readonly compiled?: string | undefined;
 }
 
+/** TTL while an inspector is open: the process sends no heartbeat at a breakpoint. `dev` ends the session of a crashed worker itself. */
+const INSPECTED_TTL_MS = 3_600_000;
+
 const { entry, settings, work: options, compiled } = JSON.parse(process.argv[2] ?? '') as DevWorkerSettings;
 if (compiled !== undefined) module.enableCompileCache(compiled);
 process.on('exit', () => {
   const task = currentTask();
   tellSupervisor({ kind: 'exits', ...(task !== undefined && { task: named(task) }) });
+  // Otherwise Node waits for the debugger to detach.
+  inspector.close();
 });
 const handBack = new AbortController();
 process.on('SIGTERM', () => {
@@ -95,7 +102,11 @@ function tellingSessions(leasehold: Leasehold): Pick<Leasehold, 'session' | 'sch
   return {
     schedules: leasehold.schedules,
     async session(sessionOptions) {
-      const session = await leasehold.session(sessionOptions);
+      const isInspected = inspector.url() !== undefined;
+      const session = await leasehold.session({
+        ...sessionOptions,
+        ...(isInspected && { ttl: INSPECTED_TTL_MS, heartbeat: longestHeartbeatMs(options.sessionTtlMs) }),
+      });
       tellSupervisor({ kind: 'session', id: session.id });
       return session;
     },
