@@ -125,7 +125,7 @@ export class ProcessClock extends FakeClock {
 /** A request to many rows of one table names the table elsewhere, and is told apart by its kind. */
 function tablesOf(input: object): readonly string[] {
   const { TransactItems } = input as { readonly TransactItems?: readonly Record<string, WithTable>[] };
-  const actions = TransactItems?.flatMap((item) => Object.values(item)) ?? [input];
+  const actions: readonly WithTable[] = TransactItems?.flatMap((item) => Object.values(item)) ?? [input];
   return actions.map(({ TableName = '' }) => TableName);
 }
 
