@@ -22,7 +22,7 @@ import { BEGINNING, migrate } from './tasks.ts';
 
 const options = await exampleOptions({});
 
-// First in memory, in a second: wherever its worker is killed, each chunk is counted once.
+// First in memory, in a second: for any moment at which its worker is killed, each chunk is counted once.
 const kit = createTestKit({ tasks: { migrate } });
 const { crashes } = await kit.everyCrash(migrate, { chunks: 3, msPerChunk: 0 }, ({ task }) => {
   const { by } = (task.state === 'done' ? task.result : BEGINNING) as Checkpoint;

@@ -142,7 +142,7 @@ export class Election {
   }
 
   /**
-   * Waits to be elected. The leader is the session: campaigning again keeps its term, whichever of its callers does.
+   * Waits to be elected. The leader is the session: a second campaign, by any of its callers, keeps the term.
    * @throws LockUnavailableError when the wait is over, with who leads
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
    */

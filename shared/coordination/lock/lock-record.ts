@@ -127,7 +127,7 @@ export type Refusal =
       readonly kind: 'held';
       readonly key: string;
       readonly by: Holder;
-      /** The session that asked holds it itself. */
+      /** Whether the calling session holds the key. */
       readonly isOwn?: true;
     }
   /** It has no holder, but its lock-delay lasts until then. */

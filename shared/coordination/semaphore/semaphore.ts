@@ -95,7 +95,7 @@ export interface SemaphoreRecord {
   readonly lastEviction: Eviction | undefined;
   /** By session, since the last *replace*: no blind request that it made at or before this moment enters or queues. */
   readonly left: Readonly<Record<string, number>>;
-  /** No blind request made at or before this moment enters or queues, whichever session made it. It only grows. */
+  /** No blind request made at or before this moment enters or queues, for any session. It only grows. */
   readonly floor: number;
 }
 
@@ -171,7 +171,7 @@ export function withoutTicket(semaphore: SemaphoreRecord, claim: PermitClaim): S
 }
 
 /**
- * The semaphore without those, in it or in the queue, whose session is dead, nor evictions that have opened, nor tickets that have lapsed.
+ * Returns the semaphore without holders and waiters of expired sessions, evictions that have opened, and tickets that have lapsed.
  * @param openBefore now, by the contender's clock, less the bound on clock differences
  */
 export function withoutDead(
