@@ -209,7 +209,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   });
 });
 
-describe.skipIf(!isRunnable)('the console beside real workers', () => {
+describe.skipIf(!isRunnable)('the console with real workers', () => {
   test('shows that a worker was killed, and that another has taken its task over', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-'));
     const platform = await startPlatform({

@@ -1,4 +1,4 @@
-/** The lists of tasks: every state has one, with its count; and queues are found by whoever works on them. */
+/** The lists of tasks: every state has one, with its count; the list of queues includes each queue that has a worker. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Overview } from '../model.ts';

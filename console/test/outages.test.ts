@@ -48,7 +48,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
     await running.close();
   });
 
-  test('shows since when the table has not answered, and resumes when it does', async () => {
+  test('shows the time of the last answer, and resumes with the next one', async () => {
     await using tunnel = await openTunnel(endpoint ?? '');
     const running = await openConsole({ ...table, endpoint: `http://127.0.0.1:${tunnel.port}` });
     const browser = await launchBrowser(chromium ?? '');

@@ -1,4 +1,4 @@
-/** Every page at two widths, in light and dark: stored for people, and checked for machine-visible faults. */
+/** Every page at two widths, in light and dark: stored as pictures, and checked for faults. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';

@@ -55,7 +55,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     return { running, visitor: await enter(running), [Symbol.asyncDispose]: () => running.close() };
   }
 
-  test('costs at most fifty read units for the first page, and reports that there is more', async () => {
+  test('costs at most fifty read units for the first page, and shows that more follows', async () => {
     await using console = await opened(ONE_LOOK);
 
     const overview = await firstNews(console.visitor);

@@ -5,7 +5,7 @@ import { heldRight, nameFrom, validRight } from './held-right.ts';
 
 export interface LockOptions<Event> extends HeldRightOptions<Event, LockUnavailableError> {
   readonly key: NameOf<Event>;
-  /** A value stored with the lock while it is held, for people. */
+  /** A value stored with the lock while it is held, for operators. */
   readonly value?: string | undefined;
 }
 

@@ -81,7 +81,7 @@ const OPERATIONS = {
     execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.resume({ queue, reason }),
     outcome: () => 'resumed',
   }),
-  /** Redrives the dead tasks of a queue: all of them, or those that match the filters. */
+  /** Redrives the dead tasks of a queue: all, or the ones that match the filters. */
   'queue.redrive': operation({
     target: ({ queue, name, fault }: QueueRedriveInput) =>
       [`${queue}/*`, name, fault].filter((part) => part !== undefined).join(' '),
@@ -226,8 +226,8 @@ export class Operations {
 
   /**
    * Records the operation, runs it, and records its outcome, errors included.
-   * @throws ConfigurationError without a name or a reason: nothing was done
-   * @throws MismatchError if a task's counter has changed since the operator saw it: nothing was done
+   * @throws ConfigurationError without a name or a reason, before any write
+   * @throws MismatchError if a task's counter has changed since the operator saw it, before any write
    */
   execute<Verb extends OperationVerb>(verb: Verb, input: InputOf<Verb>, operator: Operator): Promise<ReportOf<Verb>> {
     // The table has them in pairs, which the compiler does not follow through an index.

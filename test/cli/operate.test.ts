@@ -43,7 +43,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     });
   });
 
-  test('reports until when a key stays closed after its entry was deleted with its session', async () => {
+  test('reports how long a key stays closed after its entry was deleted with its session', async () => {
     const session = await table.leasehold.session({ behavior: 'delete', lockDelay: '40s' });
     await session.lock('ephemeral');
     await table.leasehold.sessions.destroy(session.id);

@@ -48,7 +48,7 @@ export class Deployed implements Disposable {
     this.#documents = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint, ...clientConfig }));
   }
 
-  /** One after the other: the emulator answers so, and with many at once the last would outwait its time. An id is the identity. */
+  /** One after the other, because the emulator serves one request at a time and the last of many would time out. An id is the identity. */
   async enqueue(keys: readonly TaskKey[], gate?: string): Promise<void> {
     const input = gate === undefined ? {} : { gate };
     for (const { queue, id } of keys) await answered(() => this.leasehold.tasks.enqueue(record, input, { queue, id }));

@@ -13,7 +13,7 @@ import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { ENTRY, newApp } from './synthesize.ts';
 
-describe('a table that is there already', () => {
+describe('an existing table', () => {
   test('is used as it is, with grants on its indexes', () => {
     const stack = new Stack(newApp(), 'Adopted');
     const existing = Table.fromTableName(stack, 'Existing', 'leases');

@@ -302,7 +302,7 @@ describe('the schedule', () => {
   });
 });
 
-describe('what the construct gives back', () => {
+describe('the properties of the construct', () => {
   test('metrics of the queue, with the dimensions that the handlers send', () => {
     const { workers, stack } = synthesize();
     const metric = workers.metricTasksDead();

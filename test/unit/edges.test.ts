@@ -157,7 +157,7 @@ test('names an option of single tasks as such in a bulk', async () => {
   expect(message).toContain('key is about single tasks');
 });
 
-describe('what is no object is refused', () => {
+describe('refuses a value that is not an object', () => {
   test.each<[string, (hand: Hand) => unknown]>([
     ['createLeasehold', () => createLeasehold(wrong(null))],
     ['session', ({ leasehold }) => leasehold.session(wrong(null))],

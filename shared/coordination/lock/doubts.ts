@@ -17,7 +17,7 @@ export type UnansweredAcquire =
       readonly observedCounter: number | undefined;
     }
   | { readonly kind: 'takeOver'; readonly askedAt: number; readonly session: string; readonly leaseCounter: number }
-  /** An acquire of several keys: all or none, each as it was observed. */
+  /** One acquire of several keys, each as it was observed. */
   | { readonly kind: 'together'; readonly askedAt: number; readonly nonce: string | undefined };
 
 /** Whether it could still be applied to the row as it stands: the guards of `coordination/lock/row/lock-statements.ts`. */

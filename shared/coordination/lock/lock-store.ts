@@ -70,7 +70,7 @@ export type EndedTenures = ReadonlyMap<string, readonly HeldLock[]>;
 /** Its holder has done with the row, which the answer therefore leaves out. */
 type Released = { readonly kind: 'applied' } | Extract<Outcome<never, LockRecord>, { kind: 'refused' }>;
 
-/** An action of the user's own transaction. */
+/** An action for the user's transaction. */
 export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
 /** Stores locks. Every write is conditional; see `coordination/lock/row/lock-statements.ts` for the guards. */
@@ -85,7 +85,7 @@ export interface LockStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<HeldLock, LockRecord>>;
-  /** Acquires all keys or none, in one transaction: refused unless every row is as it was observed. */
+  /** Acquires all keys in one transaction: refused unless every row is as it was observed. */
   acquireAll(
     observed: readonly Observed[],
     request: Omit<AcquireRequest, 'key'>,
@@ -131,7 +131,7 @@ export interface LockStore {
   ): Promise<Outcome<FreeLock, LockRecord>>;
   /**
    * By an operator: refused unless the key is held as observed. A live session learns of it at its next heartbeat.
-   * @returns until when the key is closed, by the clock of the applied attempt; 0 if it was acquired since
+   * @returns the time at which the key opens, by the clock of the applied attempt; 0 if it was acquired since
    */
   forceRelease(
     observed: HeldLock,
@@ -152,7 +152,7 @@ export interface LockStore {
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
 
   /**
-   * Commits several keys, all or none: refused unless every row is as it was observed,
+   * Commits several keys in one transaction: refused unless every row is as it was observed,
    * every condition holds, and every notified session is live.
    */
   commit(

@@ -67,7 +67,7 @@ export class SessionLocks {
     this.doubts = new Doubts(session.id, (key) => session.settleLater(describeLock(key), () => this.#settle(key)));
   }
 
-  /** Returns the lock, or its holder and until when it holds, without waiting. */
+  /** Returns the lock, or its holder and the earliest end of its tenure, without waiting. */
   async tryAcquire(key: string, options: LockOptions = {}): Promise<Acquisition> {
     validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#single(key, options).attempt();
@@ -114,7 +114,7 @@ export class SessionLocks {
     options: LockOptions & WaitOptions,
   ): Promise<Right> {
     const { turns, runtime } = this.#ports;
-    // A caller that shares its session's lock does not wait behind callers that want a lock of their own.
+    // A caller that shares its session's lock does not wait behind callers that want a separate lock.
     const kind = options.reentrant === true ? `reentrant ${this.#session.id}` : '';
     const warn = options.wait === undefined ? warningOfOwnWait(this.#ports.runtime.clock) : undefined;
     const waited = await waitFor<Right, Refusal>(

@@ -1,4 +1,4 @@
-/** The locks of one session, including several at once: all or none. */
+/** The locks of one session, including several in one transaction. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -27,7 +27,7 @@ export class SeveralLocks extends SessionLocks {
     this.#ports = ports;
   }
 
-  /** Acquires several keys, all or none, in one transaction, without waiting. */
+  /** Acquires several keys in one transaction, without waiting. */
   async tryAcquireAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
     validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#several(keys, options).attempt();
@@ -35,7 +35,7 @@ export class SeveralLocks extends SessionLocks {
     return attempt.kind === 'acquired' ? { kind: 'acquired', locks: attempt.right } : attempt;
   }
 
-  /** Acquires several keys, all or none; holds no key while it waits. @throws as `acquire` */
+  /** Acquires several keys in one transaction; does not hold a key while it waits. @throws as `acquire` */
   async acquireAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
     validOptions(OPTIONS, options, PATIENT_OPTIONS);
     return this.wait(keys, this.#several(keys, options), options);
@@ -92,7 +92,7 @@ export class SeveralLocks extends SessionLocks {
     return { kind: 'acquired', right: attempt.right.map((row) => this.register(row)) };
   }
 
-  /** Confirms all keys or none: if a held key is lost, the newly acquired keys are released again. @returns the lost key */
+  /** Confirms all keys: if a held key is lost, the newly acquired keys are released again. @returns the lost key */
   async #confirmOrLeave(
     held: readonly Lock[],
     content: Content | undefined,

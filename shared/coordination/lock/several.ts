@@ -1,6 +1,6 @@
 /**
- * Acquires several keys, all or none: reads and judges the rows, then acquires them in one transaction that depends on the rows as read.
- * A waiter for several keys does not hold any of them, so it cannot deadlock.
+ * Acquires several keys: reads and judges the rows, then acquires them in one transaction that depends on the rows as read.
+ * A waiter for several keys does not hold a key, so it cannot deadlock.
  */
 import { ensureClockWithin } from '../../core/lease/skew.ts';
 import { StoreUnavailableError } from '../../core/errors.ts';

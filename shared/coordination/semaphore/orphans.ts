@@ -26,7 +26,7 @@ export function settleLater(semaphore: DoubtfulSemaphore, session: SessionHolder
   });
 }
 
-/** Runs before a caller hears that the semaphore is full: releases permits that earlier calls of its session left unresolved. */
+/** Runs before a caller gets "full": releases permits that earlier calls of its session left unresolved. */
 export async function settleNow(
   semaphore: DoubtfulSemaphore,
   session: SessionHolder,

@@ -7,14 +7,14 @@
  * | v | N | schema version | put |
  * | queue, name | S | identity | put |
  * | task, input | S; S, JSON | the task of each scheduled run | put |
- * | options | S, JSON | the options of its tasks, as `enqueue` takes them | put |
+ * | options | S, JSON | the options of its tasks, like `enqueue`'s | put |
  * | cron, zone | S | when | put |
  * | startAt, endAt, jitterMs | N, epoch ms; N, ms | the span of its runs; the time over which its tasks are spread | put |
  * | missed, toleranceMs | S; N, ms | how late runs are treated | put |
  * | overlap | S | how a run is treated while an earlier task has not ended | put |
  * | lastAt | N, epoch ms | the latest run with a task; absent: none | make, advance; removed by put, if it had been removed |
  * | leftOut | L of S, `<why>@<slot>` | the last runs that were left out | advance; removed as `lastAt` |
- * | pausedAt | N, epoch ms | since when it is paused; absent: active | pause; removed by resume, and as `lastAt` |
+ * | pausedAt | N, epoch ms | start of the pause; absent: active | pause; removed by resume, and as `lastAt` |
  * | status | S | `removed`; absent: active | remove; removed by put |
  * | definedAt | N, epoch ms | when it was defined, or its definition changed | put |
  * | updatedAt | N, epoch ms | | all |
@@ -143,7 +143,7 @@ export function advanceSchedule(
 /**
  * Guard: not written since it was observed.
  * Effect: paused, and out of the index; or due again at `nextAt`.
- * Outcomes: refused = written meanwhile: look again.
+ * Outcomes: refused = the row has changed: read it again.
  */
 export function pauseSchedule(
   table: string,

@@ -4,7 +4,7 @@
  * | size as JSON | stored in | cost in addition to the task |
  * | --- | --- | --- |
  * | up to 16 KB | the task's row | none |
- * | up to 384 KB | a row beside it, written in the same transaction, read when the task runs | 2 write units a KB, 1 more when it is removed |
+ * | up to 384 KB | its own row, written in the same transaction, read when the task runs | 2 write units a KB, 1 more when it is removed |
  * | up to 64 MB | the user's own store, by reference (the claim-check pattern) | as charged by that store |
  *
  * Guarantees

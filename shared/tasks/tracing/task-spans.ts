@@ -1,7 +1,7 @@
 /**
  * The spans of a task's life, with the attributes of OpenTelemetry's messaging conventions, and our own attributes for the rest.
  *
- *   send media ─┬─ wait media ── from when it was due until it was claimed
+ *   send media ─┬─ wait media ── from due to claimed
  *               ├─ process media ── an attempt; killed: written by the worker that takes over
  *               └─ process media ─┬─ … spans of the task's code
  *                                 ├─ create media ── a child; the parent of its own attempts

@@ -6,7 +6,7 @@
  * | pk, sk | S | `lock#<key>`, `lock` | the first writer |
  * | v | N | schema version | the first writer |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each tenure, each forced release and each settled doubt, never restarts | acquire, take over, force, disown, bar |
- * | session, acquiredAt | S; N, epoch ms | the holder, and since when; absent while free | acquire, take over; removed by release, settle, force, disown |
+ * | session, acquiredAt | S; N, epoch ms | the holder, and the start of its tenure; absent while free | acquire, take over; removed by release, settle, force, disown |
  * | value, flags | S, or B for bytes; N | the user's own | acquire, update, release, put; removed by remove, and by settle for behavior `delete` |
  * | lockIndex | N | tenures of this entry; not a token, because it goes with the entry | acquire, take over; removed with the value |
  * | createIndex | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
@@ -55,7 +55,7 @@ const IS_OPEN = '(attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)
 const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
 /**
  * No tenure has ended since the acquire was requested:
- * by any clock within the bound, or because none has begun since the row was observed.
+ * by any clock within the bound, or because the row has not changed since it was observed.
  * A late attempt of an acquire that was refused, or held and released, must not take the key for a session that does not know of it.
  */
 const IS_UNTOUCHED = '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
@@ -82,7 +82,7 @@ const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #di
  * before this acquire was requested, or its end was observed; an absent row is free.
  * Effect: held by the session, counter + 1. Creates the row;
  * its counter then starts at the clock, above every token of a swept row.
- * Outcomes: refused = the row names its holder, or until when it is closed; or it is free, and the next attempt names its counter.
+ * Outcomes: refused = the row has its holder, or the time at which it opens; or it is free, and the next attempt names its counter.
  */
 export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp): Statement<'update'> {
   return updateStatement('lock.acquire', {
@@ -121,7 +121,7 @@ export function takeOverLock(
 
 /**
  * Guard: every row is as it was observed, or still absent; the caller has judged them.
- * Effect: each as acquire or take over; all or none.
+ * Effect: each as acquire or take over, in one transaction.
  * Outcomes: refused = one of them was written since: read again.
  */
 export function acquireLocks(
@@ -176,7 +176,7 @@ export function updateLock(
 }
 
 /**
- * Guard: held by this tenure, and without a value if the row is to be sweepable; `isExact`: also not written since it was observed.
+ * Guard: held by this tenure, and without a value if the row gets a TTL; `isExact`: also not written since it was observed.
  * Effect: free at once; counter and value stay.
  * Outcomes: refused = superseded, or already released; still held by this tenure = a value was put, which must not be swept.
  */
@@ -209,7 +209,7 @@ export function releaseLock(
 }
 
 /**
- * Guard: still held by the observed session and counter, whose session has expired; without a value if the row is to be sweepable.
+ * Guard: still held by the observed session and counter, whose session has expired; without a value if the row gets a TTL.
  * Effect: free, closed until `notBefore`; with the behavior `delete` the entry is gone and the row keeps the counter.
  * Outcomes: refused = another writer was first.
  */
@@ -240,7 +240,7 @@ export function settleLock(
  * Settles an acquire, or a release, whose response was lost.
  * Guard: still held by the session that may hold it unknowingly,
  * under the observed counter, which no later tenure has; without a
- *   value if the row is to be sweepable.
+ *   value if the row gets a TTL.
  * Effect: free at once, counter + 1: neither the lost request nor a late copy of this one can affect later tenures.
  * Outcomes: refused = it was released, or acquired again: read again.
  */
@@ -274,7 +274,7 @@ export function disownLock(
  * Guard: not written since it was observed free, or still absent.
  * Effect: counter + 1, and freed now: the lost request finds neither the
  * counter that it saw nor an earlier end. An absent row is
- *   created without an entry, like that of a deleted one.
+ *   created without an entry, like a deleted key's.
  * Outcomes: refused = it was written in the meantime, perhaps by that request: read again.
  */
 export function barLateAcquire(
@@ -299,7 +299,7 @@ export function barLateAcquire(
 }
 
 /**
- * Guard: held by the session and counter that the operator saw; the session is live, if it is to be notified.
+ * Guard: held by the session and counter that the operator saw; the session is live, if it gets a notice.
  * Effect: free, counter + 1, closed for `lockDelayMs` from the applied attempt, with operator and reason recorded;
  * with `tell` the session learns of it at its next heartbeat.
  * Outcomes: refused = the key changed hands, was released, or its session has just ended.

@@ -11,7 +11,7 @@ import { liveCondition, revokeFromSession } from '../../../session/row/session-s
 
 /**
  * Guard: every row is as it was observed, and every session that gains or loses a lock is live.
- * Effect: each key's own write, and notice to a session that loses a tenure at its next heartbeat; all or none.
+ * Effect: each key's own write, and notice to a session that loses a tenure at its next heartbeat, in one transaction.
  * Outcomes: refused = a row was written since: read again.
  */
 export function commitLocks(

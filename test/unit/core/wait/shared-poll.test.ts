@@ -100,7 +100,7 @@ describe('a key that is watched', () => {
   });
 });
 
-describe('keys that are watched beside each other', () => {
+describe('several watched keys', () => {
   test('do not wait for a look at another that is not answered', async () => {
     const { clock, looks, poll, forever } = open({
       look: async ([one], tell) => {

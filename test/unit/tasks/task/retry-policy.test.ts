@@ -146,7 +146,7 @@ test('deaths and failures are two counts, and a task that is brought back has al
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'done', attempts: 2, deaths: 1, failingSince: undefined });
 });
 
-test('counts failures of tasks that have failed for ten minutes, and reports since when', async () => {
+test('counts failures of tasks that have failed for ten minutes, and reports the first failure', async () => {
   const fails = defineTask({ name: 'fails', run: () => Promise.reject(new RetryAfter(60_000, 'always')) });
   const kit = createTestKit({ tasks: { fails } });
   await kit.tasks.enqueue(fails, null, { id: 't' });
