@@ -138,7 +138,7 @@ function consulAccess(): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: ['session#*', 'check#*', 'lock#*'] },
     { on: 'table', actions: ['PutItem'], keys: ['session#*'] },
     { on: 'table', actions: ['ConditionCheckItem'], keys: ['session#*', 'lock#*'] },
-    { on: 'directory', actions: ['Query'], keys: ['session', 'check', 'lock'] },
+    { on: 'directory', actions: ['Query'], keys: ['session#*', 'check', 'lock#*'] },
   ];
 }
 

@@ -98,13 +98,7 @@ export class PrefixReader {
   async awaitListed(key: string): Promise<void> {
     const { clock } = this.#ports.runtime;
     const until = clock.monotonic() + LISTED_WITHIN_MS;
-    while (!(await this.#isListed(key)) && clock.monotonic() < until) await clock.sleep(LOOK_EVERY_MS);
-  }
-
-  async #isListed(key: string): Promise<boolean> {
-    // It is the first of all keys that begin with it.
-    const { keys } = await this.#ports.locks.page(key, undefined);
-    return keys[0] === key;
+    while (!(await this.#ports.locks.isListed(key)) && clock.monotonic() < until) await clock.sleep(LOOK_EVERY_MS);
   }
 
   async #keys(prefix: string): Promise<readonly string[]> {

@@ -25,6 +25,7 @@ describeInEveryWorld('settling a doubt', (open) => {
     key,
     session: 'mine',
     content: undefined,
+    isListed: true,
     openBefore: now - 1_000,
     observedCounter,
   });

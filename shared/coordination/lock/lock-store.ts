@@ -10,11 +10,16 @@ export interface AcquireRequest {
   readonly session: string;
   /** If undefined, the stored content stays. */
   readonly content: Content | undefined;
+  /** Whether it gets an entry in the listing. One that it has stays. */
+  readonly isListed: boolean;
   /** A key whose `notBefore` lies after this is closed: the contender's clock less the bound on clock differences. */
   readonly openBefore: number;
   /** The counter of the free row as it was observed; absent: not observed, and a key that was freed since `openBefore` is refused. */
   readonly observedCounter?: number | undefined;
 }
+
+/** What an acquire writes beside the right itself. */
+export type LockWish = Pick<AcquireRequest, 'content' | 'isListed'>;
 
 /** An acquire that was not answered, of a key that was free when it was read. */
 export interface LateAcquire {
@@ -180,6 +185,8 @@ export interface LockStore {
   ): Promise<{ readonly lock: LockRecord | undefined; readonly session: SessionRecord | undefined }>;
   /** A page of the keys that begin with `prefix`, in order. Eventually consistent. */
   page(prefix: string, after: unknown): Promise<{ readonly keys: readonly string[]; readonly next: unknown }>;
+  /** Whether the listing names the key. Eventually consistent. */
+  isListed(key: string): Promise<boolean>;
 
   /** For the user's own transaction: it fails unless the tenure is current. */
   condition(claim: LockClaim): TransactionAction;

@@ -33,7 +33,10 @@ export interface SessionLocksPorts extends HolderPorts {
 }
 
 export const OPTIONS = 'the options of a lock';
-export const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true } as const satisfies Record<keyof LockOptions, true>;
+export const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true, listed: true } as const satisfies Record<
+  keyof LockOptions,
+  true
+>;
 export const PATIENT_OPTIONS = { ...LOCK_OPTIONS, ...WAIT_OPTIONS } as const;
 
 /**
@@ -205,7 +208,8 @@ export class SessionLocks {
   #single(key: string, options: LockOptions): Contender<Lock> {
     const content = validContent(validKey(key), options);
     const isReentrant = validReentrant(options);
-    const contender = new LockContender(key, content, this.#session, { ...this.#ports, doubts: this.doubts });
+    const wish = { content, isListed: validListed(options) };
+    const contender = new LockContender(key, wish, this.#session, { ...this.#ports, doubts: this.doubts });
     return {
       key,
       look: async () => (isReentrant ? undefined : this.refusalOfOwn([key])) ?? (await contender.look()),
@@ -307,4 +311,10 @@ export function validReentrant({ reentrant }: LockOptions): boolean {
   if (reentrant !== undefined && typeof reentrant !== 'boolean')
     throw new ConfigurationError(`reentrant = ${shown(reentrant)}: give true or false`);
   return reentrant === true;
+}
+
+export function validListed({ listed }: LockOptions): boolean {
+  if (listed !== undefined && typeof listed !== 'boolean')
+    throw new ConfigurationError(`listed = ${shown(listed)}: give true or false`);
+  return listed !== false;
 }

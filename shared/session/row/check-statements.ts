@@ -110,7 +110,7 @@ export function deregisterCheck(table: string, observed: CheckRecord, { now, non
 
 /** Registered checks, by node. Eventually consistent. */
 export const pageOfChecks = (table: string, prefix: string, after: unknown): Statement<'query'> =>
-  directoryStatement('check.page', table, 'check', prefix, after);
+  directoryStatement('check.page', table, 'check', prefix, { after });
 
 export const readCheck = (table: string, { node, id }: CheckKey): Statement<'get'> =>
   getStatement('check.get', table, checkKey(node, id));

@@ -210,7 +210,7 @@ export function dueSchedules(table: string, queue: string, now: number, after: u
 
 /** Schedules of a queue by name. Eventually consistent. */
 export const pageOfSchedules = (table: string, queue: string, after: unknown): Statement<'query'> =>
-  directoryStatement('schedule.page', table, partitionOf(queue), '', after);
+  directoryStatement('schedule.page', table, partitionOf(queue), '', { after });
 
 export const readSchedule = (table: string, { queue, name }: ScheduleKey): Statement<'get'> =>
   getStatement('schedule.get', table, scheduleKey(queue, name));

@@ -15,7 +15,7 @@
  * | notBefore | N, epoch ms | no acquire succeeds before; absent: open | settle, force; removed by acquire |
  * | forced | M: by, reason, at, session, leaseCounter | the last forced release | force |
  * | nonce | S | of the last write | all |
- * | directoryKey, directoryName | S | `lock`, the key: the listing; exists as long as the entry | acquire, put; removed with the value |
+ * | directoryKey, directoryName | S | `lock#<shard of the key up to its first />`, the key: the listing; exists as long as the entry, unless it was acquired unlisted | acquire, put; removed with the value |
  * | ttl | N, epoch s | sweeping, weeks after the last use, of rows with only a counter: a held row and a row with a value have none | release, settle, remove; removed by acquire, put |
  *
  * An acquire writes the listing's attributes each time: an unchanged index entry costs nothing.
@@ -31,10 +31,12 @@ import type {
   LateAcquire,
   Observed,
   TransactionAction,
+  LockWish,
 } from '../lock-store.ts';
 import type { RowKey } from '../../../dynamo/engine/keys.ts';
 import { lockKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import { directoryPartition, directoryPartitions } from '../../../dynamo/engine/directory.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import {
   batchGetStatement,
@@ -64,7 +66,8 @@ const IS_KNOWN = '(attribute_not_exists(#v) OR #v = :v)';
 const HAS_NO_VALUE = 'attribute_not_exists(#value)';
 
 const TOUCH = '#nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one';
-const LIST = '#v = if_not_exists(#v, :v), #directoryKey = :directory, #directoryName = :name';
+const NAME_VERSION = '#v = if_not_exists(#v, :v)';
+const LIST = `${NAME_VERSION}, #directoryKey = :directory, #directoryName = :name`;
 const TAKE = '#session = :taker, #acquiredAt = :now, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one';
 const KEEP_ENTRY = '#createIndex = if_not_exists(#createIndex, :now)';
 /** An acquire counts the entry's tenures, and a new entry begins at one. */
@@ -89,7 +92,7 @@ export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp
     table,
     key: lockKey(request.key),
     guard: `${IS_FREE} AND ${IS_OPEN} AND ${IS_UNTOUCHED} AND ${IS_KNOWN}`,
-    effect: takeEffect(request.content, { isFresh: false, isHeld: false }),
+    effect: takeEffect(request, { isFresh: false, isHeld: false }),
     values: {
       ...takeValues(request, { isFresh: false }, stamp),
       ':openBefore': request.openBefore,
@@ -114,7 +117,7 @@ export function takeOverLock(
     table,
     key: lockKey(request.key),
     guard: IS_HELD_BY,
-    effect: takeEffect(request.content, { ...options, isHeld: true }),
+    effect: takeEffect(request, { ...options, isHeld: true }),
     values: { ...takeValues(request, options, stamp), ...endValues(observed, stamp) },
   });
 }
@@ -146,7 +149,7 @@ export function acquireObserved(
     table,
     key: lockKey(key),
     guard: record === undefined ? IS_ABSENT : IS_AS_OBSERVED,
-    effect: takeEffect(request.content, { isFresh, isHeld }),
+    effect: takeEffect(request, { isFresh, isHeld }),
     values: {
       ...takeValues({ ...request, key }, { isFresh }, stamp),
       ...observedValues(record),
@@ -390,9 +393,22 @@ export function heldCondition(table: string, claim: LockClaim): TransactionActio
   return checkStatement(table, lockKey(claim.key), IS_HELD_BY, claimValues(claim));
 }
 
-/** Keys with an entry, in order. Eventually consistent. */
-export const pageOfLocks = (table: string, prefix: string, after: unknown): Statement<'query'> =>
-  directoryStatement('lock.page', table, DIRECTORY, prefix, after);
+/** The partitions that list the keys with a prefix. */
+export function partitionsOfLocks(prefix: string): readonly string[] {
+  return prefix.includes('/') ? [directoryPartition('lock', folderOf(prefix))] : directoryPartitions('lock');
+}
+
+/** A key's entry in the listing: the first of all keys that begin with it. Eventually consistent. */
+export const entryOfLock = (table: string, key: string): Statement<'query'> =>
+  directoryStatement('lock.page', table, directoryPartition('lock', folderOf(key)), key, {
+    after: undefined,
+    limit: 1,
+  });
+
+/** A key up to its first `/`: keys that begin alike are listed together. */
+function folderOf(key: string): string {
+  return key.replace(/\/.*$/s, '/');
+}
 
 export const readLock = (table: string, key: string): Statement<'get'> => getStatement('lock.get', table, lockKey(key));
 
@@ -409,25 +425,24 @@ export const readRows = (
   options: { readonly consistent: boolean },
 ): Statement<'batchGet'> => batchGetStatement('lock.getWithSession', table, keys, options);
 
-const DIRECTORY = 'lock';
-
 /** `isFresh`: the entry goes with the tenure before. `isHeld`: this write ends that tenure. */
 function takeEffect(
-  content: Content | undefined,
+  { content, isListed }: LockWish,
   { isFresh, isHeld }: { readonly isFresh: boolean; readonly isHeld: boolean },
 ): string {
   const entry = isFresh ? NEW_ENTRY : `${KEEP_ENTRY}, ${COUNT_TENURE}`;
-  const take = `SET ${TOUCH}, ${LIST}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}`;
+  const take = `SET ${TOUCH}, ${isListed ? LIST : NAME_VERSION}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}`;
   if (content !== undefined) return `${take}, ${STORE} REMOVE #ttl, #notBefore`;
   return isFresh ? `${take} REMOVE #ttl, #notBefore, #value, #flags` : `${take} REMOVE #ttl, #notBefore`;
 }
 
 function takeValues(
-  { key, session, content }: Omit<AcquireRequest, 'openBefore'>,
+  { key, session, content, isListed }: Omit<AcquireRequest, 'openBefore'>,
   { isFresh }: { readonly isFresh: boolean },
   stamp: Stamp,
 ) {
-  const values = { ...updateValues(content, stamp), ...listValues(key), ':taker': session };
+  const known = isListed ? listValues(key) : { ':v': SCHEMA_VERSION };
+  const values = { ...updateValues(content, stamp), ...known, ':taker': session };
   // DynamoDB refuses values that no expression names.
   return isFresh ? values : { ...values, ':none': 0 };
 }
@@ -445,7 +460,7 @@ function touchValues({ now, nonce }: Stamp) {
 }
 
 function listValues(key: string) {
-  return { ':v': SCHEMA_VERSION, ':directory': DIRECTORY, ':name': key };
+  return { ':v': SCHEMA_VERSION, ':directory': directoryPartition('lock', folderOf(key)), ':name': key };
 }
 
 function contentValues({ value, encoding, flags }: Content) {

@@ -39,7 +39,7 @@ function updateOf(table: string, write: KeyWrite, stamp: Stamp): Statement<'upda
     case 'put':
       return putValue(table, write.key, write.observed, write.content, stamp);
     case 'take':
-      return acquireObserved(table, write.observed, write, stamp);
+      return acquireObserved(table, write.observed, { ...write, isListed: true }, stamp);
     case 'leave':
       return releaseLock(table, write.observed, { content: write.content, sweepable: false, isExact: true }, stamp);
     case 'remove':

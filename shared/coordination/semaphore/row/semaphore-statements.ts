@@ -260,7 +260,7 @@ export const readSemaphore = (table: string, name: string): Statement<'get'> =>
 
 /** Semaphores by name. Eventually consistent. */
 export const pageOfSemaphores = (table: string, prefix: string, after: unknown): Statement<'query'> =>
-  directoryStatement('semaphore.page', table, 'semaphore', prefix, after);
+  directoryStatement('semaphore.page', table, 'semaphore', prefix, { after });
 
 /** A row of another version is left alone. */
 const IS_KNOWN = '#v = :v';

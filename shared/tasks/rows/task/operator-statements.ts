@@ -246,7 +246,7 @@ export function renewTask(
 
 /** Dead tasks of one part of a queue's list, the longest dead first. Eventually consistent. */
 export const pageOfDead = (table: string, queue: string, shard: number, after: unknown): Statement<'query'> =>
-  directoryStatement('task.pageOfDead', table, deadPartitionKey(queue, shard), '', after);
+  directoryStatement('task.pageOfDead', table, deadPartitionKey(queue, shard), '', { after });
 
 /** Sits down in a line. */
 const SIT = ', #line = :line, #ticket = :ticket';
