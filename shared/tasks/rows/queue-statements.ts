@@ -21,6 +21,7 @@
  * | nonce | S | of the last write other than hints, starts and announcements: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
+import { defined } from '../../core/defined.ts';
 import type { Announcement, PlanningHints, QueueRecord, QueueUse, StartsNote } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
@@ -55,7 +56,7 @@ export function changeQueue(
       ':now': now,
       ':nonce': nonce,
       ':directory': 'queue',
-      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+      ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
 }
@@ -87,7 +88,7 @@ export function noteUse(
       ':nonce': nonce,
       ':shards': shards,
       ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
-      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+      ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
 }
@@ -109,8 +110,8 @@ export function announceTasks(
     guard: announced === undefined ? IS_SILENT : IS_LAST_ANNOUNCED,
     effect: 'SET #announced = :announced',
     values: {
-      ':announced': { at, ...(before === undefined ? {} : { before }), ids: [...ids], workers },
-      ...(announced === undefined ? {} : { ':observedAt': announced.at }),
+      ':announced': { at, ...defined({ before }), ids: [...ids], workers },
+      ...defined({ ':observedAt': announced?.at }),
     },
   });
 }
@@ -132,7 +133,7 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
       ':names': [...announcedNames],
       ':concurrency': workerSettings.concurrency,
       ':startWithin': workerSettings.startWithinMs,
-      ...(tookMs === undefined ? {} : { ':took': tookMs }),
+      ...defined({ ':took': tookMs }),
     },
   });
 }
