@@ -1,6 +1,7 @@
 /** A broken connection, and a store that does not answer: the page's message, and its recovery. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { findChromium, launchBrowser, openOn, openPage } from './support/browser.ts';
+import { findChromium, launchBrowser } from '../../test/support/browser.ts';
+import { openOn, openPage } from './support/console-page.ts';
 import { openConsole } from './support/console.ts';
 import { outlastOutage } from './support/outage.ts';
 import { openTunnel } from './support/tunnel.ts';

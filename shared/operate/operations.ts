@@ -8,6 +8,7 @@
  *     and afterwards with its outcome: `execute` is the only way in.
  *   - It names the state that the operator saw. A task, lock or permit whose counter has changed since is left alone.
  */
+import { defined } from '../core/defined.ts';
 import type { AuditStore } from './audit/audit-store.ts';
 import type { LockClient } from '../coordination/lock/lock-client.ts';
 import type { TaskClient } from '../tasks/queue/task-client.ts';
@@ -92,7 +93,7 @@ const OPERATIONS = {
           (name === undefined || task.name === name) &&
           (fault === undefined || faultOf(task) === fault) &&
           (diedUntil === undefined || task.finishedAt <= diedUntil),
-        ...(limit === undefined ? {} : { limit }),
+        ...defined({ limit }),
       }),
     outcome: (redriven) => `${redriven} redriven`,
   }),
@@ -102,8 +103,7 @@ const OPERATIONS = {
     execute: ({ queue, name, input, id, delayMs }: EnqueueInput, { tasks }) =>
       tasks.enqueue(name, input, {
         queue,
-        ...(id === undefined ? {} : { id }),
-        ...(delayMs === undefined ? {} : { delay: delayMs }),
+        ...defined({ id, delay: delayMs }),
       }),
     outcome: ({ id, created }) => `${id} ${created ? 'added' : 'was there already'}`,
   }),

@@ -19,7 +19,7 @@ import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { HeldLock, LockRecord, Refusal } from './lock-record.ts';
 import { describeLock, opensAt } from './lock-record.ts';
-import type { Doubts, UnansweredAcquire } from './doubts.ts';
+import type { Doubts, UnansweredAcquire } from './lock-doubts.ts';
 import type { HolderPorts } from './lock-standing.ts';
 import { standingOf } from './lock-standing.ts';
 import type { AcquireRequest, LockWish } from './lock-store.ts';

@@ -13,7 +13,7 @@ import { WAIT_OPTIONS, waitFor } from '../../core/wait/wait.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Contender } from './lock-contender.ts';
 import { LockContender, lockLimitsOf } from './lock-contender.ts';
-import { Doubts } from './doubts.ts';
+import { Doubts } from './lock-doubts.ts';
 import type { LockKeeper, LockOptions } from './lock.ts';
 import { CONTENT_OPTIONS, Lock } from './lock.ts';
 import type { Content, HeldLock, Refusal } from './lock-record.ts';

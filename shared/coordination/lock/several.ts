@@ -14,7 +14,7 @@ import type { HeldLock, Refusal } from './lock-record.ts';
 import { grantedRow, opensAt } from './lock-record.ts';
 import type { LockPorts } from './lock-standing.ts';
 import { standingOf } from './lock-standing.ts';
-import type { Doubts } from './doubts.ts';
+import type { Doubts } from './lock-doubts.ts';
 import type { AcquireRequest, LockWish, Observed } from './lock-store.ts';
 
 /** DynamoDB's bound on the actions of one transaction. */

@@ -20,6 +20,7 @@
  * | nonce | S | of the last write other than hints and starts: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
+import { defined } from '../../core/defined.ts';
 import type { PlanningHints, QueueRecord, QueueUse, StartsNote } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
@@ -54,7 +55,7 @@ export function changeQueue(
       ':now': now,
       ':nonce': nonce,
       ':directory': 'queue',
-      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+      ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
 }
@@ -86,7 +87,7 @@ export function noteUse(
       ':nonce': nonce,
       ':shards': shards,
       ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
-      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+      ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
 }
@@ -108,7 +109,7 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
       ':names': [...announcedNames],
       ':concurrency': workerSettings.concurrency,
       ':startWithin': workerSettings.startWithinMs,
-      ...(tookMs === undefined ? {} : { ':took': tookMs }),
+      ...defined({ ':took': tookMs }),
     },
   });
 }

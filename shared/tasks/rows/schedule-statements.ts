@@ -25,6 +25,7 @@
  *
  * Removing it keeps the row, so that a late attempt to define it, which is conditional on a missing row, does not restore it.
  */
+import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
 import { LEFT_OUT_KEPT } from '../schedule/schedule.ts';
@@ -94,10 +95,9 @@ export function putSchedule(
       ':now': now,
       ':nonce': nonce,
       ':directory': partitionOf(queue),
-      ...(startAt === undefined ? {} : { ':startAt': startAt }),
-      ...(endAt === undefined ? {} : { ':endAt': endAt }),
+      ...defined({ ':startAt': startAt, ':endAt': endAt }),
       ...(due === undefined ? {} : { ':readyKey': partitionOf(queue), ':nextAt': due }),
-      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+      ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
 }
@@ -168,7 +168,7 @@ export function pauseSchedule(
       ':observedNonce': observed.nonce,
       ':now': now,
       ':nonce': nonce,
-      ...(pausedAt === undefined ? {} : { ':pausedAt': pausedAt }),
+      ...defined({ ':pausedAt': pausedAt }),
       ...(nextAt === undefined ? {} : { ':readyKey': partitionOf(observed.queue), ':nextAt': nextAt }),
     },
   });

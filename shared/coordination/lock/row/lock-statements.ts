@@ -20,6 +20,7 @@
  *
  * An acquire writes the listing's attributes each time: an unchanged index entry costs nothing.
  */
+import { defined } from '../../../core/defined.ts';
 import { bytesOfBase64 } from '../../../core/runtime/bytes.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Content, ForcedRelease, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
@@ -477,7 +478,7 @@ function endValues(observed: HeldLock, { now }: Stamp) {
 }
 
 function observedValues(observed: LockRecord | undefined) {
-  return observed === undefined ? {} : { ':observedNonce': observed.nonce };
+  return defined({ ':observedNonce': observed?.nonce });
 }
 
 function sweepValues({ now }: Stamp) {

@@ -42,6 +42,7 @@
  *
  * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower.
  */
+import { defined } from '../../../core/defined.ts';
 import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask } from '../../task/task-store.ts';
@@ -102,10 +103,7 @@ export function enqueueTask(
     leaseCounter: now,
     nonce,
     ...placeOf(task, shards, seat?.isHeld === true),
-    ...(seat === undefined ? {} : { line: seat.line, ticket: seat.ticket }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(traceparent === undefined ? {} : { traceparent }),
-    ...(tenant === undefined ? {} : { tenant }),
+    ...defined({ line: seat?.line, ticket: seat?.ticket, expiresAt, traceparent, tenant }),
     ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce, { isApart: false }) }),
     ...(links?.batch === undefined ? {} : { batch: links.batch }),
     ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
@@ -218,7 +216,7 @@ export function completeTask(
     values: {
       ...mineValues(claim),
       ...finishValues('done', stamp),
-      ...(result === undefined ? {} : { ':result': result }),
+      ...defined({ ':result': result }),
     },
   });
 }

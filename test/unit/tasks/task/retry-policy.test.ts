@@ -1,5 +1,6 @@
 /** How often and how long a task is tried: given settings, defaults, and deaths counted in addition to failures. */
 import { expect, test } from 'vitest';
+import { defined } from '../../../../shared/core/defined.ts';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
 import type { RetryOptions } from '../../../../shared/tasks/task/definition.ts';
@@ -10,7 +11,7 @@ import { createTestKit } from '../../../../shared/testing/kit.ts';
 const HOUR_MS = 3_600_000;
 
 function policyOf(retry?: RetryOptions) {
-  return defineTask({ name: 't', ...(retry === undefined ? {} : { retry }), run: () => undefined });
+  return defineTask({ name: 't', ...defined({ retry }), run: () => undefined });
 }
 
 /** Lets time pass from attempt to attempt until the task has ended; how long that took. */
