@@ -1,0 +1,120 @@
+/** The stack of the evidence: `node proof/aws/stack.ts FOLDER NAME` writes its assembly, which the CDK deploys. */
+import { App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
+import { ArnPrincipal, Grant, Role } from 'aws-cdk-lib/aws-iam';
+import { EventSourceMapping, FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
+import path from 'node:path';
+import { ENV } from '../../functions/env.ts';
+import { allowInvoking, HandlerFunction } from '../../infra/handler-function.ts';
+import { CoordinationTable } from '../../infra/table.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import type { Outputs } from './settings.ts';
+import {
+  EFFECTS_VARIABLE,
+  QUEUE,
+  ROTATED_VARIABLE,
+  SHARDS,
+  STARTS_VARIABLE,
+  STREAM_QUEUE,
+  WORKER_TIMEOUT_SECONDS,
+} from './settings.ts';
+
+const [, , outdir = '', name = ''] = process.argv;
+/** A whole CPU: what it measures is the service, not itself. */
+const PROBE_MEMORY_MB = 1_769;
+const WORKER_MEMORY_MB = 512;
+const here = (file: string): string => path.join(import.meta.dirname, file);
+
+const app = new App({ context: featureFlags, outdir });
+const stack = new Stack(app, name, { description: 'Evidence for Leasehold: destroyed by the command that made it' });
+const table = new CoordinationTable(stack, 'Table', { production: false });
+const effects = new Table(stack, 'Effects', {
+  partitionKey: { name: 'id', type: AttributeType.STRING },
+  billingMode: BillingMode.PAY_PER_REQUEST,
+  removalPolicy: RemovalPolicy.DESTROY,
+});
+const variables = { [ENV.table]: table.tableName, [EFFECTS_VARIABLE]: effects.tableName };
+
+const workers = new TaskWorkers(stack, 'Workers', {
+  entry: here('tasks.ts'),
+  queue: QUEUE,
+  table,
+  shards: SHARDS,
+  maxWorkers: 20,
+  workerMemory: WORKER_MEMORY_MB,
+  workerTimeout: Duration.seconds(WORKER_TIMEOUT_SECONDS),
+  deadlineMargin: Duration.seconds(5),
+  sessionTtl: Duration.seconds(15),
+  environment: { [EFFECTS_VARIABLE]: effects.tableName },
+  ...{ production: false, alarms: false, dashboard: false, logRetention: RetentionDays.ONE_DAY },
+});
+allow(workers, effects.tableArn);
+
+const starts = functionOf('Starts', { entry: 'start.ts', memory: WORKER_MEMORY_MB });
+const probe = functionOf('Probe', { entry: 'probe.ts', memory: PROBE_MEMORY_MB });
+const frozen = functionOf('Frozen', { entry: 'probe.ts', memory: WORKER_MEMORY_MB });
+const reader = functionOf('StreamReader', { entry: 'stream-reader.ts', memory: 256 });
+
+allowInvoking(probe.function, starts.function);
+probe.function.addEnvironment(STARTS_VARIABLE, starts.function.functionName);
+const rotated = new Role(stack, 'Rotated', { assumedBy: new ArnPrincipal(probe.role.roleArn) });
+Grant.addToPrincipal({ grantee: rotated, actions: ['dynamodb:GetItem'], resourceArns: [table.table.tableArn] });
+rotated.grantAssumeRole(probe.role);
+probe.function.addEnvironment(ROTATED_VARIABLE, rotated.roleArn);
+
+// The same mapping as the waker's, with a function that only notes when it was invoked.
+const stream = table.streamArn() ?? '';
+table.claimStream(stack);
+Grant.addToPrincipal({
+  grantee: reader.function,
+  actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
+  resourceArns: [stream],
+}).applyBefore(
+  new EventSourceMapping(stack, 'Stream', {
+    target: reader.function,
+    eventSourceArn: stream,
+    startingPosition: StartingPosition.LATEST,
+    batchSize: 1_000,
+    filters: [
+      FilterCriteria.filter({
+        eventName: FilterRule.isEqual('INSERT'),
+        dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(`task#${STREAM_QUEUE}#`) } } },
+      }),
+    ],
+  }),
+);
+
+const outputs: Outputs = {
+  TableName: table.tableName,
+  EffectsName: effects.tableName,
+  ProbeName: probe.function.functionName,
+  FrozenName: frozen.function.functionName,
+};
+for (const [id, value] of Object.entries(outputs)) new CfnOutput(stack, id, { value });
+app.synth();
+
+function functionOf(
+  id: string,
+  { entry, memory }: { readonly entry: string; readonly memory: number },
+): HandlerFunction {
+  const handler = new HandlerFunction(stack, id, {
+    entry: here(entry),
+    description: `Evidence: ${id}`,
+    timeout: Duration.minutes(5),
+    memorySize: memory,
+    environment: variables,
+    logRetention: RetentionDays.ONE_DAY,
+    production: false,
+  });
+  allow(handler.function, effects.tableArn);
+  allow(handler.function, table.table.tableArn, `${table.table.tableArn}/index/*`);
+  return handler;
+}
+
+/** The two tables are of this stack alone and go with it. */
+function allow(grantee: Parameters<typeof Grant.addToPrincipal>[0]['grantee'], ...resourceArns: string[]): void {
+  const verbs = ['GetItem', 'PutItem', 'UpdateItem', 'Query', 'ConditionCheckItem'];
+  Grant.addToPrincipal({ grantee, actions: verbs.map((verb) => `dynamodb:${verb}`), resourceArns });
+}
