@@ -76,25 +76,27 @@ async function main({ region, endpoint, yes, destroyOnly, ...rest }: Options): P
 
   const profile = rest.profile === undefined ? '' : ` --profile ${rest.profile}`;
   using stack = new EvidenceStack({
-    ...{ name, caller },
-    environment: { ...process.env, AWS_PROFILE: rest.profile ?? process.env.AWS_PROFILE, AWS_REGION: region },
+    ...{ name, account, region, caller },
+    environment: environmentOf(region, rest.profile),
     remedy:
       `stack ${name} in ${region} may be left; ` +
       `remove it with npm run aws --${profile} --region ${region} --yes ${account} --destroy-only`,
     ...(endpoint === undefined ? {} : { pollMs: 200 }),
   });
-  say(`step: deploy ${name}; if this process is killed outright, ${stack.remedy}`);
   const unsupported = new Set((rest.unsupported ?? '').split(',').filter((part) => part !== '') as PartName[]);
   for (const part of unsupported) if (!PART_NAMES.includes(part)) throw new Error(`there is no part ${part}`);
   const announced = {
     remedy: stack.remedy,
-    deploy: (signal: AbortSignal) => stack.deploy(signal),
+    deploy: (signal: AbortSignal) => {
+      say(`step: deploy ${name}; if this process is killed outright, ${stack.remedy}`);
+      return stack.deploy(signal);
+    },
     destroy: () => {
       say(`step: destroy ${name}`);
       return stack.destroy();
     },
   };
-  const evidence = await withStack(announced, onSignal, async (signal) => {
+  const evidence = await withStack(announced, onInterrupt, async (signal) => {
     say('step: measure');
     const parts = await gather({ outputs: stack.outputs(), clientConfig, sizes, unsupported, say }, signal);
     const platform = endpoint === undefined ? ('aws' as const) : ('emulator' as const);
@@ -105,6 +107,13 @@ async function main({ region, endpoint, yes, destroyOnly, ...rest }: Options): P
   say('destroyed; nothing is left of the stack');
   if (rest.json === true) console.log(JSON.stringify(evidence));
   return Object.values(evidence.parts).some(({ status }) => status === 'failed') ? 1 : 0;
+}
+
+/** For the CDK's command: as the profile is, and nothing else, if there is one. */
+function environmentOf(region: string, profile: string | undefined): NodeJS.ProcessEnv {
+  const { AWS_ACCESS_KEY_ID: _id, AWS_SECRET_ACCESS_KEY: _secret, AWS_SESSION_TOKEN: _token, ...others } = process.env;
+  const chosen = profile === undefined ? process.env : { ...others, AWS_PROFILE: profile };
+  return { ...chosen, AWS_REGION: region, AWS_DEFAULT_REGION: region };
 }
 
 async function destroyAll(caller: () => Promise<Caller>): Promise<number> {
@@ -137,11 +146,16 @@ function commit(): string {
   }
 }
 
-function onSignal(listener: () => void): () => void {
+/** An error that nobody catches interrupts as well, because it would end this process with the stack still there. */
+function onInterrupt(listener: (stray?: Error) => void): () => void {
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  for (const name of names) process.on(name, listener);
+  const signaled = (): void => listener();
+  const stray = (error: unknown): void => listener(error instanceof Error ? error : new Error(String(error)));
+  for (const name of names) process.on(name, signaled);
+  process.on('uncaughtException', stray);
   return () => {
-    for (const name of names) process.off(name, listener);
+    for (const name of names) process.off(name, signaled);
+    process.off('uncaughtException', stray);
   };
 }
 

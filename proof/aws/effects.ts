@@ -20,9 +20,11 @@ export async function putEffect(row: EffectRow): Promise<void> {
 /** Polls until the row is there. @throws Error after a minute */
 export async function awaitEffect(id: string): Promise<EffectRow> {
   const get = new GetCommand({ TableName: variable(EFFECTS_VARIABLE), Key: { id }, ConsistentRead: true });
-  for (const until = performance.now() + PATIENCE_MS; performance.now() < until; await wait(POLL_MS)) {
+  const until = performance.now() + PATIENCE_MS;
+  while (performance.now() < until) {
     const { Item } = await documents.send(get);
     if (Item !== undefined) return Item as EffectRow;
+    await wait(POLL_MS);
   }
   throw new Error(`after a minute there is still no effect ${id}`);
 }

@@ -16,6 +16,8 @@ const REMOVED_WITHIN_MS = 15 * 60_000;
 
 interface StackOptions {
   readonly name: string;
+  readonly account: string;
+  readonly region: string;
   /** Current credentials: those of a profile may be renewed during a run. */
   readonly caller: () => Promise<Caller>;
   /** For the CDK's command. */
@@ -36,10 +38,10 @@ export class EvidenceStack implements StackPorts, Disposable {
   }
 
   async deploy(signal: AbortSignal): Promise<void> {
-    const { name, environment } = this.#options;
+    const { name, account, region, environment } = this.#options;
     const assembly = path.join(this.#folder, 'cdk.out');
     const app = path.join(import.meta.dirname, 'stack.ts');
-    const { code, said } = await runNode(environment, [app, assembly, name], signal);
+    const { code, said } = await runNode(environment, [app, assembly, name, account, region], signal);
     signal.throwIfAborted();
     if (code !== 0) throw new Error(`the app of the evidence ended with ${code}:\n${said}`);
     const options = ['--require-approval', 'never', '--progress', 'events', '--outputs-file', this.#outputsFile];

@@ -77,7 +77,7 @@ export function pageOf(evidence: Evidence): string {
   return `# Evidence of ${at.slice(0, 10)}\n\nBy \`npm run aws\` at commit ${commit}, on ${where}. Times are in milliseconds.\n\n${sections.join('\n\n')}\n`;
 }
 
-function textOf<Name extends PartName>({ parts }: Evidence, name: Name): string {
+function textOf({ parts }: Evidence, name: PartName): string {
   const part = parts[name];
   if (part.status !== 'measured') return `${part.status === 'failed' ? 'Failed' : 'Unsupported'}: ${part.why}.`;
   return (TEXTS[name] as (measured: unknown) => string)(part.measured);

@@ -74,7 +74,7 @@ export function dollarsOf(sizes: Sizes): number {
 
 export function planText(sizes: Sizes, stack: string, region: string): string {
   const parts = bill(usesOf(sizes), PRICES);
-  const n = (value: number): string => Math.ceil(value).toLocaleString('en-US');
+  const n = (value: number): string => value.toLocaleString('en-US', { maximumSignificantDigits: 2 });
   return [
     `Plan, in ${region}, about 15 minutes:`,
     `  deploy the stack ${stack}: two tables, a queue with workers, waker and dispatcher, four functions that measure`,

@@ -58,9 +58,10 @@ async function lagOf(statement: Statement<'put'>, { name, partitionKey, sortKey 
   };
   await driver.attempt('put', statement.input, never);
   const written = performance.now();
-  for (; performance.now() - written < GIVE_UP_MS; await wait(LOOK_MS)) {
+  while (performance.now() - written < GIVE_UP_MS) {
     const { Items = [] } = await driver.attempt('query', query, never);
     if (Items.some(({ pk }) => pk === row.pk)) return performance.now() - written;
+    await wait(LOOK_MS);
   }
   throw new Error(`after ${GIVE_UP_MS / 1000} s the index ${name} does not show the row`);
 }
@@ -71,10 +72,11 @@ export async function stream(sizes: {
   readonly pauseMs: number;
 }): Promise<Measured<'stream'>> {
   const written = new Map<string, number>();
-  for (let n = 0; n < sizes.samples; n++, await wait(sizes.pauseMs)) {
+  for (let n = 0; n < sizes.samples; n++) {
     const id = systemIds.unique();
     await driver.attempt('put', newTask(STREAM_QUEUE, id).input, never);
     written.set(id, Date.now());
+    await wait(sizes.pauseMs);
   }
   const toFirstLine: number[] = [];
   for (const [id, at] of written) {
@@ -101,7 +103,10 @@ export async function starts(sizes: {
   };
   await Promise.all(Array.from({ length: sizes.cold }, () => start(sizes.holdMs)));
   await wait(sizes.holdMs);
-  for (let n = 0; n < sizes.warm; n++, await wait(WARM_GAP_MS)) await start(0);
+  for (let n = 0; n < sizes.warm; n++) {
+    await start(0);
+    await wait(WARM_GAP_MS);
+  }
   return { cold, warm };
 }
 
@@ -118,6 +123,8 @@ interface Dates {
 export async function dates({ requests }: { readonly requests: number }): Promise<Dates> {
   const begun = { wallMs: Date.now(), monotonicMs: performance.now() };
   const raw = await RawDynamo.open();
+  // Connections that the other side closed during the freeze are found to be closed meanwhile.
+  await wait(100);
   let [leastAheadMs, mostAheadMs] = [-Infinity, Infinity];
   for (let n = 0; n < requests; n++) {
     const sentAt = Date.now();

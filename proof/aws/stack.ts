@@ -1,7 +1,7 @@
-/** The stack of the evidence: `node proof/aws/stack.ts FOLDER NAME` writes its assembly, which the CDK deploys. */
+/** The stack of the evidence: `node proof/aws/stack.ts FOLDER NAME ACCOUNT REGION` writes its assembly, which the CDK deploys. */
 import { App, CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
-import { ArnPrincipal, Grant, Role } from 'aws-cdk-lib/aws-iam';
+import { AccountRootPrincipal, Grant, Role } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping, FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
@@ -21,14 +21,18 @@ import {
   WORKER_TIMEOUT_SECONDS,
 } from './settings.ts';
 
-const [, , outdir = '', name = ''] = process.argv;
+const [, , outdir = '', name = '', account = '', region = ''] = process.argv;
 /** A whole CPU: what it measures is the service, not itself. */
 const PROBE_MEMORY_MB = 1_769;
 const WORKER_MEMORY_MB = 512;
 const here = (file: string): string => path.join(import.meta.dirname, file);
 
 const app = new App({ context: featureFlags, outdir });
-const stack = new Stack(app, name, { description: 'Evidence for Leasehold: destroyed by the command that made it' });
+const stack = new Stack(app, name, {
+  description: 'Evidence for Leasehold: destroyed by the command that made it',
+  // The CDK then refuses credentials of another account.
+  env: { account, region },
+});
 const table = new CoordinationTable(stack, 'Table', { production: false });
 const effects = new Table(stack, 'Effects', {
   partitionKey: { name: 'id', type: AttributeType.STRING },
@@ -59,7 +63,7 @@ const reader = functionOf('StreamReader', { entry: 'stream-reader.ts', memory: 2
 
 allowInvoking(probe.function, starts.function);
 probe.function.addEnvironment(STARTS_VARIABLE, starts.function.functionName);
-const rotated = new Role(stack, 'Rotated', { assumedBy: new ArnPrincipal(probe.role.roleArn) });
+const rotated = new Role(stack, 'Rotated', { assumedBy: new AccountRootPrincipal() });
 Grant.addToPrincipal({ grantee: rotated, actions: ['dynamodb:GetItem'], resourceArns: [table.table.tableArn] });
 rotated.grantAssumeRole(probe.role);
 probe.function.addEnvironment(ROTATED_VARIABLE, rotated.roleArn);
@@ -67,11 +71,17 @@ probe.function.addEnvironment(ROTATED_VARIABLE, rotated.roleArn);
 // The same mapping as the waker's, with a function that only notes when it was invoked.
 const stream = table.streamArn() ?? '';
 table.claimStream(stack);
-Grant.addToPrincipal({
+const reading = Grant.addToPrincipal({
   grantee: reader.function,
-  actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator', 'dynamodb:ListStreams'],
+  actions: ['dynamodb:DescribeStream', 'dynamodb:GetRecords', 'dynamodb:GetShardIterator'],
   resourceArns: [stream],
-}).applyBefore(
+});
+const listing = Grant.addToPrincipal({
+  grantee: reader.function,
+  actions: ['dynamodb:ListStreams'],
+  resourceArns: ['*'],
+});
+reading.combine(listing).applyBefore(
   new EventSourceMapping(stack, 'Stream', {
     target: reader.function,
     eventSourceArn: stream,
@@ -79,8 +89,8 @@ Grant.addToPrincipal({
     batchSize: 1_000,
     filters: [
       FilterCriteria.filter({
-        eventName: FilterRule.isEqual('INSERT'),
-        dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(`task#${STREAM_QUEUE}#`) } } },
+        eventName: FilterRule.isEqual('INSERT') as unknown,
+        dynamodb: { Keys: { pk: { S: FilterRule.beginsWith(`task#${STREAM_QUEUE}#`) as unknown } } },
       }),
     ],
   }),
@@ -92,7 +102,7 @@ const outputs: Outputs = {
   ProbeName: probe.function.functionName,
   FrozenName: frozen.function.functionName,
 };
-for (const [id, value] of Object.entries(outputs)) new CfnOutput(stack, id, { value });
+for (const [id, value] of Object.entries<string>({ ...outputs })) new CfnOutput(stack, id, { value });
 app.synth();
 
 function functionOf(
@@ -107,6 +117,8 @@ function functionOf(
     environment: variables,
     logRetention: RetentionDays.ONE_DAY,
     production: false,
+    // Their own SDK, but for the function that must be as heavy to load as a worker.
+    bundling: entry === 'start.ts' ? undefined : { externalModules: [] },
   });
   allow(handler.function, effects.tableArn);
   allow(handler.function, table.table.tableArn, `${table.table.tableArn}/index/*`);

@@ -1,7 +1,6 @@
 /** A function as heavy to load as a worker, that notes when its first line ran, and whether its environment is new. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { createWorkHandler } from '../../functions/work.ts';
-import { putEffect } from './effects.ts';
 import { startKey } from './settings.ts';
 import * as tasks from './tasks.ts';
 
@@ -20,5 +19,7 @@ export async function handler({ id, sentAt, holdMs }: StartEvent): Promise<void>
   const firstLineMs = Date.now() - sentAt;
   const wasCold = isCold;
   isCold = false;
+  // Loaded late: a worker does not load the SDK either.
+  const { putEffect } = await import('./effects.ts');
   await Promise.all([wait(holdMs), putEffect({ id: startKey(id), firstLineMs, isCold: wasCold })]);
 }

@@ -5,7 +5,7 @@ import { Interrupted, LeftBehind, withStack } from './with-stack.ts';
 /** A stack that records what happens to it, and interruptions by hand. */
 function stage(faults: Partial<Pick<StackPorts, 'deploy' | 'destroy'>> = {}) {
   const log: string[] = [];
-  const listeners = new Set<() => void>();
+  const listeners = new Set<(stray?: Error) => void>();
   const stack: StackPorts = {
     remedy: 'stack Evidence may be left; remove it with --destroy-only',
     async deploy(signal) {
@@ -21,15 +21,15 @@ function stage(faults: Partial<Pick<StackPorts, 'deploy' | 'destroy'>> = {}) {
   return {
     log,
     listeners,
-    interrupt: () => {
-      for (const listener of listeners) listener();
+    interrupt: (stray?: Error) => {
+      for (const listener of listeners) listener(stray);
     },
     run: <T>(work: (signal: AbortSignal) => Promise<T>) =>
       withStack(
         stack,
         (listener) => {
           listeners.add(listener);
-          return () => listeners.delete(listener);
+          return () => void listeners.delete(listener);
         },
         work,
       ),
@@ -38,7 +38,9 @@ function stage(faults: Partial<Pick<StackPorts, 'deploy' | 'destroy'>> = {}) {
 
 const never = (): Promise<never> => Promise.withResolvers<never>().promise;
 const untilAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error));
+  });
 
 describe('withStack', () => {
   test('returns the result after the removal', async () => {
@@ -94,6 +96,21 @@ describe('withStack', () => {
     expect(log).toEqual(['deploy', 'destroy', 'destroyed']);
   });
 
+  test('removes the stack after a stray error, however many follow', async () => {
+    const hands: { fail?: () => void } = {};
+    const { run, log, interrupt } = stage({ destroy: () => Promise.resolve(hands.fail?.()) });
+    hands.fail = () => interrupt(new Error('another'));
+
+    await expect(
+      run(() => {
+        interrupt(new Error('nobody caught it'));
+        return never();
+      }),
+    ).rejects.toThrow(/^nobody caught it$/);
+
+    expect(log).toEqual(['deploy', 'destroy', 'destroyed']);
+  });
+
   test('says what may be left when a second interruption ends the removal', async () => {
     const { run, interrupt } = stage({ destroy: never });
     const running = run(() => {
@@ -101,7 +118,7 @@ describe('withStack', () => {
       return never();
     });
     await Promise.resolve();
-    setTimeout(interrupt, 0);
+    setTimeout(() => interrupt(), 0);
 
     const error: unknown = await running.catch((thrown: unknown) => thrown);
 
@@ -117,6 +134,6 @@ describe('withStack', () => {
 
     expect(error).toBeInstanceOf(LeftBehind);
     expect(String(error)).toMatch(/removal failed \(access denied\): stack Evidence may be left/);
-    expect((error as Error).cause).toBe(before);
+    expect(error.cause).toBe(before);
   });
 });

@@ -12,8 +12,8 @@ export interface StackPorts {
   readonly remedy: string;
 }
 
-/** Calls back at each interruption; returns how to stop listening. */
-export type OnInterrupt = (listener: () => void) => () => void;
+/** Calls back at each interruption, with the error if a stray error caused it; returns how to stop listening. */
+export type OnInterrupt = (listener: (stray?: Error) => void) => () => void;
 
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
@@ -32,10 +32,10 @@ export async function withStack<T>(
   const stop = new AbortController();
   const abandoned = Promise.withResolvers<never>();
   abandoned.promise.catch(() => undefined);
-  let interruptions = 0;
-  const forget = onInterrupt(() => {
-    if (++interruptions === 1) stop.abort(new Interrupted('interrupted: the stack is being destroyed'));
-    else abandoned.reject(new LeftBehind(`the removal was interrupted: ${stack.remedy}`));
+  const forget = onInterrupt((stray) => {
+    if (!stop.signal.aborted) stop.abort(stray ?? new Interrupted('interrupted: the stack is being destroyed'));
+    // A stray error never ends the removal.
+    else if (stray === undefined) abandoned.reject(new LeftBehind(`the removal was interrupted: ${stack.remedy}`));
   });
   const remove = async (cause?: unknown): Promise<void> => {
     const removed = stack.destroy().catch((error: unknown) => {

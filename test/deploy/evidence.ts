@@ -11,10 +11,13 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
 import { EVIDENCE, PART_NAMES } from '../../bench/evidence.ts';
 import { leash } from '../../local/leash.ts';
+import { stacksNamed } from '../../proof/aws/account.ts';
 import { pageOf } from '../../proof/aws/page.ts';
+import { STACK_PREFIX } from '../../proof/aws/settings.ts';
 import { cdk } from '../support/cdk-command.ts';
 import type { Emulator } from './emulator.ts';
 import { EmulatorUnavailable, startEmulator } from './emulator.ts';
@@ -31,11 +34,11 @@ interface Run {
   readonly said: readonly string[];
 }
 
-/** Runs the command; `interrupts` says how often to interrupt it when it prints a line with this text. */
+/** Runs the command; `interruptAt` are texts of lines at which it is interrupted, or a promise of a moment. */
 async function run(
   emulator: Emulator,
   args: readonly string[],
-  interrupts?: { readonly at: string; readonly times: number },
+  interruptAt: readonly string[] | Promise<void> = [],
 ): Promise<Run> {
   const script = path.join(root, 'proof', 'aws', 'aws.ts');
   const child = spawn(process.execPath, [script, '--region', REGION, '--endpoint', emulator.endpoint, ...args], {
@@ -46,15 +49,24 @@ async function run(
   });
   leash(child);
   const said: string[] = [];
+  // To this process alone: the command decides what ends in which order.
+  const interrupt = (): void => {
+    if (child.pid !== undefined) process.kill(child.pid, 'SIGINT');
+  };
   for (const stream of [child.stdout, child.stderr])
     createInterface(stream).on('line', (line) => {
       said.push(line);
-      if (interrupts === undefined || !line.includes(interrupts.at)) return;
-      // To this process alone: the command decides what ends in which order.
-      for (let n = 0; n < interrupts.times; n++) if (child.pid !== undefined) process.kill(child.pid, 'SIGINT');
+      if (Array.isArray(interruptAt) && interruptAt.some((text: string) => line.includes(text))) interrupt();
     });
+  if (interruptAt instanceof Promise) await interruptAt.then(interrupt);
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, said };
+}
+
+/** CloudFormation has begun to create the stack. */
+async function stackExists({ endpoint }: Emulator): Promise<void> {
+  const caller = { endpoint, region: REGION, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+  while ((await stacksNamed(caller, STACK_PREFIX)).length === 0) await wait(50);
 }
 
 async function nothingLeft(emulator: Emulator): Promise<void> {
@@ -96,22 +108,26 @@ async function main(): Promise<void> {
       assert.match(other.said.join('\n'), new RegExp(`are of account ${ACCOUNT}, and --yes says 123456789012`));
       await nothingLeft(emulator);
     });
-    await step('a run to its end', () => rehearse(emulator));
     const yes = ['--yes', ACCOUNT, '--out', path.join(folder, 'interrupted')];
-    for (const at of ['step: deploy', 'step: measure', 'starts:', 'tasks:'])
-      await step(`interrupted at “${at}”, nothing is left`, async () => {
-        const { code, said } = await run(emulator, yes, { at, times: 1 });
+    const interrupted = async (what: string, at: readonly string[] | Promise<void>): Promise<void> =>
+      step(`interrupted ${what}, nothing is left`, async () => {
+        const { code, said } = await run(emulator, yes, at);
         assert.equal(code, EX_INTERRUPTED, said.join('\n'));
         await nothingLeft(emulator);
       });
-    await step('interrupted twice during the removal, it says what is left', async () => {
-      const { code, said } = await run(emulator, yes, { at: 'step: destroy', times: 2 });
+    await interrupted('before the deployment', ['step: deploy']);
+    await interrupted('during the deployment', stackExists(emulator));
+    await interrupted('while it measures', ['step: measure']);
+    await interrupted('with tasks at work', ['units:']);
+    await step('interrupted during the removal too, it says what is left', async () => {
+      const { code, said } = await run(emulator, yes, ['step: measure', 'step: destroy']);
       assert.equal(code, EX_INTERRUPTED, said.join('\n'));
       assert.match(said.join('\n'), /error: the removal was interrupted: stack LeaseholdEvidence-\w+ .*--destroy-only/);
       const removed = await run(emulator, ['--yes', ACCOUNT, '--destroy-only']);
       assert.equal(removed.code, 0, removed.said.join('\n'));
       await nothingLeft(emulator);
     });
+    await step('a run to its end', () => rehearse(emulator));
   } catch (error) {
     console.error(`--- the emulator's last lines ---\n${emulator.story()}`);
     throw error;
