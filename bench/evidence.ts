@@ -11,7 +11,7 @@ const ms = z.array(z.number().min(0)).min(1);
 const count = z.int().min(0);
 const outcomes = z.strictObject({
   first: z.string(),
-  /** Of the same bytes, sent again. */
+  /** Outcome of the same bytes, sent again. */
   again: z.string(),
   /** How often the write of the transaction is in the row. */
   effects: count,

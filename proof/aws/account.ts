@@ -8,7 +8,7 @@ type Service = keyof typeof VERSIONS;
 
 /** Where requests go, and who signs them. */
 export type Caller = Pick<Target, 'region' | 'credentials'> & {
-  /** Of an emulator, for all services. */
+  /** URL of an emulator, which serves all services. */
   readonly endpoint?: string | undefined;
 };
 
@@ -52,7 +52,7 @@ export interface StackState {
   readonly status: string;
 }
 
-/** The stacks whose names begin so, those that are being deleted too. */
+/** Returns the stacks whose names begin with the prefix, including stacks in deletion. */
 export async function stacksNamed(caller: Caller, prefix: string): Promise<readonly StackState[]> {
   const found: StackState[] = [];
   for (let token: string | undefined = ''; token !== undefined;) {

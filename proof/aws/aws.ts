@@ -1,7 +1,7 @@
 /**
  * `npm run aws -- --profile X --region Y --yes ACCOUNT`: one page of evidence from AWS.
  *
- * Prints its plan and price, deploys a stack of its own, measures, writes one JSON file and a page made from it, and destroys the stack
+ * Prints its plan and price, deploys its own stack, measures, writes one JSON file and a page made from it, and destroys the stack
  * in every case. `--destroy-only` removes what a run that was killed outright has left.
  */
 import { execFileSync } from 'node:child_process';

@@ -18,7 +18,7 @@ interface StackOptions {
   readonly name: string;
   readonly account: string;
   readonly region: string;
-  /** Current credentials: those of a profile may be renewed during a run. */
+  /** Returns the current credentials, because a profile may renew them during a run. */
   readonly caller: () => Promise<Caller>;
   /** For the CDK's command. */
   readonly environment: Readonly<Record<string, string | undefined>>;

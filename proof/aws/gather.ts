@@ -1,4 +1,4 @@
-/** Every part of the evidence in turn, from a deployed stack: a part that fails says why, and the others go on. */
+/** `gather` measures each part of the evidence on a deployed stack. A part that fails records why, and the others continue. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -20,7 +20,7 @@ export interface GatherPorts {
   readonly outputs: Outputs;
   readonly clientConfig: DynamoDBClientConfig;
   readonly sizes: Sizes;
-  /** What this platform does not do as AWS does: rehearsed, and not written. */
+  /** Parts that this platform does not do as AWS does: they run, but their figures are not written. */
   readonly unsupported: ReadonlySet<PartName>;
   readonly say: (line: string) => void;
 }
@@ -48,9 +48,9 @@ export async function gather(ports: GatherPorts, stop: AbortSignal): Promise<Par
   const probe = <Name extends Measure>(measure: Name, asked: ProbeEvent<Name>['sizes']): Promise<AnswerOf<Name>> =>
     own.invoke(outputs.ProbeName, { measure, sizes: asked }, signal);
   const { indexSamples, streamSamples, coldStarts, warmStarts, requests } = sizes;
-  // Its function is left alone in between, and the others are measured meanwhile.
+  // Nothing else invokes its function, so the other parts run during the freezes.
   const clocks = part('clocks', () => own.clocks(sizes.frozenSeconds, signal));
-  // Awaited last: if the others stop first, nobody hears that it stopped too.
+  // If another part stops first, `clocks` is never awaited, and its rejection must not end the process.
   clocks.catch(() => undefined);
   const starts = await part('starts', () => probe('starts', { cold: coldStarts, warm: warmStarts, holdMs: 3_000 }));
   const stream = await part('stream', () => probe('stream', { samples: streamSamples, pauseMs: 100 }));

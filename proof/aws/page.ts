@@ -1,4 +1,4 @@
-/** The page of one run's evidence: every figure in it comes from the JSON beside it. */
+/** The page of one run's evidence: every figure in it comes from the JSON file. */
 import type { Evidence, Measured, PartName } from '../../bench/evidence.ts';
 import { PART_NAMES, percentile } from '../../bench/evidence.ts';
 

@@ -1,4 +1,4 @@
-/** What a run does, how much of it, and what that costs at most by the list prices of `shared/operate/cost/prices.ts`. */
+/** The steps of a run, their sizes, and an upper bound of the price at the list prices of `shared/operate/cost/prices.ts`. */
 import type { Use } from '../../shared/operate/cost/prices.ts';
 import { bill, PRICES, sumOf } from '../../shared/operate/cost/prices.ts';
 import type { Kill } from './settings.ts';
@@ -6,7 +6,7 @@ import type { Kill } from './settings.ts';
 export interface Sizes {
   readonly tasks: number;
   readonly waves: number;
-  /** One task in so many ends its worker. */
+  /** One task in N ends its worker. */
   readonly killedOneIn: Readonly<Partial<Record<Kill, number>>>;
   /** Requests of this machine at a time. */
   readonly inFlight: number;
@@ -38,7 +38,7 @@ export const FULL: Sizes = {
 };
 
 export const LIMIT_DOLLARS = 1;
-/** Parts that have not ended by then have failed; what is left of a quarter of an hour is for the deployment and the removal. */
+/** Time limit of all parts together. The rest of the quarter of an hour is for deployment and removal. */
 export const MEASURING_MS = 9 * 60_000;
 
 /** Units and seconds with room to spare: a task with a commit is 8 units, and each killed worker gives back nine others. */

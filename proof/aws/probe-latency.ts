@@ -22,7 +22,7 @@ const GIVE_UP_MS = 30_000;
 const WARM_GAP_MS = 100;
 const { driver } = connectDynamo({}, systemRuntime);
 const never = new AbortController().signal;
-/** Of this environment. */
+/** Identifies this environment of the function. */
 const environment = systemIds.unique();
 const lambda = new LambdaClient({});
 
@@ -123,7 +123,7 @@ interface Dates {
 export async function dates({ requests }: { readonly requests: number }): Promise<Dates> {
   const begun = { wallMs: Date.now(), monotonicMs: performance.now() };
   const raw = await RawDynamo.open();
-  // Connections that the other side closed during the freeze are found to be closed meanwhile.
+  // Gives the HTTP client time to notice connections that the service closed during the freeze.
   await wait(100);
   let [leastAheadMs, mostAheadMs] = [-Infinity, Infinity];
   for (let n = 0; n < requests; n++) {

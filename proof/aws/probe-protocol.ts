@@ -14,7 +14,7 @@ import { RawDynamo } from './raw-dynamo.ts';
 import { ROTATED_VARIABLE, variable } from './settings.ts';
 
 const MINUTES_BACK = [4, 6, 14, 16];
-/** Times that are kept: one request in so many. */
+/** The time of one request in N is kept. */
 const KEPT_EACH = 100;
 const never = new AbortController().signal;
 
@@ -60,7 +60,7 @@ async function rotatedFaults(raw: RawDynamo, TableName: string): Promise<number>
   return faults;
 }
 
-/** A transaction that was applied, and one that was canceled until its condition came true: the same bytes again. */
+/** Sends the same bytes twice: an applied transaction, and a canceled one whose condition has come true since. */
 export async function copies(_: object): Promise<Measured<'copies'>> {
   const raw = await RawDynamo.open();
   const TableName = variable(ENV.table);
@@ -115,7 +115,7 @@ export async function throttles(sizes: {
   for (let second = 0; second < sizes.seconds; second++) {
     const tally = { sent: 0, throttled: 0 };
     perSecond.push(tally);
-    // In tenths of a second, so that no burst is larger than the rate.
+    // In tenths of a second, to keep bursts below the rate.
     for (let tenth = 0; tenth < 10; tenth++) {
       for (let n = 0; n < sizes.perSecond / 10; n++) all.push(put(all.length, tally));
       await wait(100);

@@ -1,4 +1,4 @@
-/** Signed requests exactly as given: with a date of one's own, sent twice, or with other credentials. */
+/** Sends signed requests exactly as given: with any date, twice, or with other credentials. */
 import type { Credentials } from '../../shared/dynamo/wire/credentials.ts';
 import type { Target } from '../../shared/dynamo/wire/destination.ts';
 import { sdkDestination } from '../../shared/dynamo/wire/destination.ts';

@@ -22,7 +22,7 @@ import {
 } from './settings.ts';
 
 const [, , outdir = '', name = '', account = '', region = ''] = process.argv;
-/** A whole CPU: what it measures is the service, not itself. */
+/** A whole CPU, because the probe should measure the service and not itself. */
 const PROBE_MEMORY_MB = 1_769;
 const WORKER_MEMORY_MB = 512;
 const here = (file: string): string => path.join(import.meta.dirname, file);
@@ -117,7 +117,7 @@ function functionOf(
     environment: variables,
     logRetention: RetentionDays.ONE_DAY,
     production: false,
-    // Their own SDK, but for the function that must be as heavy to load as a worker.
+    // All but the imitation of a worker bundle the SDK.
     bundling: entry === 'start.ts' ? undefined : { externalModules: [] },
   });
   allow(handler.function, effects.tableArn);

@@ -12,7 +12,7 @@ interface StartEvent {
 }
 
 let isCold = true;
-/** What a worker does when it is loaded. */
+/** Loads as much as a worker does. */
 createWorkHandler(tasks);
 
 export async function handler({ id, sentAt, holdMs }: StartEvent): Promise<void> {

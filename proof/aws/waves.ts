@@ -65,7 +65,7 @@ export async function runWaves(
 }
 
 function killOf(n: number, { killedOneIn }: Sizes): Kill | undefined {
-  // At different remainders, so that no task is chosen twice.
+  // Different remainders, because a task can end its worker in one way only.
   return KILLS.find((kill, at) => killedOneIn[kill] !== undefined && n % killedOneIn[kill] === at);
 }
 

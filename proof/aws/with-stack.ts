@@ -1,12 +1,12 @@
 /**
  * Deploys, works, and destroys in every case: after an error, and after an interruption at any step.
  *
- * The first interruption stops the work and begins the removal. A second one ends the removal as well, and the error says what is left.
+ * The first interruption stops the work and begins the removal. A second one ends the removal too, and the error names the stack that is left.
  */
 export interface StackPorts {
   /** Ends when the signal aborts, with whatever has been created. */
   deploy(signal: AbortSignal): Promise<void>;
-  /** Idempotent, and waits until nothing is left. */
+  /** Waits until the stack and its resources are gone. Idempotent. */
   destroy(): Promise<void>;
   /** How to remove by hand what is left. */
   readonly remedy: string;

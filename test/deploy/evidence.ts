@@ -1,8 +1,8 @@
 /**
  * The second half of `npm run test:deploy`: rehearses `npm run aws` against the emulator, with the same script.
  *
- * One run to its end, and runs that are interrupted at each step: nothing may be left of any, unless a second interruption ended the
- * removal too; then the command says what is left, and `--destroy-only` removes it.
+ * One run completes, and others are interrupted at each step. All must remove their stack, unless a second interruption ends the
+ * removal too: then the command names the stack that is left, and `--destroy-only` removes it.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
