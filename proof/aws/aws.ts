@@ -76,7 +76,10 @@ async function main({ region, endpoint, yes, destroyOnly, ...rest }: Options): P
 
   const profile = rest.profile === undefined ? '' : ` --profile ${rest.profile}`;
   using stack = new EvidenceStack({
-    ...{ name, account, region, caller },
+    name,
+    account,
+    region,
+    caller,
     environment: environmentOf(region, rest.profile),
     remedy:
       `stack ${name} in ${region} may be left; ` +

@@ -50,7 +50,11 @@ const fixture: Evidence = {
     signatures: {
       status: 'measured',
       measured: {
-        ...{ requests: 1_000, unverified: 0, otherFaults: 1, unverifiedAfterRotation: 0, request: [4, 5, 6] },
+        requests: 1_000,
+        unverified: 0,
+        otherFaults: 1,
+        unverifiedAfterRotation: 0,
+        request: [4, 5, 6],
         dated: [{ minutesBack: 16, outcome: 'InvalidSignatureException' }],
       },
     },
@@ -108,8 +112,11 @@ describe('the evidence', () => {
 
     expect(newest).toEqual(fixture);
     expect(measuredLatencies(newest!)).toEqual({
-      ...{ streamMs: { p50: 200, p99: 300 }, invokeMs: { p50: 50, p99: 60 } },
-      ...{ coldStartMs: 460, dynamoMs: 5, indexLagMs: 11 },
+      streamMs: { p50: 200, p99: 300 },
+      invokeMs: { p50: 50, p99: 60 },
+      coldStartMs: 460,
+      dynamoMs: 5,
+      indexLagMs: 11,
     });
     const failed = { ...fixture.parts, stream: { status: 'failed' as const, why: 'no' } };
     expect(measuredLatencies({ ...fixture, parts: failed })).not.toHaveProperty('streamMs');

@@ -130,14 +130,12 @@ class Connection implements Disposable {
     const rows = await measureUnits(this.#dynamo, this.#ports.outputs.TableName);
     return {
       verbs: rows.map(({ verb, requests, writeUnits, readUnits, model }) => ({
-        ...{
-          verb,
-          requests,
-          writes: writeUnits,
-          writesByModel: model.write,
-          reads: readUnits,
-          readsByModel: model.read,
-        },
+        verb,
+        requests,
+        writes: writeUnits,
+        writesByModel: model.write,
+        reads: readUnits,
+        readsByModel: model.read,
       })),
     };
   }

@@ -89,7 +89,17 @@ export function planText(sizes: Sizes, stack: string, region: string): string {
 
 /** Against an emulator: the same steps, small. */
 export const REHEARSAL: Sizes = {
-  ...{ tasks: 200, waves: 2, killedOneIn: { exit: 50 }, inFlight: 1 },
-  ...{ indexSamples: 3, streamSamples: 3, coldStarts: 2, warmStarts: 2, frozenSeconds: [1] },
-  ...{ requests: 100, requestsInFlight: 1, throttledPerSecond: 10, throttledSeconds: 1 },
+  tasks: 200,
+  waves: 2,
+  killedOneIn: { exit: 50 },
+  inFlight: 1,
+  indexSamples: 3,
+  streamSamples: 3,
+  coldStarts: 2,
+  warmStarts: 2,
+  frozenSeconds: [1],
+  requests: 100,
+  requestsInFlight: 1,
+  throttledPerSecond: 10,
+  throttledSeconds: 1,
 };

@@ -67,8 +67,11 @@ export async function copies(_: object): Promise<Measured<'copies'>> {
   const run = async (name: string, gate: string | undefined): Promise<Measured<'copies'>['applied']> => {
     const count = {
       Update: {
-        ...{ TableName, Key: noKey(name), UpdateExpression: 'ADD #n :one' },
-        ...{ ExpressionAttributeNames: { '#n': 'n' }, ExpressionAttributeValues: { ':one': { N: '1' } } },
+        TableName,
+        Key: noKey(name),
+        UpdateExpression: 'ADD #n :one',
+        ExpressionAttributeNames: { '#n': 'n' },
+        ExpressionAttributeValues: { ':one': { N: '1' } },
       },
     };
     const check =

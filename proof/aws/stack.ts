@@ -52,7 +52,10 @@ const workers = new TaskWorkers(stack, 'Workers', {
   deadlineMargin: Duration.seconds(5),
   sessionTtl: Duration.seconds(15),
   environment: { [EFFECTS_VARIABLE]: effects.tableName },
-  ...{ production: false, alarms: false, dashboard: false, logRetention: RetentionDays.ONE_DAY },
+  production: false,
+  alarms: false,
+  dashboard: false,
+  logRetention: RetentionDays.ONE_DAY,
 });
 allow(workers, effects.tableArn);
 

@@ -57,7 +57,10 @@ export async function runWaves(
   const times = ids.map((id) => found.get(id)?.times ?? 0);
   const having = (is: (times: number) => boolean): number => times.filter(is).length;
   return {
-    ...{ tasks: ids.length, waves, killed, attempts },
+    tasks: ids.length,
+    waves,
+    killed,
+    attempts,
     once: having((one) => one === 1),
     twice: having((one) => one > 1),
     lost: having((one) => one === 0),
