@@ -4,6 +4,7 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { Measured } from '../../bench/evidence.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
+import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import { sideBySide } from '../../shared/core/runtime/in-flight.ts';
 import type { Sizes } from './plan.ts';
 import type { Kill } from './settings.ts';
@@ -11,6 +12,7 @@ import { KILLS, QUEUE } from './settings.ts';
 import { record } from './tasks.ts';
 
 const POLL_MS = 2_000;
+const MOST_ASKED = 20;
 
 interface WavePorts {
   readonly leasehold: Leasehold;
@@ -42,7 +44,9 @@ export async function runWaves(
       all.map(({ id, kill }) =>
         atOnce(async () => {
           signal.throwIfAborted();
-          await leasehold.tasks.enqueue(record, kill === undefined ? {} : { kill }, { id, queue: QUEUE });
+          await answered(() =>
+            leasehold.tasks.enqueue(record, kill === undefined ? {} : { kill }, { id, queue: QUEUE }),
+          );
         }),
       ),
     );
@@ -65,6 +69,17 @@ export async function runWaves(
     twice: having((one) => one > 1),
     lost: having((one) => one === 0),
   };
+}
+
+/** Asks again while the store does not answer in time: the id makes a task one. */
+async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError) || attempt === MOST_ASKED) throw error;
+    }
+  }
 }
 
 function killOf(n: number, { killedOneIn }: Sizes): Kill | undefined {
