@@ -12,14 +12,7 @@
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import {
-  DISTINCT_FIND_MS,
-  IDLE_AFTER_MS,
-  MIN_POLL_GAP_MS,
-  ROUNDS_PER_FIND,
-  START,
-  UNUSED_LANES_MS,
-} from './tuning.ts';
+import { DISTINCT_FIND_MS, IDLE_AFTER_MS, MIN_POLL_GAP_MS, ROUNDS_PER_FIND, START, UNUSED_LANES_MS } from './tuning.ts';
 
 export interface PollRates {
   /** Maximum gap between two polls. */
