@@ -6,6 +6,7 @@ import inspector from 'node:inspector';
 import module from 'node:module';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { engineWakes } from '../../shared/client/engine-wakes.ts';
+import { enqueuedIn } from '../../shared/client/process-enqueues.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import { longestHeartbeatMs } from '../../shared/core/lease/timing.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -71,7 +72,8 @@ async function work(): Promise<number> {
     using connection = await connect(settings, systemRuntime);
     const tables = await createDevTables(exports, connection);
     tellSupervisor({ kind: 'ready', tasks: [...loaded.registry.keys()], tables });
-    const onEnqueued = engineWakes({ ...settings, clock: systemRuntime.clock }, options.queue);
+    const { queue } = options;
+    const onEnqueued = enqueuedIn(settings, queue, engineWakes({ ...settings, clock: systemRuntime.clock }, queue));
     const spans = new TaskSpans(openTelemetry, DEFAULT_ATTEMPT_SPANS);
     const leasehold = tellingSessions(connection.leasehold);
     await workHere(loaded, connection, { log: lines.log, spans, onEnqueued, leasehold }, options, handBack.signal);
