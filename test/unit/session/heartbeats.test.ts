@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { LeaseLostError } from '../../../shared/core/errors.ts';
+import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { systemIds } from '../../../shared/core/runtime/ids.ts';
@@ -88,6 +89,24 @@ describe('a session that is over', () => {
     await refused;
     await ending;
   });
+});
+
+test('a session is lost once, whoever notices', async () => {
+  const world = simulatedWorld();
+  const { ports } = world.start();
+  const onLost = vi.fn();
+  const timing = sessionTiming({ ttlMs: 30_000 });
+  const holder = await SessionHolder.create(
+    { timing, name: 'n', node: 'n', behaviour: 'release' },
+    { ...ports, store: ports.sessions, events: { onLost } },
+  );
+  const [first, second] = ['write', 'renewal'].map((by) => new LeaseLostError('session', 'expired', by));
+
+  holder.markLost(first as LeaseLostError);
+  holder.markLost(second as LeaseLostError);
+
+  expect(onLost.mock.calls).toEqual([[first]]);
+  expect(() => holder.ensureBelief()).toThrow(first);
 });
 
 test('a session without TTL forgets a revocation in its row once it was told', async () => {
