@@ -38,8 +38,9 @@ test('survives every outage that ends a quarter of a heartbeat before its trust 
 describe('a session that is over', () => {
   test.each(['ended', 'lost'] as const)('and %s asks for nothing and sleeps no more', async (how) => {
     const world = simulatedWorld();
-    const { leasehold, cost } = world.start();
-    const onLost = vi.fn();
+    const here = world.start();
+    const { leasehold } = here;
+    const onLost = vi.fn<() => void>();
     const session = await leasehold.session({ ttl: '30s', events: { onLost } });
     const lock = await session.lock('k');
     if (how === 'ended') await session.end();
@@ -48,7 +49,7 @@ describe('a session that is over', () => {
     expect(lock.signal.aborted).toBe(true);
 
     const slept = vi.spyOn(ManualClock.prototype, 'sleep');
-    expect(await cost(() => world.clock.advance(120_000))).toMatchObject({ requests: 0 });
+    expect(await here.cost(() => world.clock.advance(120_000))).toMatchObject({ requests: 0 });
     expect(slept).not.toHaveBeenCalled();
     slept.mockRestore();
     expect(onLost).toHaveBeenCalledTimes(how === 'lost' ? 1 : 0);
@@ -94,16 +95,16 @@ describe('a session that is over', () => {
 test('a session is lost once, whoever notices', async () => {
   const world = simulatedWorld();
   const { ports } = world.start();
-  const onLost = vi.fn();
+  const onLost = vi.fn<() => void>();
   const timing = sessionTiming({ ttlMs: 30_000 });
   const holder = await SessionHolder.create(
     { timing, name: 'n', node: 'n', behaviour: 'release' },
     { ...ports, store: ports.sessions, events: { onLost } },
   );
-  const [first, second] = ['write', 'renewal'].map((by) => new LeaseLostError('session', 'expired', by));
+  const first = new LeaseLostError('session', 'expired', 'a write was refused');
 
-  holder.markLost(first as LeaseLostError);
-  holder.markLost(second as LeaseLostError);
+  holder.markLost(first);
+  holder.markLost(new LeaseLostError('session', 'expired', 'a renewal was refused'));
 
   expect(onLost.mock.calls).toEqual([[first]]);
   expect(() => holder.ensureBelief()).toThrow(first);
