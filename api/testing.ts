@@ -1,6 +1,10 @@
 /** `leasehold/testing`: an in-memory queue for task authors' tests, with a clock that tests control. */
 export { TestKit, createTestKit } from '../shared/testing/kit.ts';
-export type { CrashPoint, TestKitOptions, TestTable, WorkOptions } from '../shared/testing/kit.ts';
+export type { TestKitOptions, TestTable } from '../shared/testing/kit.ts';
+export type { CrashPoint } from '../shared/testing/crash-points.ts';
+export type { WorkOptions } from '../shared/testing/kit-worker.ts';
+export type { CrashRun, EveryCrashOptions, EveryCrashReport } from '../shared/testing/every-crash.ts';
+export type { CrashPlace } from '../shared/testing/worker-process.ts';
 export { MemoryPayloads } from '../shared/testing/memory-payloads.ts';
 export { FakeClock } from '../shared/testing/fake-clock.ts';
 export type { Cancel, Clock } from '../shared/core/runtime/clock.ts';

@@ -9,7 +9,7 @@ import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import { registerTasks } from '../shared/tasks/task/definition.ts';
-import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
+import type { WorkerReport, WorkerSettings } from '../shared/tasks/worker/worker.ts';
 import { runWorker } from '../shared/tasks/worker/worker.ts';
 import type { Place, World } from './table.ts';
 import { TABLE } from './table.ts';
@@ -59,7 +59,7 @@ export function drain(
           { ...world.placeOf(`${queue}/worker-${worker}`), observer: meter },
           registry,
           settings,
-          dealt[worker] ?? [],
+          dealt[worker] ?? { homeShards: [] },
         ),
       ),
     );
@@ -76,15 +76,13 @@ export function drain(
   });
 }
 
+type Dealt = Pick<WorkerSettings, 'homeShards' | 'slice'>;
 type Metered = Place & { readonly observer: ReturnType<typeof createMeter> };
 
 /** The home shards of each worker, as a tick of the dispatcher deals them. */
-async function dealOut(
-  place: Metered,
-  { queue, shards, workers }: DrainSettings,
-): Promise<readonly (readonly number[])[]> {
+async function dealOut(place: Metered, { queue, shards, workers }: DrainSettings): Promise<readonly Dealt[]> {
   const { runtime } = place;
-  const dealt: (readonly number[])[] = [];
+  const dealt: Dealt[] = [];
   await dispatch(
     { schedule: queue, slot: 'only' },
     'bench',
@@ -92,7 +90,7 @@ async function dealOut(
       ...createTaskStores(new Sender(place), { table: TABLE, shards }),
       runtime,
       workers: {
-        startWorker: ({ homeShards }) => Promise.resolve(void dealt.push(homeShards)),
+        startWorker: ({ homeShards, slice }) => Promise.resolve(void dealt.push({ homeShards, slice })),
         declareLimit: () => Promise.resolve(),
         liveHolders: () => Promise.resolve([]),
       },
@@ -107,7 +105,7 @@ async function work(
   place: Metered,
   registry: ReturnType<typeof registerTasks>,
   { queue, shards, concurrency, pollMs }: DrainSettings,
-  homeShards: readonly number[],
+  { homeShards, slice }: Dealt,
 ): Promise<WorkerReport> {
   const stores = createTaskStores(new Sender(place), { table: TABLE, shards });
   const { runtime } = place;
@@ -118,6 +116,7 @@ async function work(
     queue,
     shards,
     homeShards,
+    slice,
     concurrency,
     pollMs,
     graceMs: 1_000,

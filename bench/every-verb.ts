@@ -165,12 +165,6 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
   await operator.pause();
   const use = { lanes: new Set(['normal']), shards: SHARDS };
   await queues.noteUse('default', await queues.glance('default'), use, stamp());
-  for (const id of ['waiting', 'slow']) {
-    const observed = await queues.get('default');
-    if (observed === undefined) throw new Error('a queue that was paused has a row');
-    const announcement = { at: systemRuntime.clock.now(), before: observed.announced?.at, ids: [id], workers: 1 };
-    await queues.announce(observed, announcement, stamp());
-  }
   await queues.announceNames('default', await queues.glance('default'), ['resize'], stamp());
   await queues.announceNames('default', await queues.glance('default'), ['thumbnail', 'resize'], stamp());
   const workerSettings = { concurrency: 10, startWithinMs: 10_000 };

@@ -288,7 +288,7 @@ export class WokenFleet {
   }
 
   /** One invocation of `functions/work.ts`, without Lambda around it. */
-  async work({ homeShards, tasks: named }: WorkEvent): Promise<void> {
+  async work({ homeShards, slice, tasks: named }: WorkEvent): Promise<void> {
     const { maxWorkers, registry, workerLifeMs } = this.#settings;
     const { runtime, stores } = this.place(`worker-${++this.#made}`);
     const timing = sessionTiming({ lockDelayMs: 0, maxClockSkewMs: MAX_CLOCK_SKEW_MS });
@@ -314,6 +314,7 @@ export class WokenFleet {
           queue: QUEUE,
           shards: SHARDS,
           homeShards,
+          slice,
           named,
           concurrency: CONCURRENCY,
           pollMs: 1_000,

@@ -11,7 +11,7 @@ import type { Connection } from './connection.ts';
 import type { Json } from '../shared/tasks/task/task.ts';
 import type { Act, ActAnswer } from './model.ts';
 
-type TaskAct = Extract<Act, { readonly verb: 'task.retry' | 'task.redrive' | 'task.cancel' }>;
+type TaskAct = Extract<Act, { readonly verb: 'task.run-now' | 'task.redrive' | 'task.cancel' }>;
 
 /** @throws ConfigurationError naming what is missing or of the wrong kind */
 export function parseAct(body: unknown): Act {
@@ -20,7 +20,7 @@ export function parseAct(body: unknown): Act {
   const reason = validName('reason', given.reason);
   const verb = given.verb as Act['verb'];
   switch (verb) {
-    case 'task.retry':
+    case 'task.run-now':
     case 'task.redrive':
     case 'task.cancel': {
       const key = { queue: validName('queue', given.queue), id: validName('id', given.id) };
@@ -92,7 +92,7 @@ function optionalCount(what: string, count: unknown): number | undefined {
 
 async function answerTo(act: Act, operations: Operations, operator: Operator): Promise<ActAnswer> {
   switch (act.verb) {
-    case 'task.retry': {
+    case 'task.run-now': {
       const report = await operations.execute(act.verb, act, operator);
       if (report.kind === 'rescheduled') return done(`${describeTask(act)} is due now`);
       if (report.kind === 'missing') return missing(act);

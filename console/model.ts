@@ -292,7 +292,7 @@ export interface AuditPage {
 /** An operator's request: each action with the state that it was decided on. */
 export type Act = { readonly reason: string } & (
   | {
-      readonly verb: 'task.retry' | 'task.redrive' | 'task.cancel';
+      readonly verb: 'task.run-now' | 'task.redrive' | 'task.cancel';
       readonly queue: string;
       readonly id: string;
       readonly leaseCounter: number;

@@ -8,6 +8,7 @@
  * after about sixteen, can stay on. The next tick picks up tasks that a chain leaves, and replaces a failed start.
  */
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
+import { startOf } from '../shared/tasks/dispatch/dispatcher.ts';
 import type { SlotStore } from '../shared/tasks/dispatch/slot-store.ts';
 import { validName } from '../shared/core/validate/name.ts';
 import { stampOf } from '../shared/core/lease/stamp.ts';
@@ -39,10 +40,11 @@ const MAX_GENERATION = 12;
  * @param session this worker's
  */
 export function successorOf(event: WorkEvent, homeShards: readonly number[], session: string): WorkEvent | undefined {
-  const { queue, generation } = event;
+  const { queue, generation, slice } = event;
   // An event from elsewhere may hold anything here: it begins a chain.
   const before = Number.isInteger(generation) ? Number(generation) : 0;
-  return before < MAX_GENERATION ? { queue, homeShards, after: session, generation: before + 1 } : undefined;
+  if (before >= MAX_GENERATION) return undefined;
+  return { ...startOf(queue, homeShards, slice), after: session, generation: before + 1 };
 }
 
 /** Told to hand its tasks back by its deadline, not ended for want of tasks, a pause, or a failure. */

@@ -151,6 +151,7 @@ export function createWorkHandler(
           queue: env.queue,
           shards: env.shards,
           homeShards,
+          slice: validSlice(event),
           named: validNamed(event),
           concurrency: env.concurrency,
           pollMs: POLL_MS,
@@ -210,6 +211,13 @@ interface Invocation {
   readonly metrics: WorkerMetrics;
   readonly times: TaskTimeMetrics;
   readonly stores: Connected<TaskStores>;
+}
+
+/** A forged one can at most make a worker begin elsewhere. */
+function validSlice({ slice }: WorkEvent): WorkEvent['slice'] {
+  if (typeof slice !== 'object') return undefined;
+  const { nth, of } = slice;
+  return Number.isInteger(nth) && Number.isInteger(of) && 0 <= nth && nth < of ? { nth, of } : undefined;
 }
 
 /**

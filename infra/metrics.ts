@@ -5,12 +5,39 @@ import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
 import { METRIC, METRICS_NAMESPACE, metricDimensions, taskDimensions } from '../functions/metric-names.ts';
 
-/**
- * Gauges are read once a tick, so their worst value counts;
- * of times what one task in a hundred exceeds; everything else is an event to add up.
- */
-const GAUGES: ReadonlySet<MetricName> = new Set([METRIC.oldestReadyTaskAgeMs, METRIC.backlogSize, METRIC.workersLive]);
-const TIMES: ReadonlySet<MetricName> = new Set([METRIC.taskWaitMs, METRIC.taskRunMs, METRIC.taskEndToEndMs]);
+/** A gauge is read once a tick, so its maximum counts; of a time, the value that one task in a hundred exceeds; everything else adds up. */
+type Statistic = 'Sum' | 'Maximum' | 'p99';
+
+/** What each metric means, for the table in `docs/operating.md`, and the statistic that dashboard and alarms read. */
+export const METRICS: Readonly<Record<MetricName, readonly [meaning: string, statistic: Statistic]>> = {
+  [METRIC.tasksCompleted]: ['done tasks', 'Sum'],
+  [METRIC.tasksFailed]: ['failed attempts; the task may still succeed', 'Sum'],
+  [METRIC.tasksDead]: ['tasks that will not be retried', 'Sum'],
+  [METRIC.tasksFailingLong]: ['failed attempts of tasks that have been failing for ten minutes or longer', 'Sum'],
+  [METRIC.tasksReleased]: ['tasks handed back before the deadline, without counting the attempt', 'Sum'],
+  [METRIC.tasksStalled]: ['tasks handed back at the deadline without new progress, at least twice in a row', 'Sum'],
+  [METRIC.tasksTakenOver]: ['tasks claimed from an expired session', 'Sum'],
+  [METRIC.tasksNew]: [
+    'tasks claimed within ten minutes of their insertion, which the waker should have noticed',
+    'Sum',
+  ],
+  [METRIC.claimsRefused]: ['claims refused because another worker was faster; each costs a write unit', 'Sum'],
+  [METRIC.leasesLost]: ['sessions lost while working', 'Sum'],
+  [METRIC.eventLoopsBlocked]: ['heartbeats that were late because task code blocked the event loop', 'Sum'],
+  [METRIC.sessionsInvalidated]: ['expired sessions of other workers that a worker ended', 'Sum'],
+  [METRIC.rowsSkipped]: ['rows skipped because they are damaged, or of a later version', 'Sum'],
+  [METRIC.tasksUnknown]: ['times that a worker skipped a task because its module does not define the name', 'Sum'],
+  [METRIC.storeThrottled]: ['requests that DynamoDB throttled', 'Sum'],
+  [METRIC.taskWaitMs]: ['from due to claimed; a takeover has none', 'p99'],
+  [METRIC.taskRunMs]: ['from claimed to done, of the attempt that completed the task', 'p99'],
+  [METRIC.taskEndToEndMs]: ['from enqueued to done, delays and retries included', 'p99'],
+  [METRIC.oldestReadyTaskAgeMs]: ['how long the oldest due task has waited', 'Maximum'],
+  [METRIC.backlogSize]: ['due tasks', 'Maximum'],
+  [METRIC.workersInvoked]: ['workers started by a tick or a wake', 'Sum'],
+  [METRIC.workersLive]: ['workers at work', 'Maximum'],
+  [METRIC.workersMissing]: ['workers that the backlog needs beyond `maxWorkers`', 'Sum'],
+  [METRIC.ticksDuplicated]: ['ticks delivered again after another invocation had taken them', 'Sum'],
+};
 
 export type TaskTimeName = (typeof METRIC)['taskWaitMs' | 'taskRunMs' | 'taskEndToEndMs'];
 
@@ -19,7 +46,7 @@ export function queueMetric(address: QueueAddress, metricName: MetricName, optio
     namespace: METRICS_NAMESPACE,
     metricName,
     dimensionsMap: metricDimensions(address),
-    statistic: GAUGES.has(metricName) ? 'Maximum' : TIMES.has(metricName) ? 'p99' : 'Sum',
+    statistic: METRICS[metricName][1],
     period: Duration.minutes(5),
     ...options,
   });

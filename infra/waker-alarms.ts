@@ -60,7 +60,7 @@ export class WakerAlarms extends Construct {
     });
     const silent = addAlarm(this, words, {
       id: 'WakerSilent',
-      what: 'tasks are inserted and it is not invoked, so they wait for the next tick',
+      what: 'tasks are inserted and the waker is not invoked, so they wait for the next tick',
       // Replaced at synthesis: most queues come later than the alarm.
       metric: new MathExpression({
         expression: 'FILL(invocations, 0)',

@@ -19,7 +19,7 @@ const ENTRIES = Object.values(exports);
 /** Internal foundations of Leasehold: visible where tests and gateways compose it, and not part of the public API. */
 const FOUNDATION = [
   ...['LeaseholdFoundation', 'LeaseholdSettings', 'DynamoConnection', 'Runtime', 'Sender', 'SkewGauge'],
-  ...['Announcement', 'SessionLocks', 'Settle', 'WorkerSettings'],
+  ...['SessionLocks', 'Settle', 'WorkerSettings'],
 ];
 /** The part of a Lambda context that we read: the types of AWS fit. */
 const PLATFORM = ['Context'];

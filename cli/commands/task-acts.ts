@@ -78,7 +78,7 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
   // To make due now what waits is one operation; to bring back what has ended is another, whatever the command is called.
   const input = { ...key, leaseCounter: task.leaseCounter };
   const report = await there.operations.execute(
-    task.state === 'ready' ? 'task.retry' : 'task.redrive',
+    task.state === 'ready' ? 'task.run-now' : 'task.redrive',
     input,
     operatorOf(options),
   );

@@ -8,6 +8,7 @@ import type { WorkTotals } from '../../shared/client/keep-at-work.ts';
 import { openTelemetry } from '../../shared/tasks/tracing/open-telemetry.ts';
 import type { AttemptSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { engineWakes } from '../../shared/client/engine-wakes.ts';
+import { enqueuedIn } from '../../shared/client/process-enqueues.ts';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { spanOption, wholeNumber } from '../arguments.ts';
 import { attemptLines } from '../attempts/attempt-lines.ts';
@@ -73,7 +74,7 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
   using connection = await context.connect();
   const spans = new TaskSpans(openTelemetry, options.attemptSpans);
   const wakes = { ...context.settings, clock: connection.runtime.clock };
-  const onEnqueued = untilDrained ? undefined : engineWakes(wakes, queue);
+  const onEnqueued = untilDrained ? undefined : enqueuedIn(context.settings, queue, engineWakes(wakes, queue));
   let totals: WorkTotals | undefined;
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();

@@ -2,10 +2,13 @@
  * The worker of `leasehold dev`: a separate process, which its supervisor restarts after code changes and crashes.
  * It reports its running tasks to the supervisor (`messages.ts`), so that a crash counts only against the task that caused it.
  */
+import inspector from 'node:inspector';
 import module from 'node:module';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { engineWakes } from '../../shared/client/engine-wakes.ts';
+import { enqueuedIn } from '../../shared/client/process-enqueues.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
+import { longestHeartbeatMs } from '../../shared/core/lease/timing.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import { currentTask } from '../../shared/tasks/task/inside.ts';
@@ -36,11 +39,16 @@ export interface DevWorkerSettings {
   readonly compiled?: string | undefined;
 }
 
+/** TTL while an inspector is open: the process sends no heartbeat at a breakpoint. `dev` ends the session of a crashed worker itself. */
+const INSPECTED_TTL_MS = 3_600_000;
+
 const { entry, settings, work: options, compiled } = JSON.parse(process.argv[2] ?? '') as DevWorkerSettings;
 if (compiled !== undefined) module.enableCompileCache(compiled);
 process.on('exit', () => {
   const task = currentTask();
   tellSupervisor({ kind: 'exits', ...(task !== undefined && { task: named(task) }) });
+  // Otherwise Node waits for the debugger to detach.
+  inspector.close();
 });
 const handBack = new AbortController();
 process.on('SIGTERM', () => {
@@ -64,7 +72,8 @@ async function work(): Promise<number> {
     using connection = await connect(settings, systemRuntime);
     const tables = await createDevTables(exports, connection);
     tellSupervisor({ kind: 'ready', tasks: [...loaded.registry.keys()], tables });
-    const onEnqueued = engineWakes({ ...settings, clock: systemRuntime.clock }, options.queue);
+    const { queue } = options;
+    const onEnqueued = enqueuedIn(settings, queue, engineWakes({ ...settings, clock: systemRuntime.clock }, queue));
     const spans = new TaskSpans(openTelemetry, DEFAULT_ATTEMPT_SPANS);
     const leasehold = tellingSessions(connection.leasehold);
     await workHere(loaded, connection, { log: lines.log, spans, onEnqueued, leasehold }, options, handBack.signal);
@@ -95,7 +104,11 @@ function tellingSessions(leasehold: Leasehold): Pick<Leasehold, 'session' | 'sch
   return {
     schedules: leasehold.schedules,
     async session(sessionOptions) {
-      const session = await leasehold.session(sessionOptions);
+      const isInspected = inspector.url() !== undefined;
+      const session = await leasehold.session({
+        ...sessionOptions,
+        ...(isInspected && { ttl: INSPECTED_TTL_MS, heartbeat: longestHeartbeatMs(options.sessionTtlMs) }),
+      });
       tellSupervisor({ kind: 'session', id: session.id });
       return session;
     },

@@ -74,8 +74,8 @@ let asked = 0;
 /** The question whose answer is shown. */
 let answered = '';
 
-/** The page whose view is drawn. */
-let shownPage = placeOf().page;
+/** The place whose data `state` holds. The address changes before `hashchange` is heard, and news may be drawn in between. */
+let place = placeOf();
 
 const main = /** @type {HTMLElement} */ (document.getElementById('main'));
 const header = /** @type {HTMLElement} */ (document.getElementById('bar'));
@@ -90,7 +90,7 @@ function placeOf() {
 }
 
 function viewOf() {
-  return views.get(placeOf().page);
+  return views.get(place.page);
 }
 
 /** @param {string} page */
@@ -111,14 +111,14 @@ async function load(isNews = false) {
   asked++;
   const mine = asked;
   try {
-    await fetchView(placeOf().page);
+    await fetchView(place.page);
   } catch (error) {
     state.refusal = /** @type {Refusal} */ (error);
     draw();
     return;
   }
   if (mine !== asked) return;
-  const question = state.overview && viewOf()?.question?.(placeOf(), state.overview);
+  const question = state.overview && viewOf()?.question?.(place, state.overview);
   const name = JSON.stringify(question ?? null);
   if (question === undefined || (isNews && question.isOnce && name === answered)) {
     state.isAnswered = true;
@@ -142,14 +142,14 @@ async function load(isNews = false) {
 }
 
 function draw() {
-  const { page } = placeOf();
+  const { page } = place;
   const { isStale, feed } = state;
   document.title = [viewOf()?.title ?? [], 'Leasehold'].flat().join(' · ');
   document.body.dataset.feed = isStale ? 'stale' : feed;
   keepingFocus(() => {
     morph(header, h('header', { id: 'bar' }, bar(page, state, { pause: togglePause, help: () => openHelp(draw) })));
     // While another list of the same page is asked for, the one before stays in view, and the fields in it.
-    if (!state.isAnswered && page === shownPage && state.isShown) main.setAttribute('aria-busy', '');
+    if (!state.isAnswered && state.isShown) main.setAttribute('aria-busy', '');
     else
       morph(
         main,
@@ -171,10 +171,10 @@ function content() {
       empty(
         `${refusal.message.charAt(0).toUpperCase()}${refusal.message.slice(1)}.`,
         'Finished tasks are deleted 14 days after they end. ',
-        h('a', { href: to('tasks', { queue: placeOf().query.queue }) }, 'Back to the tasks'),
+        h('a', { href: to('tasks', { queue: place.query.queue }) }, 'Back to the tasks'),
       ),
     ];
-  const { query } = placeOf();
+  const { query } = place;
   const scene = {
     query,
     overview,
@@ -218,11 +218,11 @@ addEventListener('hashchange', () => {
   state.isAnswered = false;
   state.data = undefined;
   delete state.refusal;
-  const { page } = placeOf();
-  const isOther = page !== shownPage;
+  const { page } = place;
+  place = placeOf();
+  const isOther = place.page !== page;
   state.isShown = !isOther;
   draw();
-  shownPage = page;
   // If only the filters changed, keep the focus.
   if (isOther) {
     showTab();

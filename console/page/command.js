@@ -24,7 +24,7 @@ function reasonOf(act) {
  */
 function wordsOf(act) {
   switch (act.verb) {
-    case 'task.retry':
+    case 'task.run-now':
     case 'task.redrive':
       return ['tasks', 'retry', act.id, '--queue', act.queue];
     case 'task.cancel':

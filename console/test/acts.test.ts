@@ -140,7 +140,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     expect(await tasks.get({ queue, id })).toMatchObject({ state: 'ready' });
     expect(await perform({ ...key, verb: 'task.cancel', leaseCounter })).toMatchObject({ status: 200 });
     expect(await tasks.get({ queue, id })).toMatchObject({ state: 'cancelled', cancellation: { reason } });
-    expect(await perform({ ...key, verb: 'task.retry', leaseCounter })).toMatchObject({ status: 409 });
+    expect(await perform({ ...key, verb: 'task.run-now', leaseCounter })).toMatchObject({ status: 409 });
     expect(await perform({ ...key, verb: 'task.redrive', leaseCounter })).toMatchObject({ status: 200 });
     expect(await tasks.get({ queue, id })).toMatchObject({ state: 'ready', generation: 1 });
   });
@@ -149,7 +149,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     const later = await enqueued(tasks, { queue: 'default', runAt: systemRuntime.clock.now() + 3_600_000 });
     const { queue, id, leaseCounter } = later;
 
-    expect(await perform({ verb: 'task.retry', queue, id, leaseCounter, reason })).toMatchObject({ status: 200 });
+    expect(await perform({ verb: 'task.run-now', queue, id, leaseCounter, reason })).toMatchObject({ status: 200 });
 
     const now = await tasks.get(later);
     expect(now?.state === 'ready' && now.readyAt <= systemRuntime.clock.now()).toBe(true);

@@ -79,7 +79,7 @@ describe.skipIf(endpoint === null)('an act as a command', () => {
     const ofTask = { queue: 'media', id: 'dying', leaseCounter, reason };
     expect(await perform({ ...ofTask, verb: 'task.cancel' })).toMatchObject({ exitCode: 0 });
     expect(await perform({ ...ofTask, verb: 'task.redrive' })).toMatchObject({ exitCode: 0 });
-    expect(await perform({ ...ofTask, verb: 'task.retry' })).toMatchObject({ exitCode: 0 });
+    expect(await perform({ ...ofTask, verb: 'task.run-now' })).toMatchObject({ exitCode: 0 });
 
     expect((await perform({ verb: 'queue.pause', queue: 'media', reason })).exitCode).toBe(0);
     expect((await perform({ verb: 'queue.resume', queue: 'media', reason })).exitCode).toBe(0);

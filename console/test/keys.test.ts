@@ -66,6 +66,20 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
     await expect.poll(() => page.locator('.units').textContent()).not.toBe(before);
   });
 
+  test('never draws a page with the data of the one before it', async () => {
+    await using opened = await openOn(browser, running, 'tasks?queue=default');
+    const { page } = opened;
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor();
+    await page.getByRole('button', { name: 'Live: pause the updates' }).waitFor();
+    // The click draws at once; `hashchange` is heard only after this script.
+    await page.evaluate(
+      `location.hash = '#/task?queue=default&id=none'; document.querySelector('[data-key=feed]').click();`,
+    );
+    await page.getByRole('heading', { name: 'Not found' }).waitFor();
+    // The browser itself complains about the 404.
+    expect(opened.complaints.filter((complaint) => !complaint.includes('404'))).toEqual([]);
+  });
+
   test('shows moments as they are to who wants that', async () => {
     await using opened = await openOn(browser, running, 'overview', { timezoneId: 'Europe/Berlin', locale: 'en-GB' });
     const { page } = opened;

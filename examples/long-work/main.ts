@@ -3,21 +3,33 @@
  *
  *   node examples/long-work/main.ts
  *
+ * Before that, the task is run in memory with its worker killed at each of its requests.
  * The functions of this laptop live for eight seconds, and the task takes fifteen.
  * Each function hands the task back before its deadline, with the
  * checkpoint of the last chunk, and the next function continues from there. Nothing is retried, and no chunk is lost.
  */
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createLeasehold } from 'leasehold';
+import { createTestKit } from 'leasehold/testing';
 import { SHARDS, TABLE_NAME, startPlatform } from '../../local/platform.ts';
 import { check } from '../claims.ts';
 import { exampleOptions } from '../options.ts';
 import type { Checkpoint } from './tasks.ts';
-import { migrate } from './tasks.ts';
+import { BEGINNING, migrate } from './tasks.ts';
 
 const options = await exampleOptions({});
+
+// First in memory, in a second: wherever its worker is killed, each chunk is counted once.
+const kit = createTestKit({ tasks: { migrate } });
+const { crashes } = await kit.everyCrash(migrate, { chunks: 3, msPerChunk: 0 }, ({ task }) => {
+  const { by } = (task.state === 'done' ? task.result : BEGINNING) as Checkpoint;
+  assert.equal(sumOf(Object.values(by)), 3);
+});
+check(crashes > 20, `the task survives ${crashes} crashes of its worker, at every request before and after it`);
+
 const CHUNKS = 60;
 const MS_PER_CHUNK = 250;
 const FUNCTION_LIVES_MS = 8_000;
@@ -67,11 +79,15 @@ check(
 );
 check(hands.length >= 3, `${hands.length} functions had it in their hands, one after the other`);
 check(
-  copied === CHUNKS && hands.reduce((sum, chunks) => sum + chunks, 0) === CHUNKS,
+  copied === CHUNKS && sumOf(hands) === CHUNKS,
   `all ${CHUNKS} chunks are done, and each was counted by one of them`,
 );
 check(task?.attempts === 1, 'and that was one attempt: handing back is not failing');
 check(task?.past.every(({ how }) => how === 'released') === true, 'none of them failed, or died');
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}
 
 function say(line: string): void {
   console.log(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(5)} s  ${line}`);

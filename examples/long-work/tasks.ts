@@ -7,7 +7,7 @@ import * as z from 'zod';
 const checkpoint = z.object({ copied: z.number(), by: z.record(z.string(), z.number()) });
 export type Checkpoint = z.infer<typeof checkpoint>;
 
-const BEGINNING: Checkpoint = { copied: 0, by: {} };
+export const BEGINNING: Checkpoint = { copied: 0, by: {} };
 
 export const migrate = defineTask({
   name: 'records.migrate',

@@ -228,8 +228,8 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/tasks/picker/partitions.ts',
-        in: 'Partitions.meet',
-        at: statement('#meetShards', 'shards'),
+        in: 'Partitions.update',
+        at: statement('#addShards', 'shards'),
         change: 'drop',
       },
     ],

@@ -29,3 +29,9 @@ test.each([
 
   expect(violations.map(({ invariant, message }) => `${invariant} ${message}`)).toEqual([]);
 });
+
+test('a last attempt found tasks that take longer than its worker lives beside it, in each worker anew', async () => {
+  const { violations } = await runSeed(9_300n, 'flood');
+
+  expect(violations.map(({ invariant, message }) => `${invariant} ${message}`)).toEqual([]);
+});

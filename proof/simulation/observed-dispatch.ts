@@ -73,10 +73,6 @@ export function observeQueues(store: QueueStore, process: SimulatedProcess, reco
       write({ verb: 'queue.noteUse', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.noteUse(queue, observed, use, stamp),
       ),
-    announce: (observed, announcement, stamp, limits) =>
-      write({ verb: 'queue.announce', row: queueKey(observed.queue).pk, nonce: stamp.nonce }, () =>
-        store.announce(observed, announcement, stamp, limits),
-      ),
     announceNames: (queue, observed, names, stamp, limits) =>
       write({ verb: 'queue.announceNames', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
         store.announceNames(queue, observed, names, stamp, limits),

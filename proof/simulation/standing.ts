@@ -161,8 +161,9 @@ export class Standing {
         continue;
       }
       running.set(session, (running.get(session) ?? 0) + 1);
-      const hasCode = believed.has(`${row} ${String(item.leaseCounter)}`);
-      if (!hasCode && this.#stands('L11', row, 2 * ttlMs + 10_000))
+      const claim = `${row} ${String(item.leaseCounter)}`;
+      // A poisonous task kills one worker after the other: each claim is judged by itself.
+      if (!believed.has(claim) && this.#stands('L11', claim, 2 * ttlMs + 10_000))
         this.#ports.report(
           'L11',
           row,

@@ -1,6 +1,6 @@
 /**
  * Lost and duplicate wakes: the schedule is the safety net, and permits say who may work.
- * Announcements to live workers are advisory: lost, late or doubled, they change when tasks run, not which.
+ * Lost, late or doubled, they change when tasks run, not which.
  */
 import { describe, expect, test } from 'vitest';
 import { defineTask, registerTasks } from '../../shared/tasks/task/definition.ts';
@@ -92,7 +92,7 @@ describe('when every wake is doubled, and a thousand producers enqueue', () => {
   );
 });
 
-describe('beside workers that are there, which hear of tasks by what wakes announce', () => {
+describe('with live workers', () => {
   const LATE = { ...MODELLED, streamMs: { p50: 8_000, p99: 30_000 } };
   const median = (waits: readonly number[]): number => waits.toSorted((one, other) => one - other)[waits.length >> 1]!;
 
@@ -155,14 +155,14 @@ describe('beside workers that are there, which hear of tasks by what wakes annou
     [{ seed: 13n }, 4],
     [{ seed: 14n, wakes: 'doubled', streamShards: 4 }, 4],
   ] as const)(
-    'half of the tasks begin within 400 ms, and few are tried for in vain (%o, %i workers)',
+    'half of the tasks begin within a second, and few claims are refused (%o, %i workers)',
     async (settings, workers) => {
       const { fleet, runs, medianMs } = await besideLongTasks(settings, workers);
 
       expect(fleet.mostWorkers).toBe(workers);
       expect(runs.size).toBe(60);
       expect([...runs.values()].every((times) => times === 1)).toBe(true);
-      expect(medianMs).toBeLessThan(400);
+      expect(medianMs).toBeLessThan(1_000);
       expect(fleet.claimsRefused).toBeLessThanOrEqual(60 / 5);
     },
   );
@@ -171,7 +171,7 @@ describe('beside workers that are there, which hear of tasks by what wakes annou
     ['lost', { seed: 15n, wakes: 'dropped' }],
     ['late by seconds', { seed: 16n, latencies: LATE }],
     ['late by seconds and doubled', { seed: 17n, latencies: LATE, wakes: 'doubled', streamShards: 4 }],
-  ] as const)('all tasks are done once where what is announced is %s', async (_, settings) => {
+  ] as const)('all tasks are done once if wakes are %s', async (_, settings) => {
     const { fleet, runs } = await besideLongTasks(settings, 2);
 
     expect(runs.size).toBe(60);

@@ -1,6 +1,7 @@
 /** A worker as a function of the library: for containers and other processes that stay. */
 import { connectDynamo } from '../dynamo/connect.ts';
 import { engineWakes } from './engine-wakes.ts';
+import { announcingIn, enqueuedIn } from './process-enqueues.ts';
 import { createStores } from './stores.ts';
 import { ConfigurationError, shown } from '../core/errors.ts';
 import type { WorkTotals } from './keep-at-work.ts';
@@ -116,14 +117,17 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
       isRun = true;
       const connection = connectDynamo(given, systemRuntime, given.observer);
       const { sender, gauge } = connection;
+      const announcing = announcingIn(given);
       using leasehold = new Leasehold(
-        { sender, gauge, runtime: systemRuntime },
+        { sender, gauge, runtime: systemRuntime, announcing },
         { table, queue, shards, maxClockSkew },
         connection,
       );
-      const stores = createStores(sender, { table, shards });
+      const ofTable = createStores(sender, { table, shards });
+      const stores = { ...ofTable, tasks: announcing(ofTable.tasks) };
       const { clock } = systemRuntime;
-      const onEnqueued = untilDrained ? undefined : engineWakes({ endpoint: given.endpoint, table, clock }, queue);
+      const engine = engineWakes({ endpoint: given.endpoint, table, clock }, queue);
+      const onEnqueued = untilDrained ? undefined : enqueuedIn(given, queue, engine);
       const ports = { ...stores, leasehold, gauge, runtime: systemRuntime, log, spans, onEnqueued };
       return await keepAtWork(work, ports, settings, handBack.signal);
     },

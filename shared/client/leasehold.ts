@@ -13,6 +13,7 @@ import type { ConnectionOptions, DynamoConnection } from '../dynamo/connect.ts';
 import { connectDynamo } from '../dynamo/connect.ts';
 import type { Sender, SendObserver } from '../dynamo/engine/send.ts';
 import type { Stores } from './stores.ts';
+import { announcingIn } from './process-enqueues.ts';
 import { createStores } from './stores.ts';
 import { createTable } from '../dynamo/table.ts';
 import { ElectionClient } from '../coordination/election/election.ts';
@@ -46,6 +47,7 @@ import type { SessionEvents } from '../session/keep-alive.ts';
 import { SessionHolder } from '../session/keep-alive.ts';
 import type { SessionBehavior } from '../session/session-record.ts';
 import type { Verification } from '../session/verify-session.ts';
+import type { TaskStore } from '../tasks/task/task-store.ts';
 import { TaskClient } from '../tasks/queue/task-client.ts';
 import { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { PayloadStore } from '../tasks/task/payload.ts';
@@ -93,6 +95,8 @@ interface LeaseholdFoundation {
   readonly sender: Sender;
   readonly gauge: SkewGauge;
   readonly runtime: Runtime;
+  /** Gives the stores of tasks what announces enqueued tasks to workers of this process. Default: nothing announces them. */
+  readonly announcing?: (<Store extends TaskStore>(store: Store) => Store) | undefined;
 }
 
 /** The settings of a Leasehold, apart from its connection. */
@@ -134,7 +138,8 @@ const DEFAULT_SESSION_NAME = 'leasehold';
 export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
   const settings = withEnvironment(validOptions('the options of createLeasehold', options, LEASEHOLD_OPTIONS));
   const connection = connectDynamo(settings, systemRuntime, settings.observer);
-  return new Leasehold({ ...connection, runtime: systemRuntime }, settings, connection);
+  const announcing = announcingIn(settings);
+  return new Leasehold({ ...connection, runtime: systemRuntime, announcing }, settings, connection);
 }
 
 /** Returns the caller's options, completed from the environment. @throws ConfigurationError */
@@ -186,10 +191,11 @@ export class Leasehold implements Disposable {
     this.#foundation = foundation;
     this.#connection = connection;
     this.#maxClockSkewMs = sessionTiming({ maxClockSkewMs: givenMs('maxClockSkew', maxClockSkew) }).maxClockSkewMs;
-    this.#stores = createStores(foundation.sender, {
+    const stores = createStores(foundation.sender, {
       table,
       shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
     });
+    this.#stores = { ...stores, tasks: foundation.announcing?.(stores.tasks) ?? stores.tasks };
     this.#turns = new Turns(runtime.clock);
     this.#line = new Turns(runtime.clock);
     this.#takers = new Turns(runtime.clock);

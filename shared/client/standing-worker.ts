@@ -2,10 +2,10 @@
  * A long-running worker: polls its queue until stopped, and enqueues due schedules,
  * so a queue needs nothing else.
  *
- * While idle it polls one partition at a time (`tasks/picker/partition-turns.ts`).
- * With eight shards of one lane, in its first idle minute it notices a task
- * within 650 ms (p50) and 1.3 s at most, for 3.9 read units a second; afterwards within 3 and 7 s, for one
- * (`npm run bench -- idle`; add the index's lag). If its caller forwards enqueues, it starts at once.
+ * While idle it polls one partition at a time (`tasks/picker/poll-schedule.ts`).
+ * With eight shards of one lane it finds a task within 1.8 s in its first idle minute, for 3.9 read units a second,
+ * and within 7 s afterwards, for one (`npm run bench -- idle`; add the index's lag).
+ * A task that is enqueued in its process begins at once.
  */
 import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
 import { StoreUnavailableError } from '../core/errors.ts';
@@ -27,8 +27,8 @@ export interface StandingSettings extends Pick<WorkerSettings, 'queue' | 'concur
 
 type EnqueueListener = Parameters<NonNullable<WorkerPorts['onEnqueued']>>[0];
 
-/** Between looks, jittered: see above. */
-const POLL_MS = { first: 138, idle: 700 };
+/** Maximum gaps between two polls, jittered: see above. */
+const POLL_MS = { first: 220, idle: 730 };
 /**
  * Interval between checks of schedules, jittered by half, so that it does not keep missing a regular cadence.
  * Most schedules are due on the minute. After finding a schedule that is due every second, it checks every second.

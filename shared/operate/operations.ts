@@ -53,7 +53,7 @@ interface Operation<Input, Report> {
 
 const OPERATIONS = {
   /** Makes a delayed task due now. */
-  'task.retry': operation({
+  'task.run-now': operation({
     target: taskTarget,
     execute: ({ id, queue, leaseCounter }: TaskInput, { operator, runtime }) =>
       operator.reschedule(id, { runAt: runtime.clock.now() }, { queue, leaseCounter }),

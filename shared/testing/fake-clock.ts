@@ -91,6 +91,11 @@ export class FakeClock implements Clock {
     }
   }
 
+  /** Sets the wall clock, as somebody does to a machine's; elapsed time and sleepers do not notice. */
+  setWallClock(to: Date): void {
+    this.#now = to.getTime();
+  }
+
   #next(): Sleeper | undefined {
     return [...this.#sleepers].sort((a, b) => a.wakeAt - b.wakeAt)[0];
   }

@@ -10,44 +10,45 @@
  * The clock stops while task code runs, unless the test advances it. Between attempts it advances automatically.
  */
 import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
+import { READY_INDEX } from '../dynamo/engine/schema.ts';
+import type { SendObserver } from '../dynamo/engine/send.ts';
 import { Sender } from '../dynamo/engine/send.ts';
 import type { TaskStores } from '../client/task-stores.ts';
 import { createTaskStores } from '../client/task-stores.ts';
 import { ensureNode } from '../core/environment.ts';
-import { ConfigurationError, LeaseLostError } from '../core/errors.ts';
+import { ConfigurationError } from '../core/errors.ts';
 import type { Duration } from '../core/validate/duration.ts';
-import { durationMs, givenMs } from '../core/validate/duration.ts';
+import { durationMs } from '../core/validate/duration.ts';
 import { validName } from '../core/validate/name.ts';
 import { validOptions } from '../core/validate/options.ts';
 import { noSkewGauge } from '../core/lease/skew.ts';
-import { sessionTiming } from '../core/lease/timing.ts';
 import { Leasehold } from '../client/leasehold.ts';
-import { systemClock } from '../core/runtime/clock.ts';
-import { warn } from '../core/runtime/host.ts';
 import { systemIds } from '../core/runtime/ids.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
-import { SessionHolder } from '../session/keep-alive.ts';
 import type { TaskClient } from '../tasks/queue/task-client.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
-import { HandedBackError } from '../tasks/task/control.ts';
-import type { AnyTask, TaskRegistry } from '../tasks/task/definition.ts';
+import type { TaskReference } from '../tasks/task/task-request.ts';
 import type { TaskEvents } from '../tasks/run/events.ts';
 import type { TaskMiddleware } from '../tasks/task/middleware.ts';
 import type { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { PayloadStore } from '../tasks/task/payload.ts';
 import { validMoment } from '../core/validate/moment.ts';
 import type { ScheduleClient } from '../tasks/schedule/schedule-client.ts';
-import type { TaskAndPackStore } from '../tasks/bulk/pack-store.ts';
 import { DEFAULT_QUEUE } from '../tasks/task/task.ts';
 import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../tasks/tracing/task-spans.ts';
 import { workModule } from '../tasks/run/work-module.ts';
 import type { TaskTimes } from '../tasks/worker/tally.ts';
 import type { WorkerReport } from '../tasks/worker/worker.ts';
-import { runWorker } from '../tasks/worker/worker.ts';
-import { FakeClock } from './fake-clock.ts';
+import type { CrashPoint } from './crash-points.ts';
+import { CRASH_POINTS } from './crash-points.ts';
+import type { CrashRig, CrashRun, EveryCrashOptions, EveryCrashReport } from './every-crash.ts';
+import { everyCrash, validCrashOptions } from './every-crash.ts';
+import type { FakeClock } from './fake-clock.ts';
+import type { WorkOptions } from './kit-worker.ts';
+import { KitWorkers, SHARDS } from './kit-worker.ts';
 import { memoryDynamo } from './memory-table.ts';
-import { simulatedDriver } from './simulated-dynamo/driver.ts';
+import { ProcessClock, ProcessDriver, WorkerProcess, currentProcess } from './worker-process.ts';
 import type { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
 import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
 
@@ -80,26 +81,6 @@ export interface TestTable {
   readonly sortKey?: string;
 }
 
-export interface WorkOptions {
-  /**
-   * Advances the clock while task code runs, so code that hangs hits its timeout, or the end of its worker's lifetime,
-   * which is then 15 minutes by default. Default: false, the clock stands still while task code runs.
-   */
-  readonly timePasses?: boolean;
-  /** The worker's lifetime: at its end the worker hands back its running tasks, and aborts the signal of code that lets time pass. */
-  readonly lifetime?: Duration;
-}
-
-/**
- * Where a worker crashes in `crash`:
- * `beforeRun`     after it has claimed a task, and before the task code starts.
- * `beforeSettle`  after the task code returns and before its result is stored. Writes to other systems happened; the commit did not.
- * `afterSettle`   after the result is stored and before the worker receives the response. The task is finished.
- */
-export type CrashPoint = 'beforeRun' | 'beforeSettle' | 'afterSettle';
-
-const CRASH_POINTS: readonly CrashPoint[] = ['beforeRun', 'beforeSettle', 'afterSettle'];
-
 const KIT_OPTIONS = {
   tasks: true,
   queue: true,
@@ -116,12 +97,7 @@ const KIT_OPTIONS = {
 const WORK_OPTIONS = { timePasses: true, lifetime: true } as const;
 
 const TABLE = 'leasehold';
-const SHARDS = 1;
-const TTL_MS = 30_000;
-/** For task code to stop after its signal is aborted. */
-const GRACE_MS = 1_000;
 const STARTS_AT = new Date('2026-01-01T00:00:00Z');
-const silent: TaskLog = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export function createTestKit(options: TestKitOptions = {}): TestKit {
   return new TestKit(options);
@@ -135,17 +111,15 @@ export class TestKit {
   readonly tasks: TaskClient;
   readonly operator: TaskOperator;
   readonly schedules: ScheduleClient;
-  readonly #dynamo: SimulatedDynamo;
+  /** Replaced when `everyCrash` puts the rows back. */
+  #dynamo: SimulatedDynamo;
   readonly #options: TestKitOptions;
   readonly #queue: string;
-  readonly #registry: TaskRegistry;
-  readonly #events: TaskEvents | undefined;
+  readonly #workers: KitWorkers;
   readonly #runtime: Runtime;
   readonly #concurrency: number;
   readonly #stores: TaskStores;
   readonly #spans = new TaskSpans(openTelemetry);
-  /** Running task code by name and id: the clock stands still for it. */
-  readonly #running = new Set<string>();
 
   /** @throws ConfigurationError */
   constructor(options: TestKitOptions) {
@@ -154,20 +128,31 @@ export class TestKit {
     const { queue = DEFAULT_QUEUE, startsAt = STARTS_AT, random = () => 0.5, concurrency = 1, payloads } = options;
     if (!Number.isInteger(concurrency) || concurrency < 1)
       throw new ConfigurationError(`concurrency = ${concurrency}: give a whole number from 1`);
-    this.clock = new FakeClock(new Date(validMoment('startsAt', startsAt)));
+    this.clock = new ProcessClock(new Date(validMoment('startsAt', startsAt)));
     this.#options = options;
     this.#queue = queue;
     this.#concurrency = concurrency;
     this.#runtime = { clock: this.clock, random: { next: random }, ids: systemIds };
     const { tasks: exports, middleware, events } = options;
     const work = exports === undefined ? undefined : workModule(exports, { middleware, events });
-    this.#registry = this.#watched(work?.registry ?? new Map());
-    this.#events = work?.events;
     const runtime = this.#runtime;
-    this.#dynamo = memoryDynamo(TABLE, () => this.clock.now());
-    for (const table of options.tables ?? []) this.#dynamo.createTable(definitionOf(table));
-    const sender = new Sender({ driver: simulatedDriver(this.#dynamo), runtime });
+    this.#dynamo = this.#emptyTables();
+    const observer: SendObserver = {
+      onAttempt({ statement }) {
+        currentProcess()?.verbs.push(statement.verb);
+      },
+    };
+    const sender = new Sender({ driver: new ProcessDriver(() => this.#dynamo), runtime, observer });
     this.#stores = createTaskStores(sender, { table: TABLE, shards: SHARDS });
+    this.#workers = new KitWorkers(work?.registry ?? new Map(), {
+      ...options,
+      stores: this.#stores,
+      runtime,
+      clock: this.clock,
+      queue,
+      spans: this.#spans,
+      events: work?.events,
+    });
     this.leasehold = new Leasehold(
       { sender, runtime, gauge: noSkewGauge },
       { table: TABLE, queue, shards: SHARDS, payloads },
@@ -180,13 +165,13 @@ export class TestKit {
   /** Runs tasks until none is due, including those that become due as a result. Delayed tasks stay: advance the clock and drain again. */
   drain(options: WorkOptions = {}): Promise<WorkerReport> {
     validOptions('the options of drain', options, WORK_OPTIONS);
-    return this.#work({ ...options, concurrency: this.#concurrency });
+    return this.#workers.work({ ...options, concurrency: this.#concurrency });
   }
 
   /** Runs one attempt of one task, the first that is due. */
   runOnce(options: WorkOptions = {}): Promise<WorkerReport> {
     validOptions('the options of runOnce', options, WORK_OPTIONS);
-    return this.#work({ ...options, concurrency: 1, attempts: 1 });
+    return this.#workers.work({ ...options, concurrency: 1, attempts: 1 });
   }
 
   /**
@@ -196,7 +181,49 @@ export class TestKit {
   async crash(point: CrashPoint): Promise<WorkerReport> {
     if (!CRASH_POINTS.includes(point))
       throw new ConfigurationError(`crash = ${JSON.stringify(point)}: give one of ${CRASH_POINTS.join(', ')}`);
-    return this.#work({ concurrency: 1, attempts: 1, crash: point });
+    return this.#workers.work({ concurrency: 1, attempts: 1, crash: point });
+  }
+
+  /**
+   * Runs a task twice for each request that its worker sends: the worker is killed before the request is sent, or after the request
+   * was applied but before its answer. Then another worker ends the task, and `check` looks at the result.
+   * A first run, without a crash, is checked too. Every run starts from the rows and the time at the call, and both are put back at the end.
+   * @throws the error of `check`, with the request after which it failed
+   * @throws ConfigurationError if the task does not send the same requests in each run
+   */
+  async everyCrash<Given>(
+    task: TaskReference<Given>,
+    input: NoInfer<Given>,
+    check: (run: CrashRun) => unknown,
+    options: EveryCrashOptions = {},
+  ): Promise<EveryCrashReport> {
+    const { before, enqueue, only, ...workOptions } = validCrashOptions(options);
+    const tables = [TABLE, ...this.#ownTables()].map((table) => [table, this.#dynamo.scan(table)] as const);
+    const startsAt = this.clock.now();
+    const unfinishedAtStart = this.#unfinished();
+    let id = '';
+    const rig: CrashRig = {
+      restore: () => {
+        this.#dynamo = this.#emptyTables();
+        for (const [table, rows] of tables)
+          for (const Item of rows) this.#dynamo.apply('put', { TableName: table, Item });
+        this.clock.setWallClock(new Date(startsAt));
+      },
+      start: async (killAt) => {
+        await before?.();
+        ({ id } = await this.tasks.enqueue(task, input, { id: 'every-crash', ...enqueue }));
+        const process = new WorkerProcess(killAt);
+        await this.#workers.workIn(process, { ...workOptions, concurrency: 1 });
+        return process;
+      },
+      goOn: async (ms) => {
+        await this.clock.advance(ms);
+        await this.drain({ timePasses: workOptions.timePasses ?? false });
+      },
+      task: () => this.tasks.get(id, enqueue?.queue),
+      isIdle: () => this.#unfinished() <= unfinishedAtStart,
+    };
+    return everyCrash(rig, check, only);
   }
 
   /** Returns the rows of one of your tables, in no particular order. */
@@ -224,147 +251,28 @@ export class TestKit {
     });
   }
 
+  #emptyTables(): SimulatedDynamo {
+    const dynamo = memoryDynamo(TABLE, () => this.clock.now());
+    for (const table of this.#options.tables ?? []) dynamo.createTable(definitionOf(table));
+    return dynamo;
+  }
+
+  #ownTables(): readonly string[] {
+    return (this.#options.tables ?? []).map((table) => table.name);
+  }
+
+  /** Tasks that stand in the ready index: due or not, running or not. */
+  #unfinished(): number {
+    return this.#dynamo.scan(TABLE).filter((row) => READY_INDEX.partitionKey in row).length;
+  }
+
   #ensureTable(name: string): void {
-    const names = [TABLE, ...(this.#options.tables ?? []).map((table) => table.name)];
+    const names = [TABLE, ...this.#ownTables()];
     if (!names.includes(name))
       throw new ConfigurationError(
         `there is no table ${JSON.stringify(name)}: the kit has ${names.join(', ')}, name others in its option tables`,
       );
   }
-
-  async #work(
-    plan: WorkOptions & { readonly concurrency: number; readonly attempts?: number; readonly crash?: CrashPoint },
-  ): Promise<WorkerReport> {
-    const { timePasses = false, lifetime = timePasses ? LAMBDA_LIFE_MS : undefined } = plan;
-    const lifetimeMs = givenMs('lifetime', lifetime) ?? Infinity;
-    const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0 });
-    const session = await SessionHolder.create(
-      { timing, name: 'test', node: 'test', behaviour: 'release' },
-      { store: this.#stores.sessions, runtime: this.#runtime, gauge: noSkewGauge },
-    );
-    const handBack = new AbortController();
-    const tasks = limited(this.#stores.tasks, plan.attempts ?? Infinity, () => handBack.abort());
-    const lost = new LeaseLostError(`session ${session.id}`, 'expired', 'the test killed its worker');
-    const die = (): never => {
-      session.markLost(lost);
-      throw lost;
-    };
-    const registry = plan.crash === undefined ? this.#registry : dying(this.#registry, plan.crash, die);
-    const settings = {
-      queue: this.#queue,
-      shards: SHARDS,
-      homeShards: [0],
-      concurrency: plan.concurrency,
-      pollMs: 100,
-      graceMs: GRACE_MS,
-      deadlineMonotonicMs: this.clock.monotonic() + lifetimeMs,
-    };
-    const { log = silent, payloads } = this.#options;
-    const events = this.#events;
-    const ports = {
-      ...this.#stores,
-      tasks,
-      payloads,
-      session,
-      runtime: this.#runtime,
-      gauge: noSkewGauge,
-      log,
-      spans: this.#spans,
-      onTimed: this.#options.onTimed,
-      events:
-        plan.crash === 'afterSettle'
-          ? {
-              ...events,
-              onSettled: () => session.markLost(lost),
-            }
-          : events,
-    };
-    const isOver = new AbortController();
-    if (lifetimeMs < Infinity)
-      void this.clock.sleep(Math.max(0, lifetimeMs - GRACE_MS), isOver.signal).then(() => {
-        if (!isOver.signal.aborted)
-          handBack.abort(new HandedBackError('the life of its worker is over', { isDeadline: true }));
-      });
-    // At the end of its lifetime a worker hands back its running tasks; after `attempts` it only stops claiming.
-    const workAndEnd = async (): Promise<WorkerReport> => {
-      try {
-        const report = await runWorker(registry, ports, settings, handBack.signal);
-        await session.end();
-        return report;
-      } finally {
-        isOver.abort();
-      }
-    };
-    const stopWatching = systemClock.after(PATIENCE_MS, () => {
-      if (!timePasses && this.#running.size > 0) warn(stillRunning([...this.#running]));
-    });
-    try {
-      return await this.clock.runUntil(workAndEnd(), () => timePasses || this.#running.size === 0);
-    } finally {
-      stopWatching();
-    }
-  }
-
-  #watched(registry: TaskRegistry): TaskRegistry {
-    return mapTasks(registry, (definition) => ({
-      ...definition,
-      run: async (input, task) => {
-        const name = `${definition.name} ${task.id}`;
-        this.#running.add(name);
-        try {
-          return await definition.run(input, task);
-        } finally {
-          this.#running.delete(name);
-        }
-      },
-    }));
-  }
-}
-
-/** Real time, shorter than the timeouts of test runners, which end the test without a reason. */
-const PATIENCE_MS = 3_000;
-
-function stillRunning(names: readonly string[]): string {
-  return (
-    `the test kit waits for the code of ${names.join(', ')}, and its clock stands still meanwhile: ` +
-    'where that code waits for a time-out, give { timePasses: true }'
-  );
-}
-
-/** The longest that a Lambda lives. */
-const LAMBDA_LIFE_MS = 15 * 60_000;
-
-const NOT_NOW = { kind: 'refused', current: undefined, earlierAttempt: 'none' } as const;
-
-/** Returns a store that allows at most `attempts` claims. */
-function limited(store: TaskAndPackStore, attempts: number, onSpent: () => void): TaskAndPackStore {
-  let left = attempts;
-  const spend = <T extends { readonly kind: string }>(outcome: T): T => {
-    if (outcome.kind === 'applied') left--;
-    return outcome;
-  };
-  return {
-    ...store,
-    page: (partition, query) => {
-      if (left > 0) return store.page(partition, query);
-      onSpent();
-      return Promise.resolve({ hints: [], next: undefined });
-    },
-    claim: async (...claim) => (left > 0 ? spend(await store.claim(...claim)) : NOT_NOW),
-    takeOver: async (...claim) => (left > 0 ? spend(await store.takeOver(...claim)) : NOT_NOW),
-  };
-}
-
-/** Tasks whose worker dies before, or after, their code. */
-function dying(registry: TaskRegistry, point: CrashPoint, die: () => never): TaskRegistry {
-  return mapTasks(registry, (definition) => ({
-    ...definition,
-    run: async (input, task) => {
-      if (point === 'afterSettle') return definition.run(input, task);
-      if (point === 'beforeSettle') await definition.run(input, { ...task, commit: die, snooze: die, waitFor: die });
-      return die();
-    },
-  }));
 }
 
 function definitionOf({ name, partitionKey, sortKey }: TestTable): TableDefinition {
@@ -376,12 +284,4 @@ function definitionOf({ name, partitionKey, sortKey }: TestTable): TableDefiniti
     partition: key(partitionKey),
     ...(sortKey === undefined ? {} : { sort: key(sortKey) }),
   };
-}
-
-function mapTasks(registry: TaskRegistry, change: (definition: AnyTask) => AnyTask): TaskRegistry {
-  return new Map([...registry].map(([name, definition]) => [name, change(definition)]));
-}
-
-function ignore(): void {
-  // A test that wants to see the log gives its own.
 }

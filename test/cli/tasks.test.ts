@@ -126,7 +126,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(await run('tasks', 'retry', 'tomorrow', '--by', 'ada', ...queue)).toMatchObject({ exitCode: 0 });
     expect(await json('audit', '--limit', '1')).toMatchObject([
       {
-        verb: 'task.retry',
+        verb: 'task.run-now',
         target: expect.stringMatching(/^lab\/tomorrow \d+$/) as string,
         by: 'ada',
         reason: 'retried by hand',
@@ -181,7 +181,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
       { verb: 'queue.redrive', target: 'audited/* fine', by: 'ada', reason: 'the store is up', outcome: '0 redriven' },
       { verb: 'task.redrive', target, reason: 'a mistake', outcome: 'redriven' },
       { verb: 'task.cancel', target, reason: 'too early' },
-      { verb: 'task.retry', target, reason: 'it is wanted today', outcome: 'rescheduled' },
+      { verb: 'task.run-now', target, reason: 'it is wanted today', outcome: 'rescheduled' },
     ]);
   });
 

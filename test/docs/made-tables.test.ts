@@ -1,26 +1,56 @@
-/**
- * Tables and figures of the documents that are generated from the code: each number is typed once.
- * `npx vitest run test/docs/made-tables.test.ts -u` updates them; review the diff.
- */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
+/** Tables and figures of the documents that are generated from the code; `test/infra/operating-guide.test.ts` has those of alarms. */
+import { globSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/operate/cost/estimate.ts';
 import { PRICES } from '../../shared/operate/cost/prices.ts';
-import { verbTable } from '../../shared/operate/cost/verbs.ts';
 import { ALARM_METRICS, METRICS_SENT } from '../../shared/operate/cost/watching.ts';
-import { ROOT } from '../support/documents.ts';
+import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
+import { documents, ROOT } from '../support/documents.ts';
+import { expectMade, markdownTable, textOf } from '../support/made-blocks.ts';
+import { unitsByVerb } from '../support/units-by-verb.ts';
 
 const estimate = estimateCost(DEFAULT_WORKLOAD, PRICES);
+const units = await unitsByVerb();
+/** From enqueue to task code: with a running worker, warm and cold. */
+const MODELLED_FIGURE = /(?<![\d.,$])(?:285|357|770)(?![\d.,]*\d)/;
 const dollars = (value: number): string =>
   `$${value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 const amount = (value: number): string =>
   value.toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 
-/** By name: the lines between `<!-- made: NAME -->` and `<!-- /made -->`. */
 const MADE: Readonly<Record<string, () => string>> = {
+  steps: () =>
+    markdownTable(
+      ['step', 'write units', 'why'],
+      [
+        ['enqueue', units.enqueue, 'the row, and its entry in the ready index'],
+        ['claim', units.claim, 'the index entry does not move'],
+        ['complete', units.complete, 'the row, and the removed entry'],
+        [
+          '**a task**',
+          `**${units.enqueue + units.claim + units.complete}**`,
+          'up to 1 KB of row; each further KB is one more unit in each step',
+        ],
+        [
+          'commit with one write',
+          `${units.commit} instead of ${units.complete}`,
+          'a transaction costs twice: its own row and yours, and the entry',
+        ],
+        ['retry', units.retry, 'the row, and the entry moves: out and in'],
+        ['snooze', units.snooze, 'as retry'],
+        ['dead', units.discard, 'the row, the removed entry, and an entry in the list of dead tasks'],
+        [
+          'the stack of a failed attempt',
+          units.keepFailure,
+          'its own row, so later writes of the task do not pay for it',
+        ],
+        ['release before the deadline', units.release, ''],
+        ['progress', units.progress, ''],
+        ['refused claim', units.refusedClaim, 'refused writes are billed; as much as reading ten rows'],
+      ].map((cells) => cells.map(String)),
+    ),
   prices: () =>
-    table(
+    markdownTable(
       ['what', 'price', 'free each month', 'read in'],
       Object.entries(PRICES.of).map(([name, price]) => [
         `\`${name}\``,
@@ -32,7 +62,7 @@ const MADE: Readonly<Record<string, () => string>> = {
       ]),
     ),
   bill: () =>
-    table(
+    markdownTable(
       ['a million tasks of a second each day, a month', 'dollars', 'after what is free'],
       [
         ...estimate.parts
@@ -57,47 +87,44 @@ const MADE: Readonly<Record<string, () => string>> = {
   },
 };
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
+test('docs/cost.md says what the code says', () => expectMade('docs/cost.md', MADE));
 
-const BLOCK = /(<!-- made: (\w+) -->\n).*?(\n<!-- \/made -->)/gs;
-const textOf = (document: string): string => readFileSync(path.join(ROOT, document), 'utf8');
+test('no other document has generated blocks', () => {
+  const withBlocks = documents().filter(({ text }) => text.includes('<!-- made:'));
 
-test('docs/cost.md says what the code says', async () => {
-  const made = textOf('docs/cost.md').replace(BLOCK, (_, begin: string, name: string, end: string) => {
-    const make = MADE[name];
-    if (make === undefined) throw new Error(`nothing makes ${name}`);
-    return begin + make() + end;
-  });
-
-  expect([...made.matchAll(BLOCK)].map(([, , name]) => name).sort()).toEqual(Object.keys(MADE).sort());
-  await expect(made).toMatchFileSnapshot(path.join(ROOT, 'docs/cost.md'));
+  expect(withBlocks.map((document) => document.path)).toEqual(['docs/cost.md', 'docs/operating.md']);
 });
 
 describe('figures in sentences', () => {
-  const verbs = verbTable(DEFAULT_WORKLOAD);
-  const runbooks = [...textOf('docs/operating.md').matchAll(/^## Runbook: (\S+)$/gm)].map(([, name = '']) => name);
-  const ofWaker = runbooks.filter((name) => name.startsWith('waker')).length;
+  const { idle } = estimate;
+  const packed = estimateCost({ ...DEFAULT_WORKLOAD, secondsPerTask: 0.02, inputBytes: 60, packSize: 16 }, PRICES);
+  const perHour = 3_600_000 / (DEFAULT_TTL_MS / 3);
 
   test.each([
     ['README.md', `about $${estimate.dollarsPerMillionTasks.toFixed(1)}, all that is billed included`],
-    ['docs/operating.md', `${runbooks.length - ofWaker} alarms for each queue, and ${ofWaker} for the waker`],
+    [
+      'README.md',
+      `${(units.enqueue + units.claim + units.complete).toFixed(1)}: enqueue ${units.enqueue}, claim ${units.claim}, complete ${units.complete}`,
+    ],
+    [
+      'README.md',
+      `about ${Math.round(((idle.first.dollars + idle.dashboard.dollars) * 100) / 30 / 5) * 5} cents a day`,
+    ],
+    ['docs/cost.md', `at the default TTL ${perHour} an hour`],
+    ['docs/cost.md', `at the default TTL costs ${(24 * perHour).toLocaleString('en-US')} units a day`],
+    ['docs/cost.md', `16 tasks of 60 bytes a pack are ${packed.writeUnitsPerTask.toFixed(3)} write units a task`],
     ['bench/README.md', `\`leasehold cost\` estimates ${dollars(estimate.standing.trickle.dollarsPerMonth)}`],
-    ['docs/cost.md', `| enqueue | ${verbs.enqueue.total} |`],
-    ['docs/cost.md', `| claim | ${verbs.claim.total} |`],
-    ['docs/cost.md', `| complete | ${verbs.complete.total} |`],
-    ['docs/cost.md', `| retry, snooze | ${verbs.retry.total} |`],
   ])('%s has: %s', (document, sentence) => {
     expect(textOf(document)).toContain(sentence);
   });
 
-  test('a latency from the model of a fleet is called modelled', () => {
-    const bare = ['docs/timing.md', 'docs/decisions.md', 'docs/tasks.md', 'README.md', 'bench/README.md'].flatMap(
-      (document) =>
-        textOf(document)
-          .split('\n')
-          .filter((line) => /\b(?:285|357|770)\b/.test(line) && !line.includes('modelled')),
+  test('a latency from the model of a fleet is called modelled, in documents and sources', () => {
+    const sources = globSync(['{api,bench,cli,console,examples,functions,infra,shared}/**/*.ts'], { cwd: ROOT });
+    const bare = ['CHANGELOG.md', ...documents().map((document) => document.path), ...sources].flatMap((file) =>
+      textOf(file)
+        .split('\n')
+        .filter((line) => MODELLED_FIGURE.test(line) && !line.includes('modelled'))
+        .map((line) => `${file}: ${line}`),
     );
 
     expect(bare).toEqual([]);

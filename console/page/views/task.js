@@ -246,7 +246,7 @@ function childrenTable(queue, lines, now) {
  */
 function acts(found, { data: { now, waitsForChildren }, refresh }) {
   const { queue, id, leaseCounter, state } = found;
-  const act = (/** @type {'task.retry' | 'task.redrive' | 'task.cancel'} */ verb) => ({
+  const act = (/** @type {'task.run-now' | 'task.redrive' | 'task.cancel'} */ verb) => ({
     verb,
     queue,
     id,
@@ -262,7 +262,7 @@ function acts(found, { data: { now, waitsForChildren }, refresh }) {
         consequence: 'The task is due at once; a worker claims it with its next look.',
         confirm: 'Run task now',
         target: id,
-        act: act('task.retry'),
+        act: act('task.run-now'),
         onDone: refresh,
       }),
     (state === 'dead' || state === 'cancelled') &&

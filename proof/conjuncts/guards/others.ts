@@ -10,7 +10,6 @@ import { putFailure } from '../../../shared/tasks/rows/failure-statements.ts';
 import { deletePayload, putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
 import {
   announceNames,
-  announceTasks,
   changeQueue,
   noteHints,
   noteStarts,
@@ -76,7 +75,6 @@ const queueSeen = (rows: Rows): QueueRecord => {
   rows.write(changeQueue(TABLE, 'q', undefined, PAUSE, rows.stamp()));
   return rows.read(queueKey('q')) as unknown as QueueRecord;
 };
-const ANNOUNCED = { at: NOW, before: undefined, ids: ['id'], workers: 1 };
 const STARTS = { count: 1, token: 0, untilMs: NOW, waitMs: 2_000, heard: [] };
 const startsSeen = (rows: Rows): StartsNote => {
   queueSeen(rows);
@@ -88,10 +86,6 @@ const HINTS = {
   unknownNames: [],
   announcedNames: [],
   workerSettings: { concurrency: 10, startWithinMs: 10_000 },
-};
-const announcedSeen = (rows: Rows): QueueRecord => {
-  rows.write(announceTasks(TABLE, queueSeen(rows), ANNOUNCED));
-  return { ...(rows.read(queueKey('q')) as unknown as QueueRecord), announced: ANNOUNCED };
 };
 
 const namesSeen = (rows: Rows): QueueRecord => {
@@ -191,21 +185,6 @@ export const OTHER_CASES: readonly Case[] = [
   ),
   outdated('queue.announceNames: #names = :observedNames', namesSeen, (seen, rows) =>
     announceNames(TABLE, 'q', seen, ['work', 'other'], rows.stamp()),
-  ),
-  [
-    'queue.announce: attribute_exists(#pk)',
-    () => announceTasks(TABLE, { queue: 'q' } as unknown as QueueRecord, ANNOUNCED),
-  ],
-  [
-    'queue.announce: attribute_not_exists(#announced)',
-    (rows) => {
-      const observed = queueSeen(rows);
-      rows.write(announceTasks(TABLE, observed, ANNOUNCED));
-      return announceTasks(TABLE, observed, ANNOUNCED);
-    },
-  ],
-  outdated('queue.announce: #announced.#at = :observedAt', announcedSeen, (seen, rows) =>
-    announceTasks(TABLE, seen, { ...ANNOUNCED, at: rows.stamp().now + 1 }),
   ),
   ['queue.noteStarts: attribute_exists(#pk)', (rows) => noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp())],
   [

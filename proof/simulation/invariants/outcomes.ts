@@ -38,8 +38,8 @@ const REPEATABLE = new Set([
   ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
   // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
   ...['pack.cancelItem', 'pack.cancelRunningItem', 'payload.delete'],
-  // Hints and announcements do not stamp the row.
-  ...['queue.noteHints', 'queue.noteStarts', 'queue.announce', 'queue.announceNames'],
+  // Hints do not stamp the row.
+  ...['queue.noteHints', 'queue.noteStarts', 'queue.announceNames'],
 ]);
 
 export const outcomes: Family = (assumptions, report) => {
@@ -159,8 +159,8 @@ function isLeftOpen({ called: { verb }, isByCopy, isDenied, isOfKey, returned }:
   return isByCopy && verb === 'task.claim' && isOfKey;
 }
 
-/** Advisory attributes from workers to planners, and from wakers to workers and other wakers. */
-const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'starts', 'announced']);
+/** Advisory attributes from workers to planners, and between wakers. */
+const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'starts']);
 /** A task's index entries. */
 const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 

@@ -120,7 +120,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
     ...['batch', 'children', 'childrenQueue', 'follower', 'key', 'tenant', 'traceparent', 'policy'],
   ],
   // queue
-  ...['paused', 'lanes', 'shards', 'announced', 'at', 'took', 'unknown', 'names'],
+  ...['paused', 'lanes', 'shards', 'took', 'unknown', 'names'],
   ...['concurrency', 'startWithin', 'starts'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],

@@ -1,5 +1,5 @@
 /**
- * A queue's cost without its tasks: ticks, wakes, announcements, worker sessions, polls, and lingering.
+ * A queue's cost without its tasks: ticks, wakes, worker sessions, polls, and lingering.
  *
  * `npm run bench -- idle` measures the read units of a tick, a wake and a start; a test compares them with these.
  * An empty query costs half a unit, as AWS charges.
@@ -13,7 +13,6 @@ export interface Standing {
   readonly what:
     | 'ticks'
     | 'wakes'
-    | 'announcements to workers'
     | 'sessions and permits of workers'
     | 'heartbeats'
     | 'looks of workers'
@@ -44,8 +43,6 @@ export const SECONDS_PER_DAY = 86_400;
 export const DAYS_PER_MONTH = 30;
 /** An empty page of the index, eventually consistent. */
 const READ_UNITS_PER_PAGE = 0.5;
-/** The queue's row, eventually consistent. */
-const READ_UNITS_PER_GLANCE = 0.5;
 /** Lanes: three priorities, with tenants and without. A poll of the backlog covers two more shards than are in use. */
 const LANES = 6;
 const SHARDS_BEYOND = 2;
@@ -64,8 +61,6 @@ const SMALL_FUNCTION_MB = 256;
 export const SECONDS = { perTick: 0.2, perWake: { glance: 0.02, start: 0.2 }, perStart: 0.08 };
 /** Lambda reads each shard of the stream this often, and delivers the gathered records together. */
 const WAKES_PER_SECOND = 4;
-/** Announcement polls of all workers with free capacity together, while announcements are this close (`tasks/task/announcement.ts`). */
-const GLANCES = { perSecond: 1_000 / 75, listenedSeconds: 20 };
 /** Seconds between polls of a lingering worker. */
 const SECONDS_PER_LOOK = 1.25;
 
@@ -98,11 +93,6 @@ export function standingOf(
   });
   const startingWakes = Math.min(wakes, starts);
   const sampled = Math.min(SAMPLED, Math.max(0, tasksPerDay / Math.max(1, startsPerDay) - 1));
-  // A wake that starts no worker announces its tasks to the live workers, which poll if they have free capacity: assume that all have.
-  const announcements = wakes - startingWakes;
-  const monthSeconds = SECONDS_PER_DAY * DAYS_PER_MONTH;
-  const closeShare = 1 - Math.exp((-announcements / monthSeconds) * GLANCES.listenedSeconds);
-  const listening = Math.min(alive, monthSeconds) * closeShare ** 2;
   return [
     one('ticks', {
       writeUnits: ticks,
@@ -117,10 +107,6 @@ export function standingOf(
       invocations: wakes,
       gbSeconds: gb((wakes - startingWakes) * SECONDS.perWake.glance + startingWakes * SECONDS.perWake.start),
     }),
-    one('announcements to workers', {
-      writeUnits: announcements,
-      readUnits: listening * GLANCES.perSecond * READ_UNITS_PER_GLANCE,
-    }),
     one('sessions and permits of workers', {
       writeUnits: starts * perStart,
       invocations: starts,
@@ -129,7 +115,7 @@ export function standingOf(
     one('heartbeats', { writeUnits: (alive / heartbeatSeconds) * heartbeat.total }),
     one('looks of workers', { readUnits: starts * READ_UNITS_PER_START }),
     one('lingering', {
-      readUnits: lingering * (READ_UNITS_PER_PAGE / SECONDS_PER_LOOK + GLANCES.perSecond * READ_UNITS_PER_GLANCE),
+      readUnits: (lingering * READ_UNITS_PER_PAGE) / SECONDS_PER_LOOK,
       gbSeconds: gb(lingering, memoryMb),
     }),
   ];

@@ -9,6 +9,7 @@
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Slice } from '../task/slice.ts';
 import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionStore } from '../../session/session-store.ts';
@@ -20,7 +21,7 @@ import { findOldestReady } from './oldest-ready.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
 import { countLate, demandOf } from './demand.ts';
 import type { PlanSettings } from './plan.ts';
-import { homesOf, shareOf } from './plan.ts';
+import { homesOf, shareOf, slicesOf } from './plan.ts';
 import type { Planned } from './planning.ts';
 import { plan } from './planning.ts';
 import type { RecurPorts } from './recur.ts';
@@ -31,6 +32,8 @@ import type { SlotStore, Tick } from './slot-store.ts';
 export interface WorkEvent {
   readonly queue: string;
   readonly homeShards: readonly number[];
+  /** Its part of these shards, if it shares them with other workers: it tries others' parts last. */
+  readonly slice?: Slice;
   /** The session of the worker that it continues, if it does. */
   readonly after?: string;
   /** Number of earlier workers in its chain. Default: 0. */
@@ -155,8 +158,9 @@ export async function dispatch(
     { ...settings, shards },
   );
   const homes = homesOf(backlog, Math.max(0, planned.wanted - holders.length), shards);
+  const slices = slicesOf(homes);
   const starts = await startWorkers(
-    homes.map((homeShards) => ({ queue: name, homeShards })),
+    homes.map((homeShards, nth) => startOf(name, homeShards, slices[nth])),
     ports.workers,
   );
   return { duplicate: false, ...found, damaged, ...starts, planned };
@@ -201,6 +205,11 @@ interface BacklogLook {
   readonly shards: number;
   readonly backlog: readonly PartitionBacklog[];
   readonly demand: Demand;
+}
+
+/** What one of the workers of a plan is told. */
+export function startOf(queue: string, homeShards: readonly number[], slice: Slice | undefined): WorkEvent {
+  return slice === undefined ? { queue, homeShards } : { queue, homeShards, slice };
 }
 
 /** Starts workers concurrently: one failed start does not stop the others. */

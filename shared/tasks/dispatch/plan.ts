@@ -5,6 +5,7 @@
  * needs a tenth of a slot; a task that takes longer needs a whole one. If nothing is known of how long tasks take, each needs a whole slot.
  * So a plan never asks for more workers than one for each `concurrency` tasks.
  */
+import type { Slice } from '../task/slice.ts';
 import type { Demand, PartitionBacklog, Unservable } from './demand.ts';
 
 export interface PlanSettings {
@@ -76,6 +77,17 @@ export function homesOf(backlog: readonly PartitionBacklog[], workers: number, s
   return Array.from({ length: workers }, (_, worker) =>
     dealt.slice(0, seats).filter((_shard, seat) => seat % workers === worker),
   );
+}
+
+/** Deals a shard that several of the workers begin with to them by slices, or most of their claims would be refused. */
+export function slicesOf(plan: Plan): readonly (Slice | undefined)[] {
+  const shardOf = (homeShards: readonly number[]): number | undefined =>
+    homeShards.length === 1 ? homeShards[0] : undefined;
+  return plan.map((homeShards, worker) => {
+    const shard = shardOf(homeShards);
+    const sharing = plan.flatMap((others, other) => (shard !== undefined && shardOf(others) === shard ? [other] : []));
+    return sharing.length > 1 ? { nth: sharing.indexOf(worker), of: sharing.length } : undefined;
+  });
 }
 
 function shardsByBacklog(backlog: readonly PartitionBacklog[], shards: number): number[] {

@@ -8,31 +8,27 @@
  *     according to a backlog that it read within the last seconds;
  *   2. without running workers, the inserted rows: delayed tasks start no worker;
  *   3. the backlog, as a tick reads it.
- * If it leaves the tasks to live workers, it announces them: one write, which workers with free capacity see at once
- * (`tasks/task/announcement.ts`).
  * It never waits. If one read misses a task, because a worker was about to leave or because the index lags, the next tick finds it.
  *
  * A waker remembers its last actions, so that wakes in close succession do not start a worker each.
  * Each shard of the stream has its own waker. Before a waker starts workers, it notes them in the queue's row, in place of the note
  * that it read; if another waker was faster, it counts that waker's starts first. Safety needs neither: without them, more workers start.
  */
+import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SemaphoreRecord } from '../../coordination/semaphore/semaphore.ts';
-import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
 import { permitsHeld } from '../../coordination/semaphore/semaphore.ts';
 import type { SemaphoreStore } from '../../coordination/semaphore/semaphore-store.ts';
 import { judgeSession } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
-import { isAnnounceable, nextAnnouncement } from '../task/announcement.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 import type { ReadyHint, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, Workforce } from './dispatcher.ts';
-import { lookAtBacklog, startWorkers, workersSemaphore } from './dispatcher.ts';
+import { lookAtBacklog, startOf, startWorkers, workersSemaphore } from './dispatcher.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
 import { PendingStarts } from './pending-starts.ts';
-import { homesOf, wantedWorkers } from './plan.ts';
+import { homesOf, slicesOf, wantedWorkers } from './plan.ts';
 import type { Planned } from './planning.ts';
 import { plan } from './planning.ts';
 
@@ -82,9 +78,6 @@ const STREAM_MS = 1_000;
 const KEPT_MS = 2 * INDEX_LAG_MS;
 /** Maximum number of recently inserted tasks to remember. */
 const HEARD_LIMIT = 10_000;
-/** Another waker may be faster, once; then only a hint is lost. */
-const ANNOUNCEMENTS_TRIED = 2;
-const ANNOUNCEMENT_BUDGET_MS = 1_000;
 
 /** The waker of one queue. */
 export class Waker {
@@ -99,8 +92,6 @@ export class Waker {
   #heard: HeardTask[] = [];
   /** When to check the sessions of live workers again. */
   readonly #aliveUntil = new Map<string, number>();
-  /** The queue's row as it was read or written last; undefined: not known. */
-  #seen: QueueRecord | undefined;
 
   constructor(ports: WakerPorts, settings: WakerSettings) {
     this.#ports = ports;
@@ -115,10 +106,8 @@ export class Waker {
     this.#hear(ids, now);
     const permits = await semaphores.get(workersSemaphore(queue));
     const live = await this.#liveHolders(permits, now);
-    const token = permits?.leaseCounter ?? 0;
-    const ownStarting = this.#starts.count(token, now);
+    const ownStarting = this.#starts.count(permits?.leaseCounter ?? 0, now);
     const reason = this.#reasonNotToLook(permits, live, ownStarting, now);
-    if (live.length > 0) await this.#announce(ids, live.length, now);
     if (reason !== undefined) return noStart(reason);
     const rows = await this.#firstDue(ids, now);
     if (rows === undefined && live.length + ownStarting === 0) return noStart('nothingDue');
@@ -136,9 +125,12 @@ export class Waker {
     const { concurrency } = this.#settings;
     const slots = live.length > 0 ? planned.wanted * concurrency : (rows?.length ?? 0);
     const named = idsToBeginWith(rows ?? [], shown, slots);
-    const events = homesOf(backlog, missing, shards).map((homeShards, nth) => {
+    const homes = homesOf(backlog, missing, shards);
+    const slices = slicesOf(homes);
+    const events = homes.map((homeShards, nth) => {
+      const where = startOf(queue, homeShards, slices[nth]);
       const tasks = named.slice(nth * concurrency, (nth + 1) * concurrency);
-      return tasks.length > 0 ? { queue, homeShards, tasks } : { queue, homeShards };
+      return tasks.length > 0 ? { ...where, tasks } : where;
     });
     return { ...(await startWorkers(events, workers)), planned };
   }
@@ -216,30 +208,6 @@ export class Waker {
 
   #unnoted(now: number): readonly HeardTask[] {
     return this.#heard.filter(({ at, notedAt }) => now - at < INDEX_LAG_MS && notedAt === undefined);
-  }
-
-  /** Announces the tasks to live workers, unless they are too many. Without an announcement, normal polls find them. */
-  async #announce(ids: readonly string[], workers: number, now: number): Promise<void> {
-    const { queues, runtime } = this.#ports;
-    if (queues === undefined || !isAnnounceable(ids)) return;
-    try {
-      for (let tried = 0; tried < ANNOUNCEMENTS_TRIED; tried++) {
-        // A paused or missing queue may be open by the next wake.
-        const seen = this.#seen ?? (await queues.glance(this.#settings.queue));
-        this.#seen = undefined;
-        if (seen === undefined || seen.isPaused) return;
-        const announcement = nextAnnouncement(seen.announced, ids, { workers, now });
-        this.#seen = seen;
-        if (announcement === undefined) return;
-        const stamp = stampOf(runtime);
-        const outcome = await queues.announce(seen, announcement, stamp, { budgetMs: ANNOUNCEMENT_BUDGET_MS });
-        this.#seen = outcome.kind === 'applied' ? outcome.row : outcome.current;
-        if (outcome.kind === 'applied') return;
-      }
-    } catch (error) {
-      this.#seen = undefined;
-      if (!(error instanceof StoreUnavailableError || error instanceof CorruptItemError)) throw error;
-    }
   }
 
   /** Returns the last token of the permits, after setting their limit to `maxWorkers`, which creates a missing row. */

@@ -7,6 +7,7 @@
  */
 import { ClockSkewError } from '../../core/errors.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
+import { shuffled } from '../../core/runtime/random.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Standing } from '../../session/session-contender.ts';
@@ -18,6 +19,7 @@ import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import type { Linked } from './key-places.ts';
 import { KeyPlaces } from './key-places.ts';
+import { FRESH_MS, HELD_RECHECK_MS, PAGE_MAX_AGE_MS } from './tuning.ts';
 
 /**
  * `ready`      claim it; if a task of its key has just freed a slot here, without reading the key's row.
@@ -29,6 +31,12 @@ export type Found =
   | { readonly kind: 'abandoned'; readonly task: RunningTask }
   | { readonly kind: 'adopted'; readonly task: RunningTask };
 
+/** Candidates among some entries, and how many of these show tasks that others have taken. */
+export interface Choice {
+  readonly found: readonly Found[];
+  readonly taken: number;
+}
+
 export interface CandidatePorts {
   readonly tasks: TaskStore;
   readonly sessions: SessionStore;
@@ -36,14 +44,11 @@ export interface CandidatePorts {
   readonly gauge: SkewGauge;
   /** Reports rows that cannot be decoded and sessions with an implausible expiry. Both are skipped. */
   readonly onDamaged: (error: unknown) => void;
-  /** Reports that our clock is too wrong to take tasks over. */
+  /** Whether the worker tries it without other tasks alongside. */
+  readonly isTriedAlone: (found: Found) => boolean;
+  /** Our clock is too wrong to take anything over. */
   readonly onSkewed: (error: ClockSkewError) => void;
 }
-
-/** Pause before a running task is read again: its worker may have handed it back. */
-const HELD_RECHECK_MS = 2_000;
-/** Pause after an entry whose row is missing, not due or not decodable. The index lags behind by less. */
-const STALE_RECHECK_MS = 500;
 
 export class Candidates {
   /** Keys that are full, and keys that may have capacity. */
@@ -56,7 +61,9 @@ export class Candidates {
   readonly #inHand = new Set<string>();
   /** Tasks that we cannot have, and the time before which they are not read again. */
   readonly #heldUntil = new Map<string, number>();
-  /** For each read in flight: parents whose children have ended here since it began, because the read may show the parents' old state. */
+  /** Sessions that were read and live, and until when they are not read again. */
+  readonly #live = new Map<string, { readonly until: number; readonly recheckAt: number }>();
+  /** For each reading of rows under way: parents whose children have ended here since it began, so it may show them as they were. */
   readonly #calledWhileReading = new Set<Set<string>>();
 
   constructor(
@@ -88,8 +95,8 @@ export class Candidates {
    * Returns the tasks that may be tried, and checks them out.
    * @param claimedBefore tasks that were claimed later are assumed live, and their sessions are not read
    */
-  async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Found[]> {
-    if (hints.length === 0) return [];
+  async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Choice> {
+    if (hints.length === 0) return { found: [], taken: 0 };
     const called = new Set<string>();
     this.#calledWhileReading.add(called);
     try {
@@ -100,8 +107,8 @@ export class Candidates {
     }
   }
 
-  async #choose(hints: readonly TaskKey[], claimedBefore: number): Promise<Found[]> {
-    const { tasks, runtime, onDamaged } = this.#ports;
+  async #choose(hints: readonly TaskKey[], claimedBefore: number): Promise<Choice> {
+    const { tasks, runtime, onDamaged, isTriedAlone } = this.#ports;
     const rows = await tasks.getMany(hints, onDamaged);
     const running = rows.filter((row) => row.state === 'running');
     for (const task of running) if (task.claimedAt >= claimedBefore) this.skip(task);
@@ -111,19 +118,23 @@ export class Candidates {
     const isWaiting = (row: TaskRecord): row is ReadyTask =>
       row.state === 'ready' && row.readyAt <= now && !row.isParked;
     const ready = rows.filter(isWaiting);
-    // Tasks of a full key are postponed, so they do not delay the tasks behind them.
-    const full = ready.filter((task) => this.places.isKnownFull(task));
+    // Those of a key that is full hold up nothing that stands behind them.
+    const full = ready.filter((task) => !this.places.mayHaveRoom(task));
     for (const task of full) this.turnAwayForNow(task);
-    const found: Found[] = [
-      ...ready.filter((task) => !full.includes(task)).map(foundReady),
+    const free = ready.filter((task) => !full.includes(task)).map(foundReady);
+    // Tasks of crashed workers come first: they have waited longest. One that is tried alone would keep others out
+    // while it waits for those at work: beside them it comes like any other.
+    const isFirst = (one: Found): boolean => this.areNone || !isTriedAlone(one);
+    const found: readonly Found[] = [
+      ...abandoned.filter(isFirst),
+      ...shuffled(runtime.random, [...free, ...abandoned.filter((one) => !isFirst(one))]),
       ...(await this.places.park(full)).map(foundReady),
-      ...abandoned,
     ];
     // A concurrent proposal may have checked out one of them while rows were read.
     const candidates = found.filter(({ task }) => !this.#inHand.has(nameOf(task)));
     for (const { task } of candidates) this.#inHand.add(nameOf(task));
-    for (const hint of hints) if (this.isWorthReading(hint)) this.#heldUntil.set(nameOf(hint), now + STALE_RECHECK_MS);
-    return candidates;
+    for (const hint of hints) if (this.isWorthReading(hint)) this.#heldUntil.set(nameOf(hint), now + FRESH_MS);
+    return { found: candidates, taken: hints.length - ready.length - abandoned.length };
   }
 
   isWorthReading(hint: TaskKey): boolean {
@@ -141,15 +152,18 @@ export class Candidates {
     this.#heldUntil.set(nameOf(key), this.#ports.runtime.clock.now() + forMs);
   }
 
-  /** Postpones a task of a full key until another task of that key ends here, or for a while. */
-  turnAway(task: Linked): void {
-    this.skip(task);
-    this.places.turnAway(task, HELD_RECHECK_MS);
+  /** Postpones a task whose key may be full until its key is worth a try again, or for a while. */
+  turnAway(task: Linked, forMs = HELD_RECHECK_MS): void {
+    this.skip(task, forMs);
+    this.places.turnAway(task, forMs);
   }
 
-  /** Like `turnAway`. While its row is fresh, the task may also get the next slot that is freed here. */
+  /**
+   * Postpones a task of a key that is known to be full. Of all that wait for a key only the first few are read again, so a flood of
+   * one key costs one read of each row. While its row is fresh, the task may also get the next slot that is freed here.
+   */
   turnAwayForNow(task: ReadyTask): void {
-    this.turnAway(task);
+    this.turnAway(task, PAGE_MAX_AGE_MS);
     this.places.remember(task);
   }
 
@@ -161,16 +175,31 @@ export class Candidates {
     return [{ kind: 'ready', task, expectsRoom: true }];
   }
 
-  /** The task has ended here: its key may have capacity for others, and the parent that waits for it may be due. */
-  callBack(task: Linked): void {
-    for (const name of this.places.callBack(task)) this.#heldUntil.delete(name);
+  /** It has ended here: its key may have room, and the parent that waits for it may be due. */
+  ended(task: Linked): void {
+    this.places.ended(task);
     if (task.links?.batch === undefined) return;
     const parent = parentOf(task.links.batch);
     this.#heldUntil.delete(parent);
     for (const called of this.#calledWhileReading) called.add(parent);
   }
 
-  /** Parks the tasks that will probably wait for long. Returns the tasks whose key has capacity after all, checked out. */
+  /** Of the tasks that were turned away from its key: the first few that no other worker has taken, if they may be tried. */
+  async calledBack(task: Linked): Promise<readonly Found[]> {
+    for (;;) {
+      const keys = this.places.callBack(task);
+      if (keys.length === 0) return [];
+      const { found, taken } = await this.choose(keys);
+      if (found.length > 0 || taken < keys.length) return found;
+    }
+  }
+
+  /** The same of a key that may have room because one of its tasks has ended elsewhere. */
+  async calledBackInTurn(): Promise<readonly Found[]> {
+    return (await this.choose(this.places.callBackInTurn())).found;
+  }
+
+  /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */
   park(tasks: readonly ReadyTask[]): Promise<readonly Found[]> {
     return this.#proposed(this.places.park(tasks));
   }
@@ -194,6 +223,7 @@ export class Candidates {
   forgetHeld(): void {
     const now = this.#ports.runtime.clock.now();
     for (const [name, until] of this.#heldUntil) if (until <= now) this.#heldUntil.delete(name);
+    for (const [id, { recheckAt }] of this.#live) if (recheckAt <= now) this.#live.delete(id);
     this.places.forget();
   }
 
@@ -216,21 +246,28 @@ export class Candidates {
 
   /** Returns by session the time before which it is not read again; a session without an entry has released what it held. */
   async #standingsOf(ids: ReadonlySet<string>): Promise<Map<string, number>> {
+    const { clock } = this.#ports.runtime;
     const heldUntil = new Map<string, number>();
-    if (ids.size === 0) return heldUntil;
-    // Only the tasks of a session with a damaged row wait for an operator.
-    const records = await this.#ports.sessions.getMany([...ids], (id, error) => {
+    for (const id of ids) {
+      const live = this.#live.get(id);
+      if (live !== undefined && clock.now() < live.recheckAt) heldUntil.set(id, live.until);
+    }
+    const unknown = [...ids].filter((id) => !heldUntil.has(id));
+    if (unknown.length === 0) return heldUntil;
+    // What a session held whose row is damaged waits for a person, and nothing else does.
+    const records = await this.#ports.sessions.getMany(unknown, (id, error) => {
       this.#ports.onDamaged(error);
       heldUntil.set(id, Infinity);
     });
-    for (const id of ids) {
+    for (const id of unknown) {
       if (heldUntil.has(id)) continue;
       const standing = await this.#settle(records.get(id));
       if (standing.kind === 'free') continue;
       if (standing.kind === 'damaged')
         this.#ports.onDamaged(new Error(`session ${id} has an expiry beyond reason; its tasks wait`));
-      const until = standing.kind === 'damaged' ? null : standing.until;
-      heldUntil.set(id, until ?? Infinity);
+      const until = (standing.kind === 'damaged' ? null : standing.until) ?? Infinity;
+      heldUntil.set(id, until);
+      this.#live.set(id, { until, recheckAt: Math.min(until, clock.now() + HELD_RECHECK_MS) });
     }
     return heldUntil;
   }

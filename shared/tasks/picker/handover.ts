@@ -1,18 +1,14 @@
 /**
- * Candidates that need no poll: tasks that took over a slot of their key, named tasks, and announced tasks.
- * When a task ends here, its key's slot goes to a parked task in the background, so no worker waits for that.
- * Candidates proposed here are tried first, while they are fresh; every worker sees their entries in the index.
+ * `Handover` holds candidates that need no poll: the next task for a key's place that was left here, and tasks named by the worker's event.
+ * They are tried before all others while they are fresh; the index shows them to everyone.
+ * Parked tasks of a key are put back alongside the other work, so that no slot waits for it.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { TaskKey } from '../task/task.ts';
 import type { Candidates, Found } from './candidates.ts';
 import type { Linked } from './key-places.ts';
-
-/** By then other workers have found its entry. */
-const FRESH_MS = 500;
-/** Maximum number of enqueued tasks read by their ids. For more, the index is the cheaper list. */
-const HEARD_LIMIT = 25;
+import { FRESH_MS } from './tuning.ts';
 
 export class Handover {
   readonly #candidates: Candidates;
@@ -20,10 +16,8 @@ export class Handover {
   #back: { readonly candidate: Found; readonly untilMonotonicMs: number }[] = [];
   #underWay: Promise<void> | undefined;
   #repairing: Promise<void> | undefined;
-  /** Enqueued tasks whose rows were not read yet; and the read in flight. */
-  readonly #heard: TaskKey[] = [];
-  #reading: Promise<unknown> | undefined;
-  /** An unexpected error: `settled` throws it. */
+  #calling: Promise<void> | undefined;
+  /** An error that was not foreseen: `settled` throws it. */
   #mistake: { readonly error: unknown } | undefined;
 
   constructor(candidates: Candidates, clock: Clock) {
@@ -45,49 +39,40 @@ export class Handover {
     );
   }
 
+  /** Reads the first few that wait for a place of its key, alongside the other work. @returns whether any are known */
+  callBack(task: Linked, onRead: () => void): boolean {
+    if (this.#calling !== undefined) return true;
+    if (!this.#candidates.places.hasTurnedAway(task)) return false;
+    this.#calling = this.#proposeThose(() => this.#candidates.calledBack(task)).finally(() => {
+      this.#calling = undefined;
+      onRead();
+    });
+    return true;
+  }
+
   get isUnderWay(): boolean {
-    return this.#underWay !== undefined || this.#repairing !== undefined;
+    return this.#underWay !== undefined || this.#repairing !== undefined || this.#calling !== undefined;
   }
 
   /** Waits until no unparking is in flight. */
   async settled(): Promise<void> {
-    await allOf([this.#underWay, this.#repairing]);
+    await allOf([this.#underWay, this.#repairing, this.#calling]);
     if (this.#mistake !== undefined) throw this.#mistake.error;
   }
 
-  /** Whether the rows of announced tasks are still to be read. */
-  get isHearing(): boolean {
-    return this.#heard.length > 0;
-  }
-
-  /** Adds tasks that were just enqueued. @returns whether their rows will be read; false if there are too many */
-  hear(keys: readonly TaskKey[]): boolean {
-    if (this.#heard.length + keys.length > HEARD_LIMIT) return false;
-    this.#heard.push(...keys);
-    return true;
-  }
-
-  /** Proposes the announced tasks. All slots that ask during the read wait for the same rows, and share the result. */
-  async readHeard(): Promise<void> {
-    const keys = this.#heard.splice(0);
-    if (keys.length > 0) {
-      const reading = allOf([this.#reading, this.read(keys)]).finally(() => {
-        if (this.#reading === reading) this.#reading = undefined;
-      });
-      this.#reading = reading;
-    }
-    await this.#reading;
-  }
-
-  /** Proposes those of the tasks that may be tried, because the index may not show them yet. */
+  /** Proposes those of the tasks that may be tried: the index may not show them yet. */
   async read(keys: readonly TaskKey[]): Promise<void> {
-    this.propose(await this.#candidates.choose(keys));
+    this.propose((await this.#candidates.choose(keys)).found);
   }
 
   /** Adds checked-out candidates, to be tried before all others. */
   propose(candidates: readonly Found[]): void {
     const untilMonotonicMs = this.#clock.monotonic() + FRESH_MS;
     this.#back.push(...candidates.map((candidate) => ({ candidate, untilMonotonicMs })));
+  }
+
+  get isEmpty(): boolean {
+    return this.#back.length === 0;
   }
 
   next(): Found | undefined {

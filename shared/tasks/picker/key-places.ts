@@ -11,6 +11,7 @@ import { expectedWaitMs } from '../task/key-limit.ts';
 import { PARKED_FROM_MS, REPAIR_EVERY_MS } from '../task/parking.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
+import { FRESH_MS, FULL_KEY, HELD_RECHECK_MS, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';
 
 /** A task, and the key whose limit it may have reached. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
@@ -21,23 +22,11 @@ interface KeyPlacesPorts {
   readonly onDamaged: (error: unknown) => void;
 }
 
-/**
- * A key with one slot that was seen full counts as full for at least `leastOfOne`, unless one of its tasks ends here;
- * a key with more slots for a fraction of that, because one of them is freed sooner.
- * If the key has not moved for long, it counts as full for the share `ofStanding` of that time, at most `most`.
- */
-const FULL_MS = { leastOfOne: 500, least: 100, most: 5_000, ofStanding: 0.25 };
-/**
- * Maximum age of a row that may receive a slot within a worker.
- * After that, the worker's tenants, its higher priorities and the other workers have their turn.
- */
-const PASSED_ON_MS = 500;
-/** How long a worker that has run a task of a full key stays for the next slot of that key. */
-const EXPECTING_MS = 5_000;
-
 interface Seen {
   readonly full: Fullness;
-  /** The key counts as full until then. */
+  /** Wall clock: how long it had stood still by then says how soon a place is left. */
+  readonly at: number;
+  /** Taken to be full until then. */
   readonly until: number;
 }
 
@@ -48,13 +37,17 @@ export class KeyPlaces {
   readonly #full = new Map<string, Seen>();
   /** By key: when it was first seen full, if the worker could not know how long it had not moved. */
   readonly #fullSince = new Map<string, number>();
-  /** By key: tasks that found it full, and the time until which they are known to wait. */
-  readonly #turnedAway = new Map<string, Map<string, number>>();
+  /** By key and id: tasks that found it full, and the time until which they are known to wait. */
+  readonly #turnedAway = new Map<string, Map<string, { readonly task: Linked; readonly until: number }>>();
+  /** By key of those: monotonic time from which some of them are worth a read, although none of the key's tasks has ended here. */
+  readonly #callAt = new Map<string, number>();
   /** By key and task id: postponed tasks, and the time until which they may be tried without reading them again. */
   readonly #waiting = new Map<string, Map<string, { readonly task: ReadyTask; readonly untilMonotonicMs: number }>>();
   /** By key: monotonic time of the last end of one of its tasks here. */
   readonly #endedHereAt = new Map<string, number>();
-  /** Keys with a slot that was freed here and for which no task has been unparked yet. */
+  /** By key: tasks of it that are tried or run here. */
+  readonly #tried = new Map<string, Set<string>>();
+  /** Keys of which a place was freed here, and no task has been put back for it. */
   readonly #owed = new Set<string>();
   /** By limit with a rate: the start of the window for which one task stays visible. */
   readonly #headAt = new Map<string, number>();
@@ -75,24 +68,55 @@ export class KeyPlaces {
     const since = this.#fullSince.get(key) ?? now;
     this.#fullSince.set(key, since);
     const enteredAt = full.enteredAt ?? since;
-    const leastMs = Math.max(FULL_MS.least, FULL_MS.leastOfOne / limit);
-    const forMs = Math.min(FULL_MS.most, Math.max(leastMs, FULL_MS.ofStanding * (now - enteredAt)));
+    const leastMs = Math.max(FULL_KEY.least, FULL_KEY.oneSlot / limit);
+    const forMs = Math.min(FULL_KEY.most, Math.max(leastMs, (now - enteredAt) / FULL_KEY.standing));
     const seen = { until: full.until, enteredAt };
-    this.#full.set(limitName(links.concurrency), { full: seen, until: Math.max(full.until ?? 0, now + forMs) });
+    this.#full.set(limitName(links.concurrency), {
+      full: seen,
+      at: now,
+      until: Math.max(full.until ?? 0, now + forMs),
+    });
   }
 
-  /** Whether its key was found to be full a moment ago. */
-  isKnownFull({ links }: Linked): boolean {
-    const seen = links?.concurrency === undefined ? undefined : this.#full.get(limitName(links.concurrency));
-    return seen !== undefined && this.#ports.runtime.clock.now() < seen.until;
+  /**
+   * Whether its key may have room, as far as is known here: it was not seen full a moment ago,
+   * and fewer tasks of it are tried or run here than its limit allows. One more is tried to see who else has places, unless
+   * places have passed on within this worker a moment ago.
+   */
+  mayHaveRoom({ links }: Linked): boolean {
+    if (links?.concurrency === undefined) return true;
+    const { key, limit } = links.concurrency;
+    const { clock } = this.#ports.runtime;
+    if (clock.now() < (this.#full.get(limitName(links.concurrency))?.until ?? 0)) return false;
+    const tried = this.#tried.get(key)?.size ?? 0;
+    const hasPassedOn = clock.monotonic() < (this.#endedHereAt.get(key) ?? -Infinity) + STAY_FOR_KEY_MS;
+    return hasPassedOn ? tried < limit : tried <= limit;
   }
 
-  /** Postpones a task of a full key until another task of that key ends here, at most for `forMs`. */
-  turnAway({ id, links }: Linked, forMs: number): void {
+  /** It is tried here. */
+  enter({ id, links }: Linked): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
-    const names = this.#turnedAway.get(key) ?? new Map<string, number>();
-    this.#turnedAway.set(key, names.set(id, this.#ports.runtime.clock.now() + forMs));
+    this.#tried.set(key, (this.#tried.get(key) ?? new Set()).add(id));
+  }
+
+  /** It is neither tried nor run here any more. */
+  leave({ id, links }: Linked): void {
+    if (links?.concurrency === undefined) return;
+    const { key } = links.concurrency;
+    const tried = this.#tried.get(key);
+    tried?.delete(id);
+    if (tried?.size === 0) this.#tried.delete(key);
+  }
+
+  /** Postpones a task of a full key until it is called back, at most for `forMs`. */
+  turnAway({ queue, id, links }: Linked, forMs: number): void {
+    if (links?.concurrency === undefined) return;
+    const { key } = links.concurrency;
+    const { clock } = this.#ports.runtime;
+    const names = this.#turnedAway.get(key) ?? new Map<string, never>();
+    this.#turnedAway.set(key, names.set(id, { task: { queue, id, links }, until: clock.now() + forMs }));
+    if (!this.#callAt.has(key)) this.#callAt.set(key, clock.monotonic() + HELD_RECHECK_MS);
   }
 
   /** Remembers a task of a full key whose row was just read: it may get the next slot that is freed here. */
@@ -100,7 +124,7 @@ export class KeyPlaces {
     const key = task.links?.concurrency?.key;
     if (key === undefined) return;
     const waiting = this.#waiting.get(key) ?? new Map<string, never>();
-    const untilMonotonicMs = this.#ports.runtime.clock.monotonic() + PASSED_ON_MS;
+    const untilMonotonicMs = this.#ports.runtime.clock.monotonic() + FRESH_MS;
     this.#waiting.set(key, waiting.set(task.id, { task, untilMonotonicMs }));
   }
 
@@ -115,22 +139,47 @@ export class KeyPlaces {
     return undefined;
   }
 
-  /** Whether a task is remembered for the next slot of its key. */
+  /** Whether one is remembered for the next place of its key, and stays fresh for long enough. */
   isNextKnown({ links }: Linked): boolean {
-    return links?.concurrency !== undefined && (this.#waiting.get(links.concurrency.key)?.size ?? 0) > 0;
+    const waiting = links?.concurrency === undefined ? undefined : this.#waiting.get(links.concurrency.key);
+    const neededMs = this.#ports.runtime.clock.monotonic() + FRESH_MS / 2;
+    return [...(waiting?.values() ?? [])].some(({ untilMonotonicMs }) => neededMs < untilMonotonicMs);
   }
 
-  /** A task of its key has ended here. Returns the tasks that waited for that. */
-  callBack({ links }: Linked): readonly string[] {
-    const key = links?.concurrency?.key;
-    if (links?.concurrency === undefined || key === undefined) return [];
+  /** A task of its key has ended here: the key may have room. */
+  ended({ links }: Linked): void {
+    if (links?.concurrency === undefined) return;
+    const { key } = links.concurrency;
     this.#endedHereAt.set(key, this.#ports.runtime.clock.monotonic());
     // The next claim finds out whether the rate allows more.
     this.#full.delete(limitName(links.concurrency));
     this.#fullSince.delete(key);
-    const names = [...(this.#turnedAway.get(key)?.keys() ?? [])];
-    this.#turnedAway.delete(key);
-    return names;
+  }
+
+  hasTurnedAway({ links }: Linked): boolean {
+    return links?.concurrency !== undefined && (this.#turnedAway.get(links.concurrency.key)?.size ?? 0) > 0;
+  }
+
+  /** The first few that were turned away from its key: they wait no longer. */
+  callBack({ links }: Linked): readonly TaskKey[] {
+    if (links?.concurrency === undefined) return [];
+    const { key } = links.concurrency;
+    const names = this.#turnedAway.get(key);
+    const called = [...(names?.values() ?? [])].slice(0, aheadOf(links.concurrency)).map(({ task }) => task);
+    for (const { id } of called) names?.delete(id);
+    this.#callAt.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS);
+    return called;
+  }
+
+  /** The same of a key that may have room because one of its tasks has ended elsewhere. */
+  callBackInTurn(): readonly TaskKey[] {
+    const now = this.#ports.runtime.clock.monotonic();
+    for (const [key, names] of this.#turnedAway) {
+      const [first] = names.values();
+      if (first !== undefined && (this.#callAt.get(key) ?? 0) <= now && this.mayHaveRoom(first.task))
+        return this.callBack(first.task);
+    }
+    return [];
   }
 
   /**
@@ -140,7 +189,7 @@ export class KeyPlaces {
   get areExpecting(): boolean {
     const now = this.#ports.runtime.clock.monotonic();
     return [...this.#turnedAway.keys()].some(
-      (key) => now < (this.#endedHereAt.get(key) ?? -Infinity) + EXPECTING_MS && !this.#isOutOfRate(key),
+      (key) => now < (this.#endedHereAt.get(key) ?? -Infinity) + STAY_FOR_KEY_MS && !this.#isOutOfRate(key),
     );
   }
 
@@ -208,11 +257,13 @@ export class KeyPlaces {
       for (const [id, { untilMonotonicMs }] of rows) if (untilMonotonicMs < clock.monotonic()) rows.delete(id);
       if (rows.size === 0) this.#waiting.delete(key);
     }
-    const before = clock.monotonic() - EXPECTING_MS;
+    const before = clock.monotonic() - STAY_FOR_KEY_MS;
     for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
     for (const [key, names] of this.#turnedAway) {
-      for (const [name, until] of names) if (until <= now) names.delete(name);
-      if (names.size === 0) this.#turnedAway.delete(key);
+      for (const [name, { until }] of names) if (until <= now) names.delete(name);
+      if (names.size > 0) continue;
+      this.#turnedAway.delete(key);
+      this.#callAt.delete(key);
     }
   }
 
@@ -221,7 +272,7 @@ export class KeyPlaces {
     const seen = limit === undefined ? undefined : this.#full.get(limitName(limit));
     if (limit === undefined || seen === undefined || isHeld) return false;
     const waiting = this.#turnedAway.get(limit.key)?.size ?? 1;
-    return expectedWaitMs(limit, seen.full, waiting, this.#ports.runtime.clock.now()) >= PARKED_FROM_MS;
+    return expectedWaitMs(limit, seen.full, waiting, seen.at) >= PARKED_FROM_MS;
   }
 
   /** No task ends when a new window starts, so one of the tasks that wait for it stays visible, due then. Returns the others. */
@@ -239,7 +290,7 @@ export class KeyPlaces {
 
   #isOutOfRate(key: string): boolean {
     const now = this.#ports.runtime.clock.now();
-    return [...this.#full].some(([name, { until }]) => until > now + FULL_MS.most && name.startsWith(keyName(key)));
+    return [...this.#full].some(([name, { until }]) => until > now + FULL_KEY.most && name.startsWith(keyName(key)));
   }
 
   /** If the store does not respond, tasks stay visible, or parked until a repair. Neither is a reason to stop working. */
@@ -254,7 +305,12 @@ export class KeyPlaces {
   }
 }
 
-/** If tasks of one key have different limits, each task obeys its own. */
+/** Rows of a key that are worth a read at a time. */
+function aheadOf({ limit }: KeyLimit): number {
+  return Math.min(PAGE_ENTRIES, Math.max(FULL_KEY.ahead, limit));
+}
+
+/** Tasks of one key that were given different limits each obey theirs. */
 function limitName({ key, limit, rate }: KeyLimit): string {
   return `${keyName(key)}${limit} ${rate?.count} ${rate?.perMs}`;
 }

@@ -1,109 +1,139 @@
-/** Reads the entries of one partition from its index, in the order in which to try them. */
+/** Readers of the entries of one partition, by its lane: oldest first, or tenants in turn. */
 import { shuffled } from '../../core/runtime/random.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import type { ReadEntries } from './partition-view.ts';
-import type { ReadyPartition, TaskStore } from '../task/task-store.ts';
+import type { ReadyHint, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { TenantWalk } from '../task/tenants.ts';
+import type { EntryReader, ReadQuery } from './partition-source.ts';
+import type { Slice } from '../task/slice.ts';
+import { isInSlice } from '../task/slice.ts';
+import { PAGES_PER_POLL, PAGE_ENTRIES } from './tuning.ts';
 
 interface EntriesOptions {
   readonly isOfTenants: boolean;
   /** Whether the lane is known to be in use. */
   readonly isExpected: boolean;
-  /** Whether the worker owns the shard. It may adopt the shard later. */
-  readonly isHome: () => boolean;
-  /** Maximum interval between reads of the oldest entries. */
+  /** Whether the shard is the worker's own; it may adopt the shard later. */
+  readonly isOwn: () => boolean;
+  /** Maximum time between two reads of the oldest entries. */
   readonly headEveryMs: number;
+  /** The worker's part of the partition, if it shares the shard. Default: all of it. */
+  readonly slice?: Slice | undefined;
 }
 
 interface EntriesPorts {
   readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
   readonly runtime: Runtime;
-  /** Reports foreign entries. */
+  /** Reports entries of rows of other queues, which are left out. */
   readonly onDamaged: (error: unknown) => void;
 }
 
-/** Entries of one page: 50 keys of about 130 bytes stay within one read unit. */
-const PAGE_LIMIT = 50;
-/** Maximum number of pages read in one poll if other workers hold all their entries. */
-const PAGES_LIMIT = 40;
+export function entriesOf(partition: ReadyPartition, options: EntriesOptions, ports: EntriesPorts): EntryReader {
+  return options.isOfTenants
+    ? new TenantsInTurn(partition, options, ports)
+    : new OldestFirst(partition, options, ports);
+}
 
-export function entriesOf(
-  partition: ReadyPartition,
-  { isOfTenants, isExpected, isHome, headEveryMs }: EntriesOptions,
-  ports: EntriesPorts,
-): ReadEntries {
-  const { tasks, runtime, onDamaged } = ports;
-  const { random } = runtime;
-  if (isOfTenants) {
-    // If no entry is expected, reading from the start takes one request instead of two.
-    const walk = new TenantWalk(partition, tasks, isExpected ? random : undefined);
-    return (query) => walk.next({ ...query, onDamaged });
+class TenantsInTurn implements EntryReader {
+  readonly isHeadDue = false;
+  readonly rewind = (): boolean => false;
+  readonly #walk: TenantWalk;
+  readonly #onDamaged: EntriesPorts['onDamaged'];
+
+  constructor(partition: ReadyPartition, { isExpected }: EntriesOptions, { tasks, runtime, onDamaged }: EntriesPorts) {
+    this.#onDamaged = onDamaged;
+    // If no tenant is expected, a poll from the first place on takes one request instead of two.
+    this.#walk = new TenantWalk(partition, tasks, isExpected ? runtime.random : undefined);
   }
-  const reader = new OldestFirst(partition, headEveryMs, ports);
-  return async (query) => {
-    const { hints, isRound } = await reader.next(query);
-    if (isHome()) return { hints, isRound };
-    // The shard's own worker begins with the oldest: help with the others first.
-    const middle = Math.floor(hints.length / 2);
-    return { hints: [...shuffled(random, hints.slice(middle)), ...shuffled(random, hints.slice(0, middle))], isRound };
-  };
+
+  async read(query: ReadQuery): ReturnType<EntryReader['read']> {
+    const { hints, isRound } = await this.#walk.next({ ...query, onDamaged: this.#onDamaged });
+    // What a tenant has beyond its share is jumped over: only a round without a find shows that nothing is left.
+    return { hints, isEnd: isRound && hints.length === 0 };
+  }
 }
 
 /**
- * Reads a partition of the ready index for one worker, oldest first.
- * Each read continues after the previous one, so any number of entries held by other workers cannot hide the entries behind them.
- * From time to time it returns to the head, where crashed workers have left their tasks.
+ * One worker's way through a partition, oldest first.
+ * It continues from the last page, so entries that other workers hold hide nothing behind them.
+ * It reads the oldest entries again once a heartbeat, because the tasks of crashed workers are there.
  */
-class OldestFirst {
+class OldestFirst implements EntryReader {
   readonly #partition: ReadyPartition;
-  readonly #headEveryMs: number;
+  readonly #options: EntriesOptions;
   readonly #ports: EntriesPorts;
-  readonly #clock: Clock;
-  /** Everything before this position has been read in this round; undefined: the round begins. */
+  /** Everything before has been read in this round; undefined: it begins. */
   #after: unknown;
-  /** Whether this round has found something. */
-  #hasFound = false;
+  /** Where the last page began. */
+  #pageAfter: unknown;
   #headAtMonotonicMs = 0;
-  /** Wall-clock time of the last poll, which covered entries up to it. */
-  #lookedUpTo = 0;
+  /** The oldest entries at the last read: what is still there at the next one is tried whatever its slice. */
+  #head: ReadonlySet<string> = new Set();
+  /** Entries of other slices in this round, as long as it has shown none of the own slice. */
+  #ofOthers: readonly ReadyHint[] | undefined = [];
+  /** Wall clock of the last read: entries up to it have been asked for. */
+  #readUpTo = 0;
 
-  constructor(partition: ReadyPartition, headEveryMs: number, ports: EntriesPorts) {
+  constructor(partition: ReadyPartition, options: EntriesOptions, ports: EntriesPorts) {
     this.#partition = partition;
-    this.#headEveryMs = headEveryMs;
+    this.#options = options;
     this.#ports = ports;
-    this.#clock = ports.runtime.clock;
   }
 
-  /**
-   * Returns the entries worth reading from the next page that has any.
-   * If there are none, `isRound` tells whether the whole partition has none.
-   */
-  async next({ now, isWorthReading }: Parameters<ReadEntries>[0]): ReturnType<ReadEntries> {
-    // After the clock was set back, a query covers less than has been read,
-    // and the store refuses to continue from a position outside the query.
-    if (now < this.#lookedUpTo) this.#after = undefined;
-    this.#lookedUpTo = now;
-    if (this.#after !== undefined && this.#headAtMonotonicMs <= this.#clock.monotonic()) {
+  get isHeadDue(): boolean {
+    return this.#options.isOwn() && this.#headAtMonotonicMs <= this.#ports.runtime.clock.monotonic();
+  }
+
+  rewind(): boolean {
+    this.#after = this.#pageAfter;
+    return true;
+  }
+
+  async read({ now, isWorthReading }: ReadQuery): ReturnType<EntryReader['read']> {
+    // A clock that was set back asks for less than has been read,
+    // and the store refuses to continue from a place outside of the query.
+    if (now < this.#readUpTo) this.#after = undefined;
+    this.#readUpTo = now;
+    if (this.#after !== undefined && this.isHeadDue) {
       const { hints } = await this.#page(now, undefined);
-      const worthReading = hints.filter(isWorthReading);
-      if (worthReading.length > 0) return { hints: worthReading, isRound: false };
+      const { slice } = this.#options;
+      const isMine = ({ id }: ReadyHint): boolean => slice === undefined || this.#head.has(id) || isInSlice(id, slice);
+      const worthReading = hints.filter((hint) => isMine(hint) && isWorthReading(hint));
+      this.#head = new Set(hints.map(({ id }) => id));
+      if (worthReading.length > 0) return { hints: worthReading, isEnd: false };
     }
-    for (let page = 0; page < PAGES_LIMIT; page++) {
+    for (let page = 0; page < PAGES_PER_POLL; page++) {
       const { hints, next } = await this.#page(now, this.#after);
+      this.#pageAfter = this.#after;
       this.#after = next;
-      const worthReading = hints.filter(isWorthReading);
-      this.#hasFound ||= worthReading.length > 0;
-      const isEmptyRound = next === undefined && !this.#hasFound;
-      if (next === undefined) this.#hasFound = false;
-      if (isEmptyRound || worthReading.length > 0) return { hints: worthReading, isRound: isEmptyRound };
+      const isEnd = next === undefined;
+      const worthReading = this.#sliced(hints.filter(isWorthReading), isEnd);
+      if (isEnd || worthReading.length > 0) return { hints: this.#inOrder(worthReading), isEnd };
     }
-    return { hints: [], isRound: false };
+    return { hints: [], isEnd: false };
+  }
+
+  /** Entries of the own slice; those of other slices if a whole round has shown none. */
+  #sliced(hints: readonly ReadyHint[], isEnd: boolean): readonly ReadyHint[] {
+    const { slice } = this.#options;
+    if (slice === undefined) return hints;
+    const mine = hints.filter(({ id }) => isInSlice(id, slice));
+    const others = mine.length > 0 ? undefined : this.#ofOthers && [...this.#ofOthers, ...hints];
+    this.#ofOthers = isEnd ? [] : others;
+    return isEnd && others !== undefined ? shuffled(this.#ports.runtime.random, others) : mine;
+  }
+
+  /** The worker whose own shard it is begins with the oldest: help with the others first. */
+  #inOrder(hints: readonly ReadyHint[]): readonly ReadyHint[] {
+    if (this.#options.isOwn()) return hints;
+    const { random } = this.#ports.runtime;
+    const middle = Math.floor(hints.length / 2);
+    return [...shuffled(random, hints.slice(middle)), ...shuffled(random, hints.slice(0, middle))];
   }
 
   async #page(now: number, after: unknown): ReturnType<TaskStore['page']> {
-    if (after === undefined) this.#headAtMonotonicMs = this.#clock.monotonic() + this.#headEveryMs;
+    if (after === undefined)
+      this.#headAtMonotonicMs = this.#ports.runtime.clock.monotonic() + this.#options.headEveryMs;
     const { tasks, onDamaged } = this.#ports;
-    return tasks.page(this.#partition, { now, limit: PAGE_LIMIT, after, onDamaged });
+    return tasks.page(this.#partition, { now, limit: PAGE_ENTRIES, after, onDamaged });
   }
 }

@@ -1,169 +1,152 @@
 /**
- * The partitions of one queue as one worker sees them: its own shards, the lanes in use, and one view of each partition.
+ * `Partitions` are the sources of one worker: one `PartitionSource` for each shard and lane, in own and in foreign shards.
  *
- * The worker learns of shards beyond its settings from the queue's row: clients may use more shards than this deployment.
- * A lane is named by the queue's row, or by an entry that this worker has found in it.
+ * A lane is named by the queue's row, or by an entry that was found in it here.
+ * Shards beyond those of the settings are met when the queue's row counts them, because clients may have more than this deployment.
  */
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
-import { entriesOf } from './partition-entries.ts';
-import type { PartitionPlace } from './partition-view.ts';
-import { PartitionView } from './partition-view.ts';
+import type { Slice } from '../task/slice.ts';
 import type { CandidatePorts } from './candidates.ts';
+import { entriesOf } from './partition-entries.ts';
+import type { PartitionPlace } from './partition-source.ts';
+import { PartitionSource, TurnCount } from './partition-source.ts';
 
 export interface PartitionSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
-  /** Whether the worker exits when nothing is left. Otherwise it is long-lived. */
-  readonly goesHome: boolean;
-  /** Whether a dispatcher checks the lanes that the queue's row does not name. */
+  /** The worker's part of its home shards, if it shares them. Default: all of them. */
+  readonly slice?: Slice | undefined;
+  /** Whether the worker exits when nothing is due. */
+  readonly exitsWhenEmpty: boolean;
+  /** Whether a dispatcher polls the lanes that the queue's row does not name. */
   readonly hasDispatcher: boolean;
-  /** Interval of session heartbeats: a third of the time to find that a session has expired. */
+  /** Renewal interval of workers' sessions: a third of the time after which a crashed worker is found. */
   readonly heartbeatMs: number;
 }
 
 export interface PartitionPorts extends CandidatePorts {
-  /** Names of the lanes in use; undefined: any may be in use. */
+  /** Names of the lanes in use. Undefined: any may be. */
   readonly lanes: () => ReadonlySet<string> | undefined;
-  /** The largest number of shards ever in use, if known. It may exceed the settings. */
+  /** Number of shards that were ever in use, if known: some may be beyond those of the settings. */
   readonly shards: () => number | undefined;
 }
 
-/** Lane of tasks without a priority or tenant. Assumed to be in use if nothing else is known. */
+/** The lane of tasks without priority and tenant: it counts as used until the queue's row says otherwise. */
 const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
 
 export class Partitions {
   readonly #settings: PartitionSettings;
+  readonly #turns = new TurnCount();
   readonly #ports: PartitionPorts;
-  readonly #onUnnamed: (view: PartitionView) => void;
-  readonly #home: number[];
-  #elsewhere: readonly number[] = [];
+  readonly #own: number[];
+  #foreign: readonly number[] = [];
   #shards = 0;
-  readonly #views = new Map<string, PartitionView>();
-  /** Lanes in which this worker has found entries. */
-  readonly #metLanes = new Set<string>();
-  /** Lanes that were in use at the last check. */
-  #usedLanes: ReadonlySet<string> = new Set();
+  readonly #sources = new Map<string, PartitionSource>();
+  /** Lanes that entries were found in here. */
+  readonly #foundLanes = new Set<string>();
+  /** Lanes that were named at the last `update`. */
+  #namedBefore: ReadonlySet<string> = new Set();
 
-  /** @param onUnnamed receives each new view of a lane that the queue's row does not name */
-  constructor(settings: PartitionSettings, ports: PartitionPorts, onUnnamed: (view: PartitionView) => void) {
+  constructor(settings: PartitionSettings, ports: PartitionPorts) {
     this.#settings = settings;
     this.#ports = ports;
-    this.#onUnnamed = onUnnamed;
-    this.#home = [...settings.homeShards];
-    this.#meetShards(Math.max(settings.shards, ...this.#home.map((shard) => shard + 1)));
+    // In random order, so that workers that share shards do not begin with the same one.
+    this.#own = shuffled(ports.runtime.random, settings.homeShards);
+    this.#addShards(Math.max(settings.shards, ...this.#own.map((shard) => shard + 1)));
   }
 
-  /** Number of known shards. */
   get shards(): number {
     return this.#shards;
   }
 
-  get home(): readonly number[] {
-    return this.#home;
-  }
-
-  /** Foreign shards; the first is the one whose last scan is the oldest. */
-  get elsewhere(): readonly number[] {
-    return this.#elsewhere;
-  }
-
   get namedLanes(): readonly Lane[] {
-    return LANES.filter((lane) => this.isNamed(lane));
+    return LANES.filter((lane) => this.#isNamed(lane));
   }
 
-  /** Whether the queue's row or an entry found here names the lane. Until a dispatcher has noted the lanes, any may be in use. */
-  isNamed(lane: Lane): boolean {
-    const { goesHome, hasDispatcher } = this.#settings;
-    const name = laneName(lane);
-    if (this.#metLanes.has(name)) return true;
-    return this.#ports.lanes()?.has(name) ?? (goesHome || hasDispatcher || name === PLAIN_LANE);
-  }
-
-  isHome({ shard }: Pick<PartitionPlace, 'shard'>): boolean {
-    return this.#home.includes(shard);
+  isOwn({ shard }: Pick<PartitionPlace, 'shard'>): boolean {
+    return this.#own.includes(shard);
   }
 
   /** Adds shards and lanes that the queue's row has named since. */
-  meet(): void {
-    this.#meetShards(this.#ports.shards() ?? 0);
-    this.#wakeNewLanes();
+  update(): void {
+    this.#addShards(this.#ports.shards() ?? 0);
+    const named = this.namedLanes.map(laneName);
+    const added = new Set(named.filter((name) => !this.#namedBefore.has(name)));
+    this.#namedBefore = new Set(named);
+    if (added.size > 0) for (const source of this.own()) source.isHot ||= added.has(laneName(source.lane));
   }
 
-  /** Records that an entry was found in the lane. */
-  met(lane: Lane): void {
-    this.#metLanes.add(laneName(lane));
+  /** An entry was found in it. */
+  found(lane: Lane): void {
+    this.#foundLanes.add(laneName(lane));
   }
 
-  /** Returns the next foreign shard to scan; undefined if this worker owns all shards. */
-  passBy(): number | undefined {
-    const [shard, ...others] = this.#elsewhere;
-    if (shard !== undefined) this.#elsewhere = [...others, shard];
-    return shard;
+  /** No worker serves this shard: it is this worker's own from now on. */
+  adopt(shard: number): void {
+    this.#own.push(shard);
+    this.#foreign = this.#foreign.filter((other) => other !== shard);
+    for (const source of this.#of([shard], this.namedLanes)) source.isHot = true;
   }
 
-  /** Adopts a shard that has no live worker. */
-  moveIn(shard: number): void {
-    this.#home.push(shard);
-    this.#elsewhere = this.#elsewhere.filter((other) => other !== shard);
-    for (const view of this.#viewsOf([shard], this.namedLanes)) view.wake();
+  own(lanes: readonly Lane[] = this.namedLanes): readonly PartitionSource[] {
+    return this.#of(this.#own, lanes);
   }
 
-  wakeHome(): void {
-    for (const view of this.atHome()) view.wake();
+  /** Own partitions of lanes that nothing names. */
+  unused(): readonly PartitionSource[] {
+    return this.own(LANES.filter((lane) => !this.#isNamed(lane)));
   }
 
-  atHome(lanes: readonly Lane[] = this.namedLanes): readonly PartitionView[] {
-    return this.#viewsOf(this.#home, lanes);
+  foreign(): readonly PartitionSource[] {
+    return this.#of(this.#foreign, this.namedLanes);
   }
 
-  /** Partitions of foreign shards. */
-  ofOthers(lanes: readonly Lane[]): readonly PartitionView[] {
-    return this.#viewsOf(this.#elsewhere, lanes);
+  /** By the queue's row, or by an entry that was found here. Before any dispatcher has looked, any lane may be in use. */
+  #isNamed(lane: Lane): boolean {
+    const { exitsWhenEmpty, hasDispatcher } = this.#settings;
+    const name = laneName(lane);
+    if (this.#foundLanes.has(name)) return true;
+    return this.#ports.lanes()?.has(name) ?? (exitsWhenEmpty || hasDispatcher || name === PLAIN_LANE);
   }
 
-  #viewsOf(shards: readonly number[], lanes: readonly Lane[]): readonly PartitionView[] {
-    return shards.flatMap((shard) => lanes.map((lane) => this.viewOf({ shard, lane })));
+  #of(shards: readonly number[], lanes: readonly Lane[]): readonly PartitionSource[] {
+    return shards.flatMap((shard) => lanes.map((lane) => this.#sourceOf({ shard, lane })));
   }
 
-  viewOf(place: PartitionPlace): PartitionView {
+  #sourceOf(place: PartitionPlace): PartitionSource {
     const { shard, lane } = place;
     const name = `${laneName(lane)} ${shard}`;
-    let view = this.#views.get(name);
-    if (view === undefined) {
-      const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
-      const options = {
-        ...lane,
-        isExpected: this.isNamed(lane),
-        isHome: () => this.isHome(place),
-        headEveryMs: this.#settings.heartbeatMs,
-      };
-      view = new PartitionView(place, entriesOf(partition, options, this.#ports), this.#ports.runtime.clock);
-      // Until a dispatcher has noted the lanes, tasks may be in any of them. Afterwards its ticks check the unnamed ones.
-      if (!this.isNamed(lane) && this.#ports.lanes() !== undefined) this.#onUnnamed(view);
-      this.#views.set(name, view);
-    }
-    return view;
+    const known = this.#sources.get(name);
+    if (known !== undefined) return known;
+    const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
+    const options = {
+      ...lane,
+      isExpected: this.#isNamed(lane),
+      isOwn: () => this.isOwn(place),
+      headEveryMs: this.#settings.heartbeatMs,
+      slice: this.#settings.homeShards.includes(shard) ? this.#settings.slice : undefined,
+    };
+    const { clock } = this.#ports.runtime;
+    const source = new PartitionSource(place, entriesOf(partition, options, this.#ports), {
+      clock,
+      turns: this.#turns,
+    });
+    // Before any dispatcher has looked, tasks may be in any lane.
+    source.isHot = this.isOwn(place) && (this.#isNamed(lane) || this.#ports.lanes() === undefined);
+    this.#sources.set(name, source);
+    return source;
   }
 
-  /** Clients may use more shards than this deployment, or an earlier deployment had more. */
-  #meetShards(known: number): void {
-    const met = Array.from({ length: known }, (_, shard) => shard).slice(this.#shards);
-    const others = met.filter((shard) => !this.#home.includes(shard));
-    // A long-lived worker that owns all shards also takes the new ones.
-    const isEverywhere = !this.#settings.goesHome && this.#shards > 0 && this.#elsewhere.length === 0;
-    if (isEverywhere) this.#home.push(...others);
-    else this.#elsewhere = [...this.#elsewhere, ...shuffled(this.#ports.runtime.random, others)];
-    this.#shards += met.length;
-  }
-
-  /** Wakes the partitions of newly named lanes; they rested because they were not named. */
-  #wakeNewLanes(): void {
-    const used = new Set(this.namedLanes.map(laneName));
-    const added = new Set([...used].filter((name) => !this.#usedLanes.has(name)));
-    for (const view of this.#views.values()) if (added.has(laneName(view.lane))) view.wake();
-    this.#usedLanes = used;
+  #addShards(known: number): void {
+    const added = Array.from({ length: known }, (_, shard) => shard).slice(this.#shards);
+    const others = added.filter((shard) => !this.#own.includes(shard));
+    // A worker that stays and owns all shards serves later ones as well.
+    const ownsAll = !this.#settings.exitsWhenEmpty && this.#shards > 0 && this.#foreign.length === 0;
+    if (ownsAll) this.#own.push(...others);
+    else this.#foreign = [...this.#foreign, ...shuffled(this.#ports.runtime.random, others)];
+    this.#shards += added.length;
   }
 }

@@ -1,4 +1,4 @@
-import type { Announcement, QueueRecord, QueueStore, StartsNote, WorkerHints } from '../task/queue-store.ts';
+import type { QueueRecord, QueueStore, StartsNote, WorkerHints } from '../task/queue-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
@@ -17,9 +17,6 @@ export function createQueueStore(sender: Sender, table: string): QueueStore {
       rows.write(statements.changeQueue(table, queue, observed, to, stamp), stamp),
 
     noteUse: (queue, observed, use, stamp) => rows.write(statements.noteUse(table, queue, observed, use, stamp), stamp),
-
-    announce: (observed, announcement, stamp, limits) =>
-      rows.write(statements.announceTasks(table, observed, announcement), stamp, limits),
 
     announceNames: (queue, observed, names, stamp, limits) =>
       rows.write(statements.announceNames(table, queue, observed, names, stamp), stamp, limits),
@@ -42,7 +39,6 @@ function decodeQueue(item: DynamoItem): QueueRecord {
     lanes: row.optional('lanes', (lanes) => row.texts(lanes)),
     // Caps the number, because a worker would poll any larger number of shards.
     shards: row.optional('shards', (shards) => Math.min(MAX_SHARDS, row.count(shards))),
-    announced: decodeAnnouncement(item.announced),
     tookMs: typeof item.took === 'number' && item.took >= 0 ? item.took : undefined,
     workerSettings: decodeWorkerSettings(item),
     unknownNames: decodeNames(item.unknown),
@@ -58,19 +54,6 @@ function decodeNames(names: unknown): readonly string[] | undefined {
 function decodeWorkerSettings({ concurrency, startWithin }: DynamoItem): WorkerHints | undefined {
   if (typeof concurrency !== 'number' || typeof startWithin !== 'number') return undefined;
   return concurrency > 0 && startWithin >= 0 ? { concurrency, startWithinMs: startWithin } : undefined;
-}
-
-/** A damaged hint is ignored, and does not close the queue. */
-function decodeAnnouncement(attribute: unknown): Announcement | undefined {
-  if (typeof attribute !== 'object' || attribute === null) return undefined;
-  const { at, before, ids, workers } = attribute as Readonly<Record<string, unknown>>;
-  if (typeof at !== 'number' || typeof workers !== 'number' || !Array.isArray(ids)) return undefined;
-  return {
-    at,
-    workers,
-    before: typeof before === 'number' ? before : undefined,
-    ids: ids.filter((id): id is string => typeof id === 'string' && id !== ''),
-  };
 }
 
 /** The first note of a queue finds none; one that cannot be read is left to people, and wakers plan without it. */

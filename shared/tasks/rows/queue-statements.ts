@@ -12,16 +12,15 @@
  * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse and announceNames if absent |
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
- * | announced | M: at, before, ids, workers | tasks that were just inserted, for live workers: a hint | announce |
  * | took | N, ms | recent mean time of a task in a slot, each counted up to `startWithinMs`: a hint | noteHints |
  * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for operators | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
  * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for people | noteHints, announceNames |
  * | starts | M | `count`, `token`, `untilMs`, `waitMs`, `heard`, `nonce`: workers that a waker has started and that had no permit yet, and tasks that wakers heard of lately | noteStarts |
- * | nonce | S | of the last write other than hints, starts and announcements: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
+ * | nonce | S | of the last write other than hints and starts: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
-import type { Announcement, PlanningHints, QueueRecord, QueueUse, StartsNote } from '../task/queue-store.ts';
+import type { PlanningHints, QueueRecord, QueueUse, StartsNote } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
 import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
@@ -88,29 +87,6 @@ export function noteUse(
       ':shards': shards,
       ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
       ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
-    },
-  });
-}
-
-/**
- * Guard: the row exists, and no announcement was made since it was observed.
- * Effect: publishes these task ids to live workers. Nothing else changes, the nonce included.
- * Outcomes: refused = another waker was first, or an earlier attempt was applied: the row has the current announcement.
- */
-export function announceTasks(
-  table: string,
-  observed: QueueRecord,
-  { at, before, ids, workers }: Announcement,
-): Statement<'update'> {
-  const { queue, announced } = observed;
-  return updateStatement('queue.announce', {
-    table,
-    key: queueKey(queue),
-    guard: announced === undefined ? IS_SILENT : IS_LAST_ANNOUNCED,
-    effect: 'SET #announced = :announced',
-    values: {
-      ':announced': { at, ...(before === undefined ? {} : { before }), ids: [...ids], workers },
-      ...(announced === undefined ? {} : { ':observedAt': announced.at }),
     },
   });
 }
@@ -195,8 +171,6 @@ export function noteStarts(
 }
 
 const SET_HINTS = 'SET #unknown = :unknown, #names = :names, #concurrency = :concurrency, #startWithin = :startWithin';
-const IS_SILENT = 'attribute_exists(#pk) AND attribute_not_exists(#announced)';
-const IS_LAST_ANNOUNCED = '#announced.#at = :observedAt';
 /** A queue that had no row is open. */
 const SET_OPEN =
   'SET #v = :v, #queue = :queue, #paused = if_not_exists(#paused, :open), #reason = if_not_exists(#reason, :none), ' +

@@ -74,6 +74,8 @@ export interface RunPorts {
   readonly onStalled?: (handBacks: number) => void;
   /** This run has added tasks to the queue. */
   readonly onFollowers?: () => void;
+  /** The task code has ended; its end is not written yet. */
+  readonly onCodeEnded?: (() => void) | undefined;
   readonly trace?: AttemptTrace | undefined;
 }
 
@@ -119,6 +121,7 @@ class TaskRun {
       const { cancellation } = this.#task;
       const ending = cancellation === undefined ? await this.#execute() : cancelled(cancellation.reason);
       await this.#underWay;
+      this.#ports.onCodeEnded?.();
       const settlement = this.#settlement ?? (await this.#settle(ending));
       if (settlement === 'done' || this.#isFollowed) await this.#aside.dropPayload();
       if (this.#isFollowed) this.#ports.onFollowers?.();

@@ -13,8 +13,6 @@ export interface QueueRecord {
   readonly lanes?: ReadonlySet<string> | undefined;
   /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has recorded it yet. */
   readonly shards?: number | undefined;
-  /** The latest announcement of a waker. Undefined: there was none, or it cannot be read. */
-  readonly announced?: Announcement | undefined;
   /** Mean time that a task held a slot lately, each counted up to `startWithinMs`: see `tasks/worker/planning-hints.ts`. Undefined: unknown. */
   readonly tookMs?: number | undefined;
   /** Names of waiting tasks that no worker has defined lately. */
@@ -45,21 +43,6 @@ export interface StartsNote {
 export interface Heard {
   readonly at: number;
   readonly count: number;
-}
-
-/**
- * Tasks that were just inserted, as a hint for live workers. A task may be missing, repeated, or claimed long ago.
- * `announcement.ts` describes how it is made and read.
- */
-export interface Announcement {
-  /** By the waker's clock; later than in each announcement before. */
-  readonly at: number;
-  /** `at` of the announcement before; undefined: there was none. */
-  readonly before: number | undefined;
-  /** Ids of the newest tasks, in order of arrival. */
-  readonly ids: readonly string[];
-  /** Number of live workers at that time. */
-  readonly workers: number;
 }
 
 /** Hints of a worker for dispatcher and waker; harmless if lost or outdated. */
@@ -101,16 +84,6 @@ export interface QueueStore {
    * Refused when it was written since it was observed.
    */
   noteUse(queue: string, observed: QueueRecord | undefined, use: QueueUse, write: Stamp): Promise<Outcome<QueueRecord>>;
-  /**
-   * Announces tasks to the workers; attributes of operators and dispatchers stay, and so does the nonce.
-   * Refused if another announcement was made since, or the row is gone.
-   */
-  announce(
-    observed: QueueRecord,
-    announcement: Announcement,
-    write: Stamp,
-    limits?: WriteLimits,
-  ): Promise<Outcome<QueueRecord>>;
   /**
    * Announces the names of tasks that a worker defines, and creates the row if it is missing. Keeps what operators and dispatchers have
    * written. Refused if other names were announced since the row was observed.

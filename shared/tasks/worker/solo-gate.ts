@@ -1,27 +1,78 @@
 /**
- * Runs a suspect task alone in its worker.
+ * `Company` decides which tasks of one worker run side by side.
  *
  * When a worker crashes, all its running tasks lose an attempt, although only one of them may be the cause.
  * So if a task's previous worker crashed, its last attempt is made alone. If the worker crashes again, the cause is known,
  * and no other task is marked dead because it ran in the same worker.
+ *
+ * While such a task waits for the running ones to end, no other task may start. So it waits for two seconds at first,
+ * gives up, lets the others work for four times as long, and waits twice as long the next time. Other tasks have most of the time,
+ * and if the worker lives long enough, the task runs alone in the end.
  */
+import type { Clock } from '../../core/runtime/clock.ts';
+
+const FIRST_WAIT_MS = 2_000;
+/** Others may work for this many times the wait before the next one. */
+const BETWEEN_WAITS = 4;
+
 export class Company {
+  readonly #clock: Clock;
+  readonly #over: AbortSignal;
   #inside = 0;
   /** One is alone, or waits for the others to leave. */
   #closed = false;
-  readonly #waiting: (() => void)[] = [];
+  #waitMs = FIRST_WAIT_MS;
+  #openUntilMonotonicMs = -Infinity;
+  #waiting: (() => void)[] = [];
 
-  /** Waits for a slot, shared or alone; a task that waits to be alone keeps newcomers out. Returns a function that frees the slot. */
-  async enter(alone: boolean): Promise<() => void> {
+  /** @param over ends all waits: no task enters afterwards */
+  constructor(clock: Clock, over: AbortSignal) {
+    this.#clock = clock;
+    this.#over = over;
+    over.addEventListener('abort', () => this.#changed());
+  }
+
+  /** Waits for a shared slot. Returns a function that frees the slot. */
+  async enter(): Promise<() => void> {
     while (this.#closed) await this.#change();
-    this.#closed = alone;
-    while (alone && this.#inside > 0) await this.#change();
+    return this.#in(() => undefined);
+  }
+
+  /** Waits until no other task runs. Undefined: the others take too long; try again later. */
+  async enterAlone(): Promise<(() => void) | undefined> {
+    while (this.#closed) await this.#change();
+    if (this.#inside > 0 && this.#clock.monotonic() < this.#openUntilMonotonicMs) return undefined;
+    this.#closed = true;
+    const open = (): void => void (this.#closed = false);
+    const late = new AbortController();
+    const cancel = this.#clock.after(this.#waitMs, () => {
+      late.abort();
+      this.#changed();
+    });
+    while (this.#inside > 0 && !late.signal.aborted && !this.#over.aborted) await this.#change();
+    cancel();
+    if (this.#inside === 0) {
+      this.#waitMs = FIRST_WAIT_MS;
+      return this.#in(open);
+    }
+    this.#openUntilMonotonicMs = this.#clock.monotonic() + BETWEEN_WAITS * this.#waitMs;
+    this.#waitMs *= 2;
+    open();
+    this.#changed();
+    return undefined;
+  }
+
+  #in(onLeft: () => void): () => void {
     this.#inside++;
     return () => {
       this.#inside--;
-      if (alone) this.#closed = false;
-      for (const wake of this.#waiting.splice(0)) wake();
+      onLeft();
+      this.#changed();
     };
+  }
+
+  #changed(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 
   #change(): Promise<void> {

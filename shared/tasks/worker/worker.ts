@@ -19,7 +19,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { limitsOf } from '../../session/limits.ts';
 import type { SessionStore } from '../../session/session-store.ts';
-import type { Candidate, Outcome } from '../picker/task-picker.ts';
+import type { Candidate, Outcome } from '../picker/candidate.ts';
 import { TaskPicker } from '../picker/task-picker.ts';
 import { hasFailedLong, isLastChance, isOverdue, isUsedUp } from './chances.ts';
 import { Findings } from './findings.ts';
@@ -42,6 +42,7 @@ import { decidedClaim } from './decided-claim.ts';
 import { PlanningHintsWriter } from './planning-hints.ts';
 import { Tally, timesOfDone } from './tally.ts';
 import type { Settlement } from '../run/settle.ts';
+import type { Slice } from '../task/slice.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import { UnknownNames } from './unknown-names.ts';
 
@@ -49,13 +50,14 @@ export interface WorkerSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
+  /** Its part of the home shards, if it shares them. Default: all of them. */
+  readonly slice?: Slice | undefined;
   /** Ids of tasks to try first, even if they are not in the index yet. */
   readonly named?: readonly string[] | undefined;
   /** Number of tasks to run at once. */
   readonly concurrency: number;
   /**
-   * Poll interval of an empty backlog, while tasks are still running here or the worker lingers. A poll reads one
-   * partition: see `tasks/picker/partition-turns.ts`.
+   * Maximum interval of polls. A poll reads one partition: see `tasks/picker/poll-schedule.ts`.
    */
   readonly pollMs: number;
   /** Poll interval after a minute in which polls found nothing. Default: `pollMs`. */
@@ -112,9 +114,6 @@ const STALLED_HAND_BACKS = 2;
 
 /** Interval at which a long-lived worker checks whether its queue is still paused. */
 const CLOSED_MS = 1_000;
-const EXPECTING_POLL_MS = 1_000;
-/** The shortest rest is a third of the poll interval: after less, workers would retry one key's tasks for nothing. */
-const SHORTEST = 3;
 
 class Worker {
   readonly #registry: TaskRegistry;
@@ -123,7 +122,7 @@ class Worker {
   readonly #handBack: AbortSignal;
   readonly #picker: TaskPicker;
   readonly #gate: QueueGate;
-  readonly #company = new Company();
+  readonly #company: Company;
   readonly #hints: PlanningHintsWriter | undefined;
   readonly #tally: Tally;
   readonly #lifeMs: number;
@@ -148,24 +147,26 @@ class Worker {
     this.#findings = new Findings(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
     this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
-    const { queue, shards, homeShards, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
+    const { queue, shards, homeShards, slice, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
     this.#lingerMs = lingerMs;
-    this.#gate = new QueueGate(queue, { ...ports, lingerMs, onAnnounced: (ids) => this.#expect(ids) });
+    this.#gate = new QueueGate(queue, ports);
     this.#hints = this.#newHints();
-    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal, this.#gate);
+    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal);
+    this.#company = new Company(ports.runtime.clock, this.#over.signal);
     this.#picker = new TaskPicker(
       ports.session.id,
       {
         queue,
         shards,
         homeShards,
+        slice,
         pollMs,
         idlePollMs,
         maxClockSkewMs,
         heartbeatMs,
         hasDispatcher,
-        goesHome: this.#lingerMs < Infinity,
+        exitsWhenEmpty: this.#lingerMs < Infinity,
       },
       {
         ...ports,
@@ -173,7 +174,8 @@ class Worker {
         shards: () => this.#gate.shards,
         onDamaged: (error) => this.#findings.damaged(error),
         onSkewed: (error) => this.#findings.skewed(error),
-        onWorthALook: () => this.#pause.end(),
+        isTriedAlone: (found) => isLastChance(found, registry.get(found.task.name)),
+        onWorthPolling: () => this.#pause.end(),
       },
     );
   }
@@ -231,29 +233,31 @@ class Worker {
     }
   }
 
+  /** Takes the next task when the code of the last one has ended, and the end of the one before is written. */
   async #slot(): Promise<void> {
     const { clock } = this.#ports.runtime;
+    let ending: Promise<void> = Promise.resolve();
     while (!this.#mustStop()) {
       const candidate = await this.#next();
       if (candidate !== undefined) {
-        await this.#work(candidate);
-        this.#busyAtMonotonicMs = clock.monotonic();
+        const before = ending;
+        const codeEnded = Promise.withResolvers<undefined>();
+        ending = this.#work(candidate, () => codeEnded.resolve(undefined)).then(() => {
+          this.#busyAtMonotonicMs = clock.monotonic();
+        });
+        await Promise.all([before, Promise.race([codeEnded.promise, ending])]);
       } else if (this.#picker.isDrained && clock.monotonic() >= this.#busyAtMonotonicMs + this.#lingerMs) {
         this.#over.abort();
-      } else if (!this.#picker.isIdle || this.#picker.isExpecting || this.#lingerMs > 0) {
+      } else {
         await this.#rest();
       }
     }
+    await ending;
   }
 
-  /**
-   * Waits until the backlog is worth polling, and for a minimum time, because other workers may hold all due tasks.
-   * While tasks wait for a slot of their key, the poll interval is at least `EXPECTING_POLL_MS`.
-   */
+  /** A slot without a candidate always rests. */
   #rest(): Promise<void> {
-    const ms = Math.max(this.#settings.pollMs, this.#picker.isExpecting ? EXPECTING_POLL_MS : 0);
-    const shortestMs = (ms * (0.5 + 0.5 * this.#ports.runtime.random.next())) / SHORTEST;
-    return this.#pause.wait(Math.max(this.#picker.restMs, shortestMs));
+    return this.#pause.wait(this.#picker.restMs);
   }
 
   async #next(): Promise<Candidate | undefined> {
@@ -283,7 +287,7 @@ class Worker {
   }
 
   /** Claims a candidate, runs it and settles it. */
-  async #work(candidate: Candidate): Promise<void> {
+  async #work(candidate: Candidate, onCodeEnded: () => void): Promise<void> {
     const { log, session, runtime } = this.#ports;
     const definition = this.#registry.get(candidate.task.name);
     // An overdue task expires, even if its name is unknown.
@@ -294,7 +298,11 @@ class Worker {
       await candidate.end('unknownName');
       return;
     }
-    const leave = await this.#company.enter(isLastChance(candidate, definition));
+    const leave = await (isLastChance(candidate, definition) ? this.#company.enterAlone() : this.#company.enter());
+    if (leave === undefined) {
+      await candidate.end('contended');
+      return;
+    }
     let leaveSlot: (() => void) | undefined;
     try {
       // `enter` may have waited a long time.
@@ -326,6 +334,8 @@ class Worker {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
           onFollowers: () => this.#picker.expectFollowers(),
+          // A pack has more items, and a task of a key keeps its place until its end is written.
+          onCodeEnded: task.bulk === undefined && task.links === undefined ? onCodeEnded : undefined,
         },
       );
       if (settlement === 'retried' && hasFailedLong(task, runtime.clock.now())) this.#tally.count('failing');

@@ -69,7 +69,7 @@ class World {
 
 const task = { queue: 'media', id: 'a', leaseCounter: undefined };
 const INPUTS: readonly (readonly [OperationVerb, object])[] = [
-  ['task.retry', task],
+  ['task.run-now', task],
   ['task.redrive', task],
   ['task.cancel', task],
   ['queue.pause', { queue: 'media' }],

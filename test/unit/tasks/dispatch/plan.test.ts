@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Demand, PartitionBacklog } from '../../../../shared/tasks/dispatch/demand.ts';
 import type { Wanted } from '../../../../shared/tasks/dispatch/plan.ts';
-import { homesOf, wantedWorkers } from '../../../../shared/tasks/dispatch/plan.ts';
+import { homesOf, slicesOf, wantedWorkers } from '../../../../shared/tasks/dispatch/plan.ts';
 
 function backlogOf(...due: readonly number[]): PartitionBacklog[] {
   return due.map((count, shard) => ({ partition: { queue: 'q', priority: 'normal', shard }, due: count, late: 0 }));
@@ -62,5 +62,20 @@ describe('homesOf', () => {
 
   test('gives every worker a home when there are more workers than shards', () => {
     expect(homesOf(backlogOf(20, 20, 5, 5), 5, 4)).toEqual([[0], [1], [2], [3], [0]]);
+  });
+});
+
+describe('slicesOf', () => {
+  test('deals a shard that several workers begin with by slices', () => {
+    expect(slicesOf([[0], [1], [0], [0]])).toEqual([
+      { nth: 0, of: 3 },
+      undefined,
+      { nth: 1, of: 3 },
+      { nth: 2, of: 3 },
+    ]);
+  });
+
+  test('leaves whole shards to workers that share none', () => {
+    expect(slicesOf([[0, 2], [1]])).toEqual([undefined, undefined]);
   });
 });

@@ -207,7 +207,7 @@ describe('a wake of a queue', () => {
     expect(await q.newWaker().wake(await q.enqueue(10))).toMatchObject({ started: 1 });
   });
 
-  test('leaves them to workers that cope, and announces them: for one read and one write once it knows them', async () => {
+  test('leaves them to workers that cope: for one read', async () => {
     const q = open();
     await q.hasRow();
     await q.worker();
@@ -219,67 +219,7 @@ describe('a wake of a queue', () => {
       expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'atWork' });
     });
 
-    expect(cost).toEqual({ reads: 1, writes: 1 });
-    const { announced } = (await q.stores.queues.get(QUEUE))!;
-    expect(announced).toMatchObject({ at: q.clock.now() + 1, before: q.clock.now(), workers: 1 });
-    expect(announced?.ids.slice(-3)).toEqual(ids);
-  });
-
-  test('announces nothing where the queue has no row or is paused, nor more than 20 tasks at a time', async () => {
-    const q = open();
-    const writesOf = async (count: number): Promise<number> => {
-      const ids = await q.enqueue(count);
-      return (await q.costOf(() => q.waker.wake(ids))).writes;
-    };
-    await q.worker();
-    // The first look writes down which lanes are in use.
-    expect(await writesOf(1)).toBe(1);
-    await q.hasRow();
-    expect(await writesOf(1)).toBe(1);
-    // The note of its starts alone.
-    expect(await writesOf(21)).toBe(1);
-    await q.hasRow({ isPaused: true });
-    // Each write refreshes the waker's copy of the row.
-    await writesOf(1);
-    expect(await writesOf(1)).toBe(0);
-    await q.hasRow({ isPaused: false });
-    expect(await writesOf(1)).toBe(1);
-  });
-
-  test('announces what another waker has announced a moment ago as well, and nothing twice', async () => {
-    const q = open();
-    await q.hasRow();
-    await q.worker();
-    const [first, second] = [await q.enqueue(2), await q.enqueue(1)];
-    const other = q.newWaker();
-    await other.wake(await q.enqueue(1));
-    await q.waker.wake(first);
-    await other.wake(second);
-    const cost = await q.costOf(() => q.waker.wake(second));
-
-    const record = await q.stores.queues.get(QUEUE);
-    expect(record?.announced?.ids.slice(-3)).toEqual([...first, ...second]);
-    // The refused writer has seen the row's content.
-    expect(cost.writes).toBe(1);
-    expect((await q.costOf(() => q.waker.wake(second))).writes).toBe(0);
-  });
-
-  test('does not undo concurrent operator writes, and is not refused by them', async () => {
-    const q = open();
-    await q.hasRow();
-    await q.worker();
-    await q.waker.wake(await q.enqueue(1));
-    const observed = await q.stores.queues.get(QUEUE);
-    await q.waker.wake(await q.enqueue(1));
-
-    const to = { isPaused: true, reason: 'incident' };
-    const stamp = { now: q.clock.now(), nonce: 'pause' };
-    expect(await q.stores.queues.change(QUEUE, observed, to, stamp)).toMatchObject({ kind: 'applied' });
-    await q.waker.wake(await q.enqueue(1));
-
-    const record = await q.stores.queues.get(QUEUE);
-    expect(record).toMatchObject({ isPaused: true, reason: 'incident', nonce: 'pause' });
-    expect(record?.announced?.ids).toHaveLength(3);
+    expect(cost).toEqual({ reads: 1, writes: 0 });
   });
 
   test('of four shards of the stream start as many workers as one would, though none hears of all tasks', async () => {

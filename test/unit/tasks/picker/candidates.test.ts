@@ -3,6 +3,7 @@ import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { CandidatePorts } from '../../../../shared/tasks/picker/candidates.ts';
 import { Candidates } from '../../../../shared/tasks/picker/candidates.ts';
 import type { Linked } from '../../../../shared/tasks/picker/key-places.ts';
+import { FULL_KEY } from '../../../../shared/tasks/picker/tuning.ts';
 import type { DynamoDriver, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
@@ -32,14 +33,19 @@ describe('tasks that found their key full', () => {
   });
   const isWorthReading = ({ queue, id }: Linked) => candidates.isWorthReading({ queue, id });
 
-  test('are worth another look when one of that key ends', () => {
-    const tasks = [taskOf('a', 'k'), taskOf('b', 'k'), taskOf('c', 'other')];
-    for (const task of tasks) candidates.turnAway(task);
-    expect(tasks.map(isWorthReading)).toEqual([false, false, false]);
+  const calledBack = () => candidates.places.callBack(taskOf('ended', 'k')).map(({ id }) => id);
 
-    candidates.callBack(taskOf('ended', 'k'));
+  test('are called back when one of that key ends, the first few of many, and once each', () => {
+    const ids = Array.from({ length: FULL_KEY.ahead + 2 }, (_, at) => `k${at}`);
+    candidates.turnAway(taskOf('c', 'other'));
+    for (const id of ids) candidates.turnAway(taskOf(id, 'k'));
+    expect(isWorthReading(taskOf('k0', 'k'))).toBe(false);
 
-    expect(tasks.map(isWorthReading)).toEqual([true, true, false]);
+    expect([calledBack(), calledBack(), calledBack()]).toEqual([
+      ids.slice(0, FULL_KEY.ahead),
+      ids.slice(FULL_KEY.ahead),
+      [],
+    ]);
   });
 
   const rowOf = (id: string) => taskOf(id, 'k') as ReadyTask;
@@ -65,15 +71,11 @@ describe('tasks that found their key full', () => {
   });
 
   test('are forgotten when their time is over', async () => {
-    const task = taskOf('a', 'k');
-    candidates.turnAway(task);
+    candidates.turnAway(taskOf('a', 'k'));
     await clock.advance(5_000);
     candidates.forgetHeld();
-    candidates.skip(task, 60_000);
 
-    candidates.callBack(taskOf('ended', 'k'));
-
-    expect(isWorthReading(task)).toBe(false);
+    expect(calledBack()).toEqual([]);
   });
 });
 
@@ -102,19 +104,19 @@ describe('a task whose entry in the index is older than its row', () => {
   });
 
   test('is left alone for a while, unless a child that it waits for has ended here', async () => {
-    expect(await candidates.choose([NAME])).toEqual([]);
+    expect((await candidates.choose([NAME])).found).toEqual([]);
     expect(candidates.isWorthReading(NAME)).toBe(false);
 
-    candidates.callBack(CHILD);
+    candidates.ended(CHILD);
     asleepUntil = 0;
 
-    expect((await candidates.choose([NAME])).map(({ task }) => task.id)).toEqual(['p']);
+    expect((await candidates.choose([NAME])).found.map(({ task }) => task.id)).toEqual(['p']);
   });
 
   test('is not left alone when that happened while its row was read', async () => {
-    whileReading = () => candidates.callBack(CHILD);
+    whileReading = () => candidates.ended(CHILD);
 
-    expect(await candidates.choose([NAME])).toEqual([]);
+    expect((await candidates.choose([NAME])).found).toEqual([]);
 
     expect(candidates.isWorthReading(NAME)).toBe(true);
   });

@@ -26,6 +26,19 @@ describe('the look for tasks', () => {
     expect(claimsRefused / tasks).toBeLessThan(0.05);
   });
 
+  test('has few claims refused where many workers share a shard', async () => {
+    const { cost, claimed, claimsRefused, done } = await drain(
+      simulatedWorld(),
+      { ...settings, shards: 2, workers: 12 },
+      { noop },
+      (client) => enqueueMix(client, 1_000, PLAIN, 32),
+    );
+
+    expect(done).toBe(1_000);
+    expect(claimsRefused / claimed).toBeLessThan(0.05);
+    expect(cost.writeUnits / 1_000).toBeLessThan(5.2);
+  });
+
   test.each([
     { hasPriorities: true },
     { tenants: 7 },

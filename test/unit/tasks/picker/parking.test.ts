@@ -90,7 +90,7 @@ describe('a flood of one key', () => {
     const report = await q.work({ keyed: keyed(90 * SECOND_MS) }, { concurrency: 5 });
 
     expect(report?.settled.done).toBe(100);
-    expect(requests('task.park')).toBeGreaterThan(90);
+    expect(requests('task.park')).toBeGreaterThan(50);
     const gapsMs = startedAtMs.slice(2).map(({ at }, index) => at - (startedAtMs[index + 1]?.at ?? 0));
     expect(Math.max(...gapsMs)).toBeLessThan(5 * SECOND_MS);
   });

@@ -1,25 +1,32 @@
 import { setImmediate as drained } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../support/manual-clock.ts';
 import { Company } from '../../../../shared/tasks/worker/solo-gate.ts';
 
-describe('company', () => {
-  test('admits any number side by side', async () => {
-    const company = new Company();
+const opened = (): { clock: ManualClock; company: Company; over: AbortController } => {
+  const clock = new ManualClock('2026-11-24T00:00:00Z');
+  const over = new AbortController();
+  return { clock, company: new Company(clock, over.signal), over };
+};
 
-    const entered = await Promise.all([company.enter(false), company.enter(false)]);
+describe('company', () => {
+  test('lets any number in beside each other', async () => {
+    const { company } = opened();
+
+    const entered = await Promise.all([company.enter(), company.enter()]);
 
     expect(entered).toHaveLength(2);
   });
 
-  test('admits a loner once all others have left, and then nobody until it leaves', async () => {
-    const company = new Company();
+  test('lets a loner in when all others have left, and keeps newcomers out until he leaves', async () => {
+    const { company } = opened();
     const seen: string[] = [];
-    const leaveFirst = await company.enter(false);
-    const loner = company.enter(true).then((leave) => {
+    const leaveFirst = await company.enter();
+    const loner = company.enterAlone().then((leave) => {
       seen.push('loner');
       return leave;
     });
-    const newcomer = company.enter(false).then(() => seen.push('newcomer'));
+    const newcomer = company.enter().then(() => seen.push('newcomer'));
     await drained();
     expect(seen).toEqual([]);
 
@@ -28,25 +35,61 @@ describe('company', () => {
     await drained();
     expect(seen).toEqual(['loner']);
 
-    leaveLoner();
+    leaveLoner?.();
     await newcomer;
     expect(seen).toEqual(['loner', 'newcomer']);
   });
 
   test('lets loners in one after the other', async () => {
-    const company = new Company();
-    const first = await company.enter(true);
+    const { company } = opened();
+    const first = await company.enterAlone();
     let isSecondIn = false;
-    const second = company.enter(true).then((leave) => {
+    const second = company.enterAlone().then((leave) => {
       isSecondIn = true;
       return leave;
     });
     await drained();
     expect(isSecondIn).toBe(false);
 
-    first();
+    first?.();
 
     await second;
     expect(isSecondIn).toBe(true);
+  });
+
+  test('lets newcomers in when others work for long, and the loner in the end', async () => {
+    const { clock, company } = opened();
+    const leaveFirst = await company.enter();
+    const seen: string[] = [];
+    const first = company.enterAlone();
+    void company.enter().then((leave) => {
+      seen.push('newcomer');
+      leave();
+    });
+
+    await clock.advance(2_000);
+
+    expect(await first).toBeUndefined();
+    await drained();
+    expect(seen).toEqual(['newcomer']);
+    // The others have some time, then it waits for longer.
+    expect(await company.enterAlone()).toBeUndefined();
+    await clock.advance(8_000);
+    const second = company.enterAlone();
+    await clock.advance(3_000);
+    leaveFirst();
+    expect(await second).toBeDefined();
+  });
+
+  test('keeps nobody waiting when the worker ends', async () => {
+    const { company, over } = opened();
+    await company.enter();
+    const loner = company.enterAlone();
+    const newcomer = company.enter();
+
+    over.abort();
+
+    expect(await loner).toBeUndefined();
+    await newcomer;
   });
 });

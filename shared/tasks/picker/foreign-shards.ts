@@ -1,0 +1,55 @@
+/**
+ * `ForeignShards` says when a worker polls a shard that is another worker's own, and finds the tasks of crashed workers there.
+ *
+ * All workers together scan each foreign partition about once a heartbeat, however many workers there are.
+ * A scan reads one of the oldest entries: a worker begins with the oldest, so those are the tasks that a crashed worker held.
+ */
+import { integerBetween } from '../../core/runtime/random.ts';
+import type { ReadyHint } from '../task/task-store.ts';
+import type { PartitionSource } from './partition-source.ts';
+import type { PartitionPorts, PartitionSettings, Partitions } from './partitions.ts';
+import { SCAN } from './tuning.ts';
+
+export class ForeignShards {
+  readonly #settings: PartitionSettings;
+  readonly #ports: PartitionPorts;
+  readonly #partitions: Partitions;
+  #scanAtMonotonicMs: number;
+
+  constructor(settings: PartitionSettings, ports: PartitionPorts, partitions: Partitions) {
+    this.#settings = settings;
+    this.#ports = ports;
+    this.#partitions = partitions;
+    this.#scanAtMonotonicMs = ports.runtime.clock.monotonic() + this.#scanEveryMs * ports.runtime.random.next();
+  }
+
+  get isScanDue(): boolean {
+    return this.#scanAtMonotonicMs <= this.#ports.runtime.clock.monotonic();
+  }
+
+  /** The partition that was served longest ago. */
+  get oldest(): PartitionSource | undefined {
+    return this.#partitions.foreign().toSorted((one, other) => one.servedAt - other.servedAt)[0];
+  }
+
+  /** One of the oldest entries of a partition that are worth reading. */
+  async scan(source: PartitionSource, isWorthReading: (hint: ReadyHint) => boolean): Promise<readonly ReadyHint[]> {
+    const { tasks, runtime, onDamaged } = this.#ports;
+    const now = runtime.clock.now();
+    this.#scanAtMonotonicMs = runtime.clock.monotonic() + this.#scanEveryMs;
+    if (source.lane.isOfTenants) return source.next({ now, wanted: 1, isWorthReading, changes: 0 });
+    source.serve();
+    const partition = { queue: this.#settings.queue, priority: source.lane.priority, shard: source.shard };
+    const { hints } = await tasks.page(partition, { now, limit: SCAN.entries, onDamaged });
+    const oldest = hints.filter(isWorthReading).slice(0, SCAN.oldest);
+    const at = integerBetween(runtime.random, 0, oldest.length);
+    return oldest.slice(at, at + 1);
+  }
+
+  /** The number of workers follows from how many shards each was given. */
+  get #scanEveryMs(): number {
+    const { homeShards, heartbeatMs } = this.#settings;
+    const workers = this.#partitions.shards / homeShards.length;
+    return (heartbeatMs * workers) / Math.max(1, this.#partitions.foreign().length);
+  }
+}

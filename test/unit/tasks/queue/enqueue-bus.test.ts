@@ -1,0 +1,67 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { EnqueueBus } from '../../../../shared/tasks/queue/enqueue-bus.ts';
+import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import { systemIds } from '../../../../shared/core/runtime/ids.ts';
+import type { MemoryQueue } from '../../../support/memory-queue.ts';
+import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
+
+let q: MemoryQueue;
+let bus: EnqueueBus;
+let client: TaskClient;
+let heard: string[];
+
+beforeEach(() => {
+  q = openMemoryQueue();
+  bus = new EnqueueBus();
+  const runtime = { clock: q.clock, random: { next: () => 0.5 }, ids: systemIds };
+  client = new TaskClient({ store: bus.announcing(q.tasks, 'table'), runtime }, { queue: QUEUE });
+  heard = [];
+});
+
+const listen = (place = 'table', queue = QUEUE) => bus.listen(place, queue, (ids) => void heard.push(...ids));
+
+describe('an enqueue bus', () => {
+  test('announces a task that is created and due, once', async () => {
+    listen();
+
+    await client.enqueue('t', {}, { id: 'a' });
+    await client.enqueue('t', {}, { id: 'a' });
+
+    expect(heard).toEqual(['a']);
+  });
+
+  test('announces no task for later', async () => {
+    listen();
+
+    await client.enqueue('t', {}, { id: 'later', delay: '1m' });
+
+    expect(heard).toEqual([]);
+  });
+
+  test('keeps tables and queues apart', async () => {
+    listen('another table');
+    listen('table', 'another queue');
+
+    await client.enqueue('t', {}, { id: 'a' });
+
+    expect(heard).toEqual([]);
+  });
+
+  test('tells no listener that has stopped', async () => {
+    const stop = listen();
+    stop();
+
+    await client.enqueue('t', {}, { id: 'a' });
+
+    expect(heard).toEqual([]);
+  });
+
+  test('takes no request more', async () => {
+    listen();
+    const before = q.meter.read().requests;
+
+    await client.enqueue('t', {}, { id: 'a' });
+
+    expect(q.meter.read().requests - before).toBe(1);
+  });
+});

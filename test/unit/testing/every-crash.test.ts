@@ -1,0 +1,174 @@
+/** `kit.everyCrash`: a worker killed at each of its requests, once before the request and once after it. */
+import { expect, test } from 'vitest';
+import { ConfigurationError } from '../../../shared/core/errors.ts';
+import type { Committed } from '../../../shared/tasks/task/context.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../shared/tasks/task/task-request.ts';
+import type { CrashRun } from '../../../shared/testing/every-crash.ts';
+import { createTestKit } from '../../../shared/testing/kit.ts';
+
+const COUNT = {
+  TableName: 'orders',
+  Key: { id: 'a-1' },
+  UpdateExpression: 'ADD shipped :one',
+  ExpressionAttributeValues: { ':one': 1 },
+};
+const orders = { name: 'orders', partitionKey: 'id' };
+
+test('a commit takes effect once, wherever its worker is killed', async () => {
+  const ship = defineTask({ name: 'ship', run: (_: unknown, task) => task.commit('shipped', [{ Update: COUNT }]) });
+  const kit = createTestKit({ tasks: { ship }, tables: [orders] });
+  kit.put('orders', { id: 'a-1', shipped: 5 });
+  const runs: CrashRun[] = [];
+
+  const report = await kit.everyCrash(ship, null, (run) => {
+    runs.push(run);
+    expect(kit.rows('orders')).toEqual([{ id: 'a-1', shipped: 6 }]);
+    expect(run.task).toMatchObject({ state: 'done', result: 'shipped' });
+  });
+
+  expect(report.requests).toEqual(expect.arrayContaining(['session.create', 'task.claim', 'task.commit']));
+  expect(report.crashes).toBe(2 * report.requests.length);
+  expect(runs.map(({ crash }) => crash?.verb)).toEqual([undefined, ...report.requests.flatMap((verb) => [verb, verb])]);
+  // Only a crash between claim and end costs an attempt.
+  const twice = runs.filter(({ task }) => task.attempts === 2).map(({ crash }) => `${crash?.outcome} ${crash?.verb}`);
+  expect(twice).toContain('unanswered task.claim');
+  expect(twice).toContain('unsent task.commit');
+  expect(twice).not.toContain('unsent task.claim');
+  expect(twice).not.toContain('unanswered task.commit');
+});
+
+test('an effect outside of the commit happens twice: the error names the request, and one option repeats it alone', async () => {
+  const mails: string[] = [];
+  const welcome = defineTask({ name: 'welcome', run: (to: string) => void mails.push(to) });
+  const kit = createTestKit({ tasks: { welcome } });
+  const before = () => (mails.length = 0);
+  const check = () => expect(mails).toEqual(['ann']);
+
+  const failure = await kit.everyCrash(welcome, 'ann', check, { before }).then(() => '', String);
+
+  expect(failure).toMatch(/killed at request (\d+) of \d+ \(task\.complete\), before it was sent: expected/);
+  const [, request] = /request: (\d+), outcome: 'unsent'/.exec(failure) ?? [];
+  const tried: unknown[] = [];
+  const only = { request: Number(request), outcome: 'unsent' } as const;
+  await expect(
+    kit.everyCrash(
+      welcome,
+      'ann',
+      ({ crash }) => {
+        tried.push(crash?.request);
+        check();
+      },
+      { before, only },
+    ),
+  ).rejects.toThrow('task.complete');
+  expect(tried).toEqual([undefined, only.request]);
+});
+
+test('finds the gap between a read and a write of a task that is not written for crashes', async () => {
+  const kit = createTestKit({ tables: [orders] });
+  const clumsy = defineTask({
+    name: 'clumsy',
+    async run(_: unknown, task) {
+      await task.saveProgress((typeof task.progress === 'number' ? task.progress : 0) + 1);
+      return task.progress;
+    },
+  });
+  const fresh = createTestKit({ tasks: { clumsy } });
+
+  await expect(
+    fresh.everyCrash(clumsy, null, ({ task }) => expect(task).toMatchObject({ progress: 1 })),
+  ).rejects.toThrow(/task\.saveProgress|task\.progress|task\.complete/);
+  expect(kit.rows('orders')).toEqual([]);
+});
+
+test('children that it waits for run to their end, and are made once', async () => {
+  const child = defineTask({
+    name: 'child',
+    run: (n: number, task) => task.commit(n, [{ Update: { ...COUNT, Key: { id: `child-${n}` } } }]),
+  });
+  const parent = defineTask({
+    name: 'parent',
+    run: (_: unknown, task): Promise<Committed> =>
+      task.children === undefined
+        ? task.waitFor([spawn(child, 1, { id: 'c-1' }), spawn(child, 2, { id: 'c-2' })])
+        : task.commit(task.children.done),
+  });
+  const kit = createTestKit({ tasks: { parent, child }, tables: [orders] });
+
+  await kit.everyCrash(parent, null, ({ task }) => {
+    expect(task).toMatchObject({ state: 'done', result: 2 });
+    expect(kit.rows('orders').map(({ id, shipped }) => [id, shipped])).toEqual([
+      ['child-1', 1],
+      ['child-2', 1],
+    ]);
+  });
+});
+
+test('code whose worker was killed never goes on, and its signal is aborted', async () => {
+  const seen: string[] = [];
+  const signals: AbortSignal[] = [];
+  let attempt = 0;
+  let killedAtWork = 0;
+  const slow = defineTask({
+    name: 'slow',
+    async run(_: unknown, task) {
+      const me = ++attempt;
+      signals.push(task.signal);
+      await kit.leasehold.rateLimiter('mails', { rate: 100, per: '1m' }).take('all');
+      seen.push(`sent ${me}`);
+      await kit.clock.sleep(1_000);
+      seen.push(`slept ${me}`);
+    },
+  });
+  const kit = createTestKit({ tasks: { slow } });
+
+  await kit.everyCrash(
+    slow,
+    null,
+    ({ crash, task }) => {
+      expect(task.state).toBe('done');
+      // A crash at the end, which its task hears nothing of, comes after the code.
+      const isAtEnd = crash?.verb === 'task.complete';
+      expect(seen.filter((line) => line.startsWith('slept'))).toHaveLength(isAtEnd && task.attempts === 2 ? 2 : 1);
+      if (attempt < 2 || isAtEnd) return;
+      expect(signals[0]?.aborted).toBe(true);
+      expect(seen).not.toContain('slept 1');
+      killedAtWork++;
+    },
+    {
+      timePasses: true,
+      before() {
+        seen.length = 0;
+        signals.length = 0;
+        attempt = 0;
+      },
+    },
+  );
+  expect(killedAtWork).toBeGreaterThan(2);
+});
+
+test('a task whose requests differ between runs is named', async () => {
+  let runs = 0;
+  const moody = defineTask({
+    name: 'moody',
+    async run(_: unknown, task) {
+      if (runs++ === 0) await task.saveProgress(1);
+    },
+  });
+  const kit = createTestKit({ tasks: { moody } });
+
+  await expect(kit.everyCrash(moody, null, () => undefined)).rejects.toThrow(/does not send the same requests/);
+});
+
+test.each([
+  [{ only: { request: 0.5, outcome: 'unsent' } }, 'only = '],
+  [{ only: { request: 99, outcome: 'unsent' } }, 'only.request = 99: the task made'],
+  [{ wait: '1s' }, 'unknown option "wait"'],
+])('refuses %j', async (options, message) => {
+  const done = defineTask({ name: 'done', run: () => undefined });
+  const kit = createTestKit({ tasks: { done } });
+  const trying = kit.everyCrash(done, null, () => undefined, options as object);
+  await expect(trying).rejects.toThrow(ConfigurationError);
+  await expect(trying).rejects.toThrow(message);
+});
