@@ -10,14 +10,7 @@ import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { SequencedStamp } from '../../task/task-store.ts';
 import type { Claim } from '../../task/task.ts';
-import {
-  FINISH,
-  HAS_NO_FOLLOWER,
-  IS_MINE,
-  LEAVE_INDEX,
-  finishValues,
-  mineValues,
-} from './task-statements.ts';
+import { FINISH, HAS_NO_FOLLOWER, IS_MINE, LEAVE_INDEX, finishValues, mineValues } from './task-statements.ts';
 
 /**
  * Guard: mine, and not barred.
