@@ -1,7 +1,7 @@
 /**
  * The habits of the code base that a machine can check; `npx oxlint` checks them in a few seconds.
- * It reports the errors of TypeScript's compiler as well, those of each file by the tsconfig.json nearest to it.
- * No `tsc` runs beside it.
+ * It also reports the errors of TypeScript's compiler, by the tsconfig.json nearest to each file.
+ * So `tsc` does not run.
  * Every ban names its replacement; every rule that is off or loosened carries its reason.
  * Which folder may import which is checked by `test/unit/architecture.test.ts`.
  */
@@ -11,7 +11,7 @@ import { defineConfig } from 'oxlint';
 const PURE = ['shared/**/*.ts', 'functions/**/*.ts', 'infra/**/*.ts'];
 /** The one place where the ports are given their real implementation. */
 const PORTS = ['shared/core/runtime/**/*.ts', 'shared/testing/fake-clock.ts'];
-/** Tests that need a real clock say so at their own call; simulated ones get theirs from the world. */
+/** Tests that need a real clock disable the rule at their call; simulated ones get theirs from the world. */
 const TESTS = ['test/**/*.ts', 'proof/**/*.ts', '{console,consul}/test/**/*.ts'];
 /** Where configuration enters; everywhere else it is an argument. */
 const READS_ENVIRONMENT = [
@@ -98,7 +98,7 @@ const environmentImportBan = ['node:process', 'process'].map((name) => ({
   message: environmentBan.message,
 }));
 
-/** What typescript-eslint calls strict and stylistic, with types. */
+/** The rules that typescript-eslint calls strict and stylistic, with types. */
 const STRICT = `
   adjacent-overload-signatures array-type await-thenable ban-tslint-comment class-literal-property-style
   consistent-generic-constructors consistent-indexed-object-style consistent-type-assertions dot-notation

@@ -6,7 +6,7 @@ import { RunReporter } from './test/support/reporter.ts';
 import type { Tier } from './test/support/tiers.ts';
 import { ALL, LONG, TIERS } from './test/support/tiers.ts';
 
-/** Without a tier, `vitest run PLACE` finds the tests of every tier there; long ones only where `.long` is part of what was asked for. */
+/** Without a tier, `vitest run PLACE` finds the tests of every tier there; long ones only if PLACE contains `.long`. */
 const asksForLong = process.argv.some((argument) => argument.includes('.long'));
 const EVERY: Tier = { include: [ALL], exclude: asksForLong ? [] : [LONG] };
 
@@ -14,8 +14,8 @@ const EVERY: Tier = { include: [ALL], exclude: asksForLong ? [] : [LONG] };
 process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, '.leasehold/compile-cache');
 
 /**
- * These start no process of their own, and share one per worker: loading the modules again for each file took a third of their CPU time.
- * A file elsewhere has a process of its own, with which everything ends that it started (see local/leash.ts).
+ * Tests that do not start processes share one per worker: loading the modules again for each file took a third of their CPU time.
+ * Any other file has a separate process, and all that it started ends with it (see local/leash.ts).
  */
 const SHARING = ['test/{unit,conformance}/**', 'consul/test/{unit,conformance}/**', 'proof/conjuncts/**'];
 

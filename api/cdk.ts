@@ -12,5 +12,5 @@ export type { HandlerFunction } from '../infra/handler-function.ts';
 export type { Waker } from '../infra/waker.ts';
 export type { Worker } from '../infra/worker.ts';
 export type { TaskTimeName } from '../infra/metrics.ts';
-export { METRIC, METRICS_NAMESPACE } from '../functions/metric-names.ts';
+export { METRIC } from '../functions/metric-names.ts';
 export type { MetricName, QueueAddress } from '../functions/metric-names.ts';

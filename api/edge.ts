@@ -25,9 +25,9 @@ export {
 } from '../shared/core/errors.ts';
 export { LockUnavailableError } from '../shared/coordination/lock/lock-record.ts';
 export { SemaphoreFullError } from '../shared/coordination/semaphore/semaphore-contender.ts';
-export { Fence, compareStamps } from '../shared/core/lease/fence.ts';
+export { Fence } from '../shared/core/lease/fence.ts';
 export type { FenceStamp, Fencing } from '../shared/core/lease/fence.ts';
-export { FENCE_ATTRIBUTES, dynamoFence } from '../shared/dynamo/dynamo-fence.ts';
+export { dynamoFence } from '../shared/dynamo/dynamo-fence.ts';
 export type { DynamoFence } from '../shared/dynamo/dynamo-fence.ts';
 export type { Session } from '../shared/client/session.ts';
 export type { LockSession } from '../shared/coordination/lock/lock-session.ts';

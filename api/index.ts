@@ -61,9 +61,9 @@ export type {
 } from '../shared/coordination/lock/lock-client.ts';
 export type { Verification } from '../shared/session/verify-session.ts';
 
-export { Fence, compareStamps } from '../shared/core/lease/fence.ts';
+export { Fence } from '../shared/core/lease/fence.ts';
 export type { FenceStamp, Fencing } from '../shared/core/lease/fence.ts';
-export { FENCE_ATTRIBUTES, dynamoFence } from '../shared/dynamo/dynamo-fence.ts';
+export { dynamoFence } from '../shared/dynamo/dynamo-fence.ts';
 export type { DynamoFence } from '../shared/dynamo/dynamo-fence.ts';
 
 export type {

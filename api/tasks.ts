@@ -1,4 +1,4 @@
-/** `leasehold/tasks`: what task code is written with. It reaches no store, so modules of tasks stay light wherever they are imported. */
+/** `leasehold/tasks`: the definitions that task code uses. It imports no store, so task modules stay small. */
 export { defineTask } from '../shared/tasks/task/definition.ts';
 export type { RetryOptions, RetryPolicy, TaskDefinition, TaskOptions } from '../shared/tasks/task/definition.ts';
 export type { BulkPolicy, BulkPolicyOptions } from '../shared/tasks/task/pack-policy.ts';

@@ -90,7 +90,7 @@ async function exerciseRemoteHolder({ sessions, locks }: Leasehold, stores: Stor
   await stores.sessions.renewRemote({ id, expiredBefore: renewal.now - DEFAULT_MAX_CLOCK_SKEW_MS, ...renewal });
   const content = { value: 'host-2', encoding: 'text', flags: 0 } as const;
   const openBefore = systemRuntime.clock.now() - DEFAULT_MAX_CLOCK_SKEW_MS;
-  const request = { key: 'service/leader', session: id, content, openBefore };
+  const request = { key: 'service/leader', session: id, content, isListed: true, openBefore };
   const taken = await stores.locks.acquire(request, stampOf(systemRuntime));
   assert(taken.kind === 'applied', 'the key was free');
   const write = { kind: 'put', key: 'service/config', observed: undefined, content } as const;

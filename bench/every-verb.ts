@@ -64,7 +64,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
 /** The steps of a session for a key after a response was lost. */
 async function settleDoubts({ locks }: Stores, session: Session): Promise<void> {
   const { now } = stamp();
-  const request = { key: 'doubtful', session: session.id, content: undefined, openBefore: now };
+  const request = { key: 'doubtful', session: session.id, content: undefined, isListed: true, openBefore: now };
   const free = await locks.barLate({ key: 'doubtful', observed: undefined, notBeforeAsked: now }, stamp());
   assert(free.kind === 'applied', 'no other process writes the key');
   await locks.barLate({ key: 'doubtful', observed: free.row, notBeforeAsked: now }, stamp());
@@ -80,7 +80,7 @@ async function settleExpired({ sessions, locks }: Stores): Promise<void> {
   const identity = { id: 'expired', name: 'expired', node: 'bench', behaviour: 'release' } as const;
   const created = await sessions.create({ ...identity, ttlMs: 1_000, lockDelayMs: 0, ...stamp() });
   assert(created.kind === 'applied', 'no other session has the id');
-  const request = { key: 'left', session: 'expired', content: undefined, openBefore: now };
+  const request = { key: 'left', session: 'expired', content: undefined, isListed: true, openBefore: now };
   const held = await locks.acquire(request, stamp());
   assert(held.kind === 'applied', 'no other session acquires the key');
   await sessions.expire({ observed: created.row, expiredBefore: now + 3_000, ...stamp() });
@@ -96,6 +96,7 @@ async function exerciseLocks(leasehold: Leasehold, session: Session): Promise<vo
   await leasehold.verify(lock.sequencer);
   await leasehold.locks.get(key);
   await lock.release();
+  await (await session.lock('orders/1', { listed: false })).release();
   const locks = await session.lockAll(['a', 'b']);
   await locks.release();
   const { leaseCounter } = await session.lock(key);

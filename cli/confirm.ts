@@ -1,6 +1,6 @@
 /**
- * Before something is taken away from its holder: the operator types what it is, says why, and is written down.
- * `--yes KEY` is for scripts: it names the thing as well, so that a command from the history does not hit another one.
+ * Confirmation of actions that take something from its holder: the operator types its name and gives a reason, and the audit log
+ * records both. `--yes KEY` is for scripts; it repeats the name, so that a command from the history does not hit another object.
  */
 import { hostname, userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
@@ -24,7 +24,7 @@ export interface AuditOptions extends ConfirmOptions {
 
 /**
  * Adds the options of a confirmed and recorded action.
- * @param what the value that the operator repeats as confirmation
+ * @param what value that the operator repeats as confirmation
  * @param reasonByDefault as for `reasonOption`
  */
 export function audited(command: Command, what: string, reasonByDefault?: string): Command {
@@ -34,17 +34,17 @@ export function audited(command: Command, what: string, reasonByDefault?: string
     .addOption(new Option('--yes <name>', `confirm, by repeating ${what}`));
 }
 
-/** @param byDefault for acts that take nothing away; without it, the operator must say why */
+/** @param byDefault the reason for harmless actions; without it, `--reason` is mandatory */
 export function reasonOption(byDefault?: string): Option {
-  const option = new Option('--reason <text>', 'why: written down with it').argParser(name);
+  const option = new Option('--reason <text>', 'the reason, for the audit log').argParser(name);
   return byDefault === undefined ? option.makeOptionMandatory() : option.default(byDefault);
 }
 
 export function byOption(): Option {
-  return new Option('--by <name>', 'who does it: written down with it (default: you, at this machine)').argParser(name);
+  return new Option('--by <name>', 'the operator, for the audit log (default: you, at this machine)').argParser(name);
 }
 
-/** The person at the keyboard, and the reason. */
+/** Returns the operator, by default the person at the keyboard, and the reason. */
 export function operatorOf({ by, reason }: Pick<AuditOptions, 'by' | 'reason'>): Operator {
   return { by: by ?? nameAtTheKeyboard(), reason };
 }
@@ -55,7 +55,7 @@ export function nameAtTheKeyboard(): string {
 
 /**
  * Returns after the operator has typed `expected`.
- * @param what the action, as the middle of a sentence
+ * @param what action, as the middle of a sentence
  * @throws ConfigurationError if standard input is not a terminal; CommandError if something else was typed
  */
 export async function confirm(

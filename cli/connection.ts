@@ -43,7 +43,7 @@ export interface Connection extends Disposable {
   queue(queue: string, shards: number): QueueConnection;
 }
 
-/** A queue as its workers see it: tasks in other shards wait until a dispatcher's tick reads those shards. */
+/** A queue and the shards of its workers: tasks in other shards wait until a dispatcher's tick reads those shards. */
 export interface QueueConnection {
   readonly queue: string;
   readonly shards: number;

@@ -1,5 +1,5 @@
 /**
- * Output for people and programs: tables and sentences, or one JSON value with `--json`.
+ * Command output: tables and sentences, or one JSON value with `--json`.
  * Names, payloads and error texts are untrusted, so every character that could control a terminal is escaped.
  */
 import { styleText } from 'node:util';
@@ -31,7 +31,7 @@ export class Output {
     this.err = options.err;
   }
 
-  /** Prints a command's answer: the value for programs, the text for people. */
+  /** Prints a command's answer: `value` with `--json`, otherwise `text`. */
   answer(value: Printable, text: () => string): void {
     // All of these characters are within texts, where JSON takes their escapes.
     this.line(this.isJson ? printable(JSON.stringify(value, asJson)) : text());
@@ -41,7 +41,7 @@ export class Output {
     this.out.write(`${text}\n`);
   }
 
-  /** Prints a note in addition to the answer, for people; never on standard output. */
+  /** Prints a note in addition to the answer, on standard error. */
   note(text: string): void {
     if (!this.isJson) this.err.write(`${text}\n`);
   }
@@ -99,7 +99,7 @@ export function shortened(text: string, limit: number): string {
   return safe.length > limit ? `${safe.slice(0, limit - 1)}…` : safe;
 }
 
-/** Formats a duration for people, with two digits. */
+/** Formats a duration with two digits. */
 export function span(ms: number): string {
   const seconds = Math.abs(ms) / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)}s`;

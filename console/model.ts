@@ -270,7 +270,7 @@ export interface ScheduleLine extends Omit<
   readonly pausedAt: number | null;
   /** Null when no slot ever comes again. */
   readonly nextAt: number | null;
-  /** Slots that are past and have neither become tasks nor been left out yet. */
+  /** Past slots without a task that the schedule has not skipped yet. */
   readonly overdue: Count;
   /** The last slots, oldest first, and the next one. */
   readonly slots: readonly SlotLine[];

@@ -35,7 +35,7 @@ export interface AccessRule {
 }
 
 const COORDINATION_ROWS = ['session#*', 'check#*', 'lock#*', 'semaphore#*', 'waitgroup#*', 'ratelimit#*'];
-const COORDINATION_LISTINGS = ['session', 'check', 'lock', 'semaphore'];
+const COORDINATION_LISTINGS = ['session#*', 'check', 'lock#*', 'semaphore'];
 /** The members of one wait group share a partition. */
 const MEMBERS: AccessRule = { on: 'table', actions: ['Query'], keys: ['waitgroup#*'] };
 

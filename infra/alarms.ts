@@ -57,7 +57,7 @@ interface AlarmsProps {
 
 const MINUTE_MS = 60_000;
 const MIN_PATIENCE_MS = 10 * MINUTE_MS;
-/** The period of our metrics: with ticks as frequent as this, each of their periods has one. */
+/** The period of our metrics. Ticks at least this frequent report in every period. */
 const FREQUENT_MS = 5 * MINUTE_MS;
 /** Most cron expressions do not tell their period; daily schedules are the longest common period; add an hour of slack. */
 const CRON_PATIENCE_MS = 25 * 60 * MINUTE_MS;

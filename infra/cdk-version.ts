@@ -19,7 +19,7 @@ interface Acknowledgement {
   readonly reason: string;
 }
 
-/** Older versions have neither class nor method, and then nothing reads the acknowledgement: the template is the same. */
+/** Older versions lack the class and the method and do not read the acknowledgement, so the template is the same. */
 interface MaybeValidations {
   readonly Validations?: { of(scope: IConstruct): { acknowledge?(finding: Acknowledgement): void } };
 }

@@ -77,7 +77,7 @@ interface HandlerFunctionProps {
   readonly tracing?: Tracing | undefined;
   /** Leaves out the three lines that Lambda writes for each invocation. Default: false. */
   readonly omitsInvocationLines?: boolean | undefined;
-  /** Default: not in a VPC of yours. */
+  /** Default: outside your VPCs. */
   readonly network?: NetworkPlace | undefined;
   /** Added to our options, for tasks that need native modules or loaders. */
   readonly bundling?: BundlingOptions | undefined;

@@ -8,7 +8,7 @@ import { METRIC, METRICS_NAMESPACE, metricDimensions, taskDimensions } from '../
 /** A gauge is read once a tick, so its maximum counts; of a time, the value that one task in a hundred exceeds; everything else adds up. */
 type Statistic = 'Sum' | 'Maximum' | 'p99';
 
-/** What each metric means, for the table in `docs/operating.md`, and the statistic that dashboard and alarms read. */
+/** The meaning of each metric, for the table in `docs/operating.md`, and the statistic that dashboard and alarms read. */
 export const METRICS: Readonly<Record<MetricName, readonly [meaning: string, statistic: Statistic]>> = {
   [METRIC.tasksCompleted]: ['done tasks', 'Sum'],
   [METRIC.tasksFailed]: ['failed attempts; the task may still succeed', 'Sum'],

@@ -220,7 +220,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this.table.grant(grantee, observeAccess(this.queue));
   }
 
-  /** Grants permission to observe, and to act for people: retry, cancel, pause, force-release, destroy a session. */
+  /** Grants permission to observe, and to act as an operator: retry, cancel, pause, force-release, destroy a session. */
   grantOperate(grantee: IGrantable): Grant {
     return this.table.grant(grantee, operateAccess(this.queue));
   }

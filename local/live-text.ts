@@ -36,7 +36,7 @@ function fitted(text: string, { columns, rows }: NodeJS.WriteStream): string {
   return lines.slice(-rows).join('\n');
 }
 
-/** Removes the colours of a line that is too long, so that none of them stays open. */
+/** Removes the colours of a line that is too long, so that all of them are closed. */
 function cut(line: string, columns: number): string {
   const plain = stripVTControlCharacters(line);
   return plain.length < columns ? line : `${plain.slice(0, Math.max(0, columns - 2))}…`;

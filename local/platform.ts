@@ -97,7 +97,7 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
   const meter = createMeter();
   const driver = createSdkDriver(client);
   const metered = new Sender({ driver, runtime: systemRuntime, observer: meter });
-  // Looking on is not part of the work: it is neither metered nor needed.
+  // Observing is not part of the work, so it is not metered.
   const onlooker = new Sender({ driver, runtime: systemRuntime });
   const { tasks: store, sessions } = createTaskStores(onlooker, { table: TABLE_NAME, shards: SHARDS });
   const { tasks: enqueueing } = createTaskStores(metered, { table: TABLE_NAME, shards: SHARDS });

@@ -31,15 +31,18 @@ const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
 /** With what is read when an alarm rings: descriptions of alarms and the guides name sections of these. */
 const DOCUMENTS = [
   ...['README.md', 'LICENSE', 'CHANGELOG.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md'],
-  ...['docs', 'consul/README.md', 'examples/README.md', 'bench/README.md'],
+  ...['docs', 'console/README.md', 'consul/README.md', 'examples/README.md', 'bench/README.md'],
 ];
 /** `from 'x'` and `import('x')` in declarations. */
 const IMPORT = /(?:^|[\s;}])(?:from|import)\s*\(?(['"])([^'".][^'"]*)\1/g;
-/** Programs that other processes load by their path. */
+/** Programs that other processes load by their path. A satellite may be deleted. */
 const PROGRAMS = [
-  ...['functions/dispatch', 'functions/work', 'functions/wake', 'consul/lambda/handler', 'infra/source-map'],
+  ...['functions/dispatch', 'functions/work', 'functions/wake', 'infra/source-map'],
   ...['api/command', 'cli/dev/worker', 'cli/dev/block-watch'],
+  ...['consul/lambda/handler'].filter((program) => existsSync(sourceOf(program))),
 ];
+/** Files that modules of the console read at run time. */
+const PAGE = 'console/page';
 /**
  * Chunks: each holds the modules that all of these entries need. A module goes into the first chunk that fits.
  * `core` is apart from `client`, because isolates lack Node's modules. The command answers `--version` with `start` and `errors` alone.
@@ -70,7 +73,10 @@ for (const file of globSync('**/*.d.ts', { cwd: DIST })) nameCompiledModules(pat
 const ours = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as Manifest;
 const compiled = await bundle([...Object.values(ours.exports).map(moduleOf), ...PROGRAMS]);
 assertNamed(compiled);
-copyAssets();
+if (existsSync(path.join(ROOT, PAGE))) {
+  cpSync(path.join(ROOT, PAGE), path.join(DIST, PAGE), { recursive: true });
+  rmSync(path.join(DIST, PAGE, 'tsconfig.json'), { force: true });
+}
 assertDeclared(ours, compiled);
 chmodSync(path.join(DIST, 'api/command.js'), 0o755);
 const manifest = publishedManifest(ours);
@@ -177,12 +183,6 @@ function assertNamed(chunks: readonly OutputChunk[]): void {
     [...code.matchAll(/class (\w+\$\d+)/g)].map(([, name = '']) => `${name} in ${fileName}`),
   );
   if (renamed.length > 0) throw new Error(`classes lose their names: ${renamed.join(', ')}`);
-}
-
-/** Copies the files that modules read at run time. */
-function copyAssets(): void {
-  cpSync(path.join(ROOT, 'console/page'), path.join(DIST, 'console/page'), { recursive: true });
-  rmSync(path.join(DIST, 'console/page/tsconfig.json'), { force: true });
 }
 
 function publishedManifest(ours: Manifest) {

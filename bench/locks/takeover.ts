@@ -64,7 +64,7 @@ async function ours(endpoint: string, maxClockSkewMs: number): Promise<Rescue> {
       const id = systemRuntime.ids.unique();
       const settings = { name: 'dead', node: 'bench', behaviour: 'release', lockDelayMs: 0, ttlMs: LEASE_MS } as const;
       await sessions.create({ id, ...settings, ...stampOf(systemRuntime) });
-      const request = { key, session: id, content: undefined, openBefore: clock.now() };
+      const request = { key, session: id, content: undefined, isListed: true, openBefore: clock.now() };
       await locks.acquire(request, stampOf(systemRuntime));
     },
     acquire: async (key) => {

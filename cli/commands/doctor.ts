@@ -1,5 +1,6 @@
 /** `leasehold doctor`: is everything as it should be, and what to do where it is not. */
 import { Command } from 'commander';
+import { awsEnvironment } from '../../shared/dynamo/wire/aws-environment.ts';
 import { loadWork } from '../../shared/tasks/run/work-module.ts';
 import { examine, orUnknown } from '../doctor/examine.ts';
 import type { Finding, Health } from '../doctor/finding.ts';
@@ -24,7 +25,7 @@ export function doctorCommand(bind: Bind): Command {
   const command = new Command('doctor')
     .summary('check the table, permissions and clocks')
     .description(
-      'Looks at the table, its indexes and settings, permissions and clocks. Changes nothing. Says how to fix each problem.',
+      'Looks at the table, its indexes, settings and stream, permissions and clocks. Changes nothing. Says how to fix each problem.',
     )
     .option('--strict', 'treat warnings as failures')
     .option('--entry <module>', 'task module: list waiting tasks that it does not define')
@@ -45,6 +46,7 @@ async function doctor(
     client: await connection.openClient(),
     isEmulator: settings.endpoint !== undefined,
     maxClockSkewMs: settings.maxClockSkew,
+    variables: awsEnvironment(),
     versions: { node: process.versions.node, leasehold: ownVersion() },
   });
   const there = connection.queue(queue, shards);

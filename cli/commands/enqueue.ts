@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
+import { defined } from '../../shared/core/defined.ts';
 import { liveText } from '../../local/live-text.ts';
 import { ConfigurationError, MismatchError, assert, messageOf } from '../../shared/core/errors.ts';
 import type { Enqueued, TaskClient } from '../../shared/tasks/queue/task-client.ts';
@@ -112,10 +113,7 @@ function ensureOfFile(options: Options): void {
 function enqueueOptions(options: Options): EnqueueOptions {
   const { id, runAt, delay, onDuplicate } = options;
   return {
-    ...(id === undefined ? {} : { id }),
-    ...(runAt === undefined ? {} : { runAt }),
-    ...(delay === undefined ? {} : { delay }),
-    ...(onDuplicate === undefined ? {} : { onDuplicate }),
+    ...defined({ id, runAt, delay, onDuplicate }),
     ...taskOptionsOf(options),
   };
 }

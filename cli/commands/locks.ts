@@ -12,6 +12,10 @@ import { limitOption, list } from '../listing.ts';
 import { factsOf, moment, momentAndAge, printable, relative, shortened, untilText } from '../output.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
 
+interface ListOptions extends LimitOptions {
+  readonly all?: boolean;
+}
+
 interface ReleaseOptions extends AuditOptions {
   readonly token: number;
   readonly lockDelay?: number;
@@ -21,10 +25,12 @@ export function locksCommand(bind: Bind): Command {
   const locks = new Command('locks')
     .summary('who holds which key')
     .description('Lists, shows, watches and force-releases locks.');
-  const listing = new Command('list').argument('[prefix]', 'keys that begin with it', '').addOption(limitOption());
-  locks.addCommand(bind<LimitOptions>(listing.description('Keys, in order, with their holders.'), listLocks), {
-    isDefault: true,
-  });
+  const listing = new Command('list')
+    .argument('[prefix]', 'keys that begin with it', '')
+    .description('Keys, in order, with their holders.')
+    .option('--all', 'released ones as well: they stay listed for 30 days')
+    .addOption(limitOption());
+  locks.addCommand(bind<ListOptions>(listing, listLocks), { isDefault: true });
   const show = new Command('show')
     .argument('<key>', 'the key', name)
     .description('One key: value, holder, token, last forced release.');
@@ -47,11 +53,12 @@ export function locksCommand(bind: Bind): Command {
   return locks.addHelpText('after', HELP);
 }
 
-async function listLocks({ output, connect, runtime }: Context, options: LimitOptions, prefix: string): Promise<void> {
+async function listLocks({ output, connect, runtime }: Context, options: ListOptions, prefix: string): Promise<void> {
   using connection = await connect();
   const now = runtime.clock.now();
+  const all = connection.leasehold.locks.list(prefix);
   await list(
-    connection.leasehold.locks.list(prefix),
+    options.all === true ? all : unreleased(all, now),
     options,
     {
       key: ({ key }) => shortened(key, 48),
@@ -61,8 +68,16 @@ async function listLocks({ output, connect, runtime }: Context, options: LimitOp
       token: ({ leaseCounter }) => String(leaseCounter),
     },
     output,
-    'no locks',
+    options.all === true ? 'no locks' : 'no locks are held (see --all)',
   );
+}
+
+/** Held keys, those that are closed, and entries that no one has ever locked. */
+async function* unreleased(locks: AsyncIterable<LockInfo>, now: number): AsyncGenerator<LockInfo> {
+  for await (const info of locks) {
+    const isReleased = info.holder === undefined && info.closedUntil <= now && info.lockIndex > 0;
+    if (!isReleased) yield info;
+  }
 }
 
 async function showLock({ output, connect, runtime }: Context, _options: object, key: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** `leasehold schedules`: tasks that recur. */
 import { Command, Option } from 'commander';
+import { defined } from '../../shared/core/defined.ts';
 import type { MissedPolicy, OverlapPolicy, ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
 import { MISSED_POLICIES, OVERLAP_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
 import { referenceTo } from '../../shared/tasks/queue/task-file.ts';
@@ -115,13 +116,7 @@ async function defineSchedule(
       input: jsonInput(input),
       options: {
         cron,
-        ...(zone === undefined ? {} : { zone }),
-        ...(missed === undefined ? {} : { missed }),
-        ...(tolerance === undefined ? {} : { tolerance }),
-        ...(overlap === undefined ? {} : { overlap }),
-        ...(startAt === undefined ? {} : { startAt }),
-        ...(endAt === undefined ? {} : { endAt }),
-        ...(jitter === undefined ? {} : { jitter }),
+        ...defined({ zone, missed, tolerance, overlap, startAt, endAt, jitter }),
         ...taskOptionsOf(options),
       },
     },

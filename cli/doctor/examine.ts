@@ -6,7 +6,9 @@ import { messageOf } from '../../shared/core/errors.ts';
 import type { SkewGauge } from '../../shared/core/lease/skew.ts';
 import type { Finding } from './finding.ts';
 import { broken, ok, unknown, warning } from './finding.ts';
+import type { LambdaCaller } from './mappings.ts';
 import { probePermissions } from './permissions.ts';
+import { judgeReaders } from './readers.ts';
 import { judgeBackups, judgeTable, judgeTtl } from './table.ts';
 
 interface Patient {
@@ -16,6 +18,8 @@ interface Patient {
   readonly isEmulator: boolean;
   readonly maxClockSkewMs: number;
   readonly versions: { readonly node: string; readonly leasehold: string };
+  readonly runtime: { readonly clock: LambdaCaller['clock'] };
+  readonly variables: LambdaCaller['variables'];
 }
 
 export async function examine(patient: Patient): Promise<readonly Finding[]> {
@@ -27,10 +31,21 @@ export async function examine(patient: Patient): Promise<readonly Finding[]> {
     return [...findings, broken('table', `there is no table ${table} in this account and region`, remedy)];
   }
   findings.push(...(await examineTable(patient, description)));
+  if (description.StreamSpecification?.StreamEnabled === true && hasLambda(patient))
+    findings.push(await orUnknown('stream readers', () => judgeReaders(description, lambdaOf(patient))));
   findings.push(...(await probePermissions(client, table)));
   // Last, because every response before has brought a date along.
   findings.push(judgeClock(gauge.provenSkewMs(), maxClockSkewMs));
   return findings;
+}
+
+/** An emulator of DynamoDB alone has no Lambda beside it. */
+function hasLambda({ isEmulator, variables }: Patient): boolean {
+  return !isEmulator || [variables.AWS_ENDPOINT_URL_LAMBDA, variables.AWS_ENDPOINT_URL].some((url = '') => url !== '');
+}
+
+function lambdaOf({ client, variables, runtime }: Patient): LambdaCaller {
+  return { client, variables, clock: runtime.clock };
 }
 
 /** The part that `up` looks at as well. */

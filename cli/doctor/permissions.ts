@@ -21,7 +21,7 @@ export async function probePermissions(client: DynamoDBClient, table: string): P
     GetItem: () => client.send(new sdk.GetItemCommand({ ...target, Key: NOWHERE })),
     BatchGetItem: () => client.send(new sdk.BatchGetItemCommand({ RequestItems: { [table]: { Keys: [NOWHERE] } } })),
     [`Query on ${READY_INDEX.name}`]: () => client.send(query(sdk, table, READY_INDEX, 'default#normal#0')),
-    [`Query on ${DIRECTORY_INDEX.name}`]: () => client.send(query(sdk, table, DIRECTORY_INDEX, 'lock')),
+    [`Query on ${DIRECTORY_INDEX.name}`]: () => client.send(query(sdk, table, DIRECTORY_INDEX, 'lock#0')),
     PutItem: () => client.send(new sdk.PutItemCommand({ ...target, Item: NOWHERE, ...NEVER })),
     UpdateItem: () => client.send(new sdk.UpdateItemCommand({ ...target, Key: NOWHERE, ...NEVER })),
     TransactWriteItems: () =>

@@ -1,4 +1,4 @@
-/** The flags of what a task may have, whichever command makes it: one for each of `SharedTaskOptions` but the queue. */
+/** The flags for a task's options, for all commands that create tasks: one for each of `SharedTaskOptions` except the queue. */
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Duration } from '../../shared/core/validate/duration.ts';

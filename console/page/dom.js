@@ -116,7 +116,7 @@ function morphChildren(parent, wanted) {
 }
 
 /**
- * Keys the nodes in order. Of two alike, the second gets another key.
+ * Keys the nodes in order. The second of two equal nodes gets another key.
  * @param {Iterable<ChildNode>} nodes
  */
 function keyed(nodes) {

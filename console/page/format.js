@@ -1,4 +1,4 @@
-/** Formats numbers and times for people. */
+/** Formats numbers and times for display. */
 
 /** @import { Count, QueueFigures } from '../model.ts' */
 import { isOn } from './settings.js';

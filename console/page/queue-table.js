@@ -55,7 +55,7 @@ export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
   ];
 }
 
-/** Due tasks of all priorities, as far as they were counted. @param {QueueFigures} queue */
+/** Due tasks of all priorities; counts stop at a budget. @param {QueueFigures} queue */
 export function backlogOf({ due }) {
   return due.high + due.normal + due.low;
 }

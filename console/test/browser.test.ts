@@ -11,7 +11,8 @@ import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
-import { findChromium, launchBrowser, openOn, openPage, visit } from './support/browser.ts';
+import { findChromium, launchBrowser } from '../../test/support/browser.ts';
+import { openOn, openPage, visit } from './support/console-page.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 import { CONSOLE_SHARDS, openConsole } from './support/console.ts';
@@ -209,7 +210,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
   });
 });
 
-describe.skipIf(!isRunnable)('the console beside real workers', () => {
+describe.skipIf(!isRunnable)('the console with real workers', () => {
   test('shows that a worker was killed, and that another has taken its task over', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-'));
     const platform = await startPlatform({

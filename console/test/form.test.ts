@@ -8,7 +8,8 @@ import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import { childrenBatch } from '../../shared/tasks/task/batch.ts';
-import { findChromium, launchBrowser, openOn } from './support/browser.ts';
+import { findChromium, launchBrowser } from '../../test/support/browser.ts';
+import { openOn } from './support/console-page.ts';
 import { CONSOLE_SHARDS, openConsole } from './support/console.ts';
 import { runCommand } from '../../test/support/command.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';

@@ -1,4 +1,4 @@
-/** The lists of tasks: every state has one, with its count; and queues are found by whoever works on them. */
+/** The lists of tasks: every state has one, with its count; the list of queues includes each queue that has a worker. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Overview } from '../model.ts';
@@ -10,7 +10,8 @@ import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
-import { findChromium, launchBrowser, openOn } from './support/browser.ts';
+import { findChromium, launchBrowser } from '../../test/support/browser.ts';
+import { openOn } from './support/console-page.ts';
 import { CONSOLE_SHARDS, enter, newsOf, openConsole } from './support/console.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';

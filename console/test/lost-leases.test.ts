@@ -1,4 +1,4 @@
-/** Lost leases: counts all of them once, and none that was lost before the first poll. */
+/** Lost leases: counts each once, except leases lost before the first poll. */
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { Connection } from '../connection.ts';
 import { OverviewLook } from '../views/overview.ts';

@@ -1,6 +1,7 @@
 /** The store away for a whole minute. */
 import { describe, inject, test } from 'vitest';
-import { findChromium, launchBrowser, openOn } from './support/browser.ts';
+import { findChromium, launchBrowser } from '../../test/support/browser.ts';
+import { openOn } from './support/console-page.ts';
 import { openConsole } from './support/console.ts';
 import { outlastOutage } from './support/outage.ts';
 import { openTunnel } from './support/tunnel.ts';

@@ -1,6 +1,7 @@
 /** A broken connection, and a store that does not answer: the page's message, and its recovery. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { findChromium, launchBrowser, openOn, openPage } from './support/browser.ts';
+import { findChromium, launchBrowser } from '../../test/support/browser.ts';
+import { openOn, openPage } from './support/console-page.ts';
 import { openConsole } from './support/console.ts';
 import { outlastOutage } from './support/outage.ts';
 import { openTunnel } from './support/tunnel.ts';
@@ -48,7 +49,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page', () => {
     await running.close();
   });
 
-  test('shows since when the table has not answered, and resumes when it does', async () => {
+  test('shows the time of the last answer, and resumes with the next one', async () => {
     await using tunnel = await openTunnel(endpoint ?? '');
     const running = await openConsole({ ...table, endpoint: `http://127.0.0.1:${tunnel.port}` });
     const browser = await launchBrowser(chromium ?? '');

@@ -1,10 +1,11 @@
-/** Every page at two widths, in light and dark: stored for people, and checked for machine-visible faults. */
+/** Every page at two widths, in light and dark: stored as pictures, and checked for faults. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { RunningConsole } from '../server.ts';
-import { findChromium, launchBrowser, openPage } from './support/browser.ts';
+import { findChromium, launchBrowser } from '../../test/support/browser.ts';
+import { openPage } from './support/console-page.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 import { openConsole } from './support/console.ts';

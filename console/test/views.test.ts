@@ -1,5 +1,6 @@
 /** The price of views, its payer, and the note on incomplete counts. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { defined } from '../../shared/core/defined.ts';
 import { RecentFlow, flowBetween } from '../views/flow.ts';
 import type { Overview, TaskPage } from '../model.ts';
 import type { RunningConsole } from '../server.ts';
@@ -55,7 +56,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     return { running, visitor: await enter(running), [Symbol.asyncDispose]: () => running.close() };
   }
 
-  test('costs at most fifty read units for the first page, and reports that there is more', async () => {
+  test('costs at most fifty read units for the first page, and shows that more follows', async () => {
     await using console = await opened(ONE_LOOK);
 
     const overview = await firstNews(console.visitor);
@@ -72,7 +73,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     await using console = await opened();
     const { running, visitor } = console;
     const page = async (after?: string): Promise<TaskPage> => {
-      const query = new URLSearchParams({ queue: 'default', ...(after === undefined ? {} : { after }) });
+      const query = new URLSearchParams({ queue: 'default', ...defined({ after }) });
       return (await (await visitor.get(`api/tasks?${query.toString()}`)).json()) as TaskPage;
     };
 
@@ -94,7 +95,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
     const seen: string[] = [];
     let after: string | undefined;
     do {
-      const query = new URLSearchParams({ queue: 'short', ...(after === undefined ? {} : { after }) });
+      const query = new URLSearchParams({ queue: 'short', ...defined({ after }) });
       const page = (await (await console.visitor.get(`api/tasks?${query.toString()}`)).json()) as TaskPage;
       seen.push(...page.tasks.map(({ id }) => id));
       after = page.next;

@@ -19,7 +19,7 @@ describe.skipIf(endpoint === null)('live workers', () => {
     closeCommandTable(table);
   });
 
-  test('include workers with and without a permit, and none that ended, expired, or serve another queue', async () => {
+  test('include workers with and without a permit, but not ended, expired or foreign ones', async () => {
     const session = (name: string) => table.leasehold.session({ name, ttl: '60s' });
     await using deployed = await session(workerName('media'));
     await deployed.permit(workersSemaphore('media'), { limit: 4 });
@@ -47,7 +47,7 @@ describe.skipIf(endpoint === null)('live workers', () => {
     expect([byHand, alsoByHand, elsewhere, similar].every(({ signal }) => !signal.aborted)).toBe(true);
   });
 
-  test('stand beside those that the due tasks call for, and beside the time that a task took', async () => {
+  test('show the wanted number and the time that a task took', async () => {
     await announceNames(table, 'wanted', ['greet'], 2_000);
     await using deployed = await table.leasehold.session({ name: workerName('wanted'), ttl: '60s' });
     await deployed.permit(workersSemaphore('wanted'), { limit: 4 });

@@ -1,14 +1,14 @@
 /** Polls all queues in turn: the cost of a refresh does not grow with the number of queues. */
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
-import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import type { Connection } from '../connection.ts';
 import type { Holding, Overview, QueueFigures, Reading } from '../model.ts';
 import { QueueLook } from './queue.ts';
 import type { SessionBook } from './session-book.ts';
+import { WorkerWalk } from './worker-walk.ts';
 
 /** A refresh polls another queue only while it has used less. One costs 15 to 45 units. */
 const ROUND_UNITS = 20;
-/** Pause between two searches for new queues: half a unit for a hundred names. */
+/** Pause between two searches for new queues and their workers: half a unit for a hundred names, and eight units for those of sessions. */
 const DISCOVER_EVERY_MS = 10_000;
 /** Pages of a hundred worker sessions that the first search reads; a later one reads one page and continues from there. */
 const FIRST_SESSION_PAGES = 8;
@@ -29,8 +29,7 @@ export class OverviewLook {
   readonly #readings: Reading[] = [];
   readonly #spending: { readonly at: number; readonly units: number }[] = [];
   #discoveredAt = -Infinity;
-  /** Cursor of the walk through the workers' sessions. */
-  #sessionsAfter: unknown;
+  readonly #workers = new WorkerWalk();
   #lostSeen = 0;
 
   constructor(connection: Connection, book: SessionBook) {
@@ -70,7 +69,7 @@ export class OverviewLook {
     await this.#discover();
     for (const [queue, look] of [...this.#queues]) {
       if (this.#connection.readUnits() - before >= ROUND_UNITS) break;
-      await look.look(this.#connection.open());
+      await look.look(this.#connection.open(), this.#workers.of(queue));
       // To the end of the line.
       this.#queues.delete(queue);
       this.#queues.set(queue, look);
@@ -126,10 +125,10 @@ export class OverviewLook {
       if (this.#queues.size >= QUEUES_LIMIT) break;
     }
     const pages = this.#discoveredAt === -Infinity ? FIRST_SESSION_PAGES : 1;
-    for (let page = 0; page < pages && (page === 0 || this.#sessionsAfter !== undefined); page++) {
-      const { names, next } = await sessions.page(workerName(''), this.#sessionsAfter);
-      for (const name of new Set(names)) this.include(name.slice(workerName('').length));
-      this.#sessionsAfter = next;
+    for (let page = 0; page < pages; page++) {
+      const { queues, isOver } = await this.#workers.turnPage(sessions);
+      for (const queue of queues) this.include(queue);
+      if (isOver) break;
     }
     this.#discoveredAt = now;
   }

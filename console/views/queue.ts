@@ -1,5 +1,5 @@
 /** A queue's figures, at a price that does not grow with the queue: counting stops when its units are used up, and reports that. */
-import { listedWorkers, workerName } from '../../shared/tasks/dispatch/live-workers.ts';
+import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { wantedNow } from '../../shared/tasks/dispatch/wanted-now.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import type { ParkedCount } from '../../shared/tasks/queue/listing.ts';
@@ -86,14 +86,15 @@ export class QueueLook {
     this.#parked = undefined;
   }
 
-  async look(stores: Stores): Promise<QueueFigures> {
+  /** @param listed sessions of the queue's workers, which may have expired */
+  async look(stores: Stores, listed: readonly string[]): Promise<QueueFigures> {
     const at = this.#connection.now();
     const [record, walks, parked, dead, workers] = await Promise.all([
       stores.queues.get(this.queue),
       this.#readIndex(at),
       this.#countParked(stores, at),
       this.#countDead(stores, at),
-      this.#lookAtWorkers(stores),
+      this.#lookAtWorkers(stores, listed),
     ]);
     const hints = walks.flatMap((walk) => walk.hints);
     const due = hints.filter(({ readyAt }) => readyAt <= at);
@@ -177,11 +178,10 @@ export class QueueLook {
     return this.#dead.count;
   }
 
-  async #lookAtWorkers(stores: Stores): Promise<QueueFigures['workers']> {
+  async #lookAtWorkers(stores: Stores, listed: readonly string[]): Promise<QueueFigures['workers']> {
     const semaphore = await stores.semaphores.get(workersSemaphore(this.queue));
     this.#permits = semaphore?.holders ?? [];
     const holders = new Set(this.#permits.map(({ session }) => session));
-    const listed = await listedWorkers(stores.sessions, this.queue);
     await this.#book.refresh(stores, [...holders, ...listed], { limit: SESSIONS_PER_LOOK });
     // An unread permit holder counts as live, because many listed sessions may have expired.
     const permits = [...holders].filter((id) => ['live', 'damaged', undefined].includes(this.#book.standing(id)));

@@ -1,5 +1,5 @@
 /**
- * Live sessions, and the most recently ended ones. The directory lists sessions by name, including those that expired in the last weeks;
+ * Live sessions, and the most recently ended ones. The directory lists sessions by name, including sessions that expired in the last weeks;
  * so it is read in steps, and sessions with holdings are read first.
  */
 import type { Connection } from '../connection.ts';
@@ -66,7 +66,7 @@ export class SessionsLook {
   }
 }
 
-/** Adds holdings, by session, to those that the polls of queues saw. */
+/** Adds holdings, by session, to what the polls of queues saw. */
 export function withHoldings(
   known: ReadonlyMap<string, readonly Holding[]>,
   { locks }: LockPage,

@@ -1,4 +1,4 @@
-/** What all endpoints share: the library, the settings and the tokens. */
+/** The parts that all endpoints share: the library, the settings and the tokens. */
 import { MAX_TTL_MS } from '../../shared/core/lease/timing.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import type { Remote } from '../remote/remote.ts';

@@ -20,7 +20,7 @@ export const denied = (): Problem => new Problem(403, 'Permission denied');
 export const failed = (message: string): Problem => new Problem(500, message);
 export const tooLarge = (message: string): Problem => new Problem(413, message);
 
-/** Whether an operator should know: it is neither one of Consul's own answers nor refused input. */
+/** Whether an operator should know: false for Consul's own answers and for refused input. */
 export function isFailure(error: unknown): boolean {
   return !(error instanceof Problem || error instanceof ConfigurationError);
 }

@@ -1,4 +1,5 @@
 /** Rows as Consul's JSON has them. */
+import { defined } from '../../shared/core/defined.ts';
 import type { Encoding } from '../../shared/coordination/lock/lock-record.ts';
 import type { DraftEntry } from '../remote/draft.ts';
 import type { CheckRecord } from '../../shared/session/health.ts';
@@ -19,7 +20,7 @@ export function keyPair(facts: DraftEntry, { withValue }: { readonly withValue: 
     Key: facts.key,
     Flags: facts.flags,
     Value: withValue && value !== '' ? value : null,
-    ...(facts.session === undefined ? {} : { Session: facts.session }),
+    ...defined({ Session: facts.session }),
     CreateIndex: facts.createIndex,
     ModifyIndex: facts.modifyIndex,
   };

@@ -14,6 +14,7 @@ import { FunctionUrlAuthType } from 'aws-cdk-lib/aws-lambda';
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { defined } from '../../shared/core/defined.ts';
 import { ENV } from '../../functions/env.ts';
 import { CONSUL_ENV } from '../lambda/env-names.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
@@ -91,8 +92,7 @@ export class ConsulGateway extends Construct {
         [ENV.table]: props.table.tableName,
         [CONSUL_ENV.maxWaitMs]: String(maxWaitMs),
         [ENV.maxClockSkewMs]: String(maxClockSkewMs),
-        ...(props.node === undefined ? {} : { [CONSUL_ENV.node]: props.node }),
-        ...(props.tokens === undefined ? {} : { [CONSUL_ENV.tokens]: props.tokens }),
+        ...defined({ [CONSUL_ENV.node]: props.node, [CONSUL_ENV.tokens]: props.tokens }),
       },
     });
     props.table.grant(this.function, consulAccess());
@@ -138,7 +138,7 @@ function consulAccess(): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: ['session#*', 'check#*', 'lock#*'] },
     { on: 'table', actions: ['PutItem'], keys: ['session#*'] },
     { on: 'table', actions: ['ConditionCheckItem'], keys: ['session#*', 'lock#*'] },
-    { on: 'directory', actions: ['Query'], keys: ['session', 'check', 'lock'] },
+    { on: 'directory', actions: ['Query'], keys: ['session#*', 'check', 'lock#*'] },
   ];
 }
 

@@ -1,4 +1,4 @@
-/** Variables of the gateway's function, in addition to those of every function. */
+/** Variables of the gateway's function, in addition to the common ones. */
 export const CONSUL_ENV = {
   /** Name of the gateway's own node. */
   node: 'LEASEHOLD_CONSUL_NODE',

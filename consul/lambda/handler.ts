@@ -1,6 +1,6 @@
 /**
  * Consul's HTTP API behind a function URL. AWS has authenticated its callers.
- * Nothing outlives an invocation: a blocking query ends within the function's own time, and its poll ends with it.
+ * A blocking query ends within the function's own time, and its poll ends with it.
  */
 import { Logger } from '@aws-lambda-powertools/logger';
 import { createConsulApp } from '../http/app.ts';

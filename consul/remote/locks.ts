@@ -105,7 +105,7 @@ export class RemoteLocks {
     content: Content,
     seen: LockRecord | undefined,
   ): Promise<RemoteAcquisition> {
-    const contender = new LockContender(key, content, this.#contending(session), this.#ports);
+    const contender = new LockContender(key, { content, isListed: true }, this.#contending(session), this.#ports);
     let isFirst = true;
     return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<RemoteAcquisition | Contended> => {
       const lock = isFirst ? seen : await this.#ports.locks.get(key);

@@ -1,8 +1,8 @@
 /**
- * All entries under a prefix, as if read at one moment.
+ * All entries under a prefix, consistent as of one moment.
  *
  * The listing says which keys exist. A strongly consistent read of each row says what is under them.
- * A listing taken before the rows could miss a key that was created in between, and yet show entries that depend on it.
+ * A listing taken before the rows could miss a key that was created in between, and still show entries that depend on it.
  * So we read the listing again after the rows, until it names no key whose row we have not read.
  * A reader that sees an entry therefore sees everything that its writer had seen listed before writing it.
  * A row that does not decode is left out, and a key is shown as held if its holder's session does not decode: one damaged row affects
@@ -98,13 +98,7 @@ export class PrefixReader {
   async awaitListed(key: string): Promise<void> {
     const { clock } = this.#ports.runtime;
     const until = clock.monotonic() + LISTED_WITHIN_MS;
-    while (!(await this.#isListed(key)) && clock.monotonic() < until) await clock.sleep(LOOK_EVERY_MS);
-  }
-
-  async #isListed(key: string): Promise<boolean> {
-    // It is the first of all keys that begin with it.
-    const { keys } = await this.#ports.locks.page(key, undefined);
-    return keys[0] === key;
+    while (!(await this.#ports.locks.isListed(key)) && clock.monotonic() < until) await clock.sleep(LOOK_EVERY_MS);
   }
 
   async #keys(prefix: string): Promise<readonly string[]> {

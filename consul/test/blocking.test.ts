@@ -33,7 +33,7 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
   }
   const put = (name: string, body = 'v') => ask(other, 'PUT', `kv/${name}`, body);
 
-  describe('of one key', () => {
+  describe('a blocking query of one key', () => {
     test('learns of a write, made through another gateway', async () => {
       await put(key, 'a');
       const before = await read(`kv/${key}`);
@@ -89,7 +89,7 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
     });
   });
 
-  describe('of a prefix', () => {
+  describe('a blocking query of a prefix', () => {
     test('learns of a creation, a write, an acquire and a deletion, with an index that only grows', async () => {
       const session = await newSession(gateway);
       const path = `kv/${key}/?recurse`;

@@ -6,7 +6,7 @@ import type { Reply } from './support.ts';
 const endpoint = inject('embeddedEndpoint');
 type Gateway = Awaited<ReturnType<typeof startGatewayCommand>>;
 
-describe.skipIf(endpoint === null)('what clients see of gateways', () => {
+describe.skipIf(endpoint === null)('clients of gateways', () => {
   let table: GatewayTable;
   let one: Gateway;
   let two: Gateway;
@@ -63,7 +63,7 @@ describe.skipIf(endpoint === null)('what clients see of gateways', () => {
     return { value: Buffer.from(pair?.Value ?? '', 'base64').toString(), index: pair?.ModifyIndex ?? 0 };
   };
 
-  describe('of which one is killed', () => {
+  describe('when one is killed', () => {
     test('a session lives on, and is renewed through another gateway', async () => {
       const session = await newSession(one, { TTL: '60s' });
 
@@ -136,7 +136,7 @@ describe.skipIf(endpoint === null)('what clients see of gateways', () => {
     });
   });
 
-  describe('of which one is restarted', () => {
+  describe('when one is restarted', () => {
     test('sessions and locks are as they were', async () => {
       const session = await newSession(one, { TTL: '60s', Name: 'before' });
       await write(one, `acquire=${session}`);
@@ -167,7 +167,7 @@ describe.skipIf(endpoint === null)('what clients see of gateways', () => {
     });
   });
 
-  describe('of which there are two', () => {
+  describe('when there are two', () => {
     test('one acquire in all is granted', async () => {
       const clients = [one, two].flatMap((gateway) => Array.from({ length: 6 }, () => gateway));
       const sessions = await Promise.all(clients.map((gateway) => newSession(gateway, { TTL: '60s' })));

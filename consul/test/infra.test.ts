@@ -108,11 +108,8 @@ describe('the deployed Consul gateway', () => {
         leadingKeys: [key],
       });
 
-    expect(['session', 'check', 'lock', 'semaphore', 'dead#media#0'].filter(lists)).toEqual([
-      'session',
-      'check',
-      'lock',
-    ]);
+    const keys = ['session#0', 'session#15', 'check', 'lock#7', 'semaphore', 'dead#media#0'];
+    expect(keys.filter(lists)).toEqual(['session#0', 'session#15', 'check', 'lock#7']);
     expect(isAllowed(statements, { action: 'dynamodb:GetItem', resource: tableId })).toBe(false);
   });
 

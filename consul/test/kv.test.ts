@@ -223,7 +223,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect(await pair()).toMatchObject({ Session: other, LockIndex: 2 });
     });
 
-    test('of an ended session are refused without a write', async () => {
+    test('are refused without a write if the session has ended', async () => {
       const session = await newSession(gateway);
       await ask(gateway, 'PUT', `session/destroy/${session}`);
 
@@ -238,7 +238,7 @@ describe.skipIf(endpoint === null)('/v1/kv', () => {
       expect(await pair()).toBeUndefined();
     });
 
-    test('of an ended session return false while the key is closed, because Consul checks the lock-delay first', async () => {
+    test('return false for an ended session while the key is closed, because Consul checks the lock-delay first', async () => {
       const session = await newSession(gateway);
       await put(`?acquire=${session}`);
       await ask(gateway, 'PUT', `session/destroy/${session}`);

@@ -66,7 +66,7 @@ describe('a list of keys', () => {
   );
 });
 
-test('ends any session with `sessions: write`, even one that holds unreadable keys', async () => {
+test('ends any session with `sessions: write`, including a holder of unreadable keys', async () => {
   const gateway = openMemoryGateway([
     { ...nothing, name: 'admin', secret: ADMIN['X-Consul-Token'], keys: { '': 'write' }, sessions: 'write' },
     {

@@ -1,4 +1,5 @@
 /** A gateway in this process on the simulated store, whose clock the test moves: for many small runs, each on its own table. */
+import { defined } from '../../shared/core/defined.ts';
 import { createConsulApp } from '../http/app.ts';
 import { DEFAULT_SETTINGS } from '../http/gateway.ts';
 import type { TokenRules } from '../http/tokens.ts';
@@ -45,7 +46,7 @@ export function openMemoryGateway(tokens?: readonly TokenRules[]): MemoryGateway
     settings: { ...DEFAULT_SETTINGS, node: 'gateway', maxClockSkewMs: 100 },
   });
   const ask: MemoryGateway['ask'] = async (method, path, body, headers = {}) => {
-    const init = { method, headers, ...(body === undefined ? {} : { body }) };
+    const init = { method, headers, ...defined({ body }) };
     const response = await app.fetch(new Request(`http://gateway/v1/${path}`, init), { target: `/v1/${path}` });
     return { status: response.status, text: await response.text(), headers: response.headers };
   };

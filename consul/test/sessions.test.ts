@@ -162,7 +162,7 @@ describe.skipIf(endpoint === null)('/v1/session', () => {
     session.ensureBelief();
   });
 
-  describe('what becomes of its keys', () => {
+  describe('the keys of an ended session', () => {
     test('they are released when it ends, and closed for the lock-delay', async () => {
       const memory = openMemoryGateway();
       const [id, next] = [await memory.newSession({ LockDelay: '1s' }), await memory.newSession()];

@@ -1,4 +1,5 @@
 /** Gateways for tests: in this process, on a table of the test file's own, and what curl would say to them. */
+import { defined } from '../../shared/core/defined.ts';
 import type { RunningGateway } from '../http/server.ts';
 import { startGateway } from '../http/server.ts';
 import type { GatewaySettings } from '../http/gateway.ts';
@@ -100,7 +101,7 @@ export async function ask(
   body?: string | Uint8Array<ArrayBuffer>,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Reply> {
-  const response = await fetch(`${url}/v1/${path}`, { method, headers, ...(body === undefined ? {} : { body }) });
+  const response = await fetch(`${url}/v1/${path}`, { method, headers, ...defined({ body }) });
   const text = await response.text();
   const isJson = response.headers.get('content-type') === 'application/json';
   return {

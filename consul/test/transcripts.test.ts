@@ -6,7 +6,7 @@ import { GatewayTable, startGatewayCommand } from './support.ts';
 import type { KeyPair } from './support.ts';
 
 const endpoint = inject('embeddedEndpoint');
-describe.skipIf(endpoint === null)('what the guides do with curl', () => {
+describe.skipIf(endpoint === null)('the curl commands of the guides', () => {
   let table: GatewayTable;
   let gateway: Awaited<ReturnType<typeof startGatewayCommand>>;
   beforeAll(async () => {

@@ -1,5 +1,5 @@
 /**
- * A batch of sixty items, four processes that work on them, and one that waits until the whole batch is finished.
+ * A batch of sixty items, four processes that work on them, and a fifth that waits until the whole batch is finished.
  *
  *   node examples/batch-join/main.ts
  *
@@ -36,7 +36,7 @@ const processes = PROCESSES.map((letter) => startWorker(letter));
 using _processes = endingWith(processes);
 
 await added.promise;
-// Only now are all members known, so a wait cannot end earlier.
+// All members are known from here on, so a wait cannot end earlier.
 await group.seal();
 startedAt = Date.now();
 say(`the batch is sealed: ${PROCESSES.length * ITEMS_PER_PROCESS} items, leased to ${PROCESSES.length} processes`);

@@ -1,4 +1,4 @@
-/** The console over the demonstration's table, as an operator would see it. */
+/** The console over the demonstration's table. */
 import { SATELLITES } from '../../api/satellites.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { Platform } from '../../local/platform.ts';

@@ -1,4 +1,4 @@
-/** Progress for people: a live picture on a terminal, plain lines elsewhere. */
+/** Progress: a live picture on a terminal, plain lines elsewhere. */
 import { styleText } from 'node:util';
 import { liveText } from '../../local/live-text.ts';
 import type { TaskState } from '../../shared/tasks/task/task.ts';

@@ -132,7 +132,7 @@ export class FleetView {
         break;
       case undefined:
       default:
-        // Other lines are for people.
+        // Other lines are for display only.
         break;
     }
   }

@@ -3,7 +3,7 @@
  *
  *   node examples/limiter/main.ts
  *
- * The workers run in eight processes. Two of these are killed at work, and no code of theirs can notice:
+ * The workers run in eight processes. Two of these are killed at work, so their code cannot react:
  * their slots come back when their sessions have expired, and until then the others continue with fewer.
  * The example draws the slots as they change. At the end it checks its claim, and exits with a code.
  */

@@ -6,7 +6,7 @@
  * Before that, the task is run in memory with its worker killed at each of its requests.
  * The functions of this laptop live for eight seconds, and the task takes fifteen.
  * Each function hands the task back before its deadline, with the
- * checkpoint of the last chunk, and the next function continues from there. Nothing is retried, and no chunk is lost.
+ * checkpoint of the last chunk, and the next function continues from there. The task is not retried, and every chunk is done once.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -22,7 +22,7 @@ import { BEGINNING, migrate } from './tasks.ts';
 
 const options = await exampleOptions({});
 
-// First in memory, in a second: wherever its worker is killed, each chunk is counted once.
+// First in memory, in a second: for any moment at which its worker is killed, each chunk is counted once.
 const kit = createTestKit({ tasks: { migrate } });
 const { crashes } = await kit.everyCrash(migrate, { chunks: 3, msPerChunk: 0 }, ({ task }) => {
   const { by } = (task.state === 'done' ? task.result : BEGINNING) as Checkpoint;

@@ -17,7 +17,7 @@ await using leadership = await session.campaign(election, { value: name });
 say(`leads in term ${leadership.term}`);
 await reportOnce(leadership);
 
-/** A row of the user's own, stored in the examples' table for simplicity. */
+/** The user's row, stored in the examples' table for simplicity. */
 async function reportOnce(leader: Leadership): Promise<void> {
   const target = { TableName: TABLE, Key: { pk: `report#${election}`, sk: night } };
   const guard = dynamoFence(leader);

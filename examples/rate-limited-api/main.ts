@@ -59,7 +59,7 @@ function startCaller(): ChildProcess {
 }
 
 /**
- * Over all intervals: tokens certainly taken within the interval, minus those that the vendor allows in it.
+ * Over all intervals: tokens certainly taken within the interval, minus the vendor's allowance for it.
  * A token counts if both its times are within; a millisecond allows for the rounding of clocks.
  */
 function mostAboveRate(): number {

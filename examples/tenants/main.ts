@@ -1,5 +1,5 @@
 /**
- * One tenant with a long backlog, and twenty with one task each: none of them waits for the big one.
+ * One tenant with a long backlog, and twenty with one task each, which do not wait for the big one.
  *
  *   node examples/tenants/main.ts
  */

@@ -5,8 +5,10 @@ import { heldRight, nameFrom, validRight } from './held-right.ts';
 
 export interface LockOptions<Event> extends HeldRightOptions<Event, LockUnavailableError> {
   readonly key: NameOf<Event>;
-  /** A value stored with the lock while it is held, for people. */
+  /** A value stored with the lock while it is held, for operators. */
   readonly value?: string | undefined;
+  /** False for keys that are used once, such as one for each order: a write unit less, and no entry that stays. Default: true. */
+  readonly listed?: boolean | undefined;
 }
 
 /**
@@ -16,8 +18,8 @@ export interface LockOptions<Event> extends HeldRightOptions<Event, LockUnavaila
  *   export const handler = middy(async (event: Order, context) => book(event, account.of(context).sequencer)).use(account);
  */
 export function lock<Event = unknown>(options: LockOptions<Event>): HeldRightMiddleware<Lock, Event> {
-  validRight('lock', options, 'key', ['value']);
+  validRight('lock', options, 'key', ['value', 'listed']);
   return heldRight('lock', options, (session, request, wait) =>
-    session.lock(nameFrom(options.key, request), { value: options.value, wait }),
+    session.lock(nameFrom(options.key, request), { value: options.value, listed: options.listed, wait }),
   );
 }

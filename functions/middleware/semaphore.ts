@@ -5,7 +5,7 @@ import { heldRight, nameFrom, validRight } from './held-right.ts';
 
 export interface SemaphoreOptions<Event> extends HeldRightOptions<Event, SemaphoreFullError> {
   readonly semaphore: NameOf<Event>;
-  /** How many permits there are; the same wherever this semaphore is used. */
+  /** Number of permits; all users of this semaphore must pass the same. */
   readonly limit: number;
   /** How many of them one invocation takes; 1 when absent. */
   readonly permits?: number | undefined;

@@ -79,7 +79,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, message: str
   response.end(JSON.stringify({ __type: 'com.amazonaws.dynamodb.v20120810#AccessDeniedException', message }));
 }
 
-/** Passes a request and its answer on unchanged. If either side breaks off, so does the other, because the outcome is unknown. */
+/** Passes a request and its answer on unchanged. If one side breaks off, the other does too, because the outcome is unknown. */
 function forward(
   request: IncomingMessage,
   response: ServerResponse,

@@ -9,6 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { ScanCommandInput } from '@aws-sdk/lib-dynamodb';
 import { buffer } from 'node:stream/consumers';
+import { defined } from '../../shared/core/defined.ts';
 import type { CancellationReason } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { messageOf } from '../../shared/core/errors.ts';
@@ -146,7 +147,7 @@ function faultContent({ code, message, item, reasons }: DynamoFault): Members {
 function reasonContent({ code, message, item }: CancellationReason): Members {
   return {
     Code: code,
-    ...(message === undefined ? {} : { Message: message }),
+    ...defined({ Message: message }),
     ...(item === undefined ? {} : { Item: encodeItem(item) }),
   };
 }

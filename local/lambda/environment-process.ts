@@ -18,6 +18,7 @@
  */
 import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { defined } from '../../shared/core/defined.ts';
 import { assert } from '../../shared/core/errors.ts';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { Surroundings } from './environment-variables.ts';
@@ -279,7 +280,7 @@ export class EnvironmentProcess {
   }
 
   #requestOf(): { readonly requestId?: string } {
-    return this.#requestId === undefined ? {} : { requestId: this.#requestId };
+    return defined({ requestId: this.#requestId });
   }
 
   readonly #tell = (event: EnvironmentEvent): void => {

@@ -1,6 +1,6 @@
 /**
  * A function's environment: Lambda's own variables, then the function's.
- * Nothing is inherited from the terminal, as on AWS, so nothing here depends on a developer's shell.
+ * As on AWS, it does not inherit the terminal's variables, so a developer's shell has no influence.
  */
 import path from 'node:path';
 import { LOCAL_REGION } from './function-name.ts';

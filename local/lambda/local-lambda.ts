@@ -120,7 +120,7 @@ export class LocalLambda {
     return this.#find(environmentId)?.thaw() ?? false;
   }
 
-  /** Kills every environment and resolves when none is left; queued events are dropped. */
+  /** Kills every environment and resolves when all have ended; queued events are dropped. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const processes = this.#processes();

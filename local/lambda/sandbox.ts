@@ -19,7 +19,7 @@ export interface SandboxExit {
 }
 
 interface SandboxOptions {
-  /** Shown by `ps`, for people. */
+  /** Shown by `ps`. */
   readonly label: readonly string[];
   readonly memoryMb: number;
   readonly workingDirectory: string;

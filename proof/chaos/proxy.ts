@@ -2,7 +2,7 @@
  * A proxy before DynamoDB that does to requests what networks, proxies and services do.
  *
  * Each request meets one fate, drawn from a seeded stream;
- * which request gets which draw depends on the machine, so a run's faults are alike, not equal.
+ * the machine decides which request gets which draw, so two runs of a seed have similar faults, not equal ones.
  * Requests name their sender by the application id in their User-Agent; one without a name is the harness's own, and is spared.
  * A request that was accepted here is forwarded even when its sender has hung up or died: that is what makes late writes.
  */

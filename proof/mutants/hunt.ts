@@ -1,4 +1,5 @@
 /** In a separate process: runs seeds against one mutant until its named invariant is violated. Prints one line of JSON. */
+import { defined } from '../../shared/core/defined.ts';
 import { MUTANTS } from './all.ts';
 import { mutate } from './load-mutated.ts';
 
@@ -27,7 +28,7 @@ let hunt: Omit<Hunt, 'also' | 'coreMs'> = { id: mutant.id, seeds: null, killer: 
 for (let seed = 1; seed <= Number(limit) && hunt.seeds === null; seed++) {
   try {
     const { violations } = await runSeed(BigInt(seed), mutant.profile ?? 'swarm', {
-      ...(mutant.changes === undefined ? {} : { changes: mutant.changes }),
+      ...defined({ changes: mutant.changes }),
       stopAt: mutant.killedBy,
     });
     for (const { invariant } of violations) also.add(invariant);

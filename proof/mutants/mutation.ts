@@ -1,6 +1,6 @@
 /**
  * A seeded bug: shipped source, changed at one place while it is loaded.
- * The shipped code has no switch for it. A place that no longer exists fails loudly, so no mutant dies of old age.
+ * The shipped code has no switch for it. A place that no longer exists fails loudly.
  */
 import type { Profile, ProfileName } from '../simulation/profile.ts';
 import type { Edit } from './change.ts';

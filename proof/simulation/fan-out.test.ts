@@ -123,7 +123,7 @@ test.each([
   expect(found).toEqual([]);
 });
 
-test('W2 notices a due task that waits for more than two heartbeats beside one and the same free worker', () => {
+test('W2 notices a due task that waits for more than two heartbeats while the same worker is free', () => {
   const { wait, found } = open({ ...dueTasks(1), ...workers(1) });
 
   wait((2 * PROFILE.ttlMs) / 3_000);

@@ -1,4 +1,5 @@
 /** The ports of semaphores, wait groups and rate limits, with every write on record. */
+import { defined } from '../../shared/core/defined.ts';
 import { rateLimitKey, semaphoreKey, waitGroupKey, waitGroupMemberKey } from '../../shared/dynamo/engine/keys.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
 import type { RateLimitStore } from '../../shared/coordination/ratelimit/ratelimit-store.ts';
@@ -21,7 +22,7 @@ export function observeSemaphores(
     verb: `semaphore.${verb}`,
     row: semaphoreRow(name),
     nonce,
-    ...(session === undefined ? {} : { session }),
+    ...defined({ session }),
   });
   const permit = (verb: string, name: string, { session, token }: PermitRecord, stamp: Stamp): Call => ({
     ...call(verb, name, stamp),

@@ -39,7 +39,7 @@ export interface Profile {
   readonly orders: number;
   /** Tasks that one tenant enqueues at once, while others enqueue some. */
   readonly hogTasks: number;
-  /** How the schedule treats a due run while one of its tasks has not ended. */
+  /** The policy for a due run while a task of the schedule has not ended. */
   readonly overlap: OverlapPolicy;
   /** The stock at first, of which each commit takes one; a little arrives with every tick. */
   readonly stock: number;

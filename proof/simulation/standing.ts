@@ -43,7 +43,7 @@ interface StandingPorts {
 interface Session {
   readonly name: string;
   readonly isAlive: boolean;
-  /** True time from which other sessions may take its keys and its capacity. */
+  /** True time after which other sessions may take its keys and its capacity. */
   readonly openAt: number;
 }
 

@@ -1,4 +1,5 @@
 /** In a separate process: checks histories of one mutant against the specification until a trace is rejected. Prints one line of JSON. */
+import { defined } from '../../shared/core/defined.ts';
 import { findTlc } from '../spec/tlc.ts';
 import { MUTANTS } from '../mutants/all.ts';
 import { mutate } from '../mutants/load-mutated.ts';
@@ -27,7 +28,7 @@ mutate(mutant);
 const { runSeed } = await import('../simulation/run-seed.ts');
 const { exportTraces } = await import('./export.ts');
 
-const changes = mutant.changes === undefined ? {} : { changes: mutant.changes };
+const changes = defined({ changes: mutant.changes });
 let [histories, traces] = [0, 0];
 let rejected: readonly string[] = [];
 while (histories < Number(limit) && rejected.length === 0) {

@@ -37,7 +37,7 @@ test('operators without an event are named', () => {
   expect(unseen).not.toContain('task.claim');
 });
 
-test('finds the sum of the previous sitting', () => {
+test('finds the sum of the previous run', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-sum-'));
   onTestFinished(() => {
     rmSync(folder, { recursive: true });

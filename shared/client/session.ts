@@ -35,14 +35,14 @@ export class Session extends LockSession {
   }
 
   /**
-   * Acquires all of several locks or none, without waiting. If this session already holds one of the keys, the result is `held`, and it
+   * Acquires several locks together, without waiting. If this session already holds one of the keys, the result is `held`, and it
    * acquires none; with `reentrant: true` that lock is among the results, with its counter.
    */
   tryLockAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
     return this.#locks.tryAcquireAll(keys, options);
   }
 
-  /** Waits for several locks, including ones that this session already holds, and holds none while it waits. @throws as `lock` */
+  /** Waits for several locks, including locks that this session already holds; holds no other lock while it waits. @throws as `lock` */
   lockAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
     return this.#locks.acquireAll(keys, options);
   }

@@ -19,7 +19,7 @@ export const ENVIRONMENT = {
 /** `require` of ES modules without a flag, and `Map.groupBy`. */
 export const OLDEST_NODE = '22.12';
 
-/** The table, where neither an argument nor the environment names one. */
+/** The table, if no argument and no variable names one. */
 export const DEFAULT_TABLE = 'leasehold';
 
 /** Settings from the environment. A missing field means an unset variable. */

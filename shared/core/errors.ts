@@ -10,7 +10,7 @@
  * | --- | --- | --- |
  * | the lease was lost during the work | `LeaseLostError` (also the reason of the AbortSignal) | stops at once, writes nothing |
  * | the store is throttled or unreachable | `StoreUnavailableError` | `applied: 'no'` retries; `'unknown'` reads first and, in doubt, counts the lease as lost |
- * | a row does not decode | `CorruptItemError` | alarms; nothing is repaired silently |
+ * | a row does not decode | `CorruptItemError` | alarms; we never repair silently |
  * | a setting or argument is wrong | `ConfigurationError` | fixes it; nothing was written |
  * | the same id or key with other content | `MismatchError` | decides which of the two it meant |
  * | clocks differ by more than the stated bound | `ClockSkewError` | takes nothing over and opens no session; an operator fixes the clock |

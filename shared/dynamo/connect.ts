@@ -1,6 +1,7 @@
 /** From a table's address to a sender: drivers and clients are made here, with the settings that the protocol needs. */
 import { isIP } from 'node:net';
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { defined } from '../core/defined.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { SkewGauge } from '../core/lease/skew.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
@@ -63,8 +64,7 @@ export function connectDynamo(
     openClient({
       ...local,
       ...clientConfig,
-      ...(endpoint === undefined ? {} : { endpoint }),
-      ...(region === undefined ? {} : { region }),
+      ...defined({ endpoint, region }),
     }),
   );
   const client = given === undefined ? made.get : () => Promise.resolve(given as DynamoDBClient);

@@ -5,7 +5,7 @@
  * Reads of one turn of the event loop go together: at once while few requests are in flight, otherwise after one of them is answered,
  * or after a few milliseconds, so that a hanging request delays nothing.
  * Each row is read as it would be alone: strongly consistent, after its caller asked, at the same price in units.
- * Reads with limits of their own, and all other requests, go alone.
+ * Reads with a separate limit, and all other requests, go alone.
  */
 import type { WriteLimits } from '../core/lease/outcome.ts';
 import type { Clock } from '../core/runtime/clock.ts';

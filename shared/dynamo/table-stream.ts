@@ -52,7 +52,7 @@ export async function followTable(
         iterators = next;
       }
     } catch {
-      // Either we were stopped, or nothing depends on this: a missing engine is reported by those that need it.
+      // Either we were stopped, or nothing depends on this: its users report a missing engine.
       await clock.sleep(RETRY_MS, stop);
     }
   }

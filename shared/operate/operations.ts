@@ -8,6 +8,7 @@
  *     and afterwards with its outcome: `execute` is the only way in.
  *   - It names the state that the operator saw. A task, lock or permit whose counter has changed since is left alone.
  */
+import { defined } from '../core/defined.ts';
 import type { AuditStore } from './audit/audit-store.ts';
 import type { LockClient } from '../coordination/lock/lock-client.ts';
 import type { TaskClient } from '../tasks/queue/task-client.ts';
@@ -81,7 +82,7 @@ const OPERATIONS = {
     execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.resume({ queue, reason }),
     outcome: () => 'resumed',
   }),
-  /** Redrives the dead tasks of a queue: all of them, or those that match the filters. */
+  /** Redrives the dead tasks of a queue: all, or the ones that match the filters. */
   'queue.redrive': operation({
     target: ({ queue, name, fault }: QueueRedriveInput) =>
       [`${queue}/*`, name, fault].filter((part) => part !== undefined).join(' '),
@@ -92,7 +93,7 @@ const OPERATIONS = {
           (name === undefined || task.name === name) &&
           (fault === undefined || faultOf(task) === fault) &&
           (diedUntil === undefined || task.finishedAt <= diedUntil),
-        ...(limit === undefined ? {} : { limit }),
+        ...defined({ limit }),
       }),
     outcome: (redriven) => `${redriven} redriven`,
   }),
@@ -102,8 +103,7 @@ const OPERATIONS = {
     execute: ({ queue, name, input, id, delayMs }: EnqueueInput, { tasks }) =>
       tasks.enqueue(name, input, {
         queue,
-        ...(id === undefined ? {} : { id }),
-        ...(delayMs === undefined ? {} : { delay: delayMs }),
+        ...defined({ id, delay: delayMs }),
       }),
     outcome: ({ id, created }) => `${id} ${created ? 'added' : 'was there already'}`,
   }),
@@ -226,8 +226,8 @@ export class Operations {
 
   /**
    * Records the operation, runs it, and records its outcome, errors included.
-   * @throws ConfigurationError without a name or a reason: nothing was done
-   * @throws MismatchError if a task's counter has changed since the operator saw it: nothing was done
+   * @throws ConfigurationError without a name or a reason, before any write
+   * @throws MismatchError if a task's counter has changed since the operator saw it, before any write
    */
   execute<Verb extends OperationVerb>(verb: Verb, input: InputOf<Verb>, operator: Operator): Promise<ReportOf<Verb>> {
     // The table has them in pairs, which the compiler does not follow through an index.

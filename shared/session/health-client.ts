@@ -94,7 +94,7 @@ export class HealthClient {
     } while (after !== undefined);
   }
 
-  /** Deregisters a node with all its checks, and ends the sessions bound to any of them. @returns the number of ended sessions */
+  /** Deregisters a node with all its checks, and ends the sessions bound to one of the checks. @returns the number of ended sessions */
   async deregisterNode(node: string): Promise<number> {
     const ids: string[] = [];
     for await (const record of this.list(node)) {

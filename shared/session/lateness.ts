@@ -1,9 +1,9 @@
 /**
  * Notices a heartbeat that is late because the event loop was blocked by a long computation. Such a worker is alive and still loses its
- * session, so it should learn which of the two causes it was.
+ * session, so it should learn the cause.
  *
  * A late timer distinguishes this from a store that does not answer.
- * Clock: monotonic, which stands still while a machine is suspended.
+ * Clock: monotonic, which stops while a machine is suspended.
  */
 import type { Clock } from '../core/runtime/clock.ts';
 

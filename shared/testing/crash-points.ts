@@ -3,7 +3,7 @@ import type { TaskAndPackStore } from '../tasks/bulk/pack-store.ts';
 import type { AnyTask, TaskRegistry } from '../tasks/task/definition.ts';
 
 /**
- * Where a worker crashes in `crash`:
+ * The moment at which a worker crashes in `crash`:
  * `beforeRun`     after it has claimed a task, and before the task code starts.
  * `beforeSettle`  after the task code returns and before its result is stored. Writes to other systems happened; the commit did not.
  * `afterSettle`   after the result is stored and before the worker receives the response. The task is finished.

@@ -1,7 +1,7 @@
 /**
  * `kit.everyCrash`: runs one task many times and kills its worker at a different request each time.
  *
- * Every run starts with the same rows and the same time, so its requests are those of the first run.
+ * Every run starts with the same rows and the same time, so it sends the requests of the first run.
  */
 import { ConfigurationError, messageOf, shown } from '../core/errors.ts';
 import { validOptions } from '../core/validate/options.ts';
@@ -25,7 +25,7 @@ export interface EveryCrashOptions {
 
 /** One run, after its task has ended. */
 export interface CrashRun {
-  /** Where the worker was killed; `undefined` in the first run, which has no crash. */
+  /** The request at which the worker was killed; `undefined` in the first run, which has no crash. */
   readonly crash: (CrashPlace & { readonly verb: string }) | undefined;
   readonly task: TaskRecord;
 }
@@ -37,7 +37,7 @@ export interface EveryCrashReport {
   readonly crashes: number;
 }
 
-/** What `everyCrash` needs from the kit. */
+/** The parts of the kit that `everyCrash` needs. */
 export interface CrashRig {
   /** Restores the rows and the time of the call. */
   restore(): void;

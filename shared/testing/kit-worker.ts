@@ -26,7 +26,7 @@ import { WorkerProcess, currentProcess } from './worker-process.ts';
 export interface WorkOptions {
   /**
    * Advances the clock while task code runs, so code that hangs hits its timeout, or the end of its worker's lifetime,
-   * which is then 15 minutes by default. Default: false, the clock stands still while task code runs.
+   * which is then 15 minutes by default. Default: false, the clock stops while task code runs.
    */
   readonly timePasses?: boolean;
   /** The worker's lifetime: at its end the worker hands back its running tasks, and aborts the signal of code that lets time pass. */

@@ -26,7 +26,7 @@ export function currentProcess(): WorkerProcess | undefined {
 }
 
 export class WorkerProcess {
-  /** Names and ids of tasks whose code is running. The clock stands still for them. */
+  /** Names and ids of tasks whose code is running. The clock is stopped for them. */
   readonly running = new Set<string>();
   /** Kind and tables of each request so far. */
   readonly requests: string[] = [];
@@ -122,7 +122,7 @@ export class ProcessClock extends FakeClock {
   }
 }
 
-/** A request to many rows of one table names the table elsewhere, and is told apart by its kind. */
+/** A request to many rows of one table names the table elsewhere, and differs by its kind. */
 function tablesOf(input: object): readonly string[] {
   const { TransactItems } = input as { readonly TransactItems?: readonly Record<string, WithTable>[] };
   const actions: readonly WithTable[] = TransactItems?.flatMap((item) => Object.values(item)) ?? [input];

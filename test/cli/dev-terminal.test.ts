@@ -1,6 +1,6 @@
 /**
  * `leasehold dev` in a pseudo-terminal: crashes, loops, broken code, both ways of saving, and Ctrl+C during each.
- * Real processes; the test waits for their output however long that takes.
+ * Real processes; the test waits for their output without a timeout.
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

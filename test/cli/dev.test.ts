@@ -1,4 +1,4 @@
-/** `leasehold dev` as a user starts it: real processes, a real change of code. The test waits for their output however long that takes. */
+/** `leasehold dev` as a user starts it: real processes, a real change of code. The test waits for their output without a timeout. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -115,12 +115,6 @@ describe('judgeTable', () => {
     expect(faults(changes as unknown as Partial<TableDescription>)).toMatchObject([{ health, check }]);
   });
 
-  test('names the stream that the waker must read, and how to see what reads it', () => {
-    const [stream] = judgeTable(sound, { isEmulator: false }).filter(({ check }) => check === 'stream');
-
-    expect(stream?.found).toContain(`list-event-source-mappings --event-source-arn ${sound.LatestStreamArn}`);
-  });
-
   test('refuses an index that is still being filled', () => {
     const [ready, ...others] = sound.GlobalSecondaryIndexes ?? [];
 

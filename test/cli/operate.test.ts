@@ -43,7 +43,19 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     });
   });
 
-  test('reports until when a key stays closed after its entry was deleted with its session', async () => {
+  test('lists released locks only with --all', async () => {
+    await using session = await table.leasehold.session();
+    await using _held = await session.lock('nightly/held');
+    await (await session.lock('nightly/released', { value: 'host-2' })).release();
+    const keysOf = async (...options: string[]) =>
+      ((await json('locks', 'list', 'nightly/', ...options)) as { readonly key: string }[]).map(({ key }) => key);
+
+    expect(await keysOf()).toEqual(['nightly/held']);
+    expect(await keysOf('--all')).toEqual(['nightly/held', 'nightly/released']);
+    expect((await run('locks', 'list', 'nightly/released')).out).toBe('no locks are held (see --all)\n');
+  });
+
+  test('reports how long a key stays closed after its entry was deleted with its session', async () => {
     const session = await table.leasehold.session({ behavior: 'delete', lockDelay: '40s' });
     await session.lock('ephemeral');
     await table.leasehold.sessions.destroy(session.id);

@@ -49,7 +49,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     ]);
   });
 
-  test('announces the names of its tasks, so that enqueue can tell of a name that is unlike them', async () => {
+  test('announces the names of its tasks, so that enqueue can warn of an unknown name', async () => {
     await run('work', '--entry', ENTRY, '--queue', 'announced', '--until-drained');
 
     const end = await run('enqueue', 'fin', '1', '--queue', 'announced', '--id', 'a');

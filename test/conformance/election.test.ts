@@ -47,7 +47,7 @@ describeInEveryWorld('an election', (open) => {
     });
   });
 
-  test('has no leader before the first campaign and none after a resignation', async () => {
+  test('has no leader before the first campaign and after a resignation', async () => {
     expect(await other.leasehold.elections.get(name)).toBeUndefined();
     const leadership = await elected(mine);
     expect(await leadership.resign()).toBe(true);

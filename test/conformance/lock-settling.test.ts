@@ -25,6 +25,7 @@ describeInEveryWorld('settling a doubt', (open) => {
     key,
     session: 'mine',
     content: undefined,
+    isListed: true,
     openBefore: now - 1_000,
     observedCounter,
   });
@@ -35,7 +36,7 @@ describeInEveryWorld('settling a doubt', (open) => {
     return outcome.row;
   }
 
-  describe('of a row that names the session', () => {
+  describe('a held row that names the session', () => {
     test('frees it, and takes the counter on', async () => {
       const orphan = await acquire(T);
 
@@ -69,7 +70,7 @@ describeInEveryWorld('settling a doubt', (open) => {
     });
   });
 
-  describe('of a free row', () => {
+  describe('a free row', () => {
     test('refuses a late acquire that had seen it free', async () => {
       const held = await acquire(T);
       await locks.release(held, { content: undefined, sweepable: true }, stamp(T + 10));

@@ -38,7 +38,7 @@ describeInEveryWorld('several locks at once', (open) => {
     expect(await theirs.tryLockAll(keysOf('a', 'b', 'c'))).toMatchObject({ kind: 'acquired' });
   });
 
-  test('acquires all keys or none', async () => {
+  test('acquires all keys in one transaction', async () => {
     await acquired(theirs, `${key}-b`);
 
     const refusal = await mine.tryLockAll(keysOf('a', 'b', 'c'));

@@ -57,7 +57,7 @@ describeInEveryWorld('locks', (open) => {
       expect(cost.verbs).toEqual({ 'lock.acquire': 2 });
     });
 
-    test('refuses an acquire of a held key, and reports by whom, since when and until when', async () => {
+    test('refuses an acquire of a held key, and reports the holder, the acquire and the earliest end', async () => {
       const lock = await acquired(mine);
       const since = world.clock.now();
 

@@ -76,7 +76,7 @@ describeCrowd('waiting for a semaphore', (start) => {
       await expect(here.live(waiting)).rejects.toThrow('enough');
     });
 
-    test('ends with the loss of its own session', async () => {
+    test('ends when its session is lost', async () => {
       const holder = await there.session({ ttlMs: null });
       await acquired(there.semaphores.tryAcquire(holder, name, { limit: 1 }));
       const session = await here.session();

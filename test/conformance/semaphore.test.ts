@@ -70,7 +70,7 @@ describeCrowd('the semaphore', (start) => {
     });
   });
 
-  describe('when it is full of the living', () => {
+  describe('when it is full of live holders', () => {
     test('says who holds, and when the next of them may be found dead, for three requests', async () => {
       const holder = await there.session();
       const held = await acquired(there.semaphores.tryAcquire(holder, name, { limit: 1 }));

@@ -131,7 +131,7 @@ describeInEveryWorld('sessions', (open) => {
     });
 
     test.each(['30s', null] as const)(
-      'shortens the revocation list of a session with TTL %s to what is still unread',
+      'shortens the revocation list of a session with TTL %s to its unread entries',
       async (ttl) => {
         const session = await one.leasehold.session({ name, ttl, heartbeat: '10s' });
         const force = async (key: string) => {

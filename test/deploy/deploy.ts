@@ -247,7 +247,7 @@ function named(prefix: string, count: number, queue: string): TaskKey[] {
 }
 
 /**
- * Kills the processes of all workers that have one of these tasks, until none of them is left. Schedules are off, so they are not replaced.
+ * Kills the processes of all workers that have one of these tasks, until all have ended. Schedules are off, so they are not replaced.
  * @returns the ids of the tasks that were running
  */
 async function killWorkers(deployed: Deployed, keys: readonly TaskKey[]): Promise<readonly string[]> {

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { defined } from '../../shared/core/defined.ts';
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
@@ -48,9 +49,9 @@ export class Deployed implements Disposable {
     this.#documents = DynamoDBDocumentClient.from(new DynamoDBClient({ endpoint, ...clientConfig }));
   }
 
-  /** One after the other: the emulator answers so, and with many at once the last would outwait its time. An id is the identity. */
+  /** One after the other, because the emulator serves one request at a time and the last of many would time out. An id is the identity. */
   async enqueue(keys: readonly TaskKey[], gate?: string): Promise<void> {
-    const input = gate === undefined ? {} : { gate };
+    const input = defined({ gate });
     for (const { queue, id } of keys) await answered(() => this.leasehold.tasks.enqueue(record, input, { queue, id }));
   }
 

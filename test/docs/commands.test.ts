@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { SATELLITES } from '../../api/satellites.ts';
 import { createProgram } from '../../cli/program.ts';
 import type { Document } from '../support/documents.ts';
-import { ROOT, codeBlocks, documents, inlineCode } from '../support/documents.ts';
+import { ROOT, codeBlocks, documents, inlineCode, isOfDeletedSatellite } from '../support/documents.ts';
 
 const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
   readonly scripts: Readonly<Record<string, string>>;
@@ -66,6 +66,7 @@ function npmComplaint(verb: string, rest: readonly string[]): string | undefined
 }
 
 function leaseholdComplaint(words: readonly string[], isWhole: boolean): string | undefined {
+  if (isOfDeletedSatellite(words[0] ?? '')) return undefined;
   let command: Command = program;
   for (const word of words) {
     if (word === '--') break;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Document } from '../support/documents.ts';
-import { ROOT, documents, prose } from '../support/documents.ts';
+import { ROOT, documents, isOfDeletedSatellite, prose } from '../support/documents.ts';
 
 const LINK = /\]\(([^()\s]+)(?:\s+"[^"]*")?\)|<(?:img|a|source)\b[^>]*?\b(?:src|href|srcset)="([^"]+)"/g;
 
@@ -42,6 +42,7 @@ function brokenLinks(document: Document): string[] {
     const target =
       file === '' ? document.path : path.posix.normalize(path.posix.join(path.posix.dirname(document.path), file));
     if (target.startsWith('..')) return [`${document.path} links to ${link}, which is outside of the repository`];
+    if (isOfDeletedSatellite(target)) return [];
     const there = target === document.path ? document : onDisk(target);
     if (there === undefined) return [`${document.path} links to ${link}: there is no ${target}`];
     const isFound = anchor === undefined || anchorsOf(there).has(anchor);

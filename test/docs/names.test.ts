@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Document } from '../support/documents.ts';
-import { ROOT, documents, inlineCode } from '../support/documents.ts';
+import { ROOT, documents, inlineCode, isOfDeletedSatellite } from '../support/documents.ts';
 
 const FOLDERS = [
   ...['api', 'bench', 'cli', 'console', 'consul', 'docs', 'examples', 'functions', 'infra', 'local', 'release'],
@@ -17,7 +17,7 @@ const PLACED = /(?<symbols>`[^`\n]+`(?:(?:, | and )`[^`\n]+`)*) in `(?<place>[^`
 /** Long enough, and shaped so, that no word of a sentence is taken for a name of the code. */
 const SYMBOL = /^#?[A-Za-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
 /** Names of the services that the guides compare with. */
-const OF_OTHERS = new Set(['HeadObject', 'INCR', 'EXPIRE', 'ChangeMessageVisibility', 'DeleteMessage']);
+const OF_OTHERS = new Set(['LockDelay', 'HeadObject', 'INCR', 'EXPIRE', 'ChangeMessageVisibility', 'DeleteMessage']);
 const INVARIANT = /^\| (?<id>I\d+b?|[A-Z]{3,}) \| (?<says>[^|]+) \| (?<keptBy>[^|]+) \| (?<noticedBy>[^|]+) \|$/gm;
 const RULES = 'proof/simulation/invariants';
 
@@ -37,8 +37,10 @@ const words = new Set(
 function isThere(place: string): boolean {
   const [, before = place, list, after = ''] = /^(.*)\{(.*)\}(.*)$/.exec(place) ?? [];
   const alternatives = list === undefined ? [place] : list.split(',').map((one) => `${before}${one.trim()}${after}`);
-  return alternatives.every((one) =>
-    one.includes('*') ? globSync(one, { cwd: ROOT }).length > 0 : existsSync(path.join(ROOT, one)),
+  return alternatives.every(
+    (one) =>
+      isOfDeletedSatellite(one) ||
+      (one.includes('*') ? globSync(one, { cwd: ROOT }).length > 0 : existsSync(path.join(ROOT, one))),
   );
 }
 

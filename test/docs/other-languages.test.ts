@@ -17,7 +17,7 @@ interface Written extends Pick<NewTask, 'queue' | 'id' | 'name' | 'priority'> {
   readonly nonce: string;
 }
 
-test('its row is what the client writes for the same task', () => {
+test('has the row that the client writes for the same task', () => {
   const row = codeBlocks({ path: document, text }).find(({ marks }) => marks.includes('row'));
   const written = JSON.parse(row?.code ?? '') as Written;
   const { queue, id, name, priority, input, createdAt: now, nonce } = written;
@@ -31,7 +31,7 @@ test('its row is what the client writes for the same task', () => {
 
 const ROW = /^\| (\S+) \| (.+?) \| (high|normal|low) \| (\d+) \| (.*?) \| (.*?) \|$/gm;
 
-test('its vectors are those of the code', () => {
+test('has the vectors of the code', () => {
   const rows = [...text.matchAll(ROW)].map(([line]) => line);
   const computed = [...text.matchAll(ROW)].map(([, queue = '', id = '', priority = '', shards]) => {
     const key = readyPartitionKey(queue, priority, shardOf(id, Number(shards)));

@@ -244,7 +244,7 @@ describe('an endpoint of the user', () => {
   );
 });
 
-describe.skipIf(!hasEmbedded)('what a platform has started', () => {
+describe.skipIf(!hasEmbedded)('processes of a platform', () => {
   const program = path.join(import.meta.dirname, '../support/programs/platform.ts');
 
   test.each(['exit', 'SIGINT', 'SIGTERM', 'SIGKILL'] as const)('ends with it: %s', async (end) => {

@@ -1,7 +1,7 @@
 /** A page of another origin, in a real browser, tries to use the engine of a developer's machine. */
 import { createServer } from 'node:http';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { findChromium, launchBrowser } from '../../console/test/support/browser.ts';
+import { findChromium, launchBrowser } from '../support/browser.ts';
 import { startEngine } from '../../local/engine.ts';
 import { listenOnLoopback } from '../../local/engine/listen.ts';
 import { createTable } from '../../shared/dynamo/table.ts';

@@ -128,7 +128,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       });
     });
 
-    test('starts no worker if nothing is left', async () => {
+    test('does not start a worker if no task is left', async () => {
       await enqueue('quick', 't');
 
       const result = await createWorkHandler({ quick })(START, contextOf(60_000));

@@ -60,7 +60,7 @@ describe('a start of a worker', () => {
     });
   });
 
-  test('continues if a permit is free, or none was ever taken', async () => {
+  test('continues if a permit is free, or the semaphore is new', async () => {
     await idle.world.run(async () => {
       expect(await ask()).toMatchObject({ reason: undefined, writeUnits: 0 });
       const die = await startWorker();

@@ -78,7 +78,7 @@ const ROWS: readonly (readonly [what: string, make: () => readonly DynamoItem[]]
   ],
 ];
 
-describe('beside rows that were written past the library, every task is done at its first attempt', () => {
+describe('does every task at its first attempt, despite rows that were written past the library', () => {
   test.each(ROWS)('%s', async (_what, make) => {
     const world = openWorld();
     for (const row of make()) await world.raw.put(row);

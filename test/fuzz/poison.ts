@@ -64,7 +64,7 @@ function damageTo(attributes: readonly string[]): fc.Arbitrary<Damage> {
         { attribute: 'readyAt' },
         { attribute: 'readyKey' },
         { attribute: 'readyKey', value: 'elsewhere' },
-        { attribute: 'directoryKey', value: 'session' },
+        { attribute: 'directoryKey', value: 'session#3' },
       ),
     },
   );

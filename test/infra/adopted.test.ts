@@ -8,12 +8,13 @@ import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../shared/core/defined.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { ENTRY, newApp } from './synthesize.ts';
 
-describe('a table that is there already', () => {
+describe('an existing table', () => {
   test('is used as it is, with grants on its indexes', () => {
     const stack = new Stack(newApp(), 'Adopted');
     const existing = Table.fromTableName(stack, 'Existing', 'leases');
@@ -108,7 +109,7 @@ test('a connected function has the grant, and the variables that its client read
 
 describe('a grant', () => {
   const inStack = (env?: { account: string; region: string }) => {
-    const stack = new Stack(newApp(), 'Granting', env === undefined ? {} : { env });
+    const stack = new Stack(newApp(), 'Granting', defined({ env }));
     return { stack, workers: new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media' }) };
   };
   const ours = { account: '111111111111', region: 'eu-west-1' };

@@ -80,7 +80,7 @@ describe('alarms and dashboard', () => {
     expect(Annotations.fromStack(stack).findWarning('*', Match.anyValue())).toEqual([]);
   });
 
-  test('queues of one table share its dashboard, and those of another stack have one there', () => {
+  test('queues of one table share its dashboard; queues of another stack have one there', () => {
     const { stack, workers } = synthesize();
     new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', table: workers.table });
     const hidden = new TaskWorkers(stack, 'Hidden', {

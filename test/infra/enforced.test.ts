@@ -57,7 +57,7 @@ const logicalIdOf = (resource: { node: { defaultChild?: unknown } }): string =>
 
 const upstream = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
 
-describe.skipIf(upstream === null)('with its policies enforced', () => {
+describe.skipIf(upstream === null)('a worker with its policies enforced', () => {
   const table = `enforced-${systemRuntime.ids.unique()}`;
   const gates: PolicyGate[] = [];
   beforeAll(async () => {

@@ -133,7 +133,7 @@ function casesOf(role: string, cell: string, stop: string) {
     .map((tries) => ({ role, tries, stop }));
 }
 
-describe.skipIf(upstream === null)('what code can do that holds a role and goes past the library', () => {
+describe.skipIf(upstream === null)('code that has a role and calls DynamoDB directly', () => {
   const gates = new Map<string, PolicyGate>();
   beforeAll(async () => {
     const client = new DynamoDBClient({ endpoint: upstream ?? '', ...clientConfig });

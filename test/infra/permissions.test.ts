@@ -75,9 +75,9 @@ const ENTRIES = {
   'parked of other': parkedPartitionKey('mediation', 'customer-7'),
   dead: deadPartitionKey('media', 0),
   'dead of other': deadPartitionKey('mediation', 0),
-  sessions: 'session',
+  sessions: 'session#11',
   checks: 'check',
-  locks: 'lock',
+  locks: 'lock#3',
   semaphores: 'semaphore',
 } as const;
 type Row = keyof typeof ROWS;

@@ -7,6 +7,7 @@ import { Tracing } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../shared/core/defined.ts';
 import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { statementsOf } from './policy.ts';
@@ -119,7 +120,7 @@ describe('the functions', () => {
 
   test('have X-Ray tracing and its rights only if it is on', () => {
     const traced = (tracing?: Tracing): string[] => {
-      const template = synthesize(tracing === undefined ? {} : { tracing }).template();
+      const template = synthesize(defined({ tracing })).template();
       const modes = propertiesOf<{ readonly TracingConfig?: { readonly Mode: string } }>(
         template,
         'AWS::Lambda::Function',
@@ -302,7 +303,7 @@ describe('the schedule', () => {
   });
 });
 
-describe('what the construct gives back', () => {
+describe('the properties of the construct', () => {
   test('metrics of the queue, with the dimensions that the handlers send', () => {
     const { workers, stack } = synthesize();
     const metric = workers.metricTasksDead();

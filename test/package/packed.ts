@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { defined } from '../../shared/core/defined.ts';
 import { ROOT } from '../support/documents.ts';
 
 /** Builds the package. @returns the path of the tarball, in a folder that the caller deletes */
@@ -36,7 +37,7 @@ interface Where {
 
 /** @returns its output. @throws if it fails, with all of its output */
 export function run(program: string, args: readonly string[], { cwd, bin, env = {} }: Where): string {
-  const { status, said, out } = attempt(program, args, { cwd, env, ...(bin === undefined ? {} : { bin }) });
+  const { status, said, out } = attempt(program, args, { cwd, env, ...defined({ bin }) });
   if (status !== 0) throw new Error(`${[program, ...args].join(' ')} ended with ${status ?? 'a signal'}:\n${said}`);
   return out;
 }

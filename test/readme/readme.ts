@@ -12,6 +12,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
+import { defined } from '../../shared/core/defined.ts';
 import type { FoundNode } from '../../release/node-from-npm.ts';
 import { isAtLeast, nodeFromNpm, versionOf } from '../../release/node-from-npm.ts';
 import type { Emulator } from '../deploy/emulator.ts';
@@ -231,7 +232,7 @@ function environment(node?: FoundNode): NodeJS.ProcessEnv {
     ...Object.fromEntries(kept),
     HOME: home,
     npm_config_cache: path.join(home, '.npm'),
-    ...(process.env.npm_config_registry === undefined ? {} : { npm_config_registry: process.env.npm_config_registry }),
+    ...defined({ npm_config_registry: process.env.npm_config_registry }),
     PATH: [...(node === undefined || node.folder === '' ? [] : [node.folder]), ...outside].join(path.delimiter),
     // Questions that a user answers with y at a terminal.
     ...(emulator === undefined ? {} : { ...emulator.environment, CDK_REQUIRE_APPROVAL: 'never', CDK_FORCE: 'true' }),

@@ -1,8 +1,16 @@
 /** The documents that readers meet, and the parts of them that tests look at. */
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 export const ROOT = path.resolve(import.meta.dirname, '../..');
+
+/** Folders that may be deleted, and are: documents may still name what they held. */
+const DELETED = ['console', 'consul'].filter((satellite) => !existsSync(path.join(ROOT, satellite)));
+
+/** Whether a path, or the first word after `leasehold`, belongs to a satellite that this tree does not have. */
+export function isOfDeletedSatellite(place: string): boolean {
+  return DELETED.some((satellite) => place === satellite || place.startsWith(`${satellite}/`));
+}
 
 export interface Document {
   /** From the root, with slashes. */
@@ -25,7 +33,9 @@ export interface CodeBlock {
 
 /** Everything at the root, the guides, the list of examples, and the figures. */
 export function documents(): Document[] {
-  return globSync(['*.md', 'docs/**/*.md', 'examples/*.md', 'bench/*.md', 'consul/*.md', 'proof/*.md'], { cwd: ROOT })
+  return globSync(['*.md', 'docs/**/*.md', 'examples/*.md', 'bench/*.md', '{console,consul}/*.md', 'proof/*.md'], {
+    cwd: ROOT,
+  })
     .map((file) => file.split(path.sep).join('/'))
     .sort()
     .map((file) => ({ path: file, text: readFileSync(path.join(ROOT, file), 'utf8') }));

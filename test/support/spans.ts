@@ -3,6 +3,7 @@ import { context, trace } from '@opentelemetry/api';
 import type { HrTime } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import type { ReadableSpan, Sampler } from '@opentelemetry/sdk-trace-base';
+import { defined } from '../../shared/core/defined.ts';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 
 export interface RecordedSpans extends Disposable {
@@ -17,7 +18,7 @@ export function recordSpans(
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({
     spanProcessors: [new SimpleSpanProcessor(exporter)],
-    ...(sampler === undefined ? {} : { sampler }),
+    ...defined({ sampler }),
   });
   trace.setGlobalTracerProvider(provider);
   if (hasContexts) context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());

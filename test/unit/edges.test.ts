@@ -4,7 +4,6 @@ import { createWorker } from '../../shared/client/create-worker.ts';
 import { enqueuer, getTask } from '../../shared/client/edge/enqueuer.ts';
 import { lockSession } from '../../shared/client/edge/edge-sessions.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
-import { compareStamps } from '../../shared/core/lease/fence.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { createS3Payloads } from '../../shared/tasks/s3/payloads.ts';
@@ -157,7 +156,7 @@ test('names an option of single tasks as such in a bulk', async () => {
   expect(message).toContain('key is about single tasks');
 });
 
-describe('what is no object is refused', () => {
+describe('refuses a value that is not an object', () => {
   test.each<[string, (hand: Hand) => unknown]>([
     ['createLeasehold', () => createLeasehold(wrong(null))],
     ['session', ({ leasehold }) => leasehold.session(wrong(null))],
@@ -312,12 +311,6 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'an update of a lock without a value',
       'lock k: flags are given without a value',
       async ({ session }) => (await session.lock('k')).update(wrong(undefined)),
-    ],
-    ['stamps', 'compareStamps: undefined is no stamp: give two', () => compareStamps(wrong(undefined), wrong(null))],
-    [
-      'a stamp',
-      'compareStamps: { counter: 1 } is no stamp: give two',
-      () => compareStamps({ counter: 1, sequence: 1 }, wrong({ counter: 1 })),
     ],
     ['a payload', 'isPayloadOf(undefined, undefined): give', () => isPayloadOf(wrong(undefined), wrong(undefined))],
     ['a task of a payload', 'isPayloadOf("n", null): give', () => isPayloadOf('n', wrong(null))],

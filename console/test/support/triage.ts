@@ -13,7 +13,8 @@ import type { CommandTable } from '../../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../../test/support/command-table.ts';
 import { PATIENT } from '../../../test/support/patient.ts';
 import { claimed, stamp } from '../../../test/support/tasks.ts';
-import { findChromium, launchBrowser, openOn } from './browser.ts';
+import { findChromium, launchBrowser } from '../../../test/support/browser.ts';
+import { openOn } from './console-page.ts';
 import { CONSOLE_SHARDS, openConsole } from './console.ts';
 
 const endpoint = inject('embeddedEndpoint');

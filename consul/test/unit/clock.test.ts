@@ -32,7 +32,7 @@ describe('a clock that is proven wrong', () => {
     return found.map(({ status }) => status);
   };
 
-  describe('and remote sessions', () => {
+  describe('a wrong clock and remote sessions', () => {
     const settings = { name: 'r', node: 'n', behaviour: 'release' as const, ttlMs: 30_000, lockDelayMs: 0, checks: [] };
 
     test('opens none', async () => {

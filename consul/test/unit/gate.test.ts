@@ -5,7 +5,7 @@ const ask = (headers: Readonly<Record<string, string>>) =>
   refusalOf({ headers: new Headers(headers) } as unknown as Request);
 const host = '127.0.0.1:8500';
 
-describe('without tokens', () => {
+describe('a gateway without tokens', () => {
   test.each([
     [{ host }],
     [{ host: 'localhost:8500' }],

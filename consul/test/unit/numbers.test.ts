@@ -5,7 +5,7 @@ import { formatGoDuration, parseGoDuration } from '../../http/go-duration.ts';
 import { parseExactly, stringifyExactly } from '../../http/json.ts';
 import { PrefixIndexes, isSame } from '../../http/prefix-index.ts';
 
-describe('durations as Go has them', () => {
+describe('durations in the format of Go', () => {
   test.each([
     ['15s', 15_000],
     ['1m30s', 90_000],

@@ -209,7 +209,7 @@ export const SESSION_CASES: readonly Case[] = [
 ];
 
 function request(session: string) {
-  return { key: 'k', session, content: undefined, openBefore: NOW + 1 };
+  return { key: 'k', session, content: undefined, isListed: true, openBefore: NOW + 1 };
 }
 
 function seen(rows: Rows): LockRecord {
@@ -240,7 +240,12 @@ function changed(rows: Rows): LockRecord {
 function together(rows: Rows, keys: readonly string[]): Statement {
   acquired(rows);
   const observed = keys.map((key) => ({ key, record: undefined, isFresh: true }));
-  return locks.acquireLocks(TABLE, observed, { session: 's', content: undefined, openBefore: NOW }, rows.stamp());
+  return locks.acquireLocks(
+    TABLE,
+    observed,
+    { session: 's', content: undefined, isListed: true, openBefore: NOW },
+    rows.stamp(),
+  );
 }
 
 function committed(rows: Rows, key: string, unchanged: readonly LockRecord[]): Statement {

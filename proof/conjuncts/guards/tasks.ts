@@ -1,4 +1,5 @@
 /** Late writes to tasks, their packs, lines and keys. */
+import { defined } from '../../../shared/core/defined.ts';
 import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
 import { parkedPlace } from '../../../shared/tasks/rows/task/index-places.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
@@ -228,7 +229,7 @@ const called = (rows: Rows, ticket: number, tenant?: string): Statement<'update'
 const OF_LINES: readonly Case[] = [
   ...[undefined, 'a'].flatMap((tenant): readonly Case[] => {
     const name = `task, SET #${tenant === undefined ? 'readyKey' : 'directoryKey'} = #heldKey`;
-    const more = tenant === undefined ? {} : { tenant };
+    const more = defined({ tenant });
     return [
       [
         `${name}: attribute_exists(#heldKey)`,

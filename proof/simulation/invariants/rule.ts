@@ -10,7 +10,7 @@ export interface Assumptions {
   readonly readsAreFresh: boolean;
   /** Whether tasks of one key that can hardly run stand in the index, where workers before parking read them again and again. */
   readonly floodStays?: boolean;
-  /** How the schedule treats a due run while one of its tasks has not ended. */
+  /** The policy for a due run while a task of the schedule has not ended. */
   readonly overlap: OverlapPolicy;
   readonly ttlMs: number;
   readonly lockDelayMs: number;

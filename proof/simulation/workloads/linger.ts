@@ -2,6 +2,7 @@
  * Long-lived users: one process, several sessions that live as long as it does, and concurrent callers who alternate for years.
  * They release each lock or permit once; the library must settle the remains of a lost response.
  */
+import { defined } from '../../../shared/core/defined.ts';
 import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
 import { electionKey } from '../../../shared/coordination/election/election.ts';
 import { LeaseLostError, MismatchError, StoreUnavailableError } from '../../../shared/core/errors.ts';
@@ -242,7 +243,7 @@ async function waitFor<T>(
     });
   const end = asks.begin({ ...what, session: holder.id, process });
   try {
-    return await outlasting(user, wait, () => ask(wait, patience === undefined ? {} : { signal: patience.signal }));
+    return await outlasting(user, wait, () => ask(wait, defined({ signal: patience?.signal })));
   } catch (error) {
     if (error instanceof LockUnavailableError || error instanceof SemaphoreFullError) {
       seen('user: waited in vain');

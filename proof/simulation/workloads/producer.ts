@@ -1,4 +1,5 @@
 /** Enqueues tasks and repeats until each is acknowledged, like an application that loses nothing. */
+import { defined } from '../../../shared/core/defined.ts';
 import type { DynamoCalls, DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { ConfigurationError, MismatchError } from '../../../shared/core/errors.ts';
@@ -98,7 +99,7 @@ export async function produce(ports: ProducerPorts, ids: readonly string[], with
 /** An id belongs to one tenant; some belong to none. */
 function tenantOf(id: string): Pick<EnqueueOptions, 'tenant'> {
   const tenant = TENANTS[Number(id.slice(1)) % (TENANTS.length + 1)];
-  return tenant === undefined ? {} : { tenant };
+  return defined({ tenant });
 }
 
 /** Other work under an id that is taken, in each of the ways in which that can be meant. */

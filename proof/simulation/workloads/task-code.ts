@@ -1,4 +1,5 @@
 /** The tasks that simulated workers run: one definition per way of behaving, well or badly. */
+import { defined } from '../../../shared/core/defined.ts';
 import { parseItemId } from '../../../shared/tasks/task/pack.ts';
 import type { BulkPolicyOptions } from '../../../shared/tasks/task/pack-policy.ts';
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
@@ -266,8 +267,7 @@ export function tasksAt(at: Place, knowsAll: boolean): TaskRegistry {
     defineTask<TaskInput, unknown>({
       name,
       retry,
-      ...(timeout === undefined ? {} : { timeout }),
-      ...(bulk === undefined ? {} : { bulk }),
+      ...defined({ timeout, bulk }),
       run: (input, task) => {
         checkFiller(place, task, input);
         return believing(place, task, (...at) => behave(...at, input));

@@ -24,7 +24,7 @@ import { validWholeNumber } from '../../core/validate/whole-number.ts';
 
 export interface EdgeOptions {
   readonly table: string;
-  /** The table's region, wherever the isolate runs. */
+  /** The table's region, not the isolate's. */
   readonly region: string;
   /** A function is called again before they end, and when the service refuses them; the isolate keeps its result. */
   readonly credentials: TemporaryCredentials | CredentialProvider;

@@ -26,7 +26,7 @@ import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, validSignal } from '../../core/wait/wait.ts';
 import type { SessionLocks } from '../lock/session-locks.ts';
 
-/** The leader as observers see it. */
+/** The leader, for observers. */
 export interface Leader {
   readonly term: number;
   readonly session: string;
@@ -142,7 +142,7 @@ export class Election {
   }
 
   /**
-   * Waits to be elected. The leader is the session: campaigning again keeps its term, whichever of its callers does.
+   * Waits to be elected. The leader is the session: a second campaign, by any of its callers, keeps the term.
    * @throws LockUnavailableError when the wait is over, with who leads
    * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
    */

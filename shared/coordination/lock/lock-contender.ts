@@ -17,12 +17,12 @@ import { limitsWithinTrust } from '../../session/limits.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
-import type { Content, HeldLock, LockRecord, Refusal } from './lock-record.ts';
+import type { HeldLock, LockRecord, Refusal } from './lock-record.ts';
 import { describeLock, opensAt } from './lock-record.ts';
-import type { Doubts, UnansweredAcquire } from './doubts.ts';
+import type { Doubts, UnansweredAcquire } from './lock-doubts.ts';
 import type { HolderPorts } from './lock-standing.ts';
 import { standingOf } from './lock-standing.ts';
-import type { AcquireRequest } from './lock-store.ts';
+import type { AcquireRequest, LockWish } from './lock-store.ts';
 
 export type ContendingSession = Pick<SessionHolder, 'id' | 'timing' | 'signal' | 'ensureBelief' | 'remainingTrustMs'>;
 
@@ -59,7 +59,7 @@ export function lostRound(round: number, key: string): Contended | Refusal {
 
 export class LockContender implements Contender<HeldLock> {
   readonly key: string;
-  readonly #content: Content | undefined;
+  readonly #wish: LockWish;
   readonly #session: ContendingSession;
   readonly #ports: HolderPorts;
   readonly #maxClockSkewMs: number;
@@ -73,12 +73,12 @@ export class LockContender implements Contender<HeldLock> {
   /** @param doubts records acquires without a response; if absent, the caller resolves them itself */
   constructor(
     key: string,
-    content: Content | undefined,
+    wish: LockWish,
     session: ContendingSession,
     ports: HolderPorts & { readonly doubts?: Doubts | undefined },
   ) {
     this.key = key;
-    this.#content = content;
+    this.#wish = wish;
     this.#session = session;
     this.#ports = ports;
     this.#maxClockSkewMs = session.timing.maxClockSkewMs;
@@ -130,7 +130,7 @@ export class LockContender implements Contender<HeldLock> {
     const request: AcquireRequest = {
       key: this.key,
       session: this.#session.id,
-      content: this.#content,
+      ...this.#wish,
       openBefore: stamp.now - this.#maxClockSkewMs,
       observedCounter: this.#observedCounter,
     };

@@ -1,5 +1,5 @@
 /**
- * Keys as readers see them.
+ * Keys, for readers.
  *
  * A reader shows a key whose session has expired in its resulting state:
  * free, closed for its lock-delay, or, with the behavior `delete`, without its entry.

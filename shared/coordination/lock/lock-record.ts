@@ -53,7 +53,7 @@ export interface Entry {
   readonly flags: Flags;
   /** Creation time. A different value means the entry was deleted and recreated. */
   readonly createIndex: number;
-  /** Number of tenures, for people and for Consul's clients. Restarts after the entry was deleted, so it is not a token. */
+  /** Number of tenures, for display and for Consul's clients. Restarts after the entry was deleted, so it is not a token. */
   readonly lockIndex: number;
 }
 
@@ -113,7 +113,7 @@ export interface Content {
 export interface Holder {
   readonly session: string;
   readonly leaseCounter: number;
-  /** The session's own name and node, for people. */
+  /** The session's name and node: display only. */
   readonly name: string;
   readonly node: string;
   readonly since: number;
@@ -127,7 +127,7 @@ export type Refusal =
       readonly kind: 'held';
       readonly key: string;
       readonly by: Holder;
-      /** The session that asked holds it itself. */
+      /** Whether the calling session holds the key. */
       readonly isOwn?: true;
     }
   /** It has no holder, but its lock-delay lasts until then. */
@@ -135,7 +135,7 @@ export type Refusal =
   /** It was free each time this caller looked, and each time another caller was faster. */
   | { readonly kind: 'contended'; readonly key: string };
 
-/** A key as a reader sees it. */
+/** A key, for a reader. */
 export interface LockInfo extends Entry {
   readonly key: string;
   readonly leaseCounter: number;

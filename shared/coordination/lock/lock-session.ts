@@ -53,7 +53,7 @@ export class LockSession implements AsyncDisposable {
   }
 
   /**
-   * Returns the lock, or its holder and until when it holds, without waiting.
+   * Returns the lock, or its holder and the earliest end of its tenure, without waiting.
    * A key that this session already holds counts as held (`isOwn`), unless the caller
    * passes `reentrant: true`.
    */

@@ -10,11 +10,16 @@ export interface AcquireRequest {
   readonly session: string;
   /** If undefined, the stored content stays. */
   readonly content: Content | undefined;
+  /** Whether it gets an entry in the listing. One that it has stays. */
+  readonly isListed: boolean;
   /** A key whose `notBefore` lies after this is closed: the contender's clock less the bound on clock differences. */
   readonly openBefore: number;
   /** The counter of the free row as it was observed; absent: not observed, and a key that was freed since `openBefore` is refused. */
   readonly observedCounter?: number | undefined;
 }
+
+/** What an acquire writes beside the right itself. */
+export type LockWish = Pick<AcquireRequest, 'content' | 'isListed'>;
 
 /** An acquire that was not answered, of a key that was free when it was read. */
 export interface LateAcquire {
@@ -70,7 +75,7 @@ export type EndedTenures = ReadonlyMap<string, readonly HeldLock[]>;
 /** Its holder has done with the row, which the answer therefore leaves out. */
 type Released = { readonly kind: 'applied' } | Extract<Outcome<never, LockRecord>, { kind: 'refused' }>;
 
-/** An action of the user's own transaction. */
+/** An action for the user's transaction. */
 export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactItems']>[number];
 
 /** Stores locks. Every write is conditional; see `coordination/lock/row/lock-statements.ts` for the guards. */
@@ -85,7 +90,7 @@ export interface LockStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<HeldLock, LockRecord>>;
-  /** Acquires all keys or none, in one transaction: refused unless every row is as it was observed. */
+  /** Acquires all keys in one transaction: refused unless every row is as it was observed. */
   acquireAll(
     observed: readonly Observed[],
     request: Omit<AcquireRequest, 'key'>,
@@ -131,7 +136,7 @@ export interface LockStore {
   ): Promise<Outcome<FreeLock, LockRecord>>;
   /**
    * By an operator: refused unless the key is held as observed. A live session learns of it at its next heartbeat.
-   * @returns until when the key is closed, by the clock of the applied attempt; 0 if it was acquired since
+   * @returns the time at which the key opens, by the clock of the applied attempt; 0 if it was acquired since
    */
   forceRelease(
     observed: HeldLock,
@@ -152,7 +157,7 @@ export interface LockStore {
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
 
   /**
-   * Commits several keys, all or none: refused unless every row is as it was observed,
+   * Commits several keys in one transaction: refused unless every row is as it was observed,
    * every condition holds, and every notified session is live.
    */
   commit(
@@ -180,6 +185,8 @@ export interface LockStore {
   ): Promise<{ readonly lock: LockRecord | undefined; readonly session: SessionRecord | undefined }>;
   /** A page of the keys that begin with `prefix`, in order. Eventually consistent. */
   page(prefix: string, after: unknown): Promise<{ readonly keys: readonly string[]; readonly next: unknown }>;
+  /** Whether the listing names the key. Eventually consistent. */
+  isListed(key: string): Promise<boolean>;
 
   /** For the user's own transaction: it fails unless the tenure is current. */
   condition(claim: LockClaim): TransactionAction;

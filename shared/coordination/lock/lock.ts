@@ -37,6 +37,12 @@ export interface LockOptions extends ContentOptions {
    * release frees the key for all who share it.
    */
   readonly reentrant?: boolean | undefined;
+  /**
+   * Whether listings name the key. False: one write unit less for a new key, and no entry that stays for 30 days after the release; for
+   * keys that are used once, such as one for each order. `get`, `verify` and a forced release find it by its key all the same.
+   * Default: true.
+   */
+  readonly listed?: boolean | undefined;
 }
 
 export const CONTENT_OPTIONS = { value: true, flags: true } as const satisfies Record<keyof ContentOptions, true>;

@@ -13,7 +13,7 @@ import { WAIT_OPTIONS, waitFor } from '../../core/wait/wait.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Contender } from './lock-contender.ts';
 import { LockContender, lockLimitsOf } from './lock-contender.ts';
-import { Doubts } from './doubts.ts';
+import { Doubts } from './lock-doubts.ts';
 import type { LockKeeper, LockOptions } from './lock.ts';
 import { CONTENT_OPTIONS, Lock } from './lock.ts';
 import type { Content, HeldLock, Refusal } from './lock-record.ts';
@@ -33,7 +33,10 @@ export interface SessionLocksPorts extends HolderPorts {
 }
 
 export const OPTIONS = 'the options of a lock';
-export const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true } as const satisfies Record<keyof LockOptions, true>;
+export const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true, listed: true } as const satisfies Record<
+  keyof LockOptions,
+  true
+>;
 export const PATIENT_OPTIONS = { ...LOCK_OPTIONS, ...WAIT_OPTIONS } as const;
 
 /**
@@ -67,7 +70,7 @@ export class SessionLocks {
     this.doubts = new Doubts(session.id, (key) => session.settleLater(describeLock(key), () => this.#settle(key)));
   }
 
-  /** Returns the lock, or its holder and until when it holds, without waiting. */
+  /** Returns the lock, or its holder and the earliest end of its tenure, without waiting. */
   async tryAcquire(key: string, options: LockOptions = {}): Promise<Acquisition> {
     validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#single(key, options).attempt();
@@ -114,7 +117,7 @@ export class SessionLocks {
     options: LockOptions & WaitOptions,
   ): Promise<Right> {
     const { turns, runtime } = this.#ports;
-    // A caller that shares its session's lock does not wait behind callers that want a lock of their own.
+    // A caller that shares its session's lock does not wait behind callers that want a separate lock.
     const kind = options.reentrant === true ? `reentrant ${this.#session.id}` : '';
     const warn = options.wait === undefined ? warningOfOwnWait(this.#ports.runtime.clock) : undefined;
     const waited = await waitFor<Right, Refusal>(
@@ -205,7 +208,8 @@ export class SessionLocks {
   #single(key: string, options: LockOptions): Contender<Lock> {
     const content = validContent(validKey(key), options);
     const isReentrant = validReentrant(options);
-    const contender = new LockContender(key, content, this.#session, { ...this.#ports, doubts: this.doubts });
+    const wish = { content, isListed: validListed(options) };
+    const contender = new LockContender(key, wish, this.#session, { ...this.#ports, doubts: this.doubts });
     return {
       key,
       look: async () => (isReentrant ? undefined : this.refusalOfOwn([key])) ?? (await contender.look()),
@@ -307,4 +311,10 @@ export function validReentrant({ reentrant }: LockOptions): boolean {
   if (reentrant !== undefined && typeof reentrant !== 'boolean')
     throw new ConfigurationError(`reentrant = ${shown(reentrant)}: give true or false`);
   return reentrant === true;
+}
+
+export function validListed({ listed }: LockOptions): boolean {
+  if (listed !== undefined && typeof listed !== 'boolean')
+    throw new ConfigurationError(`listed = ${shown(listed)}: give true or false`);
+  return listed !== false;
 }

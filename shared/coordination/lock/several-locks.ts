@@ -1,4 +1,4 @@
-/** The locks of one session, including several at once: all or none. */
+/** The locks of one session, including several in one transaction. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -8,8 +8,9 @@ import { HeldLocks } from './held-locks.ts';
 import type { Lock, LockOptions } from './lock.ts';
 import type { Content, Refusal } from './lock-record.ts';
 import { validContent, validKey } from './lock-record.ts';
+import type { LockWish } from './lock-store.ts';
 import type { SessionLocksPorts } from './session-locks.ts';
-import { LOCK_OPTIONS, OPTIONS, PATIENT_OPTIONS, SessionLocks, validReentrant } from './session-locks.ts';
+import { LOCK_OPTIONS, OPTIONS, PATIENT_OPTIONS, SessionLocks, validListed, validReentrant } from './session-locks.ts';
 import { KEYS_LIMIT, SeveralContender } from './several.ts';
 import type { LockPorts } from './lock-standing.ts';
 
@@ -27,7 +28,7 @@ export class SeveralLocks extends SessionLocks {
     this.#ports = ports;
   }
 
-  /** Acquires several keys, all or none, in one transaction, without waiting. */
+  /** Acquires several keys in one transaction, without waiting. */
   async tryAcquireAll(keys: readonly string[], options: LockOptions = {}): Promise<AcquisitionOfSeveral> {
     validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#several(keys, options).attempt();
@@ -35,7 +36,7 @@ export class SeveralLocks extends SessionLocks {
     return attempt.kind === 'acquired' ? { kind: 'acquired', locks: attempt.right } : attempt;
   }
 
-  /** Acquires several keys, all or none; holds no key while it waits. @throws as `acquire` */
+  /** Acquires several keys in one transaction; does not hold a key while it waits. @throws as `acquire` */
   async acquireAll(keys: readonly string[], options: LockOptions & WaitOptions = {}): Promise<HeldLocks> {
     validOptions(OPTIONS, options, PATIENT_OPTIONS);
     return this.wait(keys, this.#several(keys, options), options);
@@ -49,7 +50,7 @@ export class SeveralLocks extends SessionLocks {
       throw new ConfigurationError(
         `${wanted.length} lock keys are given: give 1 to ${KEYS_LIMIT}, what one transaction takes`,
       );
-    const content = validContent(first, options);
+    const wish = { content: validContent(first, options), isListed: validListed(options) };
     const isReentrant = validReentrant(options);
     return {
       key: JSON.stringify(wanted),
@@ -58,13 +59,13 @@ export class SeveralLocks extends SessionLocks {
         this.alone(wanted, async () => {
           await this.verbsUnderWay(wanted);
           const own = isReentrant ? undefined : this.refusalOfOwn(wanted);
-          return own ?? (await this.#attemptSeveral(wanted, content));
+          return own ?? (await this.#attemptSeveral(wanted, wish));
         }),
     };
   }
 
   /** Held keys are confirmed last, because a refused attempt, the usual case while waiting, has written nothing. */
-  async #attemptSeveral(wanted: readonly string[], content: Content | undefined): Promise<Attempt<HeldLocks>> {
+  async #attemptSeveral(wanted: readonly string[], wish: LockWish): Promise<Attempt<HeldLocks>> {
     const lost = new Set<Lock>();
     for (;;) {
       const locks = new Map<string, Lock>();
@@ -72,19 +73,19 @@ export class SeveralLocks extends SessionLocks {
         if (!lock.signal.aborted && !lost.has(lock)) locks.set(lock.key, lock);
       const held = [...locks.values()];
       const missing = wanted.filter((key) => !locks.has(key));
-      const attempt = await this.#attemptMissing(missing, content);
+      const attempt = await this.#attemptMissing(missing, wish);
       if (attempt.kind !== 'acquired') return attempt;
       for (const lock of attempt.right) locks.set(lock.key, lock);
-      const lostOne = await this.#confirmOrLeave(held, content, attempt.right);
+      const lostOne = await this.#confirmOrLeave(held, wish.content, attempt.right);
       if (lostOne === undefined)
         return { kind: 'acquired', right: new HeldLocks(wanted.flatMap((key) => locks.get(key) ?? [])) };
       lost.add(lostOne);
     }
   }
 
-  async #attemptMissing(keys: readonly string[], content: Content | undefined): Promise<Attempt<readonly Lock[]>> {
+  async #attemptMissing(keys: readonly string[], wish: LockWish): Promise<Attempt<readonly Lock[]>> {
     if (keys.length === 0) return { kind: 'acquired', right: [] };
-    const attempt = await new SeveralContender(keys, content, this.#session, {
+    const attempt = await new SeveralContender(keys, wish, this.#session, {
       ...this.#ports,
       doubts: this.doubts,
     }).attempt();
@@ -92,7 +93,7 @@ export class SeveralLocks extends SessionLocks {
     return { kind: 'acquired', right: attempt.right.map((row) => this.register(row)) };
   }
 
-  /** Confirms all keys or none: if a held key is lost, the newly acquired keys are released again. @returns the lost key */
+  /** Confirms all keys: if a held key is lost, the newly acquired keys are released again. @returns the lost key */
   async #confirmOrLeave(
     held: readonly Lock[],
     content: Content | undefined,

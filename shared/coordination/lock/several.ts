@@ -1,6 +1,6 @@
 /**
- * Acquires several keys, all or none: reads and judges the rows, then acquires them in one transaction that depends on the rows as read.
- * A waiter for several keys does not hold any of them, so it cannot deadlock.
+ * Acquires several keys: reads and judges the rows, then acquires them in one transaction that depends on the rows as read.
+ * A waiter for several keys does not hold a key, so it cannot deadlock.
  */
 import { ensureClockWithin } from '../../core/lease/skew.ts';
 import { StoreUnavailableError } from '../../core/errors.ts';
@@ -10,12 +10,12 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import { retryContended } from '../../core/wait/retry-contended.ts';
 import type { Attempt, Contender } from './lock-contender.ts';
 import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf, lostRound } from './lock-contender.ts';
-import type { Content, HeldLock, Refusal } from './lock-record.ts';
+import type { HeldLock, Refusal } from './lock-record.ts';
 import { grantedRow, opensAt } from './lock-record.ts';
 import type { LockPorts } from './lock-standing.ts';
 import { standingOf } from './lock-standing.ts';
-import type { Doubts } from './doubts.ts';
-import type { AcquireRequest, Observed } from './lock-store.ts';
+import type { Doubts } from './lock-doubts.ts';
+import type { AcquireRequest, LockWish, Observed } from './lock-store.ts';
 
 /** DynamoDB's bound on the actions of one transaction. */
 export const KEYS_LIMIT = 100;
@@ -23,7 +23,7 @@ export const KEYS_LIMIT = 100;
 export class SeveralContender implements Contender<readonly HeldLock[]> {
   readonly key: string;
   readonly #keys: readonly string[];
-  readonly #content: Content | undefined;
+  readonly #wish: LockWish;
   readonly #session: SessionHolder;
   readonly #ports: LockPorts & { readonly doubts: Doubts };
   readonly #maxClockSkewMs: number;
@@ -31,13 +31,13 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
   /** @param keys without duplicates, and without keys that the session knowingly holds */
   constructor(
     keys: readonly string[],
-    content: Content | undefined,
+    wish: LockWish,
     session: SessionHolder,
     ports: LockPorts & { readonly doubts: Doubts },
   ) {
     this.#keys = keys;
     this.key = JSON.stringify(keys);
-    this.#content = content;
+    this.#wish = wish;
     this.#session = session;
     this.#ports = ports;
     this.#maxClockSkewMs = session.timing.maxClockSkewMs;
@@ -53,7 +53,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
       const free = observed as readonly Observed[];
       const stamp = stampOf(runtime);
       const openBefore = stamp.now - this.#maxClockSkewMs;
-      const request = { session: this.#session.id, content: this.#content, openBefore };
+      const request = { session: this.#session.id, ...this.#wish, openBefore };
       const isAcquired = await this.#send(free, request, stamp);
       if (!isAcquired) return lostRound(round, this.#keys[0] ?? '');
       this.#session.ensureBelief();

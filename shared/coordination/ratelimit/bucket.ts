@@ -2,8 +2,8 @@
  * A token bucket per key: `rate` tokens flow in per period, `burst` tokens fit in, and each take states how many it needs.
  *
  * Guarantees
- *   - In any span of time, a bucket gives out at most `burst` tokens plus those that flow in during the span,
- *     plus those that flow in during the clock difference, plus those that flow in while a take is in flight (at most 8 s):
+ *   - In any span of time, a bucket gives out at most `burst` tokens plus the inflow of the span,
+ *     plus the inflow of the clock difference and of the time that a take is in flight (at most 8 s):
  *     a take counts from the time of its request. The specification found the last part (`proof/spec/RateLimit.tla`).
  *   - A refused take takes nothing, and returns when to try again.
  *   - Each take calculates the refill from the taker's clock; no background process runs.

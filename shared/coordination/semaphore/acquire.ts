@@ -9,7 +9,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Admission, Full, Request, SemaphorePorts } from './semaphore-contender.ts';
 import { Contender } from './semaphore-contender.ts';
 import { giveBackPermit } from './give-back.ts';
-import { settleLater, settleNow } from './orphans.ts';
+import { settleLater, settleNow } from './semaphore-doubts.ts';
 import { PermitBook } from './permit-book.ts';
 import { Permit } from './permit.ts';
 import type { PermitRecord } from './semaphore.ts';
@@ -93,7 +93,7 @@ async function waitFor<Granted>(
   const queueUntil = options.fair === true ? queueingEnds(name, options, ports) : undefined;
   const asked = { ...request(name, options, session, ports), queueUntil };
   const { claim, semaphore } = asked;
-  // Requests of different sizes wait for different amounts of capacity, and a fair request must not wait behind one that is not fair.
+  // Requests of different sizes wait for different amounts of capacity, and a fair request must not wait behind an unfair one.
   const kind = JSON.stringify([claim.permits, semaphore.limit, options.fair === true]);
   const line = ports.line && { turns: ports.line, key: name, kind };
   const contend = async (contender: Contender): Promise<Admission> => {

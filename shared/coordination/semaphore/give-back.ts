@@ -1,4 +1,4 @@
-/** Releases permits and abandons claims, so that no copy of an earlier request takes anything afterwards. */
+/** Releases permits and abandons claims, so that a late copy of an earlier request takes nothing. */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';

@@ -14,7 +14,7 @@ const TIDY_FROM = 100;
  * `PermitBook` is a session's record, in its own process, of the permits that it holds or is requesting.
  *
  * It assigns the unique moments that distinguish the permits of one session.
- * It detects orphans: permits of the session that are unknown here because a response was lost.
+ * It tells which permits in the row belong to a doubt: the session has them, and no code here knows them, because a response was lost.
  * It knows the moment up to which the session's requests may be barred.
  */
 export class PermitBook {

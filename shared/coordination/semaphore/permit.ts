@@ -4,7 +4,7 @@
  * Failure by failure:
  *   - The session is lost: the permit is lost too, and its signal aborts with the session's reason.
  *   - An operator evicts it: its session's next heartbeat reports that, and the signal aborts. `check` asks at once.
- *   - The release is not answered: releasing again is safe; if the permit remains, the session's heartbeats release it (`orphans.ts`).
+ *   - The release is not answered: releasing again is safe; if the permit remains, the session's heartbeats release it (`semaphore-doubts.ts`).
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -12,7 +12,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import { truthfulSignal } from '../../session/truthful-signal.ts';
 import type { GiveBackPorts } from './give-back.ts';
 import { giveBackPermit } from './give-back.ts';
-import { settleLater } from './orphans.ts';
+import { settleLater } from './semaphore-doubts.ts';
 import { PermitBook } from './permit-book.ts';
 import type { PermitRecord } from './semaphore.ts';
 import { describeSemaphore, isSamePermit, revocationOf } from './semaphore.ts';

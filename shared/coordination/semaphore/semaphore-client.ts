@@ -40,7 +40,7 @@ export class SemaphoreClient {
   }
 
   /**
-   * Tries once, without waiting: returns a permit, or the holders and until when they hold.
+   * Tries once, without waiting: returns a permit, or the holders and the earliest end of each.
    * @throws MismatchError if other contenders declare another limit
    * @throws ConfigurationError if an argument is invalid
    */
@@ -109,7 +109,7 @@ export class SemaphoreClient {
    * For operators: revokes a holder's permit, and records the operator and the reason.
    * A live holder learns of it at its session's next heartbeat: its permit's signal aborts, and when it releases, its capacity is free at
    * once.
-   * @returns the revoked permit, and until when its capacity is closed at most; undefined if no such permit is held
+   * @returns the revoked permit, and the latest time at which its capacity opens; undefined if no such permit is held
    * @throws ConfigurationError without a name or a reason
    */
   async evict(name: string, options: EvictionOptions): Promise<HolderRecord | undefined> {

@@ -5,7 +5,7 @@
  * | --- | --- |
  * | free capacity | 1: a conditional write |
  * | no such semaphore | 2: refused, created with its first holder |
- * | full, all holders live | 3: refused with the row, their sessions in one batch, one write so that no copy of the refused request enters later; or one to queue |
+ * | full, all holders live | 3: refused with the row, their sessions in one batch, one write that bars late copies of the refused request; or one to queue |
  * | full, some holders expired | 3: refused with the row, the sessions, one write that removes expired holders and admits; and one for each session found expired |
  * | polling | 1 read of the row, 1 of sessions not known to be live; writes only if capacity is free |
  */
@@ -124,7 +124,7 @@ export class Contender {
   }
 
   /**
-   * Called before the caller hears that it holds nothing: from here on no request already sent takes a permit or a queue entry.
+   * Called before the caller learns that it holds nothing: afterwards, earlier requests cannot take a permit or a queue entry.
    * No request if the row, as last seen, bars the claim; one write; or a read and a write for a contender that queued.
    * @returns the permit that a late attempt has already taken
    * @throws StoreUnavailableError if that is not known

@@ -61,7 +61,7 @@ export interface SemaphoreStore {
   /**
    * By an operator, and recorded; the same transaction notifies a live session.
    * Refused unless the permit is held, and its session is as it was observed.
-   * @returns until when its capacity is closed, by the clock of the applied attempt; 0 if it is open
+   * @returns the time at which its capacity opens, by the clock of the applied attempt; 0 if it is open
    */
   evict(
     name: string,

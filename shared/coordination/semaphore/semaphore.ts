@@ -9,7 +9,7 @@
  *   - A copy of a request that arrives after its permit was released, or after its caller heard that the semaphore is full,
  *     takes nothing (see below).
  *   - Releasing, evicting or pruning names one permit and its token; repeated or late, it changes nothing.
- *   - Contenders that declare different limits get an error with both numbers; none of them is admitted by its own limit.
+ *   - Contenders that declare different limits get an error with both numbers, and are not admitted.
  *   - Lowering the limit revokes nothing and admits no contender until enough permits have come back.
  *   - While the queue is not empty, only its contenders are admitted:
  *     fair contenders are served in the order in which the store queued them,
@@ -31,13 +31,13 @@
  * Cost: one request of one write unit per KB of the row, each for acquire and release.
  * A holder adds about 55 bytes to some 200, so eight holders and the marks still fit into one unit; a contender in the queue adds 65.
  * A mark adds about 45 bytes; releases fold them when there are eight, with one more write.
- * "Full" costs one write more than the refused request, or none if the row shows that the claim is barred.
+ * "Full" costs one write more than the refused request, unless the row shows that the claim is barred.
  *
  *     acquire ── free capacity, the queue is empty ▶ held ── release ─▶ gone
  *        │                                            │ └── evict (an operator) ─▶ closed until the lock-delay is over,
  *        └─ full ─▶ judge the holders' sessions       │                             or its holder has noticed and released
  *                     some expired: prune and acquire └──── session invalid, lock-delay over ─▶ pruned by the next contender
- *                     all live: refused, with until when; or queue, if fair
+ *                     all live: refused, with the earliest end; or queue, if fair
  */
 import { ConfigurationError, MismatchError } from '../../core/errors.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
@@ -95,7 +95,7 @@ export interface SemaphoreRecord {
   readonly lastEviction: Eviction | undefined;
   /** By session, since the last *replace*: no blind request that it made at or before this moment enters or queues. */
   readonly left: Readonly<Record<string, number>>;
-  /** No blind request made at or before this moment enters or queues, whichever session made it. It only grows. */
+  /** No blind request made at or before this moment enters or queues, for any session. It only grows. */
   readonly floor: number;
 }
 
@@ -171,7 +171,7 @@ export function withoutTicket(semaphore: SemaphoreRecord, claim: PermitClaim): S
 }
 
 /**
- * The semaphore without those, in it or in the queue, whose session is dead, nor evictions that have opened, nor tickets that have lapsed.
+ * Returns the semaphore without holders and waiters of expired sessions, evictions that have opened, and tickets that have lapsed.
  * @param openBefore now, by the contender's clock, less the bound on clock differences
  */
 export function withoutDead(

@@ -25,7 +25,7 @@ export interface SemaphoreState {
 
 /** A holder, and the state of its session. */
 export interface HolderState extends HolderRecord {
-  /** The session's own name and node, for people; absent if its row is gone or damaged. */
+  /** The session's name and node, for display; absent if its row is gone or damaged. */
   readonly sessionName: string | undefined;
   readonly node: string | undefined;
   readonly standing: Verdict['kind'];

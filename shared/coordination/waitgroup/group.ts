@@ -23,7 +23,7 @@ export interface AddOptions {
 /** Ten read units. */
 const PAGE_LIMIT = 250;
 
-/** One generation of a wait group: adds members, marks them done, and waits for all of them. Has no state of its own. */
+/** One generation of a wait group: adds members, marks them done, and waits for all of them. It is stateless. */
 export class WaitGroup implements GroupKey {
   readonly name: string;
   readonly generation: number;
@@ -58,9 +58,9 @@ export class WaitGroup implements GroupKey {
    * More than 99 members take several requests: after an error, add the same ids again. Generated ids are lost with an error,
    * although their members may exist: if that matters, pass your own ids.
    * @returns all their ids
-   * @throws MismatchError when the group is sealed: none was added; if it was sealed during the call, the first batches of 99 were added
-   * @throws LeaseLostError when `options.session` is lost: nothing was added
-   * @throws ConfigurationError if ids are not valid names, are repeated, or are too long: nothing was added
+   * @throws MismatchError when the group is sealed, and adds nothing; if it was sealed during the call, the first batches of 99 were added
+   * @throws LeaseLostError when `options.session` is lost, and adds nothing
+   * @throws ConfigurationError if ids are not valid names, are repeated, or are too long, and adds nothing
    */
   async add(members: number | readonly string[], options: AddOptions = {}): Promise<readonly string[]> {
     validOptions(`the options of adding to ${describeGroup(this)}`, options, { session: true, seal: true });

@@ -28,7 +28,7 @@ export interface WaitGroupStore {
 
   /** Sends nothing. @throws ConfigurationError for an id that does not fit into a key */
   ensureStorable(group: GroupKey, ids: readonly string[]): void;
-  /** All or none: refused unless the group is open in this generation. An existing member stays as it is. */
+  /** One transaction: refused unless the group is open in this generation. An existing member stays as it is. */
   addMembers(
     group: GroupKey,
     members: readonly { readonly id: string; readonly session: string | undefined }[],

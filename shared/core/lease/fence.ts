@@ -16,8 +16,6 @@
  * You need no fence if one transaction covers both rows: `task.commit(...)`, or `lock.condition()` in your own transaction.
  */
 
-import { ConfigurationError, shown } from '../errors.ts';
-
 /** A lock, the leadership, a semaphore's permit, or a running task. */
 export interface Fencing {
   readonly fencingToken: number;
@@ -48,18 +46,6 @@ export class Fence {
     this.#right.signal.throwIfAborted();
     return { counter: this.#right.fencingToken, sequence: this.#right.nextSequence?.() ?? countFor(this.#right) };
   }
-}
-
-/** Negative, zero or positive, as `left` is older, the same, or newer. @throws ConfigurationError for an invalid stamp */
-export function compareStamps(left: FenceStamp, right: FenceStamp): number {
-  for (const stamp of [left, right])
-    if (!isStamp(stamp))
-      throw new ConfigurationError(`compareStamps: ${shown(stamp)} is no stamp: give two, as fence.next() makes them`);
-  return left.counter - right.counter || left.sequence - right.sequence;
-}
-
-function isStamp(value: Partial<FenceStamp> | null | undefined): boolean {
-  return Number.isFinite(value?.counter) && Number.isFinite(value?.sequence);
 }
 
 /** Sequences of leases that do not keep one: one per lease, shared by all its fences. */

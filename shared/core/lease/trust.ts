@@ -4,7 +4,7 @@
  * The window opens at the moment *before* a create or renew was sent, because the store may have applied it at any later time,
  * and lasts the TTL minus a margin.
  * Two clocks must both agree: the wall clock may step back,
- * and the monotonic clock may stand still while the machine is suspended.
+ * and the monotonic clock may stop while the machine is suspended.
  * No timer flips a flag: trust is computed when it is read,
  * so a thawed process finds its lease expired before any of its timers has run.
  */

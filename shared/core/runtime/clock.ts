@@ -2,7 +2,7 @@
  * The only source of time.
  *
  * `now` is the wall clock: rows store it, and it may be wrong or step.
- * `monotonic` measures elapsed time inside one process and never goes back, but may stand still while the machine is suspended.
+ * `monotonic` measures elapsed time inside one process and never goes back, but may stop while the machine is suspended.
  * Code that must not outlast a lease reads both.
  */
 export interface Clock {
@@ -25,7 +25,7 @@ export interface Clock {
 /** Prevents the callback. Calling it again does nothing. */
 export type Cancel = () => void;
 
-/** Just under 25 days. A longer timer would fire at once, so longer waits are woken early. No process of ours lives that long. */
+/** Just under 25 days. A longer timer would fire at once, so longer waits are woken early. Our processes do not live that long. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -39,9 +39,9 @@ export type Look<Found, Obstacle> = { readonly kind: 'found'; readonly found: Fo
 export interface Blocked<Obstacle> {
   readonly kind: 'blocked';
   readonly by: Obstacle;
-  /** The wall-clock time of a known change, or `null` if none is known. */
+  /** The wall-clock time of a known change, or `null` if unknown. */
   readonly until: number | null;
-  /** Nothing changes before `until`, so do not poll earlier. */
+  /** The state does not change before `until`, so do not poll earlier. */
   readonly isClosed?: boolean | undefined;
 }
 

@@ -75,7 +75,7 @@ export interface CancellationReason {
   /** `None`, `ConditionalCheckFailed`, `TransactionConflict`, `ThrottlingError`, `ProvisionedThroughputExceeded`, `ValidationError`, … */
   readonly code: string;
   readonly message?: string | undefined;
-  /** The row that blocked this action, if the action asked for it. */
+  /** The row that refused this action, if the action requested it. */
   readonly item?: DynamoItem | undefined;
 }
 

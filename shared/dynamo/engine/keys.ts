@@ -23,7 +23,7 @@ export const sessionKey = (id: string): RowKey => rowKey('session', [id]);
 export const checkKey = (node: string, id: string): RowKey => rowKey('check', [node, id]);
 export const lockKey = (key: string): RowKey => rowKey('lock', [key]);
 /**
- * The permits of a queue's workers have keys of their own, so that a policy can grant them by key: a program that only coordinates
+ * The permits of a queue's workers have separate keys, so that a policy can grant them by key: a program that only coordinates
  * may not take them.
  */
 export const semaphoreKey = (name: string): RowKey =>

@@ -23,7 +23,7 @@ export class Rows<Row> {
   }
 
   /**
-   * Returns the existing rows among those of a statement, in no order.
+   * Returns the existing rows of a statement, unordered.
    * @param onDamaged receives each row that does not decode, and the others are returned; without it, the error is thrown
    */
   async getMany(table: string, statement: Statement<'batchGet'>, onDamaged?: (error: unknown) => void): Promise<Row[]> {

@@ -176,7 +176,7 @@ export function directoryStatement(
   table: string,
   directory: string,
   prefix: string,
-  after: unknown,
+  { after, limit = DIRECTORY_PAGE_LIMIT }: { readonly after: unknown; readonly limit?: number },
 ): Statement<'query'> {
   // DynamoDB allows no empty text in a condition on a key.
   const isWhole = prefix === '';
@@ -185,7 +185,7 @@ export function directoryStatement(
     table,
     `#directoryKey = :directory${isWhole ? '' : ' AND begins_with(#directoryName, :prefix)'}`,
     { ':directory': directory, ...(isWhole ? {} : { ':prefix': prefix }) },
-    { IndexName: DIRECTORY_INDEX.name, Limit: DIRECTORY_PAGE_LIMIT, after },
+    { IndexName: DIRECTORY_INDEX.name, Limit: limit, after },
   );
 }
 

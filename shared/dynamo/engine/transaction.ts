@@ -1,4 +1,4 @@
-/** Several statements as one transaction: all or none. */
+/** Several statements as one transaction. */
 import { sha256 } from '../../core/runtime/sha256.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { RowKey } from './keys.ts';
@@ -26,7 +26,7 @@ export function tableOf(action: Action): string | undefined {
 }
 
 /**
- * Several actions, all or none. The first carries the nonce; a check carries none.
+ * Several actions in one transaction. The first carries the nonce; checks do not.
  * @param token unique per logical write and identical for all its attempts, which the service requires to be the same;
  *   see `restampedTransaction` in `statement.ts`
  */

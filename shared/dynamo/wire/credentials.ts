@@ -56,7 +56,7 @@ function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, now: nu
   if (BAD_CREDENTIALS.has(code)) return 'credentials';
   if (BAD_TIMES.has(code)) return 'time';
   if (!BAD_SIGNATURES.has(code)) return undefined;
-  // The same code also stands for a wrong secret. The date distinguishes them, or else the message.
+  // A wrong secret has the same code. The date distinguishes them, or else the message.
   return offsetFor(answer, now) !== 0 || OF_ANOTHER_TIME.test(message) ? 'time' : undefined;
 }
 

@@ -2,7 +2,7 @@
  * Finds endpoint, region and credentials as the SDK does.
  *
  * If the answer is certain without the SDK, we do not load it:
- * keys in the environment, a known region, and nothing that could change either.
+ * keys in the environment, a known region, and no setting that could change either.
  * This covers every Lambda function, and every emulator on this machine.
  * Otherwise we create an SDK client, send nothing through it,
  * and ask it for profiles, roles, containers, instance metadata, FIPS, dual-stack and account endpoints.

@@ -7,7 +7,7 @@
  *   - Some runtimes send a request twice on their own. Our writes bear that: each is guarded, or a transaction with a token.
  *   - It follows redirects with body and signature, so we turn that off.
  *   - It unpacks answers on its own, and then their checksum matches nothing. We request unpacked answers.
- *   - An isolate serves many requests, and none may wait for what another has begun.
+ *   - An isolate serves many requests, which must not wait for each other's work.
  *     So requests share only keys and credentials that are available.
  *   - Isolates have few connections at a time, and few requests in all. Further requests wait here, or are refused here before they are
  *     sent.

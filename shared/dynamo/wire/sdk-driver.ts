@@ -181,7 +181,7 @@ function brokenOff(thrown: unknown): DynamoFault {
   return systemFault(isUnconnected(error) ? 'unsent' : 'unanswered', error);
 }
 
-/** Whether there certainly was no server to send it to, or none that proved its identity. */
+/** Whether there certainly was no server to send it to, or the server did not prove its identity. */
 function isUnconnected({ code = '', syscall, message, errors = [] }: SystemError): boolean {
   if (errors.length > 0) return errors.every(isUnconnected);
   return syscall === 'connect' || syscall === 'getaddrinfo' || UNCONNECTED.has(code) || BEFORE_TLS.test(message);

@@ -5,8 +5,11 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import type { Credentials } from './credentials.ts';
 
 interface Unsigned {
+  /** Default: POST. */
+  readonly method?: 'GET' | 'POST';
   readonly host: string;
   readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -20,12 +23,13 @@ interface Scope {
 
 /** Returns the headers to send, `host` included. The signer keeps the key of the day. @param now epoch milliseconds */
 export async function signedHeaders(
-  { host, path, headers, body }: Unsigned,
+  { method = 'POST', host, path, query = {}, headers, body }: Unsigned,
   { service, region, credentials }: Scope,
   now: number,
 ): Promise<Record<string, string>> {
   const signer = new SignatureV4({ service, region, credentials, sha256: Sha256, applyChecksum: false });
-  const request = { method: 'POST', protocol: 'https:', hostname: host, path, headers: { host, ...headers }, body };
+  const target = { method, protocol: 'https:', hostname: host, path, query };
+  const request = { ...target, headers: { host, ...headers }, body };
   return (await signer.sign(request, { signingDate: new Date(now) })).headers;
 }
 

@@ -1,4 +1,4 @@
-/** The body of an answer as `fetch` returns it: already unpacked if it came packed, although its header still says so. */
+/** The body of an answer as `fetch` returns it: already unpacked if it came packed, although its header still has the encoding. */
 import type { Answer } from './answer.ts';
 import { MAX_ANSWER_BYTES } from './answer.ts';
 

@@ -4,6 +4,7 @@
  * AWS's own signer would add 7 KB to what an isolate loads, and take twice the time.
  * A test holds this one to it, byte for byte. The key of a day is kept.
  */
+import { defined } from '../../core/defined.ts';
 import type { Credentials } from './credentials.ts';
 
 /** A request of the edge's driver. */
@@ -39,7 +40,7 @@ export async function signForWeb(
     'content-type': 'application/x-amz-json-1.0',
     host,
     'x-amz-date': longDate,
-    ...(sessionToken === undefined ? {} : { 'x-amz-security-token': sessionToken }),
+    ...defined({ 'x-amz-security-token': sessionToken }),
     'x-amz-target': target,
   };
   const names = Object.keys(headers).join(';');

@@ -15,6 +15,7 @@
  * | directoryKey, directoryName | S | `check`, node and id: the listing | register; removed by deregister |
  * | ttl | N, epoch s | deletion of deregistered checks; others have none | deregister |
  */
+import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from '../health.ts';
 import { checkKey } from '../../dynamo/engine/keys.ts';
@@ -54,7 +55,7 @@ export function registerCheck(
       ':nonce': nonce,
       ':directory': 'check',
       ':name': `${node}#${id}`,
-      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+      ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
 }
@@ -110,7 +111,7 @@ export function deregisterCheck(table: string, observed: CheckRecord, { now, non
 
 /** Registered checks, by node. Eventually consistent. */
 export const pageOfChecks = (table: string, prefix: string, after: unknown): Statement<'query'> =>
-  directoryStatement('check.page', table, 'check', prefix, after);
+  directoryStatement('check.page', table, 'check', prefix, { after });
 
 export const readCheck = (table: string, { node, id }: CheckKey): Statement<'get'> =>
   getStatement('check.get', table, checkKey(node, id));

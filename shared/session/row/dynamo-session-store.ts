@@ -1,5 +1,6 @@
 import type { LiveSession } from '../session-record.ts';
 import type { SessionStore } from '../session-store.ts';
+import { directoryPartitions, mergedPage } from '../../dynamo/engine/directory.ts';
 import { splitKey } from '../../dynamo/engine/keys.ts';
 import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
@@ -17,10 +18,11 @@ export function createSessionStore(sender: Sender, table: string): SessionStore 
     renewRemote: (renewal) => rows.writeAs<LiveSession>(statements.renewRemoteSession(table, renewal), renewal),
 
     async page(prefix, after) {
-      const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSessions(table, prefix, after));
-      const ids = Items.map(({ pk }) => splitKey(String(pk))[1] ?? '');
-      const names = Items.map(({ directoryName }) => String(directoryName).replace(/#[^#]*$/, ''));
-      return { ids, names, next: LastEvaluatedKey };
+      const query = { verb: 'session.page', table, partitions: directoryPartitions('session'), prefix };
+      const { items, next } = await mergedPage(sender, query, after);
+      const ids = items.map(({ pk }) => splitKey(String(pk))[1] ?? '');
+      const names = items.map(({ directoryName }) => String(directoryName).replace(/#[^#]*$/, ''));
+      return { ids, names, next };
     },
   };
 }

@@ -19,7 +19,7 @@
  * | checks | L of S | health checks of its node; absent if none | create |
  * | revoked | L of S | revocations that the holder has not yet seen; absent if none | revoke; shortened by renew |
  * | reason, invalidatedAt | S; N, epoch ms | reason and time of its end | expire, invalidate |
- * | directoryKey, directoryName | S | `session`, name and id: lists live and expired sessions | create, invalidate |
+ * | directoryKey, directoryName | S | `session#<shard of the id>`, name and id: lists live and expired sessions | create, invalidate |
  * | ttl | N, epoch s | deletion by TTL, weeks after the last use | all |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -27,13 +27,13 @@ import { MAX_TTL_MS } from '../../core/lease/timing.ts';
 import type { InvalidationReason } from '../session-record.ts';
 import type { Invalidation, NewSession, RemoteRenewal, SessionExpiry, SessionRenewal } from '../session-store.ts';
 import { sessionKey } from '../../dynamo/engine/keys.ts';
+import { directoryPartition } from '../../dynamo/engine/directory.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement, TransactionCheck } from '../../dynamo/engine/statement.ts';
 import {
   batchGetStatement,
   checkStatement,
   createStatement,
-  directoryStatement,
   getStatement,
   updateStatement,
 } from '../../dynamo/engine/statement.ts';
@@ -66,7 +66,7 @@ export function createSession(table: string, session: NewSession): Statement<'pu
     expiresAt: ttlMs === null ? null : now + ttlMs,
     renewals: 0,
     nonce,
-    directoryKey: 'session',
+    directoryKey: directoryPartition('session', id),
     directoryName: `${name}#${id}`,
     ...(checks.length === 0 ? {} : { checks }),
     ...(remote ? { remote } : {}),
@@ -189,10 +189,6 @@ export function revokeFromSession(table: string, id: string, ...revocations: rea
     values: { ':live': 'live', ':none': [], ':revocation': revocations },
   });
 }
-
-/** Lists sessions by name: live ones and, for some weeks, expired ones. Eventually consistent. */
-export const pageOfSessions = (table: string, prefix: string, after: unknown): Statement<'query'> =>
-  directoryStatement('session.page', table, 'session', prefix, after);
 
 export const readSession = (table: string, id: string): Statement<'get'> =>
   getStatement('session.get', table, sessionKey(id));

@@ -8,7 +8,7 @@
  * | how the pack's claim ends | its items |
  * | --- | --- |
  * | no item is open: done | are done, moved, or cancelled, each by itself |
- * | handed back, or the store was unavailable: ready again, attempt refunded | stay open, except those that have ended |
+ * | handed back, or the store was unavailable: ready again, attempt refunded | stay open, unless they have ended |
  * | cancelled: cancelled | the open ones are cancelled with it |
  * | lost, its holder taken over | those not recorded run again elsewhere |
  * | an item could not leave, because its id is taken: retried, eventually dead | items that can finish do so, unless the pack is suspected of crashing its worker |

@@ -1,5 +1,5 @@
 /**
- * `Demand` is a queue's work as a plan sees it: entries of the ready index, and the results of a sample of their rows.
+ * `Demand` is a queue's work, for a plan: entries of the ready index, and the results of a sample of their rows.
  *
  * An entry stays in the index while its task runs, so entries alone do not show how many tasks wait.
  * A plan that wants more workers reads some rows, spread evenly over the entries, and subtracts the entries that no new worker could serve:
@@ -71,8 +71,8 @@ export function spread(hints: readonly ReadyHint[], wanted: number): readonly Re
 }
 
 /**
- * Returns the demand without the entries that no new worker could serve, by a sample of rows in which each stands for equally many entries.
- * Two or more rows of one key stand for many tasks of that key, and at most as many as its limit can run.
+ * Returns the demand without the entries that no new worker could serve, by a sample of rows, each of which represents equally many entries.
+ * Two or more rows of one key represent many tasks of that key, and at most as many as its limit can run.
  * One task with an unknown name stays, so that from time to time a worker finds out whether a deployment has added the name.
  */
 export function servable(

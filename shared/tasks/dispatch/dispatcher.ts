@@ -87,18 +87,18 @@ export interface DispatchReport {
   readonly putBack: number;
   /** Unusable rows; each is worth an alarm. */
   readonly damaged: number;
-  /** Shards in use now or earlier: at least those of the deployment. */
+  /** Shards in use now or earlier: at least the deployment's. */
   readonly shards: number;
   /** Due entries in shards that the deployment does not have: a client or an earlier deployment has more shards. */
   readonly strays: number;
   /** Due entries, counted up to the number that the largest fleet could begin with, or run at a time. */
   readonly backlog: number;
-  /** Age of the oldest due task without a holder, or of one nearly as old; zero if none was found: see `oldest-ready.ts`. */
+  /** Age of the oldest due task without a holder, or of one nearly as old; zero without one: see `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;
   readonly liveWorkers: number;
   readonly started: number;
   readonly failedStarts: number;
-  /** Absent if nothing is due, or the queue is paused. */
+  /** Absent if the queue has no due tasks, or is paused. */
   readonly planned?: Planned;
 }
 
@@ -201,7 +201,7 @@ interface LookPorts {
 
 interface BacklogLook {
   readonly pages: readonly PartitionPage[];
-  /** Shards in use now or earlier: at least those of the deployment. */
+  /** Shards in use now or earlier: at least the deployment's. */
   readonly shards: number;
   readonly backlog: readonly PartitionBacklog[];
   readonly demand: Demand;
@@ -256,5 +256,5 @@ async function noteUse(
 
 /** An index page of keys only: about 1,000 entries of 130 bytes are 16 read units. */
 const PAGE_LIMIT = 1_000;
-/** Rows at half a unit each, read by every tick that finds due entries; it reads more if none of these tasks is waiting. */
+/** Rows at half a unit each, read by every tick that finds due entries; it reads more if all of these tasks are held. */
 const OLDEST_LOOKED_AT = 25;

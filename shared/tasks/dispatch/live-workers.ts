@@ -18,14 +18,9 @@ export function permitHolders(permits: SemaphoreState | undefined): readonly str
   return holders.flatMap(({ session, standing }) => (standing === 'live' || standing === 'damaged' ? [session] : []));
 }
 
-/** Returns live sessions, and expired ones without a recorded end: at most a hundred, half a read unit for the list. */
-export async function listedWorkers(sessions: SessionStore, queue: string): Promise<readonly string[]> {
-  const { ids } = await sessions.page(`${workerName(queue)}#`, undefined);
-  return ids;
-}
-
 /**
- * Ids of the live ones, one read unit for each that is listed; a damaged one counts as live.
+ * Ids of the live ones; a damaged one counts as live. Costs eight read units for the list, of which it reads the first hundred,
+ * and one for each session in it.
  * @param holders sessions that are known to live
  */
 export async function liveWorkers(
@@ -35,7 +30,8 @@ export async function liveWorkers(
   { now, maxClockSkewMs }: { readonly now: number; readonly maxClockSkewMs: number },
 ): Promise<ReadonlySet<string>> {
   const live = new Set(holders);
-  const unknown = (await listedWorkers(sessions, queue)).filter((id) => !live.has(id));
+  const { ids } = await sessions.page(`${workerName(queue)}#`, undefined);
+  const unknown = ids.filter((id) => !live.has(id));
   const isLive = (session: SessionRecord): boolean =>
     session.name === workerName(queue) && judgeSession(session, now, maxClockSkewMs).kind === 'live';
   const found = await sessions.getMany(unknown, (id) => void live.add(id));

@@ -1,5 +1,5 @@
 /**
- * The backlog as a tick sees it: the number of due entries in each partition of the ready index, counted up to a bound.
+ * The backlog, for a tick: the number of due entries in each partition of the ready index, counted up to a bound.
  *
  * Shards are numbered from zero, and the enqueuing client sets their number.
  * A client may use more shards than the queue's workers, and a

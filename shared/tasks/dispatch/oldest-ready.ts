@@ -18,7 +18,7 @@ interface OldestReady {
   /** The rows that were read. */
   readonly looked: readonly TaskRecord[];
   /**
-   * Due time of the oldest task without a holder; undefined if none of the rows read belongs to a waiting task.
+   * Due time of the oldest task without a holder; undefined if all rows read belong to held tasks.
    * With more than 1,000 entries, not every entry is read.
    * A waiting task may then have been skipped, and an older one than this may exist:
    * the real wait is at least this long.
@@ -26,7 +26,7 @@ interface OldestReady {
   readonly readyAt: number | undefined;
 }
 
-/** @param atLeast number of rows to read first; more are read only if none of these tasks is waiting */
+/** @param atLeast number of rows to read first; more are read only if all of these tasks are held */
 export async function findOldestReady(
   due: readonly ReadyHint[],
   tasks: Pick<TaskStore, 'getMany'>,

@@ -46,7 +46,7 @@ export class PendingStarts {
     return sum(this.#note.heard.filter(({ at }) => since < at));
   }
 
-  /** Returns the note to write after `starts` more workers were started, and more tasks were heard of. */
+  /** Returns the note to write after `starts` more workers were started, and more tasks were announced. */
   plus(starts: number, token: number, now: number, heard: { readonly count: number; readonly since: number }): Starts {
     const { count, token: before, untilMs, waitMs } = this.#note;
     const haveShown = token > before;

@@ -7,7 +7,7 @@
  *   1. one consistent read of the workers' permits; it stops here if all permits are taken, or if the running workers can cope
  *     according to a backlog that it read within the last seconds;
  *   2. without running workers, the inserted rows: delayed tasks start no worker;
- *   3. the backlog, as a tick reads it.
+ *   3. the backlog, like a tick.
  * It never waits. If one read misses a task, because a worker was about to leave or because the index lags, the next tick finds it.
  *
  * A waker remembers its last actions, so that wakes in close succession do not start a worker each.
@@ -88,7 +88,7 @@ export class Waker {
   #looked: Demand | undefined;
   #lookedAt = -Infinity;
   #inserted = 0;
-  /** Tasks that this waker recently heard of. */
+  /** Tasks in this waker's recent records. */
   #heard: HeardTask[] = [];
   /** When to check the sessions of live workers again. */
   readonly #aliveUntil = new Map<string, number>();
@@ -197,7 +197,7 @@ export class Waker {
     }
   }
 
-  /** Number of tasks that wakers of other shards have heard of, and that the index does not show yet. */
+  /** Number of tasks that wakers of other shards have noted, and that the index does not show yet. */
   #heardByOthers({ hints }: Look, now: number): number {
     const since = now - INDEX_LAG_MS;
     const noted = this.#heard.filter(({ notedAt }) => notedAt !== undefined && since < notedAt).length;
@@ -233,7 +233,7 @@ export class Waker {
     const atWork = live.length + starting;
     const known = due + this.#inserted;
     if (wantedWorkers({ ...looked, due: known }, atWork, this.#settings).workers > atWork) return undefined;
-    // Only a read of the backlog shows the tasks that other wakers have heard of.
+    // Only a read of the backlog shows the tasks of other wakers.
     if (this.#starts.areRecent(now) && this.#unnoted(now).length > 0) return undefined;
     if (starting > 0) return 'justStarted';
     return now - this.#lookedAt >= this.#settings.startWithinMs / 2 ? undefined : 'atWork';
@@ -294,7 +294,7 @@ interface Decision {
   readonly demand: Demand;
   /** Workers to start. */
   readonly missing: number;
-  /** Reason for starting no worker, if none is missing. */
+  /** Reason not to start a worker, if enough are live. */
   readonly reason: NoStart;
 }
 

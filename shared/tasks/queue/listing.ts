@@ -49,7 +49,7 @@ export interface ParkedCount {
   readonly count: number;
   /** There are more than were counted. */
   readonly isMore: boolean;
-  /** Due time of the oldest counted task; undefined: none is parked. */
+  /** Due time of the oldest counted task; undefined without parked tasks. */
   readonly oldestAt: number | undefined;
 }
 

@@ -191,7 +191,7 @@ export class TaskClient {
   }
 
   /**
-   * A task as actions of your own transaction: your writes and the task are applied together, or not at all.
+   * A task as actions of your transaction: your writes and the task are applied together, or not at all.
    * The transaction is refused if the id is taken, and each call generates new ids: build it once, and send it as often as needed.
    */
   async enqueueWrites<Given>(
@@ -209,7 +209,7 @@ export class TaskClient {
 
   /**
    * Adds tasks to be waited for together, and a callback task that follows them all.
-   * The callback is created first, and waits; `task.children` tells it how the others ended.
+   * The callback is created first, and waits; `task.children` shows how the others ended.
    * The batch is created before its children, so calling again with the same id after a failure adds what is missing, and never counts
    * twice.
    * @throws MismatchError when the id belongs to another batch, one of its children's ids to other work, or the callback's id is taken

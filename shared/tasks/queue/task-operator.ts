@@ -100,7 +100,7 @@ export class TaskOperator {
   }
 
   /**
-   * Redrives the dead tasks of a queue, or those that `choose` accepts.
+   * Redrives the dead tasks of a queue, or the ones that `choose` accepts.
    * @returns how many it redrove; tasks redriven by another caller are not counted
    */
   async redriveAll(

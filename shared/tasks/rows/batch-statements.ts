@@ -24,7 +24,7 @@ import { checkStatement, createStatement, getStatement, updateStatement } from '
 
 /**
  * Guard: the row is absent.
- * Effect: counts `total` children, none of which has ended.
+ * Effect: counts `total` children, all of them open.
  * Outcomes: refused = the id is taken; the row shows by which task.
  */
 export function createBatch(

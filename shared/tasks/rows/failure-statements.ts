@@ -6,7 +6,7 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `failure#<queue>#<task id>`, `failure` | keep |
  * | v | N | schema version | keep |
- * | text | S | the error's stack, and those of its causes | keep |
+ * | text | S | the stacks of the error and its causes | keep |
  * | leaseCounter | N | of the attempt | keep |
  * | nonce | S | of this write | keep |
  * | ttl | N, epoch s | when the row of a task that died of this failure is deleted | keep |
@@ -23,7 +23,7 @@ import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
 const ROW_LIMIT_BYTES = 2 * WRITE_UNIT_BYTES;
 
 /**
- * Guard: no stack is stored, or that of an earlier claim.
+ * Guard: no stack is stored, or an earlier claim's.
  * Effect: this stack is stored, as much of it as fits.
  * Outcomes: refused = a later attempt has failed since.
  */

@@ -7,19 +7,20 @@
  * | pk, sk | S | `queue#<name>`, `queue` | change, noteUse, announceNames |
  * | v | N | schema version | change, noteUse, announceNames |
  * | queue | S | its name | change, noteUse, announceNames |
- * | paused | BOOL | nothing is claimed while true | change; noteUse and announceNames if absent |
- * | reason | S | why, for people | change; noteUse and announceNames if absent |
+ * | paused | BOOL | workers do not claim while true | change; noteUse and announceNames if absent |
+ * | reason | S | why: display only | change; noteUse and announceNames if absent |
  * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse and announceNames if absent |
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
  * | took | N, ms | recent mean time of a task in a slot, each counted up to `startWithinMs`: a hint | noteHints |
  * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for operators | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
- * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: for people | noteHints, announceNames |
+ * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: display only | noteHints, announceNames |
  * | starts | M | `count`, `token`, `untilMs`, `waitMs`, `heard`, `nonce`: workers that a waker has started and that had no permit yet, and tasks that wakers heard of lately | noteStarts |
  * | nonce | S | of the last write other than hints and starts: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
+import { defined } from '../../core/defined.ts';
 import type { PlanningHints, QueueRecord, QueueUse, StartsNote } from '../task/queue-store.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { queueKey } from '../../dynamo/engine/keys.ts';
@@ -54,7 +55,7 @@ export function changeQueue(
       ':now': now,
       ':nonce': nonce,
       ':directory': 'queue',
-      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+      ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
 }
@@ -86,7 +87,7 @@ export function noteUse(
       ':nonce': nonce,
       ':shards': shards,
       ...(lanes.size === 0 ? {} : { ':lanes': new Set(lanes) }),
-      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+      ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
 }
@@ -108,7 +109,7 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
       ':names': [...announcedNames],
       ':concurrency': workerSettings.concurrency,
       ':startWithin': workerSettings.startWithinMs,
-      ...(tookMs === undefined ? {} : { ':took': tookMs }),
+      ...defined({ ':took': tookMs }),
     },
   });
 }
@@ -116,7 +117,7 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
 /**
  * Guard: no other names were announced since the row was observed.
  * Effect: commands know the names. A queue without a row gets one, and is open; otherwise nothing else changes, not even the nonce.
- * Outcomes: refused = another worker announced its names, or an earlier attempt was applied: the names are for people, so leave it.
+ * Outcomes: refused = another worker announced its names, or an earlier attempt was applied: the names are display only, so leave it.
  */
 export function announceNames(
   table: string,
@@ -147,7 +148,7 @@ export function announceNames(
 /**
  * Guard: the row is there, and no other note of starts was written since it was observed.
  * Effect: other wakers count these starts. Nothing else changes, not even the nonce.
- * Outcomes: refused = another waker has started workers meanwhile, or no dispatcher has seen the queue yet.
+ * Outcomes: refused = another waker has started workers in between, or no dispatcher has seen the queue yet.
  */
 export function noteStarts(
   table: string,

@@ -7,14 +7,14 @@
  * | v | N | schema version | put |
  * | queue, name | S | identity | put |
  * | task, input | S; S, JSON | the task of each scheduled run | put |
- * | options | S, JSON | the options of its tasks, as `enqueue` takes them | put |
+ * | options | S, JSON | the options of its tasks, like `enqueue`'s | put |
  * | cron, zone | S | when | put |
  * | startAt, endAt, jitterMs | N, epoch ms; N, ms | the span of its runs; the time over which its tasks are spread | put |
  * | missed, toleranceMs | S; N, ms | how late runs are treated | put |
  * | overlap | S | how a run is treated while an earlier task has not ended | put |
  * | lastAt | N, epoch ms | the latest run with a task; absent: none | make, advance; removed by put, if it had been removed |
  * | leftOut | L of S, `<why>@<slot>` | the last runs that were left out | advance; removed as `lastAt` |
- * | pausedAt | N, epoch ms | since when it is paused; absent: active | pause; removed by resume, and as `lastAt` |
+ * | pausedAt | N, epoch ms | start of the pause; absent: active | pause; removed by resume, and as `lastAt` |
  * | status | S | `removed`; absent: active | remove; removed by put |
  * | definedAt | N, epoch ms | when it was defined, or its definition changed | put |
  * | updatedAt | N, epoch ms | | all |
@@ -25,6 +25,7 @@
  *
  * Removing it keeps the row, so that a late attempt to define it, which is conditional on a missing row, does not restore it.
  */
+import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
 import { LEFT_OUT_KEPT } from '../schedule/schedule.ts';
@@ -94,10 +95,9 @@ export function putSchedule(
       ':now': now,
       ':nonce': nonce,
       ':directory': partitionOf(queue),
-      ...(startAt === undefined ? {} : { ':startAt': startAt }),
-      ...(endAt === undefined ? {} : { ':endAt': endAt }),
+      ...defined({ ':startAt': startAt, ':endAt': endAt }),
       ...(due === undefined ? {} : { ':readyKey': partitionOf(queue), ':nextAt': due }),
-      ...(observed === undefined ? {} : { ':observedNonce': observed.nonce }),
+      ...defined({ ':observedNonce': observed?.nonce }),
     },
   });
 }
@@ -143,7 +143,7 @@ export function advanceSchedule(
 /**
  * Guard: not written since it was observed.
  * Effect: paused, and out of the index; or due again at `nextAt`.
- * Outcomes: refused = written meanwhile: look again.
+ * Outcomes: refused = the row has changed: read it again.
  */
 export function pauseSchedule(
   table: string,
@@ -168,7 +168,7 @@ export function pauseSchedule(
       ':observedNonce': observed.nonce,
       ':now': now,
       ':nonce': nonce,
-      ...(pausedAt === undefined ? {} : { ':pausedAt': pausedAt }),
+      ...defined({ ':pausedAt': pausedAt }),
       ...(nextAt === undefined ? {} : { ':readyKey': partitionOf(observed.queue), ':nextAt': nextAt }),
     },
   });
@@ -210,7 +210,7 @@ export function dueSchedules(table: string, queue: string, now: number, after: u
 
 /** Schedules of a queue by name. Eventually consistent. */
 export const pageOfSchedules = (table: string, queue: string, after: unknown): Statement<'query'> =>
-  directoryStatement('schedule.page', table, partitionOf(queue), '', after);
+  directoryStatement('schedule.page', table, partitionOf(queue), '', { after });
 
 export const readSchedule = (table: string, { queue, name }: ScheduleKey): Statement<'get'> =>
   getStatement('schedule.get', table, scheduleKey(queue, name));

@@ -1,4 +1,4 @@
-/** The outcome of task code before anything is written, and the wait until it is told to stop. */
+/** The outcome of task code before anything is written, and the wait until its signal aborts. */
 
 export type Ending =
   | { readonly kind: 'returned'; readonly value: unknown }

@@ -1,5 +1,5 @@
 /**
- * Describes a thrown value for people: its stack and its causes,
+ * Describes a thrown value for logs: its stack and its causes,
  * without its other properties, because they may hold a request with its credentials.
  * Task code can throw anything: a text, an error whose getters throw, a cause that is its own cause.
  */

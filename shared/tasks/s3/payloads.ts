@@ -10,6 +10,7 @@
  * `s3:PutObject` and `s3:DeleteObject`, workers `s3:GetObject` as well.
  */
 import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { defined } from '../../core/defined.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import { DoNotRetry } from '../task/control.ts';
@@ -40,7 +41,7 @@ export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
   if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
     throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is not the name of a bucket`);
   const root = `s3://${bucket}/`;
-  /** Others may write to the table: a reference must not make us read or delete other objects, or those of another task. */
+  /** Others may write to the table: a reference must not make us read or delete other objects, or another task's. */
   const keyOf = (reference: string, task: TaskKey | undefined): string => {
     if (!reference.startsWith(`${root}${prefix}`))
       throw new ConfigurationError(
@@ -61,7 +62,7 @@ export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
     async get(reference, { signal, task } = {}) {
       try {
         const object = new GetObjectCommand({ Bucket: bucket, Key: keyOf(reference, task) });
-        const { Body } = await client.send(object, signal === undefined ? {} : { abortSignal: signal });
+        const { Body } = await client.send(object, defined({ abortSignal: signal }));
         return await Body?.transformToString();
       } catch (error) {
         if (error instanceof NoSuchKey) return undefined;

@@ -1,8 +1,8 @@
 /**
- * Due times of cron expressions, in the local time of a zone. Nothing here reads a clock or starts a timer.
+ * Due times of cron expressions, in the local time of a zone. This module does not read a clock or start a timer.
  *
  * croner finds local times, as if the zone were UTC; this module maps them to moments, as EventBridge Scheduler does:
- *   - If the hour is fixed, a local time that does not exist is left out, and one that exists twice counts once, the first time.
+ *   - If the hour is fixed, a missing local time is left out, and a repeated one counts once, the first time.
  *   - If the hour is `*` or a step, each moment counts that has a matching local time: an hourly schedule runs once in each hour that
  *     passes.
  */

@@ -70,7 +70,7 @@ function oneOf<T extends string>(what: string, value: unknown, known: readonly T
   return found;
 }
 
-/** A task is in one line: its schedule's, or that of its own key. */
+/** A task is in one line: its schedule's, or its key's. */
 function validOverlap(what: string, overlap: unknown, { isOrdered }: { readonly isOrdered: boolean }): OverlapPolicy {
   const policy = oneOf(`${what}: overlap`, overlap, OVERLAP_POLICIES);
   if (isOrdered && policy !== 'queue')

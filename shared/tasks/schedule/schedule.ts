@@ -47,7 +47,7 @@ export interface ScheduleDefinition extends CronTimes {
   /** The name of the task that each slot becomes. */
   readonly task: string;
   readonly input: Json;
-  /** Options of the schedule's tasks, as `enqueue` takes them. */
+  /** Options of the schedule's tasks, like `enqueue`'s. */
   readonly options: Omit<SharedTaskOptions, 'queue'>;
   readonly missed: MissedPolicy;
   readonly overlap: OverlapPolicy;

@@ -16,7 +16,7 @@ export interface TaskContext {
    * Its reason says which. Pass it to whatever you wait for.
    */
   readonly signal: AbortSignal;
-  /** The lease counter of this claim: larger than that of any earlier claim. Pass it to your own stores if they can compare it. */
+  /** The lease counter of this claim: larger than any earlier claim's. Pass it to your own stores if they can compare it. */
   readonly fencingToken: number;
   /** Returns a sequence number that increases with every call in this worker. It orders writes that share a lease counter, as items of a pack do. */
   nextSequence(): number;

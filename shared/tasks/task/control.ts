@@ -1,4 +1,4 @@
-/** Errors that task code throws to choose its end, and abort reasons that tell it why it must stop. */
+/** Errors that task code throws to choose its end, and abort reasons, which say why it must stop. */
 
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';
@@ -53,10 +53,10 @@ export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 }
 
-/** The store refused one of the user's own writes in a `commit`; nothing of the commit was applied, and the task still runs. */
+/** The store refused one of the user's writes in a `commit`; the commit was not applied, and the task still runs. */
 export class CommitRefusedError extends Error {
   override readonly name = 'CommitRefusedError';
-  /** One reason per write, in order: `None` or DynamoDB's code, and the row if the write asked for it. */
+  /** One reason per write, in order: `None` or DynamoDB's code, and the row if the write requested it. */
   readonly reasons: readonly WriteRefusal[];
 
   constructor(message: string, reasons: readonly WriteRefusal[]) {

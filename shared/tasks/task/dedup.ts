@@ -9,7 +9,7 @@
  * | `debounce` | gets the new input, and waits its delay again | likewise, and each request postpones it | starts over |
  *
  * An id belongs to one tenant: a request for another tenant is a mismatch, or keeps the task under `keep`.
- * The window begins when the task is created; without a window, an id stands for one piece of work until TTL deletes its row.
+ * The window begins when the task is created; without a window, an id means one piece of work until TTL deletes its row.
  * The request that follows a running attempt waits in the task's own row (`follower`), so there is only one, with the newest input.
  * The write that ends the attempt, in whatever way, makes it the task's work; a takeover does not, because the attempt continues elsewhere.
  */

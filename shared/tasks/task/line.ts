@@ -6,10 +6,10 @@
  *
  * Guarantees
  *   - If the enqueue of one task of a line returned before the enqueue of another began, the first is over before the second begins.
- *   - At most one task of a line is in state `running`, and none begins before its head has ended: done, dead or cancelled.
+ *   - At most one task of a line is in state `running`, and the next begins after its head has ended: done, dead or cancelled.
  *     A head that is retried, snoozed, handed back, waits for its children, or is not due yet, still blocks its followers;
  *     a head whose worker crashed also blocks them, until another worker has taken it over and ended it.
- *   - The transaction that ends the head makes the next task the head, so no line needs monitoring, and none stalls.
+ *   - The transaction that ends the head makes the next task the head, so a line does not need monitoring, and does not stall.
  *   - Tasks that a task spawns with its `commit`, or waits for, join the line in that same transaction, in the order given:
  *     behind all tasks that joined before it, before all that join after it.
  *     If the parent is in the line itself, they come after the tasks that already wait.

@@ -4,7 +4,7 @@
  * | size as JSON | stored in | cost in addition to the task |
  * | --- | --- | --- |
  * | up to 16 KB | the task's row | none |
- * | up to 384 KB | a row beside it, written in the same transaction, read when the task runs | 2 write units a KB, 1 more when it is removed |
+ * | up to 384 KB | its own row, written in the same transaction, read when the task runs | 2 write units a KB, 1 more when it is removed |
  * | up to 64 MB | the user's own store, by reference (the claim-check pattern) | as charged by that store |
  *
  * Guarantees
@@ -18,6 +18,7 @@
  *     due, and in the user's own store to a lifecycle rule.
  *     A task that has not begun within that year finds its payload gone, and is dead.
  */
+import { defined } from '../../core/defined.ts';
 import { sha256 } from '../../core/runtime/sha256.ts';
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import { DoNotRetry } from './control.ts';
@@ -161,7 +162,7 @@ export async function dropPayload(
 ): Promise<void> {
   const { payload } = task;
   if (payload === undefined) return;
-  const options = signal === undefined ? {} : { signal };
+  const options = defined({ signal });
   if (payload.reference === undefined) await tasks.deletePayload(task, payload, options);
   else await payloads?.delete(payload.reference, { ...options, task: keyOf(task) });
 }

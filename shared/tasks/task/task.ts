@@ -140,7 +140,7 @@ interface TaskFacts extends TaskKey {
   readonly lastError: TaskError | undefined;
   /** Times that it was brought back after it had ended. */
   readonly generation: number;
-  /** While running: the request, of which its holder learns at its next heartbeat. Once cancelled: the reason. */
+  /** While running: the request, which reaches the holder at its next heartbeat. Once cancelled: the reason. */
   readonly cancellation: Cancellation | undefined;
   /** The current attempt's session, or the last one's if that ended the task. */
   readonly session: string | undefined;

@@ -5,11 +5,11 @@
  * Tenants' tasks are in their own index, ordered by tenant and then by due time. A worker walks through it in a circle: it takes the
  * few oldest tasks of one tenant, skips the rest of them to the next tenant,
  * and starts again after the last. It begins at a random position, different for
- * each worker. Nothing is counted, so a tenant costs no write, and a tenant without tasks costs nothing at all.
+ * each worker. We do not count, so a tenant costs no write, and a tenant without tasks is free.
  *
  * Guarantees
  *   - With n tenants that have due tasks in a shard, a worker reaches a tenant's oldest task
- *     after at most n visits, however many tasks the others have:
+ *     after at most n visits, for any backlog of the others:
  *     each visit takes at most `QUANTUM` tasks.
  *
  * Does not guarantee

@@ -7,7 +7,7 @@
  * although a bundle cannot import from a layer. Our own copy would have to be at least as new as the one that registered, or it would
  * stay silent. `test/unit/tasks/tracing/open-telemetry.test.ts` checks these assumptions against the real API and SDK.
  *
- * Nothing is cached between two spans: if a provider is registered later, the next span finds it.
+ * It caches nothing between two spans: if a provider is registered later, the next span finds it.
  */
 import type { Attributes, Span, SpanDraft, SpanEnd, Tracing } from './tracing.ts';
 

@@ -1,7 +1,7 @@
 /**
  * The spans of a task's life, with the attributes of OpenTelemetry's messaging conventions, and our own attributes for the rest.
  *
- *   send media ─┬─ wait media ── from when it was due until it was claimed
+ *   send media ─┬─ wait media ── from due to claimed
  *               ├─ process media ── an attempt; killed: written by the worker that takes over
  *               └─ process media ─┬─ … spans of the task's code
  *                                 ├─ create media ── a child; the parent of its own attempts
@@ -16,6 +16,7 @@
  *
  * If no provider was registered at enqueue, the row has no context, and each attempt is a separate trace.
  */
+import { defined } from '../../core/defined.ts';
 import type { RunningTask, TaskKey } from '../task/task.ts';
 import { WORKER_DIED } from '../task/task.ts';
 import type { Attributes, Span, SpanDraft, Tracing } from './tracing.ts';
@@ -69,7 +70,7 @@ export class TaskSpans {
       parent: task.traceparent,
       attributes: {
         ...messaging('send', 'send', task),
-        ...(count === undefined ? {} : { 'messaging.batch.message_count': count }),
+        ...defined({ 'messaging.batch.message_count': count }),
       },
     }));
   }
@@ -145,7 +146,7 @@ export class TaskSpans {
       attributes: {
         ...messaging(verb, 'settle', task),
         'leasehold.lease_counter': task.leaseCounter,
-        ...(how.count === undefined ? {} : { 'messaging.batch.message_count': how.count }),
+        ...defined({ 'messaging.batch.message_count': how.count }),
       },
     }));
   }
@@ -215,7 +216,7 @@ function messaging(operation: string, type: string | undefined, { queue, id, nam
   return {
     'messaging.system': 'leasehold',
     'messaging.operation.name': operation,
-    ...(type === undefined ? {} : { 'messaging.operation.type': type }),
+    ...defined({ 'messaging.operation.type': type }),
     'messaging.destination.name': queue,
     'messaging.message.id': id,
     'leasehold.task.name': name,

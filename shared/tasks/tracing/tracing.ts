@@ -22,7 +22,7 @@ export interface SpanDraft {
   readonly linksActive?: boolean;
 }
 
-/** How a span ended. */
+/** The end of a span. */
 export interface SpanEnd {
   readonly at: number;
   readonly attributes?: Attributes | undefined;

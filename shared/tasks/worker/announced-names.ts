@@ -25,7 +25,7 @@ export function namesToAnnounce(
   return withinLimits(new Set([...own, ...announced]));
 }
 
-/** Writes the names of a worker that is not on Lambda into its queue's row: one write, and none if the row has them. */
+/** Writes the names of a worker that is not on Lambda into its queue's row: one write, unless the row has them. */
 export async function announceNames(
   queue: string,
   defined: Iterable<string>,

@@ -28,7 +28,7 @@ export function tableNotFound(table: string): DynamoFault {
   });
 }
 
-/** @param item the row that blocked the write, if the request asked for it */
+/** @param item the row that refused the write, if the request wanted it */
 export function conditionFault(item: DynamoItem | undefined): DynamoFault {
   return new DynamoFault('conditionFailed', {
     code: 'ConditionalCheckFailedException',

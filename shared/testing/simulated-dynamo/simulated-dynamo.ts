@@ -4,7 +4,7 @@
  * It reproduces the meaning of requests exactly: expressions, conditions, errors, limits, indexes, transactions, capacity.
  * It leaves out scans except for a whole table's, batch writes, PartiQL, local indexes, streams, throttling and the network.
  * Faults of the network and of the service belong to another layer, which wraps the driver.
- * `now` is the only source of time; nothing here waits or happens by itself.
+ * `now` is the only source of time; the store never waits or acts by itself.
  *
  * @see test/conformance/simulated-dynamo.test.ts for the comparison with other engines
  */

@@ -19,7 +19,7 @@ export interface IndexDefinition extends KeySchema {
 export interface TableDefinition extends KeySchema {
   readonly name: string;
   readonly indexes?: readonly IndexDefinition[] | undefined;
-  /** In epoch seconds, as the service reads it. */
+  /** In epoch seconds, like the service's. */
   readonly ttlAttribute?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * TransactWriteItems: all actions or none.
+ * TransactWriteItems, atomically.
  *
  * An invalid request is a fault, as anywhere.
  * An invalid key or item of an action cancels the transaction, which names only the first such action,

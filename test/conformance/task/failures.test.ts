@@ -45,7 +45,7 @@ describeOnEveryStore('where attempts failed', (open) => {
     expect(q.units()['failure.keep']).toBeLessThanOrEqual(2 + 2);
   });
 
-  test('does not replace a failure with that of an earlier attempt', async () => {
+  test('does not replace a failure by an older one', async () => {
     const claim: Claim = { queue: q.queue, id: 't', session: 's', leaseCounter: 7 };
 
     await q.tasks.keepFailure({ ...claim, leaseCounter: 8 }, 'later', stamp());

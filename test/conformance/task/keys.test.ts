@@ -115,7 +115,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect(most).toBeLessThanOrEqual(2);
   });
 
-  test('reads little and goes home when other workers have filled the key', async () => {
+  test('reads little and exits when other workers have filled the key', async () => {
     // No time passes while requests are in flight, because rows that were read too long ago are read again.
     const [clock, traffic] = [new ManualClock(STARTS_AT), new Traffic(open().driver)];
     q = openQueue({ ...open(), driver: traffic }, { ...systemRuntime, clock, random: { next: () => 0.5 } });

@@ -141,7 +141,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       expect(order).toEqual(['13: 1', '13: 2', '14: 1', 'child', '14: 1 again', '15: 1']);
     });
 
-    test('queue: a dead task that is redriven waits for the one that runs', async () => {
+    test('queue: a redriven task waits for the running one', async () => {
       await define();
       clock.step(2 * HOUR);
       await tick();
@@ -156,7 +156,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       expect(await slot(13)).toMatchObject({ state: 'ready', isHeld: false });
     });
 
-    test('skip: a slot is left out while the last has not ended, and the schedule says so', async () => {
+    test('skip: leaves a slot out while the last task has not ended, and records it', async () => {
       await define({ overlap: 'skip' });
       clock.step(HOUR);
       expect(await tick()).toBe(1);
@@ -188,7 +188,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       expect(await tick()).toBe(0);
     });
 
-    test('replace: the one that runs is asked to stop, those that wait are cancelled, and the new one begins after it', async () => {
+    test('replace: asks the running task to stop, cancels waiting ones, and begins the new one afterwards', async () => {
       await define({ overlap: 'replace' });
       clock.step(HOUR);
       await tick();
@@ -319,7 +319,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
   });
 
   describe('while it is paused', () => {
-    test('slots that pass are left out, and it goes on with the next; defining it again leaves it paused', async () => {
+    test('leaves out slots that pass, and continues with the next; stays paused when defined again', async () => {
       await define();
       expect(await client.pause('hourly')).toMatchObject({ pausedAt: clock.now(), nextAt: Infinity });
       clock.step(2 * HOUR);

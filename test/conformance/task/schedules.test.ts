@@ -261,7 +261,7 @@ describeOnEveryStore('recurring tasks', (open) => {
     });
   });
 
-  describe('beside a schedule that cannot be carried out', () => {
+  describe('with a schedule that cannot be carried out', () => {
     const damage = async (key: { readonly pk: string; readonly sk: string }, name: string, value: unknown) => {
       await open().driver.attempt(
         'update',

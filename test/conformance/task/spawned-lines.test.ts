@@ -76,7 +76,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(order).toEqual(['b', 'c', 'a']);
   });
 
-  test('stands behind tasks already in the line', async () => {
+  test('joins behind tasks already in the line', async () => {
     await q.client.enqueue('work', {}, { id: 'first', ...inLine() });
 
     await commit(await start('parent'), spawned('a', 'b'));
@@ -86,7 +86,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(order).toEqual(['first', 'a', 'b']);
   });
 
-  test("stands behind the waiting task of the parent's line, whose end starts that one", async () => {
+  test("joins behind the waiting task of the parent's line, which starts it when it ends", async () => {
     const parent = await start('parent', inLine());
     await q.client.enqueue('work', {}, { id: 'next', ...inLine() });
 
@@ -276,7 +276,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await q.client.getBatch('kids')).toMatchObject({ total: 2, pending: 2 });
   });
 
-  test('join from items of a pack like those of any task', async () => {
+  test('join from items of a pack as from any task', async () => {
     const item = defineTask({
       name: 'item',
       run: (n: number, task) =>

@@ -72,7 +72,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(bigBefore).toBeGreaterThan(0);
   });
 
-  test('runs the tasks of all tenants, and tasks without a tenant among them', async () => {
+  test('runs the tasks of all tenants, and tasks without a tenant', async () => {
     const work = defineTask({ name: 'work', run: () => undefined });
     for (let n = 0; n < 30; n++)
       await q.client.enqueue(work, { n }, n % 3 === 0 ? {} : { tenant: `t${n % 7}`, priority: n % 2 ? 'low' : 'high' });

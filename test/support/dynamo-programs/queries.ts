@@ -1,5 +1,6 @@
 /** Queries for programs: mostly sound ones, in both directions, page by page and whole. */
 import fc from 'fast-check';
+import { defined } from '../../../shared/core/defined.ts';
 import type {
   IndexDefinition,
   KeyAttribute,
@@ -97,7 +98,7 @@ export const queryParts: fc.Arbitrary<readonly Part[]> = fc.constantFrom(...SOUR
     })
     .map(({ KeyConditionExpression, FilterExpression, view, limit, forward, start }): readonly Part[] => [
       { TableName: source.table.definition.name, ScanIndexForward: forward, ...view.others },
-      source.index === undefined ? {} : { IndexName: source.index.name },
+      defined({ IndexName: source.index?.name }),
       limit === undefined ? { ReturnConsumedCapacity: 'INDEXES' } : { Limit: limit },
       start === undefined || source.index !== undefined ? {} : { ExclusiveStartKey: start },
       expressionParts({ KeyConditionExpression, FilterExpression, ProjectionExpression: view.projection }),

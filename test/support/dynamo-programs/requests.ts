@@ -1,5 +1,6 @@
 /** Requests and programs of requests, for every kind of command that the driver knows. */
 import fc from 'fast-check';
+import { defined } from '../../../shared/core/defined.ts';
 import type { DynamoCalls, DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
 import { condition, projection, update } from './expressions.ts';
 import { queryParts } from './queries.ts';
@@ -82,7 +83,7 @@ const transaction = fc
   )
   .map(([TransactItems, ClientRequestToken, report]): readonly Part[] => [
     { TransactItems },
-    ClientRequestToken === undefined ? {} : { ClientRequestToken },
+    defined({ ClientRequestToken }),
     report,
   ]);
 

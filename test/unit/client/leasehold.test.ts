@@ -16,7 +16,7 @@ test.each([1, 256, undefined])('takes %s shards', (shards) => {
   expect(() => createLeasehold({ ...NOWHERE, shards })).not.toThrow();
 });
 
-describe('what the caller leaves out comes from the environment', () => {
+describe('takes omitted options from the environment', () => {
   afterEach(() => vi.unstubAllEnvs());
 
   test('table, queue and endpoint', () => {

@@ -239,7 +239,7 @@ describe('a worker that stays', () => {
   });
 });
 
-describe('a worker that goes home', () => {
+describe('a worker that exits when empty', () => {
   const work = async (settings: { readonly lingerMs?: number }): Promise<{ readonly queries: number }> => {
     const { runtime, stores } = idle.placeOf('worker');
     const session = await SessionHolder.create(

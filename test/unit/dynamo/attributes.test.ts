@@ -9,7 +9,7 @@ import { sourcesOf } from '../../support/import-graph.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 
-/** Attributes of users' own rows that a fence adds to the user's attributes. */
+/** Attributes that a fence adds to the user's own. */
 const OF_USERS: readonly string[] = Object.values(FENCE_ATTRIBUTES);
 
 /** Texts of a file, and parts of texts that are put together: these may end within a name. */

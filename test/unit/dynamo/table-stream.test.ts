@@ -1,4 +1,4 @@
-/** Wakes on one machine: enqueued tasks in engines' streams. The test waits for them however long that takes. */
+/** Wakes on one machine: enqueued tasks in engines' streams. The test waits for them without a timeout. */
 import { describe, expect, inject, test, vi } from 'vitest';
 import { startEngine } from '../../../local/engine.ts';
 import { engineWakes } from '../../../shared/client/engine-wakes.ts';

@@ -1,6 +1,7 @@
 import type { HeldLock, LockRecord } from '../lock-record.ts';
 import type { ForceRequest, LockStore } from '../lock-store.ts';
 import { decodeLock } from './lock-codec.ts';
+import { mergedPage } from '../../../dynamo/engine/directory.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
@@ -62,8 +63,14 @@ export function createLockStore(sender: Sender, table: string): LockStore {
     },
 
     async page(prefix, after) {
-      const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfLocks(table, prefix, after));
-      return { keys: Items.map((item) => splitKey(String(item.pk))[1] ?? ''), next: LastEvaluatedKey };
+      const query = { verb: 'lock.page', table, partitions: statements.partitionsOfLocks(prefix), prefix };
+      const { items, next } = await mergedPage(sender, query, after);
+      return { keys: items.map((item) => splitKey(String(item.pk))[1] ?? ''), next };
+    },
+
+    async isListed(key) {
+      const { Items = [] } = await sender.read(statements.entryOfLock(table, key));
+      return Items.some(({ directoryName }) => directoryName === key);
     },
   };
 }

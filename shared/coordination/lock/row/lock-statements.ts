@@ -6,7 +6,7 @@
  * | pk, sk | S | `lock#<key>`, `lock` | the first writer |
  * | v | N | schema version | the first writer |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each tenure, each forced release and each settled doubt, never restarts | acquire, take over, force, disown, bar |
- * | session, acquiredAt | S; N, epoch ms | the holder, and since when; absent while free | acquire, take over; removed by release, settle, force, disown |
+ * | session, acquiredAt | S; N, epoch ms | the holder, and the start of its tenure; absent while free | acquire, take over; removed by release, settle, force, disown |
  * | value, flags | S, or B for bytes; N | the user's own | acquire, update, release, put; removed by remove, and by settle for behavior `delete` |
  * | lockIndex | N | tenures of this entry; not a token, because it goes with the entry | acquire, take over; removed with the value |
  * | createIndex | N, epoch ms | clock of the entry's creation; absent: the entry was deleted and the row keeps the counter | acquire, put; removed with the value |
@@ -15,11 +15,12 @@
  * | notBefore | N, epoch ms | no acquire succeeds before; absent: open | settle, force; removed by acquire |
  * | forced | M: by, reason, at, session, leaseCounter | the last forced release | force |
  * | nonce | S | of the last write | all |
- * | directoryKey, directoryName | S | `lock`, the key: the listing; exists as long as the entry | acquire, put; removed with the value |
+ * | directoryKey, directoryName | S | `lock#<shard of the key up to its first />`, the key: the listing; exists as long as the entry, unless it was acquired unlisted | acquire, put; removed with the value |
  * | ttl | N, epoch s | sweeping, weeks after the last use, of rows with only a counter: a held row and a row with a value have none | release, settle, remove; removed by acquire, put |
  *
  * An acquire writes the listing's attributes each time: an unchanged index entry costs nothing.
  */
+import { defined } from '../../../core/defined.ts';
 import { bytesOfBase64 } from '../../../core/runtime/bytes.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Content, ForcedRelease, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
@@ -31,10 +32,12 @@ import type {
   LateAcquire,
   Observed,
   TransactionAction,
+  LockWish,
 } from '../lock-store.ts';
 import type { RowKey } from '../../../dynamo/engine/keys.ts';
 import { lockKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import { directoryPartition, directoryPartitions } from '../../../dynamo/engine/directory.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import {
   batchGetStatement,
@@ -55,7 +58,7 @@ const IS_OPEN = '(attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)
 const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
 /**
  * No tenure has ended since the acquire was requested:
- * by any clock within the bound, or because none has begun since the row was observed.
+ * by any clock within the bound, or because the row has not changed since it was observed.
  * A late attempt of an acquire that was refused, or held and released, must not take the key for a session that does not know of it.
  */
 const IS_UNTOUCHED = '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
@@ -64,7 +67,8 @@ const IS_KNOWN = '(attribute_not_exists(#v) OR #v = :v)';
 const HAS_NO_VALUE = 'attribute_not_exists(#value)';
 
 const TOUCH = '#nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one';
-const LIST = '#v = if_not_exists(#v, :v), #directoryKey = :directory, #directoryName = :name';
+const NAME_VERSION = '#v = if_not_exists(#v, :v)';
+const LIST = `${NAME_VERSION}, #directoryKey = :directory, #directoryName = :name`;
 const TAKE = '#session = :taker, #acquiredAt = :now, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one';
 const KEEP_ENTRY = '#createIndex = if_not_exists(#createIndex, :now)';
 /** An acquire counts the entry's tenures, and a new entry begins at one. */
@@ -82,14 +86,14 @@ const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #di
  * before this acquire was requested, or its end was observed; an absent row is free.
  * Effect: held by the session, counter + 1. Creates the row;
  * its counter then starts at the clock, above every token of a swept row.
- * Outcomes: refused = the row names its holder, or until when it is closed; or it is free, and the next attempt names its counter.
+ * Outcomes: refused = the row has its holder, or the time at which it opens; or it is free, and the next attempt names its counter.
  */
 export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp): Statement<'update'> {
   return updateStatement('lock.acquire', {
     table,
     key: lockKey(request.key),
     guard: `${IS_FREE} AND ${IS_OPEN} AND ${IS_UNTOUCHED} AND ${IS_KNOWN}`,
-    effect: takeEffect(request.content, { isFresh: false, isHeld: false }),
+    effect: takeEffect(request, { isFresh: false, isHeld: false }),
     values: {
       ...takeValues(request, { isFresh: false }, stamp),
       ':openBefore': request.openBefore,
@@ -114,14 +118,14 @@ export function takeOverLock(
     table,
     key: lockKey(request.key),
     guard: IS_HELD_BY,
-    effect: takeEffect(request.content, { ...options, isHeld: true }),
+    effect: takeEffect(request, { ...options, isHeld: true }),
     values: { ...takeValues(request, options, stamp), ...endValues(observed, stamp) },
   });
 }
 
 /**
  * Guard: every row is as it was observed, or still absent; the caller has judged them.
- * Effect: each as acquire or take over; all or none.
+ * Effect: each as acquire or take over, in one transaction.
  * Outcomes: refused = one of them was written since: read again.
  */
 export function acquireLocks(
@@ -146,7 +150,7 @@ export function acquireObserved(
     table,
     key: lockKey(key),
     guard: record === undefined ? IS_ABSENT : IS_AS_OBSERVED,
-    effect: takeEffect(request.content, { isFresh, isHeld }),
+    effect: takeEffect(request, { isFresh, isHeld }),
     values: {
       ...takeValues({ ...request, key }, { isFresh }, stamp),
       ...observedValues(record),
@@ -176,7 +180,7 @@ export function updateLock(
 }
 
 /**
- * Guard: held by this tenure, and without a value if the row is to be sweepable; `isExact`: also not written since it was observed.
+ * Guard: held by this tenure, and without a value if the row gets a TTL; `isExact`: also not written since it was observed.
  * Effect: free at once; counter and value stay.
  * Outcomes: refused = superseded, or already released; still held by this tenure = a value was put, which must not be swept.
  */
@@ -209,7 +213,7 @@ export function releaseLock(
 }
 
 /**
- * Guard: still held by the observed session and counter, whose session has expired; without a value if the row is to be sweepable.
+ * Guard: still held by the observed session and counter, whose session has expired; without a value if the row gets a TTL.
  * Effect: free, closed until `notBefore`; with the behavior `delete` the entry is gone and the row keeps the counter.
  * Outcomes: refused = another writer was first.
  */
@@ -240,7 +244,7 @@ export function settleLock(
  * Settles an acquire, or a release, whose response was lost.
  * Guard: still held by the session that may hold it unknowingly,
  * under the observed counter, which no later tenure has; without a
- *   value if the row is to be sweepable.
+ *   value if the row gets a TTL.
  * Effect: free at once, counter + 1: neither the lost request nor a late copy of this one can affect later tenures.
  * Outcomes: refused = it was released, or acquired again: read again.
  */
@@ -274,7 +278,7 @@ export function disownLock(
  * Guard: not written since it was observed free, or still absent.
  * Effect: counter + 1, and freed now: the lost request finds neither the
  * counter that it saw nor an earlier end. An absent row is
- *   created without an entry, like that of a deleted one.
+ *   created without an entry, like a deleted key's.
  * Outcomes: refused = it was written in the meantime, perhaps by that request: read again.
  */
 export function barLateAcquire(
@@ -299,7 +303,7 @@ export function barLateAcquire(
 }
 
 /**
- * Guard: held by the session and counter that the operator saw; the session is live, if it is to be notified.
+ * Guard: held by the session and counter that the operator saw; the session is live, if it gets a notice.
  * Effect: free, counter + 1, closed for `lockDelayMs` from the applied attempt, with operator and reason recorded;
  * with `tell` the session learns of it at its next heartbeat.
  * Outcomes: refused = the key changed hands, was released, or its session has just ended.
@@ -390,9 +394,22 @@ export function heldCondition(table: string, claim: LockClaim): TransactionActio
   return checkStatement(table, lockKey(claim.key), IS_HELD_BY, claimValues(claim));
 }
 
-/** Keys with an entry, in order. Eventually consistent. */
-export const pageOfLocks = (table: string, prefix: string, after: unknown): Statement<'query'> =>
-  directoryStatement('lock.page', table, DIRECTORY, prefix, after);
+/** The partitions that list the keys with a prefix. */
+export function partitionsOfLocks(prefix: string): readonly string[] {
+  return prefix.includes('/') ? [directoryPartition('lock', folderOf(prefix))] : directoryPartitions('lock');
+}
+
+/** A key's entry in the listing: the first of all keys that begin with it. Eventually consistent. */
+export const entryOfLock = (table: string, key: string): Statement<'query'> =>
+  directoryStatement('lock.page', table, directoryPartition('lock', folderOf(key)), key, {
+    after: undefined,
+    limit: 1,
+  });
+
+/** A key up to its first `/`: keys that begin alike are listed together. */
+function folderOf(key: string): string {
+  return key.replace(/\/.*$/s, '/');
+}
 
 export const readLock = (table: string, key: string): Statement<'get'> => getStatement('lock.get', table, lockKey(key));
 
@@ -409,25 +426,24 @@ export const readRows = (
   options: { readonly consistent: boolean },
 ): Statement<'batchGet'> => batchGetStatement('lock.getWithSession', table, keys, options);
 
-const DIRECTORY = 'lock';
-
 /** `isFresh`: the entry goes with the tenure before. `isHeld`: this write ends that tenure. */
 function takeEffect(
-  content: Content | undefined,
+  { content, isListed }: LockWish,
   { isFresh, isHeld }: { readonly isFresh: boolean; readonly isHeld: boolean },
 ): string {
   const entry = isFresh ? NEW_ENTRY : `${KEEP_ENTRY}, ${COUNT_TENURE}`;
-  const take = `SET ${TOUCH}, ${LIST}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}`;
+  const take = `SET ${TOUCH}, ${isListed ? LIST : NAME_VERSION}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}`;
   if (content !== undefined) return `${take}, ${STORE} REMOVE #ttl, #notBefore`;
   return isFresh ? `${take} REMOVE #ttl, #notBefore, #value, #flags` : `${take} REMOVE #ttl, #notBefore`;
 }
 
 function takeValues(
-  { key, session, content }: Omit<AcquireRequest, 'openBefore'>,
+  { key, session, content, isListed }: Omit<AcquireRequest, 'openBefore'>,
   { isFresh }: { readonly isFresh: boolean },
   stamp: Stamp,
 ) {
-  const values = { ...updateValues(content, stamp), ...listValues(key), ':taker': session };
+  const known = isListed ? listValues(key) : { ':v': SCHEMA_VERSION };
+  const values = { ...updateValues(content, stamp), ...known, ':taker': session };
   // DynamoDB refuses values that no expression names.
   return isFresh ? values : { ...values, ':none': 0 };
 }
@@ -445,7 +461,7 @@ function touchValues({ now, nonce }: Stamp) {
 }
 
 function listValues(key: string) {
-  return { ':v': SCHEMA_VERSION, ':directory': DIRECTORY, ':name': key };
+  return { ':v': SCHEMA_VERSION, ':directory': directoryPartition('lock', folderOf(key)), ':name': key };
 }
 
 function contentValues({ value, encoding, flags }: Content) {
@@ -462,7 +478,7 @@ function endValues(observed: HeldLock, { now }: Stamp) {
 }
 
 function observedValues(observed: LockRecord | undefined) {
-  return observed === undefined ? {} : { ':observedNonce': observed.nonce };
+  return defined({ ':observedNonce': observed?.nonce });
 }
 
 function sweepValues({ now }: Stamp) {

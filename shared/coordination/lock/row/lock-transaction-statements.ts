@@ -11,7 +11,7 @@ import { liveCondition, revokeFromSession } from '../../../session/row/session-s
 
 /**
  * Guard: every row is as it was observed, and every session that gains or loses a lock is live.
- * Effect: each key's own write, and notice to a session that loses a tenure at its next heartbeat; all or none.
+ * Effect: each key's own write, and notice to a session that loses a tenure at its next heartbeat, in one transaction.
  * Outcomes: refused = a row was written since: read again.
  */
 export function commitLocks(
@@ -39,7 +39,7 @@ function updateOf(table: string, write: KeyWrite, stamp: Stamp): Statement<'upda
     case 'put':
       return putValue(table, write.key, write.observed, write.content, stamp);
     case 'take':
-      return acquireObserved(table, write.observed, write, stamp);
+      return acquireObserved(table, write.observed, { ...write, isListed: true }, stamp);
     case 'leave':
       return releaseLock(table, write.observed, { content: write.content, sweepable: false, isExact: true }, stamp);
     case 'remove':

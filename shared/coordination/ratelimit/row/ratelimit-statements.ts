@@ -20,7 +20,7 @@ import { getStatement, updateStatement } from '../../../dynamo/engine/statement.
 /**
  * Guard: not full, with enough, and not last written by an earlier attempt of this take.
  * Effect: its tokens are reduced. An unanswered attempt is taken again if other takes followed it: that takes too many, never too few.
- * Outcomes: refused = not enough tokens, and the row shows until when; or it is full, or new.
+ * Outcomes: refused = not enough tokens, and the row shows when there will be; or it is full, or new.
  */
 export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
   updateStatement('ratelimit.take', {

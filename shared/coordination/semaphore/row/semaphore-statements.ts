@@ -73,7 +73,7 @@ export function createSemaphore(
 }
 
 /**
- * Guard: the limit equals the one that this contender declares, capacity is free, the queue is empty, this permit is not in the row,
+ * Guard: the limit equals the contender's limit, capacity is free, the queue is empty, this permit is not in the row,
  *   its session has not left since, and the number of marks is below the maximum.
  * Effect: the row has the holder, with the next token.
  * Outcomes: refused = another limit, no free capacity, barred (enter by `replace`), or an earlier attempt of this write was applied and the
@@ -260,7 +260,7 @@ export const readSemaphore = (table: string, name: string): Statement<'get'> =>
 
 /** Semaphores by name. Eventually consistent. */
 export const pageOfSemaphores = (table: string, prefix: string, after: unknown): Statement<'query'> =>
-  directoryStatement('semaphore.page', table, 'semaphore', prefix, after);
+  directoryStatement('semaphore.page', table, 'semaphore', prefix, { after });
 
 /** A row of another version is left alone. */
 const IS_KNOWN = '#v = :v';

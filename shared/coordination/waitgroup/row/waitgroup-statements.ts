@@ -118,7 +118,7 @@ export const readGroup = (table: string, name: string): Statement<'get'> =>
 
 /**
  * Guard: the group is open, in this generation.
- * Effect: new members are pending; existing members stay as they are. All or none.
+ * Effect: new members are pending; existing members stay as they are. One transaction.
  * Outcomes: refused = sealed, or this generation is over.
  */
 export function addMembers(

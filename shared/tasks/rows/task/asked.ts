@@ -1,4 +1,5 @@
 /** The task row, continued: a request's attributes, as parts of the update that gives a task other work. */
+import { defined } from '../../../core/defined.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import type { Priority, TaskKey } from '../../task/task.ts';
 import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
@@ -29,10 +30,10 @@ export function workOf(task: NewTask, nonce: string, { isApart = false } = {}): 
     input: JSON.stringify(task.input),
     priority,
     runAt,
-    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...defined({ expiresAt }),
     ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
     ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce, { isApart }) }),
-    ...(traceparent === undefined ? {} : { traceparent }),
+    ...defined({ traceparent }),
     ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
   };
 }

@@ -1,4 +1,5 @@
 /** The task row, continued: attributes that are maps, or come in pairs. */
+import { defined } from '../../../core/defined.ts';
 import type { BatchKey } from '../../task/batch.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewPayload } from '../../task/task-store.ts';
@@ -18,10 +19,7 @@ export function childrenAttributes(queue: string, batch: BatchKey): Attribute {
 }
 
 export function policyAttribute({ maxAttempts, timeoutMs }: TaskPolicy): Attribute {
-  return {
-    ...(maxAttempts === undefined ? {} : { maxAttempts }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  };
+  return defined({ maxAttempts, timeoutMs });
 }
 
 export function slotAttribute({ name, at, since }: SlotOfTask): Attribute {

@@ -1,4 +1,4 @@
-/** Creates tasks: the row, the payload beside it, and its position in the line of its key, in one write or one transaction. */
+/** Creates tasks: the row, the payload's row, and its position in the line of its key, in one write or one transaction. */
 import type { Outcome } from '../../../core/lease/outcome.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { TaskRecord } from '../../task/task.ts';
@@ -22,7 +22,7 @@ export class Beginnings {
     this.#lines = new Lines(sender, table);
   }
 
-  /** Writes a new task, together with the payload beside it, and into the line of its key if it has one. */
+  /** Writes a new task with its payload, and into the line of its key if it has one. */
   async begin(task: Beginner, plan: Plan, stamp: Stamp): Promise<WriteResult> {
     const { line: key } = task;
     return retryContended(lineOf(task), LINE_CONTENTION, async () => {

@@ -37,7 +37,7 @@ interface ParkedCursor {
 const WRITES_AT_ONCE = 16;
 /** Entries of one key per read: within half a read unit. */
 const ENTRIES = 25;
-/** Number of rows to read at a time; stop when none of them fits. Usually only one slot is free. */
+/** Number of rows to read at a time; stop when all are too large. Usually only one slot is free. */
 const ROWS_AT_A_TIME = 4;
 /** Entries per page for operators: one batch reads the rows behind them. */
 const PAGE = 100;
@@ -113,7 +113,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return kind === 'applied' ? [{ entry, task: { ...task, nonce: stamp.nonce, isParked: true } }] : [];
   }
 
-  /** @param rows read at a time: if none of them fits, the others are assumed not to fit either */
+  /** @param rows read at a time: if all are too large, the others are assumed to be too */
   async function putBackOfKey(
     queue: string,
     key: string,

@@ -17,7 +17,7 @@ export function partedEffects(effects: readonly Effect[]): {
   };
 }
 
-/** A task's row, and the payload beside it if there is one. */
+/** A task's row, and its payload's row if it has one. */
 export function creationOf(
   { table, shards }: { readonly table: string; readonly shards: number },
   task: NewTask,

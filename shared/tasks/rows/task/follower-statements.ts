@@ -9,6 +9,7 @@
  * and is sent as `promoteFollower` instead if that refused it: so the follower is ready in the same transaction.
  * A takeover leaves it as it is, because the attempt continues elsewhere.
  */
+import { defined } from '../../../core/defined.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
@@ -43,7 +44,7 @@ export function followTask(
     values: {
       ':running': 'running',
       ':observedCounter': leaseCounter,
-      ...(follower === undefined ? {} : { ':observedNonce': follower.nonce }),
+      ...defined({ ':observedNonce': follower?.nonce }),
       ':follower': { ...workOf(task, nonce, { isApart: true }), at: now, nonce },
     },
   });

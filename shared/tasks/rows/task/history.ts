@@ -2,6 +2,7 @@
  * The task row, continued: attempts that are over, in a ring over the lease counter.
  * The counter grows by one with each attempt, so that the ring is written without being read.
  */
+import { defined } from '../../../core/defined.ts';
 import type { Claim, PastAttempt, TaskError } from '../../task/task.ts';
 import { PAST_ATTEMPTS_KEPT, PAST_ERROR_LIMIT_CHARACTERS } from '../../task/task.ts';
 
@@ -21,7 +22,7 @@ export function pastAttempt(
     session,
     endedAt,
     how,
-    ...(claimedAt === undefined ? {} : { claimedAt }),
+    ...defined({ claimedAt }),
     ...(error === undefined
       ? {}
       : { error: `${error.name}: ${error.message}`.slice(0, PAST_ERROR_LIMIT_CHARACTERS).toWellFormed() }),

@@ -49,7 +49,7 @@ export function parseParkedPlace(place: string): { readonly priority: Priority; 
   return { priority: PRIORITIES[Number(priority)] ?? 'low', readyAt: Number(at) };
 }
 
-/** Returns a position after all those of the same key. */
+/** Returns a position after all others of the same key. */
 export function behindKeyOf(place: string): string {
   return joinKey([splitKey(place)[0] ?? '', BEHIND_DIGITS]);
 }

@@ -19,6 +19,7 @@
  * They are only written in the transaction that puts a task into the line or takes it out. A held task keeps the key of the
  * ready index in `heldKey` until it is called; `task-statements.ts` lists the rest of its row.
  */
+import { defined } from '../../../core/defined.ts';
 import type { TaskKey } from '../../task/task.ts';
 import { lineKey, linePlaceKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
@@ -52,7 +53,7 @@ export function joinLine(
     effect: isEmpty ? 'SET #v = :v, #head = :me, #tail = :ticket REMOVE #ttl' : 'SET #tail = :ticket',
     values: {
       ':ticket': last,
-      ...(observed.tail === undefined ? {} : { ':tail': observed.tail }),
+      ...defined({ ':tail': observed.tail }),
       ...(isEmpty ? { ':v': SCHEMA_VERSION, ':me': id } : {}),
     },
   });
@@ -69,7 +70,7 @@ export const takePlace = (
     ...linePlaceKey(queue, key, ticket),
     v: SCHEMA_VERSION,
     id,
-    ...(tenant === undefined ? {} : { tenant }),
+    ...defined({ tenant }),
   });
 
 /** Guard: the position is taken. Outcomes: refused = its task was called, or left. */

@@ -4,6 +4,7 @@
  *
  * Guards name the state that the operator saw, so that a decision made on an old state changes nothing.
  */
+import { defined } from '../../../core/defined.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask } from '../../task/task-store.ts';
@@ -166,7 +167,7 @@ export function reviveTask(
       ':zero': 0,
       ':one': 1,
       ':nonce': nonce,
-      ...(last === undefined ? {} : { ':past': last }),
+      ...defined({ ':past': last }),
       ...place.values,
       ...seatValues(seat),
     },
@@ -246,7 +247,7 @@ export function renewTask(
 
 /** Dead tasks of one part of a queue's list, the longest dead first. Eventually consistent. */
 export const pageOfDead = (table: string, queue: string, shard: number, after: unknown): Statement<'query'> =>
-  directoryStatement('task.pageOfDead', table, deadPartitionKey(queue, shard), '', after);
+  directoryStatement('task.pageOfDead', table, deadPartitionKey(queue, shard), '', { after });
 
 /** Sits down in a line. */
 const SIT = ', #line = :line, #ticket = :ticket';
@@ -256,7 +257,7 @@ const FORGET =
   '#batch, #children, #childrenQueue, #deaths, #failingSince, #handBacks, #past0, #past1, #past2, #past3';
 
 function seatValues(seat: Seat | undefined): UpdateParts['values'] {
-  return seat === undefined ? {} : { ':line': seat.line, ':ticket': seat.ticket };
+  return defined({ ':line': seat?.line, ':ticket': seat?.ticket });
 }
 
 /** Index attributes to remove from an ended task, so that it is no longer listed as dead; a tenant's task is in the same index. */

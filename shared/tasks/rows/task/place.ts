@@ -56,7 +56,7 @@ export function moveTo(
 }
 
 /**
- * Whether a row is that of a parked task.
+ * Whether a row is a parked task.
  * Writers that do not know parking make a task visible with their writes, and leave `parkedKey`.
  */
 export function isParkedItem(item: DynamoItem): boolean {

@@ -15,7 +15,7 @@
  * | failingSince | N, epoch ms | first failure since its last good end; absent: none | retry; removed by snooze, wait, replace, revive, renew, promote |
  * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none | release; removed by retry, snooze, wait, replace, revive, renew, promote |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each claim, never restarts | enqueue, claim, take over |
- * | session, claimedAt | S; N, epoch ms | its holder, and since when; once finished, its last holder | claim, take over; removed when it is ready again |
+ * | session, claimedAt | S; N, epoch ms | its holder, and the time of the claim; once finished, its last holder | claim, take over; removed when it is ready again |
  * | past0 … past3 | M: counter, session, claimedAt, endedAt, how, error | attempts that are over, in a ring over the lease counter | retry, release, snooze, take over |
  * | progress | S, JSON | left for the next attempt | progress |
  * | sequence | N | number of the claim's last saved progress, or of its last refused commit; 0 with each claim | claim, take over, progress, bar |
@@ -42,6 +42,7 @@
  *
  * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower, `commit-statements.ts` its commits.
  */
+import { defined } from '../../../core/defined.ts';
 import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
@@ -102,10 +103,7 @@ export function enqueueTask(
     leaseCounter: now,
     nonce,
     ...placeOf(task, shards, seat?.isHeld === true),
-    ...(seat === undefined ? {} : { line: seat.line, ticket: seat.ticket }),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(traceparent === undefined ? {} : { traceparent }),
-    ...(tenant === undefined ? {} : { tenant }),
+    ...defined({ line: seat?.line, ticket: seat?.ticket, expiresAt, traceparent, tenant }),
     ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce, { isApart: false }) }),
     ...(links?.batch === undefined ? {} : { batch: links.batch }),
     ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
@@ -217,7 +215,7 @@ export function completeTask(
     values: {
       ...mineValues(claim),
       ...finishValues('done', stamp),
-      ...(result === undefined ? {} : { ':result': result }),
+      ...defined({ ':result': result }),
     },
   });
 }

@@ -43,7 +43,7 @@ export function withEdits(map: StoredMap, edits: readonly (readonly [string, Edi
   return copy;
 }
 
-/** @throws DynamoFault if a path leads through a missing value, or one that is not a list or map */
+/** @throws DynamoFault if a path leads through a missing value, or a value that is not a list or map */
 export function applyEdits(value: StoredValue | undefined, edits: Edits): StoredValue {
   if (value !== undefined && isMap(value)) return editedMap(value, edits);
   if (value !== undefined && isList(value)) return editedList(value, edits);

@@ -1,5 +1,5 @@
 /**
- * Words that an expression must not use as an attribute name; a `#placeholder` may stand for any of them.
+ * Words that an expression must not use as an attribute name; a `#placeholder` may replace each.
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ReservedWords.html
  */
 export const RESERVED_WORDS: ReadonlySet<string> = new Set(

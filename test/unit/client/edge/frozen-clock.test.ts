@@ -50,7 +50,7 @@ class Isolate {
   }
 }
 
-describe('with a clock that stands still between answers', () => {
+describe('a session with a clock that stops between answers', () => {
   let world: { now: number };
   let open: () => Isolate;
 

@@ -29,7 +29,7 @@ function strangersOf(sources: readonly Source[]): string[] {
   return strangers;
 }
 
-describe('what leasehold/edge leads to', () => {
+describe('the imports of leasehold/edge', () => {
   test('imports nothing of Node, and no package', () => {
     expect(strangersOf(sourcesOf(path.resolve(import.meta.dirname, '../../../..')))).toEqual([]);
   });

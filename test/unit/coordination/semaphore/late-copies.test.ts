@@ -40,7 +40,7 @@ describe('a copy of a request', () => {
     expect(await inUse()).toBe(0);
   });
 
-  test('takes nothing after its caller heard that there is no room', async () => {
+  test('takes nothing after its caller got "full"', async () => {
     const held = await theirs.permit(NAME, LIMIT);
     expect(await mine.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'full' });
     await held.release();

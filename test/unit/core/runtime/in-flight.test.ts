@@ -68,7 +68,7 @@ describe('sideBySide', () => {
     return { begun, begin, end: () => first.resolve(undefined), running };
   }
 
-  test('passes a slot from the one who leaves to the one who waited longest', async () => {
+  test('passes a free slot to the longest waiter', async () => {
     const { begun, begin, end, running } = open();
     const { signal } = new AbortController();
     const later = Promise.all([begin('second', signal), begin('third', signal)]);

@@ -1,5 +1,6 @@
 /** Looks that watchers share, in virtual time. */
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../shared/core/defined.ts';
 import type { Due } from '../../../../shared/core/wait/shared-poll.ts';
 import { SharedPoll } from '../../../../shared/core/wait/shared-poll.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
@@ -14,7 +15,7 @@ function open(options: { readonly togetherMs?: number; readonly look?: Look } = 
   const poll = new SharedPoll<number>(clock, {
     begin: () => undefined,
     pauseMs: (count) => 100 * 2 ** count,
-    ...(options.togetherMs === undefined ? {} : { togetherMs: options.togetherMs }),
+    ...defined({ togetherMs: options.togetherMs }),
     look: async (due, tell) => {
       const seen = looks.length;
       looks.push({
@@ -100,7 +101,7 @@ describe('a key that is watched', () => {
   });
 });
 
-describe('keys that are watched beside each other', () => {
+describe('several watched keys', () => {
   test('do not wait for a look at another that is not answered', async () => {
     const { clock, looks, poll, forever } = open({
       look: async ([one], tell) => {

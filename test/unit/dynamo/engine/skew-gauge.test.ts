@@ -48,7 +48,7 @@ describe('the gauge of clock skew', () => {
     expect(skewOf(-5_000, 3_000)).toBe(0);
   });
 
-  test('proves a clock that is ahead, and one that is behind', () => {
+  test('proves a fast clock, and a slow one', () => {
     expect(skewOf(61_000, 61_020)).toBe(60_000);
     clock.step(-120_000);
     expect(skewOf(-60_020, -60_000)).toBe(60_000);

@@ -174,7 +174,7 @@ describe('estimateCost', () => {
     expect(dashboard).toEqual({ dollars: 3, dollarsAfterFree: 0 });
   });
 
-  test('takes what is free from all lines of one price together', () => {
+  test('takes the free amount from all lines of one price together', () => {
     const compute = estimate().parts.filter(({ by }) => by === 'arm64');
     const free = PRICES.of.arm64.free * priceOf(PRICES, 'arm64');
 

@@ -49,7 +49,7 @@ const working = (
   });
 };
 
-describe('tasks with rows of their own', () => {
+describe('tasks with companion rows', () => {
   test.each<[string, number, Parameters<typeof working>[1], Partial<Workload>]>([
     ['small ones', 60, {}, {}],
     ['ones of 3 KB', 3_000, {}, {}],

@@ -24,7 +24,7 @@ async function measuredDollars(load: 'empty' | 'trickle'): Promise<number> {
   return (spent / seconds) * SECONDS_PER_MONTH;
 }
 
-describe('what a deployed queue costs a month', () => {
+describe('the monthly cost of a deployed queue', () => {
   test.each([
     ['empty', 1e-9],
     ['trickle', 0.9 * 1_440],

@@ -293,7 +293,7 @@ describe('a client with more shards than the deployment', () => {
     expect(q.done.toSorted()).toEqual(IDS);
   });
 
-  test('costs one write, and none on later ticks', async () => {
+  test('costs one write on the first tick only', async () => {
     const q = open({ shards: 2, clientShards: 3 });
     await q.enqueue(...IDS);
     await q.tick();
@@ -317,7 +317,7 @@ describe('the shards that a queue ever had', () => {
     expect(new Set(before.started.flatMap(({ homeShards }) => homeShards))).toEqual(new Set([0, 1, 2, 3]));
   });
 
-  test("are the deployment's if the row names fewer or none", async () => {
+  test("are the deployment's unless the row names more", async () => {
     const q = open({ shards: 4 });
     await q.queues.change(QUEUE, undefined, { isPaused: true, reason: 'because' }, { now: q.clock.now(), nonce: 'n' });
 

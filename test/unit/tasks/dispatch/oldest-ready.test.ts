@@ -34,7 +34,7 @@ test('reads on while no task waits', async () => {
   expect(queue.read()).toBe(900);
 });
 
-test('samples very many tasks, and reports one that is nearly as old', async () => {
+test('samples very many tasks, and reports a nearly oldest one', async () => {
   const queue = open(8_000, 2_000);
 
   expect(await queue.find().then(({ readyAt }) => readyAt)).toBeOneOf(Array.from({ length: 16 }, (_, n) => 2_000 + n));

@@ -24,7 +24,7 @@ test('time that passes while code runs ends code that never would, at its timeou
   expect(kit.clock.now() - begun).toBeLessThanOrEqual(16 * 60_000);
 });
 
-test('names code that runs while time stands still, and the option that lets it pass', async () => {
+test('names code that runs while time is stopped, and the option that lets it pass', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
   onTestFinished(() => {
     warned.mockRestore();
@@ -42,7 +42,7 @@ test('names code that runs while time stands still, and the option that lets it 
   expect(warned.mock.calls[0]?.[0]).toMatch(/waits for the code of stuck s, .* give \{ timePasses: true \}$/);
 });
 
-test('runs due tasks and what follows from them in drain', async () => {
+test('drains due tasks and their follow-ups', async () => {
   const seen: unknown[] = [];
   const child = defineTask({ name: 'child', run: (input: unknown) => seen.push(input) });
   const parent = defineTask({

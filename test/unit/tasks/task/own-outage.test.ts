@@ -13,7 +13,7 @@ const OUTAGE_MS = 120_000;
 /** Its own default is 25, whose waits outlast the outage. */
 const RETRY = { maxAttempts: 3, backoff: '1s' } as const;
 
-/** Commits fail for a while, all else goes through. */
+/** Commits fail for some time, and all other requests succeed. */
 function openDuringOutage(fault: DynamoFault, endsAfterMs: number) {
   const q = openMemoryQueue((driver: DynamoDriver): DynamoDriver => ({
     attempt: async (kind, input, signal) => {

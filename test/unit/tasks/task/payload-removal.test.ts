@@ -19,7 +19,7 @@ class Undeletable extends MemoryPayloads {
 
 const huge = (letter: string) => ({ text: letter.repeat(PAYLOAD_ROW_LIMIT_BYTES) });
 
-describe('a payload store from which nothing can be removed', () => {
+describe('a payload store that refuses removals', () => {
   let queue: MemoryQueue;
   let payloads: Undeletable;
   let client: TaskClient;

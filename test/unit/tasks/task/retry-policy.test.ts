@@ -1,5 +1,6 @@
 /** How often and how long a task is tried: given settings, defaults, and deaths counted in addition to failures. */
 import { expect, test } from 'vitest';
+import { defined } from '../../../../shared/core/defined.ts';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
 import type { RetryOptions } from '../../../../shared/tasks/task/definition.ts';
@@ -10,7 +11,7 @@ import { createTestKit } from '../../../../shared/testing/kit.ts';
 const HOUR_MS = 3_600_000;
 
 function policyOf(retry?: RetryOptions) {
-  return defineTask({ name: 't', ...(retry === undefined ? {} : { retry }), run: () => undefined });
+  return defineTask({ name: 't', ...defined({ retry }), run: () => undefined });
 }
 
 /** Lets time pass from attempt to attempt until the task has ended; how long that took. */
@@ -146,7 +147,7 @@ test('deaths and failures are two counts, and a task that is brought back has al
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'done', attempts: 2, deaths: 1, failingSince: undefined });
 });
 
-test('counts failures of tasks that have failed for ten minutes, and reports since when', async () => {
+test('counts failures of tasks that have failed for ten minutes, and reports the first failure', async () => {
   const fails = defineTask({ name: 'fails', run: () => Promise.reject(new RetryAfter(60_000, 'always')) });
   const kit = createTestKit({ tasks: { fails } });
   await kit.tasks.enqueue(fails, null, { id: 't' });

@@ -3,8 +3,8 @@ import type { DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
 import { TABLE, World } from './world.ts';
 
-describe('what goes in and out', () => {
-  test('copies values, so that no caller can change stored ones', () => {
+describe('the values of requests and answers', () => {
+  test('copies values, so callers cannot change stored ones', () => {
     const world = new World();
     const item = { pk: 'a', list: [1], map: { x: 1 }, set: new Set(['a']), bytes: new Uint8Array([1]) };
     world.put(item);

@@ -114,7 +114,7 @@ describe('ADD and DELETE', () => {
   });
 });
 
-describe('what an update returns', () => {
+describe('the answer of an update', () => {
   const before = { a: { b: 1, c: [1, 2, 3] }, d: 'x' };
 
   test('is only what its paths name, with lists closed up', () => {

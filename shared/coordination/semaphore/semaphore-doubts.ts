@@ -1,9 +1,9 @@
 /**
- * Settles a session's unresolved requests at a semaphore: a response was lost, so the row may hold a permit or a queue entry that no code
- * of its process knows.
+ * Semaphores in doubt: a response was lost, so the row may hold a permit or a queue entry that no code of the session's process knows.
+ * `lock-doubts.ts` has the same for the keys of locks.
  *
- * One read and one write settle it: the write removes entries that are not in the session's book, bars its blind requests, and has another
- * revision than the requests in flight. The session's heartbeats retry it until it is answered.
+ * One read and one write settle a doubt: the write removes entries that are not in the session's book, bars its blind requests, and has
+ * another revision than the requests in flight. The session's heartbeats retry it until it is answered.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -26,7 +26,7 @@ export function settleLater(semaphore: DoubtfulSemaphore, session: SessionHolder
   });
 }
 
-/** Runs before a caller hears that the semaphore is full: releases permits that earlier calls of its session left unresolved. */
+/** Runs before a caller gets "full": releases permits that earlier calls of its session left unresolved. */
 export async function settleNow(
   semaphore: DoubtfulSemaphore,
   session: SessionHolder,

@@ -1,10 +1,10 @@
 /**
- * Keys whose state is unknown to the session because the response to an acquire or a release was lost.
+ * Keys in doubt: the response to an acquire or a release was lost, so the session does not know their state.
+ * `semaphore-doubts.ts` has the same for semaphores.
  *
- * Two things may be true of such a key:
- * its row names the session although no lock of it is known here, or a request that is still under way
- * will name it later. A read cannot resolve this, because the request may still arrive later. The key is resolved once we have read a row
- * that the request can no longer change.
+ * Two things may be true of such a key: its row names the session although no lock of it is known here, or a request that is still
+ * under way will name it later. A read cannot resolve this, because the request may still arrive later. The key is resolved once we have
+ * read a row that the request can no longer change.
  */
 import type { LockRecord } from './lock-record.ts';
 
@@ -17,7 +17,7 @@ export type UnansweredAcquire =
       readonly observedCounter: number | undefined;
     }
   | { readonly kind: 'takeOver'; readonly askedAt: number; readonly session: string; readonly leaseCounter: number }
-  /** An acquire of several keys: all or none, each as it was observed. */
+  /** One acquire of several keys, each as it was observed. */
   | { readonly kind: 'together'; readonly askedAt: number; readonly nonce: string | undefined };
 
 /** Whether it could still be applied to the row as it stands: the guards of `coordination/lock/row/lock-statements.ts`. */

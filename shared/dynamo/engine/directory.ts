@@ -1,0 +1,114 @@
+/**
+ * The directory of rows that are made all the time: spread over partitions, and listed by merging them.
+ *
+ * DynamoDB writes about 1,000 units a second to one partition of an index, and throttles the table behind it.
+ * Sessions stand in the partition of their id. Locks stand in that of their key up to the first `/`, so that a listing
+ * of `orders/` reads one partition, as it did when there was one.
+ */
+import { allOf } from '../../core/runtime/all-of.ts';
+import type { DynamoItem } from './driver.ts';
+import { joinKey, shardOf } from './keys.ts';
+import type { Sender } from './send.ts';
+import { directoryStatement } from './statement.ts';
+
+export const DIRECTORY_SHARDS = 16;
+/** Small entries that one half read unit covers: a smaller page would cost as much. */
+const SHARD_PAGE_LIMIT = 25;
+/** The rows behind a page are read in one batch, of which DynamoDB takes a hundred. */
+const PAGE_LIMIT = 100;
+
+type Kind = 'session' | 'lock';
+
+/** @param of the text that decides; equal texts share a partition */
+export function directoryPartition(kind: Kind, of: string): string {
+  return joinKey([kind, String(shardOf(of, DIRECTORY_SHARDS))]);
+}
+
+export function directoryPartitions(kind: Kind): readonly string[] {
+  return Array.from({ length: DIRECTORY_SHARDS }, (_, shard) => joinKey([kind, String(shard)]));
+}
+
+/** Where a listing stands in one partition: what was read and not given out yet, and where to read on. */
+interface Place {
+  readonly partition: string;
+  readonly items: readonly DynamoItem[];
+  readonly after: unknown;
+  readonly isRead: boolean;
+}
+
+export interface DirectoryQuery {
+  readonly verb: string;
+  readonly table: string;
+  readonly partitions: readonly string[];
+  readonly prefix: string;
+}
+
+/**
+ * A page of all partitions, in order of name.
+ * @param after the `next` of the page before; undefined: the first page. It lives in memory, and is not a text.
+ */
+export async function mergedPage(
+  sender: Sender,
+  query: DirectoryQuery,
+  after: unknown,
+): Promise<{ readonly items: readonly DynamoItem[]; readonly next: unknown }> {
+  let places =
+    (after as readonly Place[] | undefined) ??
+    query.partitions.map((partition): Place => ({ partition, items: [], after: undefined, isRead: false }));
+  const items: DynamoItem[] = [];
+  while (items.length < PAGE_LIMIT && places.length > 0) {
+    places = (await allOf(places.map((place) => readOn(sender, query, place)))).filter(({ items }) => items.length > 0);
+    places = takeSmallest(places, items);
+  }
+  return { items, next: places.length === 0 ? undefined : places };
+}
+
+async function readOn(sender: Sender, query: DirectoryQuery, place: Place): Promise<Place> {
+  let found = place;
+  // A page may be empty before the last.
+  while (found.items.length === 0 && !found.isRead) {
+    const { verb, table, prefix } = query;
+    const options = { after: found.after, limit: query.partitions.length === 1 ? PAGE_LIMIT : SHARD_PAGE_LIMIT };
+    const statement = directoryStatement(verb, table, place.partition, prefix, options);
+    const { Items = [], LastEvaluatedKey } = await sender.read(statement);
+    found = { ...found, items: Items, after: LastEvaluatedKey, isRead: LastEvaluatedKey === undefined };
+  }
+  return found;
+}
+
+/** Until the page is full, or a partition must be read on. @returns what is left */
+function takeSmallest(places: readonly Place[], page: DynamoItem[]): Place[] {
+  const left = places.map((place) => ({ place, taken: 0 }));
+  for (;;) {
+    const [first, ...others] = left;
+    if (first === undefined || page.length === PAGE_LIMIT) break;
+    let smallest = first;
+    for (const other of others) if (compareNames(nameAt(other), nameAt(smallest)) < 0) smallest = other;
+    const item = smallest.place.items[smallest.taken++];
+    if (item !== undefined) page.push(item);
+    if (smallest.taken < smallest.place.items.length) continue;
+    if (!smallest.place.isRead) break;
+    left.splice(left.indexOf(smallest), 1);
+  }
+  return left
+    .map(({ place, taken }) => ({ ...place, items: place.items.slice(taken) }))
+    .filter(({ items, isRead }) => items.length > 0 || !isRead);
+}
+
+function nameAt({ place, taken }: { readonly place: Place; readonly taken: number }): string {
+  return String(place.items[taken]?.directoryName);
+}
+
+/** As DynamoDB orders texts, by their bytes: a pair of surrogates comes after all other characters. */
+function compareNames(one: string, other: string): number {
+  const length = Math.min(one.length, other.length);
+  for (let at = 0; at < length; at++) {
+    const [a, b] = [one.charCodeAt(at), other.charCodeAt(at)];
+    if (a !== b) return rankOf(a) - rankOf(b);
+  }
+  return one.length - other.length;
+}
+
+function rankOf(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+}
