@@ -8,7 +8,7 @@ import type { EnqueueOptions } from '../shared/tasks/queue/task-client.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import type { EndedTask } from '../shared/tasks/task/task.ts';
 import { NEVER, waiterOf } from '../shared/tasks/task/batch.ts';
-import type { NewTask } from '../shared/tasks/task/task-store.ts';
+import type { NewTask, SequencedStamp } from '../shared/tasks/task/task-store.ts';
 import type { ReadyTask, RunningTask } from '../shared/tasks/task/task.ts';
 import { claimOf } from '../shared/tasks/task/task.ts';
 import { EVENTS } from './events.ts';
@@ -114,6 +114,7 @@ export async function exerciseFeatures(
     return followed;
   };
   await complete(await follow('followed', 2));
+  await store.commit(claimOf(await follow('followed, by a commit', 1)), RESULT, [], numbered());
   await store.bury(await follow('followed, its worker dead', 1), error, stamp());
 
   about('batch');
@@ -127,13 +128,13 @@ export async function exerciseFeatures(
 
   about('2 children');
   const parent = await start('parent');
-  await store.waitForChildren(claimOf(parent), 'p', [child('p/1', 'p'), child('p/2', 'p')], stamp());
+  await store.waitForChildren(claimOf(parent), 'p', [child('p/1', 'p'), child('p/2', 'p')], numbered());
   const spawned = (...ids: string[]) => ids.map((id) => ({ spawn: child(id) }));
-  await store.commit(claimOf(await start('spawner')), RESULT, spawned('s/1', 's/2'), stamp());
+  await store.commit(claimOf(await start('spawner')), RESULT, spawned('s/1', 's/2'), numbered());
 
   about('2 children, their parent cancelled');
   const unwanted = await start('unwanted');
-  await store.waitForChildren(claimOf(unwanted), 'u', [child('u/1', 'u')], stamp());
+  await store.waitForChildren(claimOf(unwanted), 'u', [child('u/1', 'u')], numbered());
   const cancelled = async (): Promise<EndedTask> => {
     await store.cancel(await waiting('unwanted'), { at: 1, reason: 'bench' }, stamp());
     return (await store.get({ queue: QUEUE, id: 'unwanted' })) as EndedTask;
@@ -147,16 +148,16 @@ export async function exerciseFeatures(
   const inOrder = (key: string, ...ids: string[]) => ids.map((id) => ({ ...child(id), line: key }));
   const spawnedInOrder = (key: string, ...ids: string[]) => inOrder(key, ...ids).map((task) => ({ spawn: task }));
   const awaited = inOrder('line-1', 'o/1', 'o/2').map((task) => ({ ...task, links: { batch: 'o' } }));
-  await store.waitForChildren(claimOf(await start('parent in order')), 'o', awaited, stamp());
+  await store.waitForChildren(claimOf(await start('parent in order')), 'o', awaited, numbered());
   const spawner = await start('spawner in order');
-  await store.commit(claimOf(spawner), RESULT, spawnedInOrder('line-2', 'o/3', 'o/4'), stamp());
+  await store.commit(claimOf(spawner), RESULT, spawnedInOrder('line-2', 'o/3', 'o/4'), numbered());
   about('2 children in order, in its own line');
   const own = { key: 'line-3', ordered: true };
   const lone = await start('alone in its line', own);
-  await store.commit(claimOf(lone), RESULT, spawnedInOrder('line-3', 'o/5', 'o/6'), stamp());
+  await store.commit(claimOf(lone), RESULT, spawnedInOrder('line-3', 'o/5', 'o/6'), numbered());
   about('2 children in order, in its own line, others wait');
   const first = await claim('o/5');
-  await store.commit(claimOf(first), RESULT, spawnedInOrder('line-3', 'o/7', 'o/8'), stamp());
+  await store.commit(claimOf(first), RESULT, spawnedInOrder('line-3', 'o/7', 'o/8'), numbered());
 
   about('');
   await takeOverAndBury(await start('abandoned'));
@@ -178,4 +179,9 @@ export async function exerciseFeatures(
 
 function stamp(): ReturnType<typeof stampOf> {
   return stampOf(systemRuntime);
+}
+
+/** Stamp of a claim's first numbered write. */
+function numbered(): SequencedStamp {
+  return { ...stamp(), sequence: 1 };
 }

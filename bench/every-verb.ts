@@ -14,6 +14,7 @@ import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-clie
 import type { Session } from '../shared/client/session.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import { TaskOperator } from '../shared/tasks/queue/task-operator.ts';
+import type { SequencedStamp } from '../shared/tasks/task/task-store.ts';
 import type { Claim, ReadyTask } from '../shared/tasks/task/task.ts';
 import { exerciseCoordination } from './every-coordination.ts';
 import { exerciseFeatures } from './every-feature.ts';
@@ -145,7 +146,8 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
   const later = systemRuntime.clock.now() + AN_HOUR_MS;
   await store.complete(await start('done'), { bytes: 12_345 }, stamp());
   const effect = { Put: { TableName: store.table, Item: { pk: 'user#1', sk: 'user', bytes: 12_345 } } };
-  await store.commit(await start('committed'), { bytes: 12_345 }, [effect], stamp());
+  await store.commit(await start('committed'), { bytes: 12_345 }, [effect], numbered());
+  await store.bar(await start('refused'), numbered());
   await store.retry(await start('retried'), { error, readyAt: later }, stamp());
   const doomed = await start('dead');
   await store.discard(doomed, error, stamp());
@@ -154,7 +156,7 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
   await store.release(await start('released'), stamp());
   await store.snooze(await start('snoozed'), later, stamp());
   const slow = await start('slow');
-  await store.progress(slow, { done: 10 }, { ...stamp(), sequence: 1 });
+  await store.progress(slow, { done: 10 }, numbered());
   await operator.cancel('slow');
   await client.enqueue('thumbnail', PAYLOAD, { id: 'waiting' });
   await client.enqueue('thumbnail', PAYLOAD, { id: 'waiting' });
@@ -191,4 +193,9 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
 
 function stamp() {
   return stampOf(systemRuntime);
+}
+
+/** Stamp of a claim's first numbered write. */
+function numbered(): SequencedStamp {
+  return { ...stamp(), sequence: 1 };
 }

@@ -1,7 +1,7 @@
 /**
  * How many workers a queue gets, and their cost: scenes in simulated time, each compared with an omniscient bound.
  *
- * Latencies are modelled, not measured: see `MODELLED` in `bench/woken-fleet.ts`. Exits with 1 if a figure misses its target:
+ * Latencies are modelled until there is evidence from AWS: see `bench/latencies.ts`. Exits with 1 if a figure misses its target:
  * the median of all seeds, or the worst seed at 1.5 times the target.
  */
 import Table from 'cli-table3';
@@ -11,7 +11,7 @@ import type { Conditions, Measured } from './fanout/measure.ts';
 import { measure } from './fanout/measure.ts';
 import type { Scene } from './fanout/scenes.ts';
 import { SCENES } from './fanout/scenes.ts';
-import { MODELLED } from './woken-fleet.ts';
+import { LATENCIES, sourceOfLatencies } from './latencies.ts';
 
 interface Options {
   readonly scene?: string;
@@ -102,9 +102,9 @@ function medianOf(runs: readonly Measured[]): Measured {
 
 function report(table: Table.Table, { seeds, wakes, streamShards }: Options): void {
   console.log(table.toString());
-  const { streamMs, invokeMs, coldStartMs, dynamoMs, indexLagMs } = MODELLED;
+  const { streamMs, invokeMs, coldStartMs, dynamoMs, indexLagMs } = LATENCIES;
   console.log(
-    `Seeds ${seeds.join(', ')}; wakes ${wakes}, ${streamShards} stream shards. Modelled, not measured: stream ${streamMs.p50} and ` +
+    `Seeds ${seeds.join(', ')}; wakes ${wakes}, ${streamShards} stream shards. ${sourceOfLatencies()}Stream ${streamMs.p50} and ` +
       `${streamMs.p99} ms (p50, p99), invocation ${invokeMs.p50} and ${invokeMs.p99}, cold start ${coldStartMs}, ` +
       `DynamoDB ${dynamoMs}, index up to ${indexLagMs} behind.`,
   );

@@ -3,7 +3,7 @@
  * with one, alongside a live worker, and alongside an idle `leasehold work`. Exits with 1 if a time exceeds its target.
  *
  * The shipped client, waker, worker and stores run in simulated time, so the figures are the same on any machine.
- * The latencies around them are modelled, not measured: see `MODELLED` in `bench/woken-fleet.ts`.
+ * The latencies around them are modelled until there is evidence from AWS: see `bench/latencies.ts`.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -13,8 +13,9 @@ import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { standAtWork } from '../shared/client/standing-worker.ts';
 import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
-import type { Latencies } from './woken-fleet.ts';
-import { CONCURRENCY, MODELLED, QUEUE, SHARDS, WokenFleet } from './woken-fleet.ts';
+import type { Latencies } from './latencies.ts';
+import { LATENCIES, sourceOfLatencies } from './latencies.ts';
+import { CONCURRENCY, QUEUE, SHARDS, WokenFleet } from './woken-fleet.ts';
 import { wholeNumber } from './arguments.ts';
 
 const WANTED = {
@@ -50,11 +51,11 @@ interface Figures {
 export async function run(args: readonly string[]): Promise<number> {
   const { tasks, lag, json } = new Command('npm run bench -- start')
     .option('--tasks <n>', 'tasks in each scene', wholeNumber(1), 200)
-    .option('--lag <ms>', 'how far the index is behind at most', wholeNumber(0), MODELLED.indexLagMs)
+    .option('--lag <ms>', 'how far the index is behind at most', wholeNumber(0), LATENCIES.indexLagMs)
     .option('--json', 'print one JSON object')
     .parse([...args], { from: 'user' })
     .opts<{ readonly tasks: number; readonly lag: number; readonly json?: boolean }>();
-  const latencies = { ...MODELLED, indexLagMs: lag };
+  const latencies = { ...LATENCIES, indexLagMs: lag };
   const found: [Scene, Figures][] = [];
   for (const scene of SCENES) found.push([scene, figuresOf(await measure(scene, tasks, latencies))]);
   if (json === true) console.log(JSON.stringify({ indexLagMs: lag, ...Object.fromEntries(found) }));
@@ -166,7 +167,7 @@ function report(found: readonly [Scene, Figures][], tasks: number, latencies: La
   console.log(table.toString());
   const { streamMs, invokeMs, coldStartMs, dynamoMs, indexLagMs } = latencies;
   console.log(
-    `Modelled, not measured: stream ${streamMs.p50} and ${streamMs.p99} ms (p50, p99), invocation ${invokeMs.p50} and ${invokeMs.p99}, ` +
+    `${sourceOfLatencies()}Stream ${streamMs.p50} and ${streamMs.p99} ms (p50, p99), invocation ${invokeMs.p50} and ${invokeMs.p99}, ` +
       `cold start ${coldStartMs}, DynamoDB ${dynamoMs}, index up to ${indexLagMs} behind.`,
   );
 }

@@ -5,6 +5,7 @@
  * either the model matches AWS and the engine is an inexact emulator
  * (see test/support/dynamo-programs/allowed-divergences.ts), or one of them is wrong.
  */
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -36,10 +37,18 @@ const TABLE = 'units';
 export async function run(argv: readonly string[]): Promise<number> {
   const { engine: kind, json } = parse(argv);
   await using table = await openTable(kind, TABLE);
+  const rows = await measureUnits(table.client, TABLE);
+  console.log(json ? JSON.stringify(rows) : tableOf(rows));
+  return 0;
+}
+
+/** Sends every verb to the table, and returns what each was charged, with what our model says. */
+export async function measureUnits(client: DynamoDBClient, table: string): Promise<readonly UnitsRow[]> {
   const modelled: ModelUnits[] = [];
   const model = new Map<string, ModelUnits>();
   const meter = createMeter();
-  const driver = modellingDriver(createSdkDriver(table.client), DynamoDBDocumentClient.from(table.client), modelled);
+  const documents = DynamoDBDocumentClient.from(client);
+  const driver = modellingDriver(createSdkDriver(client), { documents, table }, modelled);
   let feature = '';
   const sender = new Sender({
     driver,
@@ -54,17 +63,15 @@ export async function run(argv: readonly string[]): Promise<number> {
       },
     },
   });
-  await exerciseVerbs(sender, TABLE, (name) => {
+  await exerciseVerbs(sender, table, (name) => {
     feature = name;
   });
-  const rows = Object.entries(meter.read().byVerb)
+  return Object.entries(meter.read().byVerb)
     .sort(([one], [other]) => one.localeCompare(other))
     .map(([verb, cost]) => ({ verb, ...cost, model: model.get(verb) ?? { write: 0, read: 0 } }));
-  console.log(json ? JSON.stringify(rows) : tableOf(rows));
-  return 0;
 }
 
-interface Row {
+interface UnitsRow {
   readonly verb: string;
   readonly requests: number;
   readonly refused: number;
@@ -73,13 +80,13 @@ interface Row {
   readonly model: ModelUnits;
 }
 
-function tableOf(rows: readonly Row[]): string {
+function tableOf(rows: readonly UnitsRow[]): string {
   const table = new Table({
     head: ['verb', 'requests', 'refused', 'writes: model', 'engine', 'reads: model', 'engine', ''],
     style: { head: [], border: [], compact: true },
     colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'left'],
   });
-  const each = (units: number, { requests }: Row): string =>
+  const each = (units: number, { requests }: UnitsRow): string =>
     units === 0 ? '' : String(Math.round((units / requests) * 100) / 100);
   for (const row of rows) {
     const isSame = row.model.write === row.writeUnits && row.model.read === row.readUnits;
@@ -92,11 +99,11 @@ function tableOf(rows: readonly Row[]): string {
 /** Adds to `modelled`, before each answer, what the model says that the request costs. */
 function modellingDriver(
   driver: DynamoDriver,
-  documents: DynamoDBDocumentClient,
+  { documents, table }: { readonly documents: DynamoDBDocumentClient; readonly table: string },
   modelled: ModelUnits[],
 ): DynamoDriver {
   const rowOf = async (key: RowKey): Promise<DynamoItem | undefined> =>
-    (await documents.send(new GetCommand({ TableName: TABLE, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true })))
+    (await documents.send(new GetCommand({ TableName: table, Key: { pk: key.pk, sk: key.sk }, ConsistentRead: true })))
       .Item;
   return {
     async attempt<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input'], signal: AbortSignal) {
@@ -115,7 +122,7 @@ function modellingDriver(
       try {
         const output = await driver.attempt(kind, input, signal);
         if (isWrite(kind)) await finish(true);
-        else modelled.push({ write: 0, read: modelledRead(kind, input, output) });
+        else modelled.push({ write: 0, read: modelledRead(kind, input, output, table) });
         return output;
       } catch (error) {
         if (isWrite(kind) && error instanceof DynamoFault) await finish(false);
@@ -150,6 +157,7 @@ function modelledRead(
   kind: DynamoKind,
   input: DynamoCalls[DynamoKind]['input'],
   output: DynamoCalls[DynamoKind]['output'],
+  table: string,
 ): number {
   if (kind === 'get') {
     const { ConsistentRead = false } = input as DynamoCalls['get']['input'];
@@ -159,8 +167,8 @@ function modelledRead(
   }
   if (kind === 'batchGet') {
     const { Keys = [], ConsistentRead: consistent = false } =
-      (input as DynamoCalls['batchGet']['input']).RequestItems?.[TABLE] ?? {};
-    const found = (output as DynamoCalls['batchGet']['output']).Responses?.[TABLE] ?? [];
+      (input as DynamoCalls['batchGet']['input']).RequestItems?.[table] ?? {};
+    const found = (output as DynamoCalls['batchGet']['output']).Responses?.[table] ?? [];
     const units = found.map((item) => readUnitsOfBytes(sized(item).bytes, { consistent }));
     const missing = (Keys.length - found.length) * readUnitsOfBytes(0, { consistent });
     return units.reduce((total, unit) => total + unit, missing);

@@ -2,7 +2,7 @@
  * A deployed queue in simulated time: producers, the table's stream, its waker, workers that start cold or warm, and ticks.
  *
  * The shipped waker, dispatcher, worker and stores run over the exact DynamoDB in memory.
- * Their environment is modelled by its latencies:
+ * Their environment is modelled by its latencies (`bench/latencies.ts`):
  * the stream, an asynchronous invocation, a cold start, DynamoDB,
  * and its indexes. Lambda reads each shard of the stream with one
  * invocation at a time, which gets the records gathered since the last one; wakes may be dropped or doubled.
@@ -35,33 +35,8 @@ import { Prng } from '../test/support/machines/prng.ts';
 import { SimulatedProcess } from '../test/support/machines/process.ts';
 import { Timeline } from '../test/support/machines/timeline.ts';
 import { WallClock } from '../test/support/machines/wall-clock.ts';
-
-/** A time whose logarithm is normal, by two of its percentiles. */
-interface Spread {
-  readonly p50: number;
-  readonly p99: number;
-}
-
-export interface Latencies {
-  /** From a write to the waker's invocation. */
-  readonly streamMs: Spread;
-  /** From the call of an asynchronous invocation to the first line of a warm function. */
-  readonly invokeMs: Spread;
-  readonly coldStartMs: number;
-  /** One request to DynamoDB, there and back. */
-  readonly dynamoMs: number;
-  /** Indexes show a write after anything up to this. */
-  readonly indexLagMs: number;
-}
-
-/** Third-party measurements of 2022 (stream, invocation), and round figures for the others. */
-export const MODELLED: Latencies = {
-  streamMs: { p50: 213, p99: 552 },
-  invokeMs: { p50: 75, p99: 225 },
-  coldStartMs: 400,
-  dynamoMs: 5,
-  indexLagMs: 1_000,
-};
+import type { Latencies, Spread } from './latencies.ts';
+import { LATENCIES } from './latencies.ts';
 
 export interface FleetSettings {
   readonly seed: bigint;
@@ -147,7 +122,7 @@ export class WokenFleet {
 
   constructor(settings: FleetSettings) {
     this.#settings = settings;
-    this.#latencies = settings.latencies ?? MODELLED;
+    this.#latencies = settings.latencies ?? LATENCIES;
     this.#isDeployed = settings.isDeployed ?? true;
     this.#prng = new Prng(settings.seed);
     this.#chance = this.#prng.fork('latencies');

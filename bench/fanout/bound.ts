@@ -5,7 +5,8 @@
  * latencies of stream, invocation and cold start. Bill: the work divided by the slots of a worker, plus one start per busy
  * time. No rule can reach both at once.
  */
-import { CONCURRENCY, MODELLED } from '../woken-fleet.ts';
+import { LATENCIES } from '../latencies.ts';
+import { CONCURRENCY } from '../woken-fleet.ts';
 
 interface Work {
   readonly at: number;
@@ -23,7 +24,7 @@ interface BoundSettings {
   readonly tickMs: number | undefined;
 }
 
-const START_MS = MODELLED.invokeMs.p50 + 6 * MODELLED.dynamoMs;
+const START_MS = LATENCIES.invokeMs.p50 + 6 * LATENCIES.dynamoMs;
 
 export function boundOf(
   work: readonly Work[],
@@ -36,10 +37,10 @@ export function boundOf(
   let free: number[] = [];
   const serve = ({ at, ms }: Work): number => {
     if (at >= busyUntil) {
-      const heard = tickMs === undefined ? at + MODELLED.streamMs.p50 : Math.ceil((at + 1) / tickMs) * tickMs;
-      const coldMs = isCold ? MODELLED.coldStartMs : 0;
+      const heard = tickMs === undefined ? at + LATENCIES.streamMs.p50 : Math.ceil((at + 1) / tickMs) * tickMs;
+      const coldMs = isCold ? LATENCIES.coldStartMs : 0;
       free = Array.from({ length: slots }, () => heard + START_MS + coldMs);
-      if (at >= from) billedMs += 6 * MODELLED.dynamoMs + coldMs;
+      if (at >= from) billedMs += 6 * LATENCIES.dynamoMs + coldMs;
       isCold = false;
     }
     const begins = Math.max(at, free.shift() ?? at);

@@ -15,7 +15,7 @@ import { runCommand } from '../../test/support/command.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 import { SOON_TOLD } from '../../test/support/patient.ts';
-import { claimOf, claimed, enqueued, newTask, stamp } from '../../test/support/tasks.ts';
+import { claimOf, claimed, enqueued, newTask, numbered, stamp } from '../../test/support/tasks.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const chromium = findChromium();
@@ -151,7 +151,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the page of a task
     const children = ['page-1', 'page-2', 'page-3'].map((id) =>
       newTask({ queue: 'media', id, name: 'page', links: { batch } }),
     );
-    await tasks.waitForChildren(claimOf(parent), batch, children, stamp());
+    await tasks.waitForChildren(claimOf(parent), batch, children, numbered());
     await using opened = await openOn(browser, running, 'task?queue=media&id=album');
     const { page } = opened;
     await page.getByText('Waits for 3 children: 3 not ended.').waitFor();

@@ -16,7 +16,16 @@ const REDUNDANT: readonly Redundant[] = [
       '`#leaseCounter` with `#state`: each claim raises the counter, so a task that runs under this counter runs under the session of that claim',
     conjuncts: [
       ...['task.complete', 'task.commit', 'task.discard', 'task.giveUp', 'task.retry', 'task.release', 'task.snooze'],
-      ...['task.progress', 'task.wait', 'task.promote', 'pack.record', 'pack.finish', 'pack.commit', 'pack.move'],
+      ...[
+        'task.progress',
+        'task.bar',
+        'task.wait',
+        'task.promote',
+        'pack.record',
+        'pack.finish',
+        'pack.commit',
+        'pack.move',
+      ],
     ].map((verb) => `${verb}: #session = :session`),
   },
   {

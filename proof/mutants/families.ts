@@ -19,7 +19,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
       {
         file: 'shared/tasks/rows/task/dynamo-task-store.ts',
         in: 'createTaskStore.commit',
-        at: argument('completeTask', 2),
+        at: argument('commitTask', 2),
         change: becomes('undefined'),
       },
     ],

@@ -118,6 +118,8 @@ function drawFeatures(prng: Prng): Partial<Profile> {
     orders: prng.chance(0.25) ? 6 : 0,
     hogTasks: tenants && prng.chance(0.4) ? 64 : 0,
     overlap: prng.fork('overlap').pick(OVERLAP_POLICIES),
+    // Small, so that a commit's own condition often refuses it.
+    stock: prng.fork('stock').pick([0, 5, 5]),
     // With more than one, a single task may wait for hours until a tick starts a worker in its shard.
     strayShards: prng.chance(0.2) ? 1 : 0,
   };

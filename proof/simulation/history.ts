@@ -114,6 +114,11 @@ export interface Ran extends At, RightName {
   readonly kind: 'began' | 'ended';
 }
 
+/** Task code has heard that nothing of a commit was applied. The row is that of its task, or of the pack that it runs in. */
+export interface Denied extends At, RightName {
+  readonly kind: 'denied';
+}
+
 /** An application learned that its request is done, and may rely on it from here on. */
 export interface Acknowledged extends At {
   readonly kind: 'acknowledged';
@@ -143,6 +148,7 @@ export type HistoryEvent =
   | Belief
   | Acted
   | Ran
+  | Denied
   | Acknowledged
   | Happened;
 
@@ -191,6 +197,7 @@ export class Digest {
       case 'acted':
       case 'began':
       case 'ended':
+      case 'denied':
         this.#text(event.row);
         {
           this.#number(event.token);

@@ -136,6 +136,7 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
       ),
     snooze: (claim, readyAt, stamp, limits) =>
       write(settle('task.snooze', claim, stamp), () => store.snooze(claim, readyAt, stamp, limits)),
+    bar: (claim, stamp, limits) => write(settle('task.bar', claim, stamp), () => store.bar(claim, stamp, limits)),
     progress: (claim, progress, stamp, limits) =>
       write(settle('task.progress', claim, stamp), () => store.progress(claim, progress, stamp, limits)),
   };

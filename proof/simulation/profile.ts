@@ -41,6 +41,8 @@ export interface Profile {
   readonly hogTasks: number;
   /** The policy for a due run while a task of the schedule has not ended. */
   readonly overlap: OverlapPolicy;
+  /** The stock at first, of which each commit takes one; a little arrives with every tick. */
+  readonly stock: number;
   /** Shards of clients in addition to the workers' shards. */
   readonly strayShards: number;
   /** Users of one process who stay for as long as it does; 0: no process has any. */
@@ -161,6 +163,7 @@ export const CALM: Profile = {
   coordinationShare: 0.2,
   operator: false,
   items: 0,
+  stock: 5,
   payloadShare: 0,
   bucket: false,
   dedupShare: 0,

@@ -9,8 +9,6 @@ import type { Row } from './rows.ts';
 import { TABLE_NAME, USER_TABLE, rowName } from './rows.ts';
 
 const ENOUGH = 1_000_000;
-/** Small, so that a commit's own condition sometimes refuses it. */
-const FIRST_STOCK = 5;
 
 export class SimulatedStore implements AppliesRequests {
   /** Changes arriving requests, to try changed guards; the tests of the protocol do not use it. */
@@ -30,7 +28,7 @@ export class SimulatedStore implements AppliesRequests {
     this.#dynamo = new SimulatedDynamo({ now, staleReads });
     this.#dynamo.createTable(memoryTable(TABLE_NAME));
     this.#dynamo.createTable({ name: USER_TABLE, partition: { name: 'id', type: 'S' } });
-    this.#setStock(FIRST_STOCK);
+    this.#setStock(profile().stock);
   }
 
   apply<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input']): DynamoCalls[K]['output'] {

@@ -113,6 +113,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
     ...each('task.claim: ', 'applied', 'refused', 'refusedUnsure', 'unknown'),
     ...each('task.complete: ', 'applied', 'unknown'),
     ...each('task.commit: ', 'applied', 'canceled', 'unknown'),
+    'task.bar: applied',
     ...each('task.progress: ', 'applied', 'unknown'),
     ...[
       'task.takeOver: refused',

@@ -66,6 +66,7 @@ function textOf(event: HistoryEvent): string {
     case 'acted':
     case 'began':
     case 'ended':
+    case 'denied':
       return `${event.kind} ${event.row} (counter ${event.token}, session ${event.session})`;
     case 'acknowledged':
       return `has it acknowledged: ${event.what} ${event.value ?? ''}`;

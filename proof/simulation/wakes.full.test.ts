@@ -5,7 +5,8 @@
 import { describe, expect, test } from 'vitest';
 import { defineTask, registerTasks } from '../../shared/tasks/task/definition.ts';
 import type { FleetSettings } from '../../bench/woken-fleet.ts';
-import { MODELLED, WokenFleet } from '../../bench/woken-fleet.ts';
+import { MODELLED } from '../../bench/latencies.ts';
+import { WokenFleet } from '../../bench/woken-fleet.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -25,6 +26,7 @@ function open(settings: Partial<FleetSettings> & { readonly seed: bigint }, runM
     maxWorkers: 4,
     startWithinMs: 10_000,
     tickEveryMs: MINUTE_MS,
+    latencies: MODELLED,
     ...settings,
   });
   state.fleet = fleet;
@@ -123,6 +125,7 @@ describe('with live workers', () => {
       planConcurrency: 1,
       startWithinMs: 0,
       tickEveryMs: MINUTE_MS,
+      latencies: MODELLED,
       ...settings,
     });
     state.fleet = fleet;

@@ -68,8 +68,9 @@ Taken(t, a) == [t EXCEPT !.st = "running", !.ses = a.s, !.ctr = @ + 1, !.att = @
 Finished(t, a, st) == [t EXCEPT !.st = st, !.n = a.n]
 \* task.retry keeps the attempt; task.release, task.snooze and task.wait give it back. None moves the counter.
 Freed(t, a, att) == [t EXCEPT !.st = "ready", !.ses = NoOne, !.att = att, !.n = a.n, !.due = a.due]
-\* task.progress: later than what is there.
-CanProgress(t, a) == IsMine(t, a) /\ t.seq < a.seq
+\* task.progress, task.commit, task.wait, task.bar: mine, and later than what is there.
+IsMyLater(t, a) == IsMine(t, a) /\ t.seq < a.seq
+\* task.progress, task.bar. A bar is progress without content: a late commit finds its number passed.
 Progressed(t, a) == [t EXCEPT !.seq = a.seq, !.n = a.n]
 \* pack.record, pack.commit, pack.move: right after the write of this pack that came before.
 IsMyNext(t, a) == IsMine(t, a) /\ t.seq = a.prev

@@ -36,7 +36,7 @@ TaskGuard(t, request) ==
     [] r.k \in {"take", "bury"} -> IsObserved(t, r)
     [] r.k \in {"done", "retry", "release"} -> IF B("noFence") THEN t.st = "running"
                                            ELSE IF B("doneTwice") THEN t.ctr = r.c ELSE IsMine(t, r)
-    [] r.k = "progress" -> CanProgress(t, r)
+    [] r.k = "progress" -> IsMyLater(t, r)
 TaskAfter(t, r) ==
   CASE r.k \in {"claim", "take"} -> [Taken(t, r) EXCEPT !.ctr = IF B("sameToken") THEN t.ctr ELSE @]
     [] r.k = "done" -> Finished(t, r, "done")

@@ -18,17 +18,18 @@ HandsBack == {"task.retry", "task.release", "task.snooze", "task.wait", "task.pr
 Abandons == {"task.takeOver", "task.bury", "task.cancelAbandoned", "task.promoteAbandoned"}
 Waiting == {"task.cancel", "task.expire", "task.reschedule", "task.replace"}
 Again == {"task.revive", "task.renew"}
+Later == {"task.progress", "task.bar", "task.commit", "task.wait"}
 Entries == {"pack.record", "pack.commit", "pack.move"}
 Creates == {"task.enqueue", "task.enqueueWrites", "pack.enqueue"}
 TaskVerbs == Creates \cup Finishes \cup HandsBack \cup Abandons \cup Waiting \cup Again \cup Entries
-             \cup {"task.claim", "task.progress", "pack.finish"}
+             \cup Later \cup {"task.claim", "pack.finish"}
 TaskGuard(t, e) ==
   CASE e.k \in Creates -> t.st = "absent"
     [] e.k = "task.claim" -> CanClaim(t, e.a)
     [] e.k = "task.promoteAbandoned" -> IsMine(t, e.a)
     [] e.k \in Abandons -> IsObserved(t, e.a)
-    [] e.k \in Finishes \cup HandsBack -> IsMine(t, e.a)
-    [] e.k = "task.progress" -> CanProgress(t, e.a)
+    [] e.k \in (Finishes \cup HandsBack) \ Later -> IsMine(t, e.a)
+    [] e.k \in Later -> IsMyLater(t, e.a)
     [] e.k \in Entries \cup {"pack.finish"} -> IsMyNext(t, e.a)
     [] e.k \in Waiting -> IsUntouched(t, e.a)
     [] e.k \in Again -> CanRevive(t, e.a)
@@ -43,7 +44,7 @@ TaskAfter(t, e) ==
     \* Its follower is a new piece of work.
     [] e.k \in {"task.promote", "task.promoteAbandoned"} -> Freed(t, e.a, 0)
     [] e.k \in HandsBack -> Freed(t, e.a, t.att - 1)
-    [] e.k \in {"task.progress", "pack.record", "pack.commit"} -> Progressed(t, e.a)
+    [] e.k \in {"task.progress", "task.bar", "pack.record", "pack.commit"} -> Progressed(t, e.a)
     \* An item that leaves its pack may take the attempt along that its pack had for it.
     [] e.k = "pack.move" -> [Progressed(t, e.a) EXCEPT !.att = IF e.y.att = t.att THEN @ ELSE @ - 1]
     [] e.k = "pack.finish" -> Ended(t, e.a)

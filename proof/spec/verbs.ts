@@ -31,10 +31,11 @@ export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'session.expire': ['CanExpire', 'Invalidated'],
   'session.invalidate': ['CanInvalidate', 'Invalidated'],
   'session.renew': ['CanRenew', 'Renewed'],
+  'task.bar': ['IsMyLater', 'Progressed'],
   'task.bury': ['IsObserved', 'Finished'],
   'task.cancel': ['IsUntouched', 'Finished'],
   'task.claim': ['CanClaim', 'Taken', 'HasRoom', 'KeyEntered'],
-  'task.commit': ['IsMine', 'Finished'],
+  'task.commit': ['IsMyLater', 'Finished'],
   'task.complete': [
     ...['IsMine', 'Finished', 'KeyLeft', 'CanAdvance', 'LineAdvanced', 'CanClose', 'LineClosed', 'IsPlaceTaken'],
     ...['CanCall', 'TaskCalled', 'CanCountDown', 'CanCountLast', 'CountedDown'],
@@ -43,7 +44,7 @@ export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'task.discard': ['IsMine', 'Finished'],
   'task.expire': ['IsUntouched', 'Finished'],
   'task.giveUp': ['IsMine', 'Finished'],
-  'task.progress': ['CanProgress', 'Progressed'],
+  'task.progress': ['IsMyLater', 'Progressed'],
   'task.promote': ['IsMine', 'Freed'],
   'task.release': ['IsMine', 'Freed'],
   'task.renew': ['CanRevive', 'Revived'],
@@ -53,7 +54,7 @@ export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'task.revive': ['CanRevive', 'Revived', 'CanWaitAgain'],
   'task.snooze': ['IsMine', 'Freed'],
   'task.takeOver': ['IsObserved', 'Taken'],
-  'task.wait': ['IsMine', 'Freed'],
+  'task.wait': ['IsMyLater', 'Freed'],
 };
 
 /** Likewise, of verbs that the models have and the traces do not. */

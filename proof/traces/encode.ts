@@ -30,7 +30,7 @@ export function kindOf(row: string): Kind | undefined {
 const JUDGED = new Set([
   ...['task.claim', 'task.takeOver', 'task.bury', 'task.complete', 'task.commit', 'task.discard', 'task.giveUp'],
   ...['task.retry', 'task.revive', 'task.renew', 'pack.record', 'pack.finish'],
-  ...['task.release', 'task.snooze', 'task.wait', 'task.progress', 'task.cancel', 'task.reschedule'],
+  ...['task.release', 'task.snooze', 'task.wait', 'task.progress', 'task.bar', 'task.cancel', 'task.reschedule'],
   ...['session.create', 'session.renew', 'session.expire', 'session.invalidate'],
   ...['lock.acquire', 'lock.takeOver', 'lock.bar', 'lock.force', 'lock.release', 'lock.settle', 'lock.disown'],
   'lock.update',

@@ -7,7 +7,7 @@ import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import { FaultyDriver } from '../support/faulty-driver.ts';
 import { describeOnEveryStore } from '../support/stores.ts';
-import { claimOf, claimed, enqueued, newTask, stamp } from '../support/tasks.ts';
+import { claimOf, claimed, enqueued, newTask, numbered, stamp } from '../support/tasks.ts';
 import { PATIENT } from '../support/patient.ts';
 
 const SHARDS = 1;
@@ -103,7 +103,7 @@ describeOnEveryStore('the task store', (open) => {
       });
       const verbs = await Promise.all([
         store.complete(zombie, { ok: true }, stamp()),
-        store.commit(zombie, { ok: true }, [], stamp()),
+        store.commit(zombie, { ok: true }, [], numbered()),
         store.retry(zombie, { error: ERROR, readyAt: 0 }, stamp()),
         store.discard(zombie, ERROR, stamp()),
         store.release(zombie, stamp()),
@@ -181,7 +181,7 @@ describeOnEveryStore('the task store', (open) => {
     test('applies the writes of the user together with the completion', async () => {
       const task = await claimed(store);
 
-      const outcome = await store.commit(claimOf(task), { ok: true }, [put(task.id)], stamp());
+      const outcome = await store.commit(claimOf(task), { ok: true }, [put(task.id)], numbered());
 
       expect(outcome).toEqual({ kind: 'applied' });
       expect(await store.get(task)).toMatchObject({ state: 'done', result: { ok: true } });
@@ -194,7 +194,7 @@ describeOnEveryStore('the task store', (open) => {
         claimOf(task),
         undefined,
         [put(`${task.id}-1`), put(`${task.id}-2`, true)],
-        stamp(),
+        numbered(),
       );
 
       expect(outcome).toMatchObject({
@@ -231,7 +231,7 @@ describeOnEveryStore('the task store', (open) => {
           claim: () => lossy.claim(ready, 'session-2', stamp()),
           takeOver: () => lossy.takeOver(running, 'session-2', stamp()),
           complete: () => lossy.complete(claim, { ok: 1 }, stamp()),
-          commit: () => lossy.commit(claim, { ok: 1 }, [], stamp()),
+          commit: () => lossy.commit(claim, { ok: 1 }, [], numbered()),
           retry: () => lossy.retry(claim, { error: ERROR, readyAt: 0 }, stamp()),
           release: () => lossy.release(claim, stamp()),
           progress: () => lossy.progress(claim, 1, { ...stamp(), sequence: 1 }),

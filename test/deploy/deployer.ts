@@ -1,9 +1,8 @@
 /** The real command lines of the CDK and of Leasehold, against the emulator. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { leash } from '../../local/leash.ts';
+import type { Ended } from '../support/cdk-command.ts';
+import { cdk, runNode } from '../support/cdk-command.ts';
 import type { Emulator } from './emulator.ts';
 import type { Revision } from './settings.ts';
 import { ACCOUNT, QUEUE, REGION, STACK, stackId, WORKER_TIMEOUT_MS } from './settings.ts';
@@ -24,12 +23,6 @@ interface FunctionProperties {
   readonly Environment: { readonly Variables: Readonly<Record<string, unknown>> };
 }
 
-/** A program that has ended. */
-interface Ended {
-  readonly code: number | null;
-  readonly said: string;
-}
-
 export class Deployer {
   readonly #emulator: Emulator;
 
@@ -40,21 +33,21 @@ export class Deployer {
   /** Bundles all revisions into an assembly, which the CDK deploys as it is. */
   static async synthesize(): Promise<void> {
     rmSync(assembly, { recursive: true, force: true });
-    const { code, said } = await run({}, path.join(import.meta.dirname, 'app.ts'), assembly);
+    const { code, said } = await runNode({}, [path.join(import.meta.dirname, 'app.ts'), assembly]);
     if (code !== 0) throw new Error(`the app ended with ${code}:\n${said}`);
   }
 
   bootstrap(): Promise<void> {
-    return cdk(this.#emulator.environment, 'bootstrap', `aws://${ACCOUNT}/${REGION}`);
+    return cdk(this.#emulator.environment, ['bootstrap', `aws://${ACCOUNT}/${REGION}`]);
   }
 
   deploy(revision: Revision): Promise<void> {
     const options = ['--require-approval', 'never', '--progress', 'events', '--outputs-file', outputsFile];
-    return cdk(this.#emulator.environment, 'deploy', stackId(revision), '--app', assembly, ...options);
+    return cdk(this.#emulator.environment, ['deploy', stackId(revision), '--app', assembly, ...options]);
   }
 
   destroy(revision: Revision): Promise<void> {
-    return cdk(this.#emulator.environment, 'destroy', stackId(revision), '--force', '--app', assembly);
+    return cdk(this.#emulator.environment, ['destroy', stackId(revision), '--force', '--app', assembly]);
   }
 
   outputs(): Outputs {
@@ -76,13 +69,13 @@ export class Deployer {
       const context = { awsRequestId: 'old', functionName: 'old', logStreamName: 'old', getRemainingTimeInMillis };
       await handler({ queue: ${JSON.stringify(QUEUE)}, homeShards: [] }, context);`;
     const env = { ...variables, LEASEHOLD_TABLE: this.outputs().TableName, ...this.#emulator.environment };
-    const { code, said } = await run(env, '--input-type=module', '--eval', script);
+    const { code, said } = await runNode(env, ['--input-type=module', '--eval', script]);
     if (code !== 0) throw new Error(`the worker of revision ${revision} ended with ${code}:\n${said.slice(-2_000)}`);
   }
 
   /** The `leasehold` command, as an operator calls it. */
   leasehold(...args: readonly string[]): Promise<Ended> {
-    return run(this.#emulator.environment, path.join(root, 'api', 'command.ts'), ...args);
+    return runNode(this.#emulator.environment, [path.join(root, 'api', 'command.ts'), ...args]);
   }
 }
 
@@ -99,28 +92,4 @@ function workerBundle(revision: Revision): { readonly file: string; readonly var
   if (!existsSync(file)) throw new Error(`there is no bundle ${file}`);
   const literal = Object.entries(Environment.Variables).filter(([, value]) => typeof value === 'string');
   return { file, variables: Object.fromEntries(literal) as Record<string, string> };
-}
-
-async function cdk(environment: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<void> {
-  const { code, said } = await run(environment, path.join(root, 'node_modules', '.bin', 'cdk'), ...args);
-  if (code !== 0) throw new Error(`cdk ${args.join(' ')} ended with ${code}:\n${said}`);
-}
-
-/** A program for Node, and what it said. */
-async function run(environment: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Ended> {
-  const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [...args], {
-    cwd: root,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH, HOME, CDK_DISABLE_CLI_TELEMETRY: '1', ...environment },
-  });
-  leash(child);
-  let said = '';
-  const listen = (chunk: Buffer): void => {
-    said += chunk.toString();
-  };
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', listen);
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, said };
 }

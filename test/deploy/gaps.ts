@@ -2,6 +2,7 @@
  * Properties that the deployment test did not show, because the emulator differs from AWS:
  * probed if a probe exists, and always reported.
  */
+import type { PartName } from '../../bench/evidence.ts';
 import { METRIC, METRICS_NAMESPACE } from '../../functions/metric-names.ts';
 import type { Deployed } from './deployed.ts';
 import type { Emulator } from './emulator.ts';
@@ -12,6 +13,8 @@ interface Gap {
   /** Answers whether the emulator does as AWS does. */
   readonly ask?: (deployed: Deployed, emulator: Emulator) => Promise<boolean>;
   readonly instead: string;
+  /** Parts of the evidence from AWS that the emulator can only rehearse. */
+  readonly evidence?: readonly PartName[];
 }
 
 const GAPS: readonly Gap[] = [
@@ -43,7 +46,21 @@ const GAPS: readonly Gap[] = [
     what: 'a restore to a moment in the past',
     instead: 'it copies the table as it is now: queues are paused first, so nothing was done since',
   },
-  { what: 'capacity units', instead: 'asserted for each verb on DynamoDB Local, against our own model' },
+  {
+    what: 'capacity units',
+    instead: 'asserted for each verb on DynamoDB Local, against our own model',
+    evidence: ['units'],
+  },
+  {
+    what: 'latencies of indexes, of the stream and of starts; environments that are frozen',
+    instead: 'simulation assumes them; the local platform freezes processes',
+    evidence: ['indexLag', 'stream', 'starts', 'clocks'],
+  },
+  {
+    what: 'signatures and their dates',
+    instead: 'unit tests compare them with those of the SDK',
+    evidence: ['signatures'],
+  },
   { what: 'the scheduled time in a schedule’s input', instead: 'test/deploy/emulator.py replaces it' },
   {
     what: 'dynamodb:LeadingKeys in policies',
@@ -51,7 +68,11 @@ const GAPS: readonly Gap[] = [
   },
   { what: 'alarms on expressions of metrics', instead: 'deployed as an alarm on their first metric' },
   { what: 'the schedule’s role, retries and dead letters', instead: 'template assertions' },
-  { what: 'throttling, transaction conflicts, sweeping by TTL at AWS’s pace', instead: 'simulation injects them' },
+  {
+    what: 'throttling, transaction conflicts, sweeping by TTL at AWS’s pace',
+    instead: 'simulation injects them',
+    evidence: ['throttles'],
+  },
   { what: 'X-Ray, arm64', instead: 'functions run on the machine’s own Node and processor' },
 ];
 
@@ -65,3 +86,6 @@ export async function printGaps(deployed: Deployed, emulator: Emulator): Promise
   );
   return lines.join('');
 }
+
+/** Parts of the evidence that would say nothing about AWS. */
+export const UNSUPPORTED_PARTS: readonly PartName[] = GAPS.flatMap(({ evidence = [] }) => evidence);

@@ -36,6 +36,11 @@ const MADE: Readonly<Record<string, () => string>> = {
           `${units.commit} instead of ${units.complete}`,
           'a transaction costs twice: its own row and yours, and the entry',
         ],
+        [
+          'refused commit',
+          `${units.bar} more`,
+          'the refused writes are billed, and one write of the row bars late copies of them',
+        ],
         ['retry', units.retry, 'the row, and the entry moves: out and in'],
         ['snooze', units.snooze, 'as retry'],
         ['dead', units.discard, 'the row, the removed entry, and an entry in the list of dead tasks'],

@@ -23,7 +23,7 @@ const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
   [['work', '--entry', ENTRY, '--until-drained'], /^1 done, 0 retrying, 0 dead$/m],
   [['tasks', 'show', 'first'], /done/],
   [['run', '--lock', 'nightly', '--', process.execPath, '--print', '6 * 7'], /^42$/m],
-  [['locks', 'list'], /^nightly +free/m],
+  [['locks', 'list', '--all'], /^nightly +free/m],
   [['sessions', 'list'], /^SESSION|^ID|^no /m],
   [['semaphores', 'list'], /./],
   [['leaders', 'list'], /./],

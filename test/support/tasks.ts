@@ -2,7 +2,7 @@
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
-import type { NewTask, TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { NewTask, SequencedStamp, TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { Claim, ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
 
 export function newTask(changes: Partial<NewTask> = {}): NewTask {
@@ -12,6 +12,11 @@ export function newTask(changes: Partial<NewTask> = {}): NewTask {
 
 export function stamp({ clock, ids }: Runtime = systemRuntime): Stamp {
   return { now: clock.now(), nonce: ids.unique() };
+}
+
+/** Stamp of a claim's numbered write, such as its first commit. */
+export function numbered(sequence = 1): SequencedStamp {
+  return { ...stamp(), sequence };
 }
 
 export async function enqueued(store: TaskStore, changes: Partial<NewTask> = {}): Promise<ReadyTask> {

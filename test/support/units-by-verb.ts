@@ -15,6 +15,7 @@ export interface StepUnits {
   readonly refusedClaim: number;
   readonly complete: number;
   readonly commit: number;
+  readonly bar: number;
   readonly retry: number;
   readonly snooze: number;
   readonly discard: number;
@@ -33,13 +34,14 @@ export async function unitsByVerb(): Promise<StepUnits> {
     claim: await unitsOf(q, async () => claim(q, await ready(q, 'a'))),
     refusedClaim: await refusedClaim(q),
     complete: await ending(q, (task) => tasks.complete(task, undefined, stamp())),
-    commit: await ending(q, (task) => tasks.commit(task, undefined, [write], stamp())),
+    commit: await ending(q, (task) => tasks.commit(task, undefined, [write], numbered())),
+    bar: await ending(q, (task) => tasks.bar(task, numbered())),
     retry: await ending(q, (task) => tasks.retry(task, { error: ERROR, readyAt: later }, stamp())),
     snooze: await ending(q, (task) => tasks.snooze(task, later, stamp())),
     discard: await ending(q, (task) => tasks.discard(task, ERROR, stamp())),
     keepFailure: await ending(q, (task) => tasks.keepFailure(task, 'x'.repeat(1_500), stamp())),
     release: await ending(q, (task) => tasks.release(task, stamp())),
-    progress: await ending(q, (task) => tasks.progress(task, { done: 10 }, { ...stamp(), sequence: 1 })),
+    progress: await ending(q, (task) => tasks.progress(task, { done: 10 }, numbered())),
   };
 }
 
@@ -73,6 +75,10 @@ async function unitsOf(q: MemoryQueue, run: () => Promise<unknown>): Promise<num
   const before = q.meter.read().writeUnits;
   await run();
   return q.meter.read().writeUnits - before;
+}
+
+function numbered() {
+  return { ...stamp(), sequence: 1 };
 }
 
 function stamp() {

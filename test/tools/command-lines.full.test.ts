@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const COMMANDS = [
   ...['release/build.ts', 'release/docs.ts', 'release/check.ts'],
-  ...['test/deploy/deploy.ts', 'test/readme/readme.ts'],
+  ...['test/deploy/deploy.ts', 'test/deploy/evidence.ts', 'test/readme/readme.ts'],
 ];
 
 function run(file: string, ...argv: readonly string[]) {

@@ -137,7 +137,15 @@ const PACKAGES: readonly PackageRule[] = [
   {
     what: 'the CDK belongs to infra',
     matches: /^aws-cdk-lib|^constructs$|^cdk-nag$/,
-    allowedIn: ['infra/', 'consul/', 'examples/adopt-cdk/', 'test/infra/', 'test/deploy/', 'release/consumer/'],
+    allowedIn: [
+      'infra/',
+      'consul/',
+      'examples/adopt-cdk/',
+      'test/infra/',
+      'test/deploy/',
+      'proof/aws/',
+      'release/consumer/',
+    ],
     typesAnywhere: false,
   },
   {

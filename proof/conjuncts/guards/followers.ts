@@ -1,5 +1,6 @@
 /** Late writes around a task that has a follower. */
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
+import { barCommit } from '../../../shared/tasks/rows/task/commit-statements.ts';
 import { followTask, promoteFollower } from '../../../shared/tasks/rows/task/follower-statements.ts';
 import { takeOverTask } from '../../../shared/tasks/rows/task/task-statements.ts';
 import type { RunningTask } from '../../../shared/tasks/task/task.ts';
@@ -64,6 +65,15 @@ export const FOLLOWER_CASES: readonly Case[] = [
       const seen = followed(rows, rows.running());
       followed(rows, seen);
       return promoted(seen, rows);
+    },
+  ],
+  [
+    'task.promote: #sequence < :sequence',
+    (rows) => {
+      const seen = followed(rows, rows.running());
+      const commit = { ...rows.stamp(), sequence: 1 };
+      rows.write(barCommit(TABLE, seen, commit));
+      return promoteFollower(TABLE, seen, { how: 'done', follower: seen.follower! }, 1, commit);
     },
   ],
   [

@@ -5,6 +5,7 @@ import { parkedPlace } from '../../../shared/tasks/rows/task/index-places.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
 import { isNotWaiting, waitForChildren, wakeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
+import { barCommit, commitTask } from '../../../shared/tasks/rows/task/commit-statements.ts';
 import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
 import * as packs from '../../../shared/tasks/rows/task/pack-statements.ts';
@@ -21,15 +22,15 @@ const LATER = NOW + 60_000;
 /** The statements of a holder. */
 export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) => Statement>> = {
   'task.complete': (claim, rows) => tasks.completeTask(TABLE, claim, undefined, rows.stamp()),
-  'task.commit': (claim, rows) =>
-    together(tasks.completeTask(TABLE, claim, undefined, rows.stamp(), 'task.commit'), [], 'once'),
+  'task.commit': (claim, rows) => together(commitTask(TABLE, claim, undefined, first(rows)), [], 'once'),
   'task.discard': (claim, rows) => tasks.discardTask(TABLE, claim, ERROR, rows.stamp()),
   'task.giveUp': (claim, rows) => tasks.giveUpTask(TABLE, claim, 'asked to', rows.stamp()),
   'task.retry': (claim, rows) => tasks.retryTask(TABLE, claim, { error: ERROR, readyAt: LATER }, rows.stamp()),
   'task.release': (claim, rows) => tasks.releaseTask(TABLE, claim, rows.stamp()),
   'task.snooze': (claim, rows) => tasks.snoozeTask(TABLE, claim, LATER, rows.stamp()),
-  'task.progress': (claim, rows) => tasks.saveProgress(TABLE, claim, '1', { ...rows.stamp(), sequence: 1 }),
-  'task.wait': (claim, rows) => waitForChildren(TABLE, claim, 'batch', rows.stamp()),
+  'task.bar': (claim, rows) => barCommit(TABLE, claim, first(rows)),
+  'task.progress': (claim, rows) => tasks.saveProgress(TABLE, claim, '1', first(rows)),
+  'task.wait': (claim, rows) => waitForChildren(TABLE, claim, 'batch', first(rows)),
   'pack.record': (claim, rows) => packs.recordItems(TABLE, claim, entry(1), numbered(rows, 0)),
   'pack.finish': (claim, rows) => packs.finishPack(TABLE, claim, entry(1), numbered(rows, 0)),
   'pack.commit': (claim, rows) => packs.commitItem(TABLE, claim, 1, entry(), numbered(rows, 0)),
@@ -139,14 +140,14 @@ const TOO_EARLY: readonly Case[] = [
       return operator.expireTask(TABLE, seen, 'late', rows.stamp());
     },
   ],
-  [
-    'task.progress: #sequence < :sequence',
+  ...['task.progress', 'task.bar', 'task.commit', 'task.wait'].map((verb): Case => [
+    `${verb}: #sequence < :sequence`,
     (rows) => {
       const claim = rows.running();
-      rows.write(tasks.saveProgress(TABLE, claim, '2', { ...rows.stamp(), sequence: 2 }));
-      return tasks.saveProgress(TABLE, claim, '1', { ...rows.stamp(), sequence: 1 });
+      rows.write(barCommit(TABLE, claim, first(rows)));
+      return HOLDERS[verb]!(claim, rows);
     },
-  ],
+  ]),
 ];
 
 const HELD = { line: 'line', ticket: 1, isHeld: true };
@@ -250,21 +251,21 @@ const OF_LINES: readonly Case[] = [
   [
     'task, SET #readyAt = :readyAt: #children = :batch',
     (rows) => {
-      rows.write(waitForChildren(TABLE, rows.running(), 'later', rows.stamp()));
+      rows.write(waitForChildren(TABLE, rows.running(), 'later', first(rows)));
       return beside(rows, woken(rows));
     },
   ],
   [
     'task, check: attribute_not_exists(#children) OR #children <> :batch OR #state <> :ready',
     (rows) => {
-      rows.write(waitForChildren(TABLE, rows.running(), 'batch', rows.stamp()));
+      rows.write(waitForChildren(TABLE, rows.running(), 'batch', first(rows)));
       return checkedBeside(rows, isNotWaiting(TABLE, { queue: 'q', id: 'id' }, { queue: 'q', id: 'batch' }));
     },
   ],
   [
     'task, SET #readyAt = :readyAt: #state = :ready',
     (rows) => {
-      rows.write(waitForChildren(TABLE, rows.running(), 'batch', rows.stamp()));
+      rows.write(waitForChildren(TABLE, rows.running(), 'batch', first(rows)));
       rows.write(operator.cancelWaitingTask(TABLE, rows.seen() as ReadyTask, CANCELLATION, rows.stamp()));
       return beside(rows, woken(rows));
     },
@@ -329,6 +330,11 @@ export const TASK_CASES: readonly Case[] = [
 
 function entry(...done: readonly number[]) {
   return { done, results: undefined };
+}
+
+/** Stamp of the first numbered write of a claim. */
+function first(rows: Rows) {
+  return { ...rows.stamp(), sequence: 1 };
 }
 
 function numbered(rows: Rows, previousSequence: number) {

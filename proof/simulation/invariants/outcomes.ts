@@ -1,12 +1,13 @@
 /**
  * I0 outcome soundness: `applied` means applied exactly once, between call and return; `not applied` means never, neither before nor after.
+ * A refused commit is `not applied` from the moment when its code hears so.
  * Unresolved outcomes are reported as unresolved, and no write is refused while its guard held all the time.
  *
  * I17 acknowledged is durable, is the same rule from the application's side, and is judged here for writes:
  * every write reported as applied is in the history of its row.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Applied, Called, Returned } from '../history.ts';
+import type { Applied, Called, Denied, Returned } from '../history.ts';
 import { USER_TABLE } from '../rows.ts';
 import type { Family } from './rule.ts';
 import { isLock, isTask } from './rule.ts';
@@ -17,6 +18,8 @@ interface Operation {
   readonly version: number;
   /** Requests that changed its row on its behalf. */
   applications: number;
+  /** Whether its caller has heard that nothing of it was applied, though its own outcome left that open. */
+  isDenied: boolean;
   /** Whether the last of them was a second delivery; and whether its row is a task with a key. */
   isByCopy: boolean;
   isOfKey: boolean;
@@ -41,12 +44,30 @@ const REPEATABLE = new Set([
 
 export const outcomes: Family = (assumptions, report) => {
   const operations = new Map<number, Operation>();
+  /** By row and counter. */
+  const commits = new Map<string, Operation[]>();
   /**
    * Claims, by row and counter, under which a write was left in doubt and yet applied:
    * the next may rightly be refused for what that one has changed.
    */
   const doubtful = new Set<string>();
   const rows = new Map<string, { readonly item: Applied['after']; readonly version: number }>();
+
+  function onCalled(event: Called): void {
+    const operation: Operation = {
+      called: event,
+      version: rows.get(event.row)?.version ?? 0,
+      applications: 0,
+      isDenied: false,
+      isByCopy: false,
+      isOfKey: false,
+      returned: undefined,
+    };
+    operations.set(event.operation, operation);
+    if (!BARRED.has(event.verb)) return;
+    const tenure = tenureOf(operation);
+    commits.set(tenure, [...(commits.get(tenure) ?? []), operation]);
+  }
 
   function onApplied(event: Applied): void {
     rows.set(event.row, { item: event.after, version: (rows.get(event.row)?.version ?? 0) + 1 });
@@ -67,7 +88,7 @@ export const outcomes: Family = (assumptions, report) => {
     if (operation.applications > 1) report('I0', event.row, `${verb} was applied ${operation.applications} times`);
     // A lock's acquire is ordered against later releases by clocks that are right to within the bound.
     const isOrdered = assumptions.clocksHold || verb !== 'lock.acquire';
-    if (operation.returned !== undefined && isDenial(operation.returned) && isOrdered && !isCopyOfRefused(operation))
+    if (operation.returned !== undefined && isDenial(operation.returned) && isOrdered && !isLeftOpen(operation))
       report(
         'I0',
         event.row,
@@ -84,10 +105,20 @@ export const outcomes: Family = (assumptions, report) => {
     if (REPEATABLE.has(verb)) return;
     if (event.outcome === 'applied' && operation.applications !== 1)
       report('I0', row, `${verb} was reported applied and was applied ${operation.applications} times`);
-    if (isDenial(event.outcome) && operation.applications > 0 && !isCopyOfRefused(operation))
+    if (isDenial(event.outcome) && operation.applications > 0 && !isLeftOpen(operation))
       report('I0', row, `${verb} was reported not applied (${event.outcome}) and was applied`);
     if (event.outcome === 'refused' && heldAllAlong(operation) && !doubtful.has(tenureOf(operation)))
       report('I0', row, `${verb} was refused although its claim was the current one`);
+  }
+
+  /** The commits of a claim that were refused before its code heard so: from then on they are denials. */
+  function onDenied({ row, token }: Denied): void {
+    for (const operation of commits.get(`${row} ${token}`) ?? []) {
+      if (operation.returned !== 'canceled') continue;
+      operation.isDenied = true;
+      if (operation.applications > 0)
+        report('I0', row, `${operation.called.verb} was applied, and its caller was told that nothing was`);
+    }
   }
 
   function noteDoubt(operation: Operation): void {
@@ -108,27 +139,24 @@ export const outcomes: Family = (assumptions, report) => {
 
   return {
     on(event) {
-      if (event.kind === 'called')
-        operations.set(event.operation, {
-          called: event,
-          version: rows.get(event.row)?.version ?? 0,
-          applications: 0,
-          isByCopy: false,
-          isOfKey: false,
-          returned: undefined,
-        });
+      if (event.kind === 'called') onCalled(event);
       else if (event.kind === 'applied') onApplied(event);
       else if (event.kind === 'returned') onReturned(event);
+      else if (event.kind === 'denied') onDenied(event);
     },
   };
 };
 
+/** Commits, which are refused for good only when they are barred. */
+const BARRED = new Set(['task.commit', 'task.wait', 'pack.commit']);
+
 /**
  * A copy of a transaction that a condition on another row refused may find that true by then, also before the refusal is heard:
- * a user's own, and it is this very claim's commit; or that its key has room, and it is this very claim, which its worker adopts.
+ * it is this very claim's commit, until that is barred; or its key has room, and it is this very claim, which its worker adopts.
  */
-function isCopyOfRefused({ called: { verb }, isByCopy, isOfKey, returned }: Operation): boolean {
-  return isByCopy && (returned === 'canceled' || (verb === 'task.claim' && isOfKey));
+function isLeftOpen({ called: { verb }, isByCopy, isDenied, isOfKey, returned }: Operation): boolean {
+  if (BARRED.has(verb)) return returned === 'canceled' && !isDenied;
+  return isByCopy && verb === 'task.claim' && isOfKey;
 }
 
 /** Advisory attributes from workers to planners, and between wakers. */

@@ -4,13 +4,22 @@ import { CommitRefusedError, RetryAfter } from '../../../shared/tasks/task/contr
 import type { TaskRequest } from '../../../shared/tasks/task/task-request.ts';
 import type { UserWrite } from '../../../shared/tasks/task/task-store.ts';
 import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
+import { parseItemId } from '../../../shared/tasks/task/pack.ts';
 import type { RightName } from '../history.ts';
+import { taskRow } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
 import { USER_TABLE } from '../rows.ts';
 
+/** The environment of the code that commits. */
+interface Place {
+  readonly process: SimulatedProcess;
+  readonly recorder: Recorder;
+  readonly slowMs: number;
+}
+
 /** Takes one from the stock and leaves a receipt, in one commit; tries again later when there is none. */
 export async function commitReceipt(
-  { process, recorder }: { readonly process: SimulatedProcess; readonly recorder: Recorder },
+  { process, recorder, slowMs }: Place,
   task: TaskContext,
   right: RightName,
   { half, version = 0 }: { readonly half: number; readonly version?: number },
@@ -32,10 +41,19 @@ export async function commitReceipt(
     return committed;
   } catch (error) {
     if (!(error instanceof CommitRefusedError)) throw error;
+    recorder.emit({ kind: 'denied', at: process.now, process: process.name, ...right, row: rowOf(task, right) });
+    // Some code goes on without it, while copies of its request arrive.
+    if (task.attempt % 2 === 1) await process.runtime.clock.sleep(slowMs, task.signal);
     // Out of stock: the same commit may go through later,
     // and then it must be this attempt's retry that does it, not a copy of this request.
     throw new RetryAfter(300, 'out of stock', { cause: error });
   }
+}
+
+/** The row that the commit writes: that of the task, or of the pack whose item it is. */
+function rowOf(task: TaskContext, { row }: RightName): string {
+  const item = row.startsWith('task#') ? undefined : parseItemId(task);
+  return item === undefined ? row : taskRow(item.pack);
 }
 
 function receiptWrites(name: string): readonly UserWrite[] {

@@ -1,5 +1,5 @@
 /**
- * The directory of rows that are made all the time: spread over partitions, and listed by merging them.
+ * The directory of sessions and locks: entries in sixteen partitions, and listings that merge them.
  *
  * DynamoDB writes about 1,000 units a second to one partition of an index, and throttles the table behind it.
  * Sessions stand in the partition of their id. Locks stand in that of their key up to the first `/`, so that a listing
@@ -19,7 +19,7 @@ const PAGE_LIMIT = 100;
 
 type Kind = 'session' | 'lock';
 
-/** @param of the text that decides; equal texts share a partition */
+/** @param of text to hash: entries with equal texts share a partition */
 export function directoryPartition(kind: Kind, of: string): string {
   return joinKey([kind, String(shardOf(of, DIRECTORY_SHARDS))]);
 }
@@ -28,7 +28,7 @@ export function directoryPartitions(kind: Kind): readonly string[] {
   return Array.from({ length: DIRECTORY_SHARDS }, (_, shard) => joinKey([kind, String(shard)]));
 }
 
-/** Where a listing stands in one partition: what was read and not given out yet, and where to read on. */
+/** A listing's position in one partition: entries that it has read but not returned, and the cursor after them. */
 interface Place {
   readonly partition: string;
   readonly items: readonly DynamoItem[];
@@ -45,7 +45,7 @@ export interface DirectoryQuery {
 
 /**
  * A page of all partitions, in order of name.
- * @param after the `next` of the page before; undefined: the first page. It lives in memory, and is not a text.
+ * @param after `next` of the previous page, an object in memory. Default: the first page.
  */
 export async function mergedPage(
   sender: Sender,
@@ -76,7 +76,7 @@ async function readOn(sender: Sender, query: DirectoryQuery, place: Place): Prom
   return found;
 }
 
-/** Until the page is full, or a partition must be read on. @returns what is left */
+/** Moves the first names into the page, until it is full or a partition has no entry in hand. @returns the positions after them */
 function takeSmallest(places: readonly Place[], page: DynamoItem[]): Place[] {
   const left = places.map((place) => ({ place, taken: 0 }));
   for (;;) {

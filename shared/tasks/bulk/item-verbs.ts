@@ -48,6 +48,8 @@ export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemP
       if (excess !== undefined) throw new ConfigurationError(excess);
       return recorder.commit(index, result, effects, limits);
     },
+    // The recorder has raised it with the next record of the pack.
+    bar: () => Promise.resolve(STAYS),
     retry: (_, { error, readyAt, isRefunded = false }, { now }, limits) =>
       leave(
         isRefunded

@@ -1,6 +1,6 @@
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { CommitOutcome, Effect, NewTask, TaskStore } from '../task/task-store.ts';
+import type { CommitOutcome, Effect, NewTask, SequencedStamp, TaskStore } from '../task/task-store.ts';
 import type { Claim, Json, PastAttempt, ReadyTask, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
 
 /** A pack to be created: a task whose input is a list. */
@@ -18,7 +18,7 @@ export interface PackEntry {
  * Numbers a claim's writes, from 1, and names the last write known to be in the row: each write builds on the row's content,
  * and a late older write is refused.
  */
-export type NumberedStamp = Stamp & { readonly sequence: number; readonly previousSequence: number };
+export type NumberedStamp = SequencedStamp & { readonly previousSequence: number };
 
 /** An item that leaves its pack: the initial content of its own row. */
 export interface MovedItem {
@@ -44,7 +44,7 @@ export interface MovedItem {
 export interface PackStore {
   /** Put-if-absent, as any task. */
   enqueue(pack: NewPack, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
-  /** Items are done. */
+  /** Items are done. With or without items, it bars a canceled commit: each write of a pack refuses the late copies of earlier ones. */
   record(
     claim: Claim,
     entry: PackEntry,

@@ -11,6 +11,7 @@ import { LeaseLostError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import { barred } from '../run/bar.ts';
 import type { Settlement } from '../run/settle.ts';
 import type { CommitOutcome, Effect, Settled } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask, TaskRecord } from '../task/task.ts';
@@ -96,7 +97,7 @@ export class PackRecorder {
     return APPLIED;
   }
 
-  /** The item has completed, together with the user's own writes. */
+  /** The item has completed, together with the user's own writes; `canceled` if one of them was refused, which is final. */
   commit(
     index: number,
     result: Json | undefined,
@@ -106,9 +107,12 @@ export class PackRecorder {
     return this.#write<CommitOutcome>(
       async () => {
         const ended = new Map([...this.#ended, [index, result]]);
-        const entry = this.#entryOf(ended);
-        const outcome = await this.#ports.packs.commit(this.#claim, index, entry, effects, this.#stamp(), limits);
-        if (outcome.kind === 'applied') this.#noteEnded(ended);
+        const stamp = this.#stamp();
+        const sent = await this.#ports.packs.commit(this.#claim, index, this.#entryOf(ended), effects, stamp, limits);
+        if (sent.kind === 'applied') this.#noteEnded(ended);
+        if (sent.kind !== 'canceled') return sent;
+        const outcome = await barred(sent, { nonce: stamp.nonce, to: 'running' }, () => this.#record(limits));
+        if (outcome.kind === 'applied') this.#noteEnded(ended, stamp.sequence);
         return outcome;
       },
       () => isOpen(this.#state, index),
@@ -140,15 +144,7 @@ export class PackRecorder {
 
   /** Records ended items. */
   flush(limits: WriteLimits | undefined): Promise<Settled> {
-    return this.#write<Settled>(async () => {
-      if (this.#ended.size === 0) return APPLIED;
-      const ended = new Map(this.#ended);
-      const outcome = await this.#ports.packs.record(this.#claim, this.#entryOf(ended), this.#stamp(), limits);
-      if (outcome.kind === 'refused') return outcome;
-      this.#noteEnded(ended);
-      this.#noteRow(outcome.row);
-      return APPLIED;
-    });
+    return this.#write<Settled>(async () => (this.#ended.size === 0 ? APPLIED : this.#record(limits)));
   }
 
   /** Records ended items, and the end of the pack. */
@@ -206,6 +202,15 @@ export class PackRecorder {
     return turn;
   }
 
+  async #record(limits: WriteLimits | undefined): Promise<Settled> {
+    const ended = new Map(this.#ended);
+    const outcome = await this.#ports.packs.record(this.#claim, this.#entryOf(ended), this.#stamp(), limits);
+    if (outcome.kind === 'refused') return outcome;
+    this.#noteEnded(ended);
+    this.#noteRow(outcome.row);
+    return APPLIED;
+  }
+
   #hasOpenItem(): boolean {
     for (let index = 0; index < this.#total; index++) if (this.isOpen(index)) return true;
     return false;
@@ -230,10 +235,10 @@ export class PackRecorder {
     return { ...this.#state.results, ...Object.fromEntries(returned) };
   }
 
-  /** The row has been written. */
-  #noteEnded(ended: ReadonlyMap<number, Json | undefined>): void {
+  /** The row has been written. @param sequence of the write; the last one unless a copy of an earlier one was faster */
+  #noteEnded(ended: ReadonlyMap<number, Json | undefined>, sequence = this.#sequence): void {
     const results = this.#resultsWith(ended) ?? {};
-    this.#writtenSequence = this.#sequence;
+    this.#writtenSequence = sequence;
     this.#state = { ...this.#state, results, done: new Set([...this.#state.done, ...ended.keys()]) };
     for (const index of ended.keys()) this.#noteDone(index);
     this.#waitingSinceMonotonicMs = this.#ports.runtime.clock.monotonic();

@@ -38,7 +38,7 @@ export const UNKNOWN_NAME_RECHECK_MS = 60_000;
  * When a task of it ends, the rows of the first `ahead` that wait are read, or of as many as its limit.
  * Set by `bench keys`.
  */
-export const FULL_KEY = { oneSlot: 500, least: 100, most: 5_000, standing: 4, ahead: 10 };
+export const FULL_KEY = { oneSlot: 500, least: 200, most: 5_000, standing: 4, ahead: 10 };
 /** A worker stays this long for a task of a key of which a task has ended here. Set by `bench keys --limits 100`. */
 export const STAY_FOR_KEY_MS = 5_000;
 /** Foreign partitions that a worker polls before it exits. Set by the tests of fleets. */
@@ -49,8 +49,7 @@ export const SCAN = { entries: 25, oldest: 4 };
 export const FOREIGN_ROWS = 4;
 
 /**
- * A worker that was started for a burst polls faster for as long as the stream and the indexes may be behind, so that a task that its
- * first polls missed does not wait for a round at the slowest rate. Some 20 polls of half a read unit each.
+ * A worker that was started for a burst polls every `gapMs` for as long as the stream and the indexes may be behind, so that a task that
+ * its first polls missed does not wait for a round at the slowest rate. Some 20 polls of half a read unit each.
  */
-export const START_BURST_MS = 2_000;
-export const START_GAP_MS = 100;
+export const START = { burstMs: 2_000, gapMs: 100 };

@@ -1,5 +1,5 @@
 /** The context of running task code: the operations of its claim. */
-import { ConfigurationError, StoreUnavailableError } from '../../core/errors.ts';
+import { ConfigurationError } from '../../core/errors.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
@@ -19,9 +19,11 @@ import { laterBy } from '../../core/validate/moment.ts';
 import type { Settlement } from './settle.ts';
 import type { AttemptTrace } from './traced.ts';
 import { actionsOf, ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
+import { barred } from './bar.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { CommitOutcome, NewTask, TaskStore, UserWrite } from '../task/task-store.ts';
-import type { Claim, Json, RunningTask, SlotOfTask } from '../task/task.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import type { CommitOutcome, NewTask, SequencedStamp, TaskStore, UserWrite } from '../task/task-store.ts';
+import type { Claim, Json, RunningTask, SlotOfTask, TaskRecord } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { taskSequencer } from '../task/verify-task.ts';
 
@@ -91,8 +93,8 @@ class ClaimVerbs {
   readonly #inherited: Pick<RequestDefaults, 'traceparent' | 'tenant'>;
   readonly #ports: RunContextPorts;
   readonly #begunWith: string | undefined;
-  /** Number of progress writes sent: the store refuses a write that arrives after its successor. */
-  #saved = 0;
+  /** Number of the last write: the store refuses a write that arrives after its successor. */
+  #sequence = 0;
 
   constructor(task: RunningTask, ports: RunContextPorts) {
     this.#claim = claimOf(task);
@@ -104,8 +106,7 @@ class ClaimVerbs {
   async saveProgress(progress: Json): Promise<void> {
     const stored = storableJson(`the progress of ${describeTask(this.#claim)}`, progress, PROGRESS_LIMIT_BYTES);
     await this.#ports.verb(undefined, async (stamp, limits) => {
-      const numbered = { ...stamp, sequence: ++this.#saved };
-      const outcome = await this.#ports.tasks.progress(this.#claim, stored, numbered, limits);
+      const outcome = await this.#ports.tasks.progress(this.#claim, stored, this.#numbered(stamp), limits);
       if (outcome.kind === 'applied' && JSON.stringify(stored) !== this.#begunWith) this.#ports.onProgress();
       return outcome.kind === 'applied';
     });
@@ -122,7 +123,9 @@ class ClaimVerbs {
     const children = await this.#checkedIn(asked);
     const send: Parameters<SendVerb>[1] = async (stamp, limits) => {
       const effects = [...writes, ...children.map((child) => ({ spawn: child }))];
-      const outcome = this.#noted(await tasks.commit(this.#claim, stored, effects, stamp, limits));
+      const numbered = this.#numbered(stamp);
+      const sent = await tasks.commit(this.#claim, stored, effects, numbered, limits);
+      const outcome = this.#noted(await this.#decided(sent, 'done', numbered, limits));
       return isApplied(outcome, `commit of ${key}`, writes.length, children);
     };
     await verb('done', send, 'commit');
@@ -155,12 +158,30 @@ class ClaimVerbs {
     ensureSpawnable(this.#claim, asked, BATCH_ACTIONS);
     const children = await this.#checkedIn(asked);
     const send: Parameters<SendVerb>[1] = async (stamp, limits) => {
-      const outcome = this.#noted(await tasks.waitForChildren(this.#claim, batch, children, stamp, limits));
+      const numbered = this.#numbered(stamp);
+      const sent = await tasks.waitForChildren(this.#claim, batch, children, numbered, limits);
+      const outcome = this.#noted(await this.#decided(sent, 'ready', numbered, limits));
       return isApplied(outcome, `waiting of ${key}`, BATCH_ACTIONS, children);
     };
     await verb('snoozed', send, 'wait_for');
     this.#ports.onFollowers();
     return SETTLED;
+  }
+
+  #numbered(stamp: Stamp): SequencedStamp {
+    return { ...stamp, sequence: ++this.#sequence };
+  }
+
+  /** A refusal is final once it is barred. */
+  async #decided(
+    outcome: CommitOutcome,
+    to: TaskRecord['state'],
+    { nonce, sequence }: SequencedStamp,
+    limits: WriteLimits,
+  ): Promise<CommitOutcome> {
+    if (outcome.kind !== 'canceled') return outcome;
+    const { tasks, runtime } = this.#ports;
+    return barred(outcome, { nonce, to }, () => tasks.bar(this.#claim, { ...stampOf(runtime), sequence }, limits));
   }
 
   #noted<Ended extends { readonly kind: string; readonly isFollowed?: boolean }>(outcome: Ended): Ended {
@@ -219,10 +240,6 @@ function isApplied(outcome: CommitOutcome, what: string, writes: number, childre
     taken.length > 0
       ? `${what} was refused: ${taken.join(', ')}; give each task an id of its own, or spawn only what is missing`
       : `${what} was refused by a write of its own (${codes})`;
-  if (outcome.earlierAttempt === 'unknown')
-    throw new StoreUnavailableError(`${refused}, but an earlier attempt was not answered and may yet be applied`, {
-      applied: 'unknown',
-    });
   throw new CommitRefusedError(`${refused}; nothing was applied`, outcome.reasons);
 }
 

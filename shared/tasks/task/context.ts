@@ -50,8 +50,9 @@ export interface TaskContext {
    * The transaction has 100 actions: one for the task, one for each write and each spawned task, and one more for each input in a
    * separate row, for each line that is joined, and for each task that joins a line behind another.
    * @throws ConfigurationError when that exceeds one transaction: nothing was sent
-   * @throws LeaseLostError when this attempt is no longer the current one: nothing was applied
-   * @throws CommitRefusedError when a condition of one of the writes was false: nothing was applied, the task still runs
+   * @throws LeaseLostError when this attempt is no longer the current one
+   * @throws CommitRefusedError when a condition of one of the writes was false: nothing was applied, no late copy will be, the task still runs
+   * @throws StoreUnavailableError when the store did not confirm the outcome
    */
   commit(result?: Json, writes?: readonly UserWrite[], options?: CommitOptions): Promise<Committed>;
   /** Releases the task and runs it again after the given delay. This attempt is not counted. */

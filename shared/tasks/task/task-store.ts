@@ -66,15 +66,17 @@ interface PageQuery {
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
-/** A commit's response has no row, because transactions return none. */
+/**
+ * A commit's response has no row, because transactions return none.
+ * `canceled`: an effect was refused. A copy of the request may still be applied, until the commit is barred.
+ */
 export type CommitOutcome =
   | ({ readonly kind: 'applied' } & Followed)
   | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
-  | {
-      readonly kind: 'canceled';
-      readonly reasons: readonly WriteRefusal[];
-      readonly earlierAttempt: 'none' | 'unknown';
-    };
+  | { readonly kind: 'canceled'; readonly reasons: readonly WriteRefusal[] };
+
+/** Stamp of the writes of a claim that arrive in order, or not at all: `sequence` grows with each of them, from 1. */
+export type SequencedStamp = Stamp & { readonly sequence: number };
 
 /** `taken`: by this task the id of the callback is taken. */
 type BatchOutcome =
@@ -193,9 +195,14 @@ export interface TaskStore {
     claim: Claim,
     result: Json | undefined,
     effects: readonly Effect[],
-    write: Stamp,
+    write: SequencedStamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
+  /**
+   * After a canceled `commit` or `waitForChildren` with the same sequence: from now on no copy of it is applied.
+   * Refused if a copy was faster (then the row has its nonce), or if the task was taken over.
+   */
+  bar(claim: Claim, write: SequencedStamp, limits?: WriteLimits): Promise<Settled>;
   /** Ready again at `readyAt`, with the error kept; `isRefunded`: and the attempt not counted. */
   retry(
     claim: Claim,
@@ -208,7 +215,7 @@ export interface TaskStore {
     claim: Claim,
     batch: string,
     children: readonly NewTask[],
-    write: Stamp,
+    write: SequencedStamp,
     limits?: WriteLimits,
   ): Promise<CommitOutcome>;
   /** Marks the task dead, and keeps the error. */
@@ -226,13 +233,8 @@ export interface TaskStore {
   release(claim: Claim, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Ready again at `readyAt`, attempt refunded. */
   snooze(claim: Claim, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** `sequence` grows with each progress write of a claim, from 1: a late older one is refused. */
-  progress(
-    claim: Claim,
-    progress: Json,
-    write: Stamp & { readonly sequence: number },
-    limits?: WriteLimits,
-  ): Promise<Outcome<TaskRecord>>;
+  /** Refused if it arrives after a later write. */
+  progress(claim: Claim, progress: Json, write: SequencedStamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
 }
 
 /** An effect in the transaction that ends a task: a user's write, or a new task. */

@@ -8,7 +8,7 @@ import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
-import { stamp } from '../../support/tasks.ts';
+import { numbered, stamp } from '../../support/tasks.ts';
 
 const child = defineTask({ name: 'child', run: () => undefined });
 const failing = defineTask({ name: 'failing', run: () => Promise.reject(new DoNotRetry('no')) });
@@ -79,7 +79,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
         stamp(),
       );
 
-      expect((await q.tasks.commit(claimOf(running), null, writes, stamp())).kind).toBe('refused');
+      expect((await q.tasks.commit(claimOf(running), null, writes, numbered())).kind).toBe('refused');
       expect(await get('orphan')).toBeUndefined();
     });
 
@@ -336,7 +336,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
         runAt: 0,
         links: { batch: 'kids' },
       }));
-      await q.tasks.waitForChildren(claimOf(task), 'kids', children, stamp());
+      await q.tasks.waitForChildren(claimOf(task), 'kids', children, numbered());
 
       expect(await q.operator.cancel('parent')).toEqual({ kind: 'cancelled' });
       const report = await q.work({ parent, child }, { handBack: slow.signal });

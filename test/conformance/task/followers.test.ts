@@ -8,7 +8,7 @@ import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
-import { stamp } from '../../support/tasks.ts';
+import { numbered, stamp } from '../../support/tasks.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 const LARGE = 'x'.repeat(40_000);
@@ -72,11 +72,11 @@ describeOnEveryStore('what follows a running task', (open) => {
     ],
     ['released', (task: RunningTask) => q.tasks.release(claimOf(task), stamp())],
     ['snoozed', (task: RunningTask) => q.tasks.snooze(claimOf(task), q.runtime.clock.now() + 1e9, stamp())],
-    ['snoozed', (task: RunningTask) => q.tasks.waitForChildren(claimOf(task), 'doc/1', [], stamp())],
+    ['snoozed', (task: RunningTask) => q.tasks.waitForChildren(claimOf(task), 'doc/1', [], numbered())],
     ['cancelled', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'not wanted', stamp())],
     ['cancelled', (task: RunningTask) => q.tasks.cancel(task, { at: 1, reason: 'not wanted' }, stamp())],
     ['died', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
-    ['done', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], stamp())],
+    ['done', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], numbered())],
   ] as const)('takes the task over by the very write with which its attempt ends: %s', async (how, end) => {
     await ask({ n: 1 }, { maxAttempts: 3, expiresIn: '1h', key: 'k' });
     const running = await claim();

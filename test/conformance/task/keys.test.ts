@@ -11,7 +11,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
-import { stamp } from '../../support/tasks.ts';
+import { numbered, stamp } from '../../support/tasks.ts';
 import { Traffic, passTimeUntil } from '../../support/traffic.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
@@ -65,7 +65,7 @@ describeOnEveryStore('limits per key', (open) => {
 
   test.each([
     ['complete', (task: RunningTask) => q.tasks.complete(claimOf(task), null, stamp())],
-    ['commit', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], stamp())],
+    ['commit', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], numbered())],
     ['retry', (task: RunningTask) => q.tasks.retry(claimOf(task), { error: ERROR, readyAt: 0 }, stamp())],
     ['discard', (task: RunningTask) => q.tasks.discard(claimOf(task), ERROR, stamp())],
     ['release', (task: RunningTask) => q.tasks.release(claimOf(task), stamp())],

@@ -16,7 +16,7 @@ import { FaultyDriver } from '../../support/faulty-driver.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
-import { stamp } from '../../support/tasks.ts';
+import { numbered, stamp } from '../../support/tasks.ts';
 import { PATIENT } from '../../support/patient.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
@@ -110,7 +110,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
 
   test.each([
     ['complete', (task: RunningTask) => q.tasks.complete(claimOf(task), null, stamp())],
-    ['commit', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], stamp())],
+    ['commit', (task: RunningTask) => q.tasks.commit(claimOf(task), null, [], numbered())],
     ['discard', (task: RunningTask) => q.tasks.discard(claimOf(task), ERROR, stamp())],
     ['giveUp', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'enough', stamp())],
     ['bury', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],

@@ -18,7 +18,7 @@ import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
-import { stamp } from '../../support/tasks.ts';
+import { numbered, stamp } from '../../support/tasks.ts';
 import { PATIENT } from '../../support/patient.ts';
 
 describeOnEveryStore('tasks spawned in strict order', (open) => {
@@ -66,7 +66,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
       .map(({ id, isHeld }) => (isHeld ? id : `${id} is head`));
   };
   const commit = (task: RunningTask, effects: readonly Effect[], tasks = q.tasks) =>
-    tasks.commit(claimOf(task), null, effects, stamp());
+    tasks.commit(claimOf(task), null, effects, numbered());
 
   test('stand in their line in the order given, the first of them as its head', async () => {
     expect((await commit(await start('parent'), spawned('b', 'c', 'a'))).kind).toBe('applied');
@@ -269,7 +269,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     await q.client.enqueue('work', {}, { id: 'follower', ...inLine('mine') });
 
     const children = ['a', 'b'].map((id) => ({ ...child(id, 'theirs'), links: { batch: 'kids' } }));
-    expect((await q.tasks.waitForChildren(claimOf(parent), 'kids', children, stamp())).kind).toBe('applied');
+    expect((await q.tasks.waitForChildren(claimOf(parent), 'kids', children, numbered())).kind).toBe('applied');
 
     expect(await line('a', 'b')).toEqual(['a is head', 'b']);
     expect(await get('follower')).toMatchObject({ isHeld: true });

@@ -5,6 +5,7 @@
 import type { BatchKey } from '../../task/batch.ts';
 import { NEVER } from '../../task/batch.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, TaskKey } from '../../task/task.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
@@ -15,7 +16,7 @@ import { moveInTime } from './place.ts';
 import { HAS_NO_FOLLOWER, IS_MINE, LEAVE_CLAIM, mineValues } from './task-statements.ts';
 
 /**
- * Guard: mine. Its children are created in the same transaction.
+ * Guard: mine, and not barred, as a commit (`commit-statements.ts`). Its children are created in the same transaction.
  * Effect: ready, due never, the attempt refunded.
  * Outcomes: refused = taken over.
  */
@@ -23,13 +24,13 @@ export function waitForChildren(
   table: string,
   claim: Claim,
   batch: string,
-  { now, nonce }: Stamp,
+  { now, nonce, sequence }: SequencedStamp,
 ): Statement<'update'> {
   const never = moveInTime(claim, NEVER);
   return updateStatement('task.wait', {
     table,
     key: taskKey(claim.queue, claim.id),
-    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
     effect: `SET #state = :ready, #attempts = #attempts - :one, ${never.effect}, #children = :batch, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks`,
     values: {
       ...mineValues(claim),
@@ -37,6 +38,7 @@ export function waitForChildren(
       ':one': 1,
       ':batch': batch,
       ':nonce': nonce,
+      ':sequence': sequence,
       ...never.values,
       ':past': pastAttempt(claim, 'snoozed', now),
     },

@@ -2,7 +2,7 @@ import { waiterOf } from '../../task/batch.ts';
 import type { Fullness } from '../../task/key-limit.ts';
 import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
-import type { ClaimLimits, UserWrite } from '../../task/task-store.ts';
+import type { ClaimLimits, SequencedStamp, UserWrite } from '../../task/task-store.ts';
 import type { TaskAndPackStore } from '../../bulk/pack-store.ts';
 import type { Claim, Follower, Json, ReadyTask, RunningTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
@@ -25,6 +25,7 @@ import { putFailure, readFailure } from '../failure-statements.ts';
 import { readPayload } from '../payload-statements.ts';
 import { createTaskReader } from './task-reader.ts';
 import { waitForChildren } from './children-statements.ts';
+import { barCommit, commitTask } from './commit-statements.ts';
 import type { Ended } from './follower-statements.ts';
 import { promoteFollower } from './follower-statements.ts';
 import { decodeKey } from '../key-codec.ts';
@@ -131,7 +132,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     async commit(claim, result, effects, stamp, limits) {
       // The nonce is unique per logical commit and the same for all its attempts: exactly what the service's own idempotency requires.
       const { writes, children } = partedEffects(effects);
-      const own = statements.completeTask(table, claim, encode(result), stamp, 'task.commit');
+      const own = commitTask(table, claim, encode(result), stamp);
       const promote = promoting(claim, { how: 'done' }, stamp);
       return linked.commit({ task: claim, to: 'done', own, promote, writes, children }, stamp, limits);
     },
@@ -214,11 +215,18 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
         limits,
       ),
 
+    async bar(claim, stamp, limits) {
+      const result = await sender.write(barCommit(table, claim, stamp), stamp.nonce, limits);
+      return result.kind === 'applied'
+        ? { kind: 'applied', row: undefined }
+        : outcomeOf(result, decodeTask, decodeTask);
+    },
+
     progress: (claim, progress, stamp, limits) =>
       tasks.write(statements.saveProgress(table, claim, storedJson(progress), stamp), stamp, limits),
   };
 
-  function promoting(claim: Claim, ended: Ended, stamp: Stamp) {
+  function promoting(claim: Claim, ended: Ended, stamp: Stamp & Partial<SequencedStamp>) {
     return (follower: Follower) => promoteFollower(table, claim, { ...ended, follower }, shards, stamp);
   }
 

@@ -15,7 +15,7 @@ import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
-import type { NewTask } from '../../task/task-store.ts';
+import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, Follower, PastAttempt, RunningTask, TaskError } from '../../task/task.ts';
 import { asked, dropped, workOf } from './asked.ts';
 import { keyAttribute, policyAttribute } from './attributes.ts';
@@ -58,7 +58,7 @@ export interface Ended {
 }
 
 /**
- * Guard: mine, or as observed by a contender that found the session expired; and the follower is the observed one.
+ * Guard: mine, or as observed by a contender that found the session expired; the follower is the observed one; and, of a commit, not barred.
  * Effect: ready with the follower's work, as a new generation with all its attempts; the attempt is in its past, and nothing else of
  *   it remains. It keeps its batch, which counts the end of the follower, and its position in a line.
  * Outcomes: refused = taken over, or another request has stored a newer follower: read it again.
@@ -68,7 +68,7 @@ export function promoteFollower(
   claim: Claim,
   { follower, how, error }: Ended & { readonly follower: Follower },
   shards: number,
-  { now, nonce }: Stamp,
+  { now, nonce, sequence }: Stamp & Partial<SequencedStamp>,
 ): Statement<'update'> {
   const { links, policy, payload, expiresAt, traceparent } = follower;
   const work = {
@@ -86,7 +86,7 @@ export function promoteFollower(
   return updateStatement('task.promote', {
     table,
     key: taskKey(claim.queue, claim.id),
-    guard: `${IS_MINE} AND #follower.#nonce = :followerNonce`,
+    guard: `${IS_MINE} AND #follower.#nonce = :followerNonce${sequence === undefined ? '' : ` AND #sequence < :sequence`}`,
     effect:
       `SET ${given.effect}, #state = :ready, #createdAt = :at, #attempts = :zero, ` +
       `#generation = if_not_exists(#generation, :zero) + :one, ${remember(claim)} ${dropped(work)}${FORGET}`,
@@ -94,6 +94,7 @@ export function promoteFollower(
       ...mineValues(claim),
       ...given.values,
       ':followerNonce': follower.nonce,
+      ...(sequence === undefined ? {} : { ':sequence': sequence }),
       ':ready': 'ready',
       ':at': follower.at,
       ':zero': 0,

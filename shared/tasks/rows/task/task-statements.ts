@@ -18,7 +18,7 @@
  * | session, claimedAt | S; N, epoch ms | its holder, and the time of the claim; once finished, its last holder | claim, take over; removed when it is ready again |
  * | past0 … past3 | M: counter, session, claimedAt, endedAt, how, error | attempts that are over, in a ring over the lease counter | retry, release, snooze, take over |
  * | progress | S or B, JSON | left for the next attempt | progress |
- * | sequence | N | number of the claim's last saved progress; 0 with each claim | claim, take over, progress |
+ * | sequence | N | number of the claim's last saved progress, or of its last refused commit; 0 with each claim | claim, take over, progress, bar |
  * | result | S or B, JSON | | complete, commit |
  * | lastError | M: name, message, at | | retry, discard, bury |
  * | finishedAt | N, epoch ms | | complete, commit, discard, bury, cancel |
@@ -40,12 +40,12 @@
  * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of tenants | enqueue, retry, snooze, discard, bury |
  * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, bury, cancel |
  *
- * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower.
+ * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower, `commit-statements.ts` its commits.
  */
 import { defined } from '../../../core/defined.ts';
 import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
-import type { NewTask } from '../../task/task-store.ts';
+import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
 import { deadPartitionKey, shardOf, taskKey } from '../../../dynamo/engine/keys.ts';
 import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
@@ -199,7 +199,7 @@ export function buryTask(table: string, observed: RunningTask, error: TaskError,
 
 /**
  * Guard: mine.
- * Effect: done, with its result; a commit is this in one transaction with its effects.
+ * Effect: done, with its result.
  * Outcomes: refused = taken over, or ended by an operator.
  */
 export function completeTask(
@@ -207,9 +207,8 @@ export function completeTask(
   claim: Claim,
   result: StoredText | undefined,
   stamp: Stamp,
-  verb: 'task.complete' | 'task.commit' = 'task.complete',
 ): Statement<'update'> {
-  return updateStatement(verb, {
+  return updateStatement('task.complete', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
@@ -346,7 +345,7 @@ export function saveProgress(
   table: string,
   claim: Claim,
   progress: StoredText,
-  { nonce, sequence }: Stamp & { readonly sequence: number },
+  { nonce, sequence }: SequencedStamp,
 ): Statement<'update'> {
   return updateStatement('task.progress', {
     table,

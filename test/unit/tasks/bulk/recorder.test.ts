@@ -90,7 +90,7 @@ describe('the ends of items', () => {
     expect((await inRow(q)).done).toEqual([0, 1, 2]);
   });
 
-  test('go with a commit, and stay open when that is refused', async () => {
+  test('go with a commit, and with its bar when that is refused', async () => {
     const q = openMemoryQueue();
     const { recorder } = recorderOf(q, await claimedPack(q, 4), 60_000);
     const impossible = {
@@ -99,7 +99,7 @@ describe('the ends of items', () => {
 
     await recorder.complete(0, 'a', undefined);
     expect(await recorder.commit(1, 'b', [impossible], undefined)).toMatchObject({ kind: 'canceled' });
-    expect((await inRow(q)).done).toEqual([]);
+    expect(await inRow(q)).toEqual({ done: [0], results: { 0: 'a' } });
     expect(await recorder.commit(1, 'b', [], undefined)).toMatchObject({ kind: 'applied' });
 
     expect(await inRow(q)).toEqual({ done: [0, 1], results: { 0: 'a', 1: 'b' } });

@@ -20,7 +20,7 @@ import type { Stamp } from '../../../../shared/core/lease/stamp.ts';
 import type { TaskAndPackStore } from '../../../../shared/tasks/bulk/pack-store.ts';
 import type { Waiter } from '../../../../shared/tasks/task/batch.ts';
 import { NEVER as WAITING, waiterOf } from '../../../../shared/tasks/task/batch.ts';
-import type { NewTask } from '../../../../shared/tasks/task/task-store.ts';
+import type { NewTask, SequencedStamp } from '../../../../shared/tasks/task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../../shared/tasks/task/task.ts';
 import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
@@ -74,6 +74,10 @@ class World {
 
   stamp(): Stamp {
     return { now: NOW, nonce: `nonce-${++this.#ids}` };
+  }
+
+  numbered(): SequencedStamp {
+    return { ...this.stamp(), sequence: 1 };
   }
 
   session(): Promise<SessionHolder> {
@@ -156,7 +160,7 @@ const holder =
 const complete = (world: World, task: RunningTask) => world.tasks.complete(claimOf(task), { ok: true }, world.stamp());
 const IN_ORDER = ['a', 'b'].map((id) => ({ spawn: newTask({ id, line: 'k' }) }));
 const commitInOrder = (world: World, task: RunningTask) =>
-  world.tasks.commit(claimOf(task), null, IN_ORDER, world.stamp());
+  world.tasks.commit(claimOf(task), null, IN_ORDER, world.numbered());
 const enqueue =
   (changes: Partial<NewTask> = {}): Act =>
   (world) =>
@@ -217,7 +221,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'complete as the last child, with a parent': async (world) => {
     const parent = await world.running({ id: 'parent' });
     const children = [newTask({ id: 'child', links: { batch: 'b' } })];
-    await world.tasks.waitForChildren(claimOf(parent), 'b', children, world.stamp());
+    await world.tasks.waitForChildren(claimOf(parent), 'b', children, world.numbered());
     const child = (await world.tasks.get({ queue: 'q', id: 'child' })) as ReadyTask;
     const outcome = await world.tasks.claim(child, 'session-1', world.stamp());
     if (outcome.kind !== 'applied') throw new Error('refused');
@@ -226,7 +230,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'commit with an effect and children': holder({ links: KEY }, (world, task) => {
     const effect = { Put: { TableName: TABLE, Item: { pk: 'user#1', sk: 'user' } } };
     const children = world.tasks.enqueueWrites(newTask({ id: 'child' }), world.stamp());
-    return world.tasks.commit(claimOf(task), null, [effect, ...children], world.stamp());
+    return world.tasks.commit(claimOf(task), null, [effect, ...children], world.numbered());
   }),
   'commit with children in order': holder({}, (world, task) => commitInOrder(world, task)),
   'commit with children in order, as the last of their line': holder({ line: 'k' }, (world, task) =>
@@ -263,16 +267,15 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'wait for children': holder({}, (world, task) =>
     world.tasks.waitForChildren(
       ...[claimOf(task), 'b'],
-      ...[[newTask({ id: 'child', links: { batch: 'b' } })], world.stamp()],
+      ...[[newTask({ id: 'child', links: { batch: 'b' } })], world.numbered()],
     ),
   ),
   'wait for children in order': holder({}, (world, task) => {
     const children = ['a', 'b'].map((id) => newTask({ id, line: 'k', links: { batch: 'b' } }));
-    return world.tasks.waitForChildren(claimOf(task), 'b', children, world.stamp());
+    return world.tasks.waitForChildren(claimOf(task), 'b', children, world.numbered());
   }),
-  progress: holder({}, (world, task) =>
-    world.tasks.progress(claimOf(task), { half: true }, { ...world.stamp(), sequence: 1 }),
-  ),
+  progress: holder({}, (world, task) => world.tasks.progress(claimOf(task), { half: true }, world.numbered())),
+  'bar a commit': holder({}, (world, task) => world.tasks.bar(claimOf(task), world.numbered())),
   'give up': holder({}, (world, task) => world.tasks.giveUp(claimOf(task), 'enough', world.stamp())),
   bury: holder({ links: KEY }, (world, task) => world.tasks.bury(task, ERROR, world.stamp())),
   expire: async (world) => {
@@ -307,7 +310,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'redrive to wait for children': async (world) => {
     const parent = await world.running();
     const children = [newTask({ id: 'child', links: { batch: 'b' } })];
-    await world.tasks.waitForChildren(claimOf(parent), 'b', children, world.stamp());
+    await world.tasks.waitForChildren(claimOf(parent), 'b', children, world.numbered());
     await world.tasks.cancel((await world.tasks.get(parent)) as ReadyTask, CANCELLATION, world.stamp());
     const ended = (await world.tasks.get(parent)) as EndedTask;
     return (later) => later.operations.revive(ended, NOW, later.stamp());

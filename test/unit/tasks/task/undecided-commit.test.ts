@@ -1,43 +1,128 @@
-/** The error in task code after its commit's own condition refused it, following an unanswered attempt. */
+/** The answer to a commit that its own condition refused, when requests or responses are lost, or a copy is faster than the bar. */
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
-import { openMemoryQueue } from '../../../support/memory-queue.ts';
+import { Copies } from '../../../support/copies.ts';
+import type { MemoryQueue } from '../../../support/memory-queue.ts';
+import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
 
-/** The first `count` transactions never arrive, without an error. */
-function losing(count: number): (driver: DynamoDriver) => DynamoDriver {
+/** The first `count` transactions, or bars, never arrive, without an error. */
+function losing(what: 'transaction' | 'bar', count: number): (driver: DynamoDriver) => DynamoDriver {
   let lost = 0;
   return (driver) => ({
     attempt(kind, input, signal) {
-      if (kind === 'transactWrite' && lost++ < count)
+      const isBar = (input as { readonly UpdateExpression?: string }).UpdateExpression === BAR;
+      const isHit = what === 'bar' ? isBar : kind === 'transactWrite';
+      if (isHit && lost++ < count)
         return Promise.reject(new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' }));
       return driver.attempt(kind, input, signal);
     },
   });
 }
 
-async function refusalAfter(unanswered: number): Promise<unknown> {
-  const q = openMemoryQueue(losing(unanswered));
-  const impossible = {
-    Put: { TableName: q.table, Item: { pk: 'x', sk: 'x' }, ConditionExpression: 'attribute_exists(pk)' },
-  };
+const BAR = 'SET #sequence = :sequence, #nonce = :nonce';
+
+/** What a task hears of its refused commit. */
+async function refusalOn(q: MemoryQueue, then: (task: TaskContext) => Promise<unknown> = async () => undefined) {
   let told: unknown;
   const commits = defineTask({
     name: 'commits',
     run: async (_: null, context) => {
-      told = await context.commit('done', [impossible]).catch((error: unknown) => error);
+      told = await context.commit('with', [missing(q)]).catch((error: unknown) => error);
+      return then(context);
     },
   });
-  await q.client.enqueue(commits, null);
+  await q.client.enqueue(commits, null, { id: 'a' });
   await q.work({ commits });
   return told;
 }
 
-test('all attempts answered: nothing was applied', async () => {
-  expect(String(await refusalAfter(0))).toMatch(/^CommitRefusedError: .*nothing was applied$/);
+const missing = (q: MemoryQueue, pk = 'x') => ({
+  Update: {
+    TableName: q.table,
+    Key: { pk, sk: 'x' },
+    UpdateExpression: 'SET #taken = :true',
+    ConditionExpression: 'attribute_exists(pk)',
+    ExpressionAttributeNames: { '#taken': 'taken' },
+    ExpressionAttributeValues: { ':true': true },
+  },
 });
 
-test('one attempt without an answer: that is not known', async () => {
-  expect(await refusalAfter(1)).toMatchObject({ name: 'StoreUnavailableError', applied: 'unknown' });
+test('all attempts answered: nothing was applied', async () => {
+  const q = openMemoryQueue();
+
+  expect(String(await refusalOn(q))).toMatch(/^CommitRefusedError: .*nothing was applied$/);
+  expect(q.taskUnits()).toMatchObject({ 'task.bar': 1 });
+});
+
+test('one attempt without an answer: nothing was applied, and it cannot arrive later', async () => {
+  const q = openMemoryQueue(losing('transaction', 1));
+
+  expect(String(await refusalOn(q))).toMatch(/^CommitRefusedError: .*nothing was applied$/);
+});
+
+test('no answer to the bar: that is not known', async () => {
+  const q = openMemoryQueue(losing('bar', Infinity));
+
+  expect(await refusalOn(q)).toMatchObject({ name: 'StoreUnavailableError', applied: 'unknown' });
+});
+
+test('a copy that arrives before the bar is the commit', async () => {
+  let copies: Copies | undefined;
+  const q = openMemoryQueue((driver) => (copies = new Copies(driver)));
+  const taken = { TableName: q.table, Item: { pk: 'x', sk: 'x' } };
+  let isBarring = false;
+  const commits = defineTask({
+    name: 'commits',
+    run: async (_: null, context) => {
+      copies!.beforeWrite = async () => {
+        isBarring = true;
+        await copies!.attempt('put', taken, new AbortController().signal);
+        expect(await copies!.arrive()).toBe(1);
+      };
+      return context.commit('with', [missing(q)]);
+    },
+  });
+  await q.client.enqueue(commits, null, { id: 'a' });
+
+  expect((await q.work({ commits }))?.settled).toMatchObject({ done: 1 });
+  expect(isBarring).toBe(true);
+  expect(await q.client.get('a', QUEUE)).toMatchObject({ state: 'done', result: 'with' });
+  expect(await q.read({ pk: 'x', sk: 'x' })).toMatchObject({ taken: true });
+});
+
+test('after the bar the task saves progress, and commits again', async () => {
+  const q = openMemoryQueue();
+
+  const told = await refusalOn(q, async (task) => {
+    await task.saveProgress('half');
+    return task.commit('without');
+  });
+
+  expect(told).toMatchObject({ name: 'CommitRefusedError' });
+  expect(await q.client.get('a', QUEUE)).toMatchObject({ state: 'done', result: 'without', progress: 'half' });
+});
+
+test('a copy of an item’s commit that arrives before the bar is the commit, and the pack goes on', async () => {
+  let copies: Copies | undefined;
+  const q = openMemoryQueue((driver) => (copies = new Copies(driver)));
+  const commits = defineTask({
+    name: 'commits',
+    bulk: { keepResults: true },
+    run: async (n: number, context) => {
+      if (n === 1)
+        copies!.beforeWrite = async () => {
+          const taken = { TableName: q.table, Item: { pk: 'x', sk: 'x' } };
+          await copies!.attempt('put', taken, new AbortController().signal);
+          await copies!.arrive();
+        };
+      return context.commit(n, n === 1 ? [missing(q)] : []);
+    },
+  });
+  await q.client.enqueueBulk(commits, [0, 1, 2], { id: 'b' });
+
+  expect((await q.work({ commits }))?.settled).toMatchObject({ done: 3 });
+  expect((await q.tasks.get({ queue: QUEUE, id: 'b/0' }))?.bulk?.results).toEqual({ 0: 0, 1: 1, 2: 2 });
 });

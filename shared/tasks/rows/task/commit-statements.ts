@@ -1,0 +1,56 @@
+/**
+ * The task row, continued: commits, and the bar against their late copies. `task-statements.ts` describes the row.
+ *
+ * A commit may be refused by a condition on another row, such as a condition of the user's own. The task's row is unchanged then, so a copy
+ * that the network delivers later would find its claim, and perhaps the condition true. Therefore a commit has a number within its claim,
+ * and after a refusal the bar raises the row's `sequence` to that number.
+ */
+import { taskKey } from '../../../dynamo/engine/keys.ts';
+import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import { updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { SequencedStamp } from '../../task/task-store.ts';
+import type { Claim } from '../../task/task.ts';
+import { FINISH, HAS_NO_FOLLOWER, IS_MINE, LEAVE_INDEX, finishValues, mineValues } from './task-statements.ts';
+
+/**
+ * Guard: mine, and not barred.
+ * Effect: done, with its result, in one transaction with its effects.
+ * Outcomes: refused = taken over, or ended by an operator; cancelled = a condition of an effect was false.
+ */
+export function commitTask(
+  table: string,
+  claim: Claim,
+  result: StoredText | undefined,
+  stamp: SequencedStamp,
+): Statement<'update'> {
+  return updateStatement('task.commit', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
+    effect: result === undefined ? `${FINISH} ${LEAVE_INDEX}` : `${FINISH}, #result = :result ${LEAVE_INDEX}`,
+    isSilent: true,
+    values: {
+      ...mineValues(claim),
+      ...finishValues('done', stamp),
+      ...(result === undefined ? {} : { ':result': result }),
+      ':sequence': stamp.sequence,
+    },
+  });
+}
+
+/**
+ * Guard: mine, and no write with this number has been applied.
+ * Effect: the commit with this number, and earlier writes of the claim, are refused whenever they arrive.
+ * Outcomes: refused = a copy of the commit was faster, and its nonce is in the row; or taken over.
+ */
+export function barCommit(table: string, claim: Claim, { nonce, sequence }: SequencedStamp): Statement<'update'> {
+  return updateStatement('task.bar', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: `${IS_MINE} AND #sequence < :sequence`,
+    effect: 'SET #sequence = :sequence, #nonce = :nonce',
+    isSilent: true,
+    values: { ...mineValues(claim), ':sequence': sequence, ':nonce': nonce },
+  });
+}

@@ -1,0 +1,125 @@
+/** What a session does by itself: how soon it tries again, and that nothing of it goes on after its end. */
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { LeaseLostError } from '../../../shared/core/errors.ts';
+import { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { sessionTiming } from '../../../shared/core/lease/timing.ts';
+import { systemIds } from '../../../shared/core/runtime/ids.ts';
+import { simulatedWorld } from '../../support/coordination.ts';
+
+test('survives every outage that ends a quarter of a heartbeat before its trust does', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 10, max: 60 }),
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.double({ min: 0, max: 0.99, noNaN: true }),
+      async (ttlSeconds, startShare, drawn) => {
+        const world = simulatedWorld();
+        const { leasehold, driver } = world.start({}, { random: { next: () => drawn }, ids: systemIds });
+        const session = await leasehold.session({ ttl: `${ttlSeconds}s` });
+        const { heartbeatMs } = sessionTiming({ ttlMs: ttlSeconds * 1_000 });
+        await world.clock.advance(heartbeatMs * (2 + startShare));
+        driver.isDown = true;
+        // A heartbeat that failed is repeated after a quarter; each attempt may take its whole budget in vain.
+        await world.clock.advance(session.remainingTrustMs() - heartbeatMs / 4 - 100);
+        driver.isDown = false;
+        await world.clock.advance(heartbeatMs / 4 + 50);
+
+        expect(session.signal.aborted).toBe(false);
+        expect(session.remainingTrustMs()).toBeGreaterThan(heartbeatMs);
+        await session.end();
+      },
+    ),
+    { seed: 1, numRuns: 40 },
+  );
+});
+
+describe('a session that is over', () => {
+  test.each(['ended', 'lost'] as const)('and %s asks for nothing and sleeps no more', async (how) => {
+    const world = simulatedWorld();
+    const here = world.start();
+    const { leasehold } = here;
+    const onLost = vi.fn<() => void>();
+    const session = await leasehold.session({ ttl: '30s', events: { onLost } });
+    const lock = await session.lock('k');
+    if (how === 'ended') await session.end();
+    else await leasehold.sessions.destroy(session.id);
+    await world.clock.advance(31_000);
+    expect(lock.signal.aborted).toBe(true);
+
+    const slept = vi.spyOn(ManualClock.prototype, 'sleep');
+    expect(await here.cost(() => world.clock.advance(120_000))).toMatchObject({ requests: 0 });
+    expect(slept).not.toHaveBeenCalled();
+    slept.mockRestore();
+    expect(onLost).toHaveBeenCalledTimes(how === 'lost' ? 1 : 0);
+  });
+
+  test('has no trust left, and gives out no right', async () => {
+    const world = simulatedWorld();
+    const { leasehold } = world.start();
+    const session = await leasehold.session({ ttl: '30s' });
+
+    await session.end();
+
+    expect(session.remainingTrustMs()).toBe(0);
+    await expect(session.lock('k')).rejects.toThrow(LeaseLostError);
+    await expect(session.tryLock('k')).rejects.toThrow(LeaseLostError);
+    await expect(session.permit('s', { limit: 1 })).rejects.toThrow(LeaseLostError);
+    expect(await leasehold.locks.get('k')).toBeUndefined();
+  });
+
+  test('gives out no lock whose answer arrives after its end began', async () => {
+    const world = simulatedWorld();
+    const { leasehold, driver } = world.start();
+    const session = await leasehold.session({ ttl: '30s' });
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<undefined>();
+    const attempt = driver.attempt.bind(driver);
+    driver.attempt = async (kind, input, signal) => {
+      driver.attempt = attempt;
+      const output = await attempt(kind, input, signal);
+      await arrived;
+      return output;
+    };
+
+    const locking = session.lock('k');
+    const refused = expect(locking).rejects.toThrow(LeaseLostError);
+    const ending = session.end();
+    arrive(undefined);
+
+    await refused;
+    await ending;
+  });
+});
+
+test('a session is lost once, whoever notices', async () => {
+  const world = simulatedWorld();
+  const { ports } = world.start();
+  const onLost = vi.fn<() => void>();
+  const timing = sessionTiming({ ttlMs: 30_000 });
+  const holder = await SessionHolder.create(
+    { timing, name: 'n', node: 'n', behaviour: 'release' },
+    { ...ports, store: ports.sessions, events: { onLost } },
+  );
+  const first = new LeaseLostError('session', 'expired', 'a write was refused');
+
+  holder.markLost(first);
+  holder.markLost(new LeaseLostError('session', 'expired', 'a renewal was refused'));
+
+  expect(onLost.mock.calls).toEqual([[first]]);
+  expect(() => holder.ensureBelief()).toThrow(first);
+});
+
+test('a session without TTL forgets a revocation in its row once it was told', async () => {
+  const world = simulatedWorld();
+  const { leasehold } = world.start();
+  const session = await leasehold.session({ ttl: null });
+  const { leaseCounter } = await session.lock('k');
+  await leasehold.locks.forceRelease('k', { by: 'operator', reason: 'stuck', leaseCounter });
+
+  await world.clock.advance(60_000);
+
+  expect(session.locks).toEqual([]);
+  expect(await leasehold.sessions.get(session.id)).toMatchObject({ revoked: [] });
+  await session.end();
+});
