@@ -8,7 +8,7 @@ describe.skipIf(endpoint === null)('the example of', () => {
     ['webhooks in order per customer', 'webhooks', 5],
     ['a big tenant among small ones', 'tenants', 2],
     ['inputs of any size', 'large-inputs', 3],
-    ['work that outlives its functions', 'long-work', 5],
+    ['work that outlives its functions', 'long-work', 6],
     ['a batch with a callback and a parent with children', 'fan-in', 6],
     ['tasks that recur', 'schedules', 11],
     ['a worker at the edge', 'edge', 4],
