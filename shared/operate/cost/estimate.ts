@@ -57,7 +57,7 @@ export const DEFAULT_WORKLOAD: Workload = {
   resultBytes: 50,
   commitItems: 0,
   packSize: 1,
-  // Of three published events of 2 KB, 0.34 to 0.42 (`npm run bench -- units`).
+  // Of three events of 1.6 to 1.8 KB, 0.34 to 0.42 (`npm run bench -- units`).
   deflatedShare: 0.4,
   flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000,
   concurrency: 10,
