@@ -1,4 +1,5 @@
 /** Sends the queue's operations with every optional feature of a task, to measure what each adds to the plain price. */
+import { randomBytes } from 'node:crypto';
 import type { Stores } from '../shared/client/stores.ts';
 import { assert } from '../shared/core/errors.ts';
 import { stampOf } from '../shared/core/lease/stamp.ts';
@@ -10,10 +11,12 @@ import { NEVER, waiterOf } from '../shared/tasks/task/batch.ts';
 import type { NewTask, SequencedStamp } from '../shared/tasks/task/task-store.ts';
 import type { ReadyTask, RunningTask } from '../shared/tasks/task/task.ts';
 import { claimOf } from '../shared/tasks/task/task.ts';
+import { EVENTS } from './events.ts';
 
 const QUEUE = 'features';
 const INPUT = { bucket: 'thumbnails', key: 'x'.repeat(100) };
-const LARGE = { text: 'x'.repeat(40_000) };
+/** Random: 40 KB as JSON, 30 KB deflated. */
+const LARGE = { text: randomBytes(30_000).toString('base64') };
 const RESULT = { bytes: 12_345 };
 const AN_HOUR_MS = 3_600_000;
 const IN_ORDER = { key: 'customer-7', ordered: true } as const;
@@ -90,6 +93,11 @@ export async function exerciseFeatures(
   await store.retry(claimOf(rented), { error, readyAt: 0 }, stamp());
   await complete(await claim('rented'));
   await store.pageOfTenants({ queue: QUEUE, priority: 'normal', shard: 0 }, { after: ' ', limit: 50 });
+
+  for (const [event, input] of Object.entries(EVENTS)) {
+    about(event);
+    await complete(await start(systemRuntime.ids.unique(), {}, input));
+  }
 
   about('input of 40 KB');
   const large = await start('large', {}, LARGE);

@@ -1,17 +1,17 @@
 /** `leasehold cost`: estimates everything that is billed for a queue, and how large it has to be. Sends no request: it is arithmetic. */
 import { Command, Option } from 'commander';
 import type { Estimate, Workload } from '../../shared/operate/cost/estimate.ts';
-import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/operate/cost/estimate.ts';
+import { DEFAULT_WORKLOAD, estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
 import { PACK_SIZE_LIMIT } from '../../shared/tasks/task/pack.ts';
 import type { PackTable } from '../../shared/operate/cost/pack-verbs.ts';
 import type { Architecture, Part } from '../../shared/operate/cost/prices.ts';
 import { NOT_LOOKED_UP, PRICES } from '../../shared/operate/cost/prices.ts';
 import type { VerbUnits } from '../../shared/operate/cost/verb-units.ts';
-import { amount, wholeNumber } from '../arguments.ts';
+import { amount, jsonInput, wholeNumber } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
 import { factsOf, plural, tableOf } from '../output.ts';
 
-type Options = Omit<Workload, 'architecture'> & { readonly architecture: Architecture };
+type Options = Omit<Workload, 'architecture'> & { readonly architecture: Architecture; readonly input?: unknown };
 
 export function costCommand(bind: Bind): Command {
   const { architecture, alarms: _alarms, dashboard: _dashboard, tracing: _tracing, ...figures } = DEFAULT_WORKLOAD;
@@ -27,6 +27,11 @@ export function costCommand(bind: Bind): Command {
   }
   command.addOption(
     new Option('--architecture <name>', 'of the workers').choices(['arm64', 'x86_64']).default(architecture),
+  );
+  command.addOption(
+    new Option('--input <json>', 'an example of an input, to measure in place of --input-bytes and --deflated-share')
+      .argParser(jsonInput)
+      .conflicts(['inputBytes', 'deflatedShare']),
   );
   command.addOption(new Option('--tracing', 'with X-Ray').default(false));
   command.addOption(new Option('--no-alarms', 'without the alarms'));
@@ -45,7 +50,7 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, Switch>, readonly [(text: st
   resultBytes: [wholeNumber(0), 'of its result as JSON'],
   commitItems: [wholeNumber(0, 99), 'items of up to 1 KB that it commits together with its end'],
   packSize: [wholeNumber(1, PACK_SIZE_LIMIT), 'tasks that share a row, as enqueueBulk packs them; 1: each has its own'],
-  deflatedShare: [amount(0), 'compression ratio of pack inputs of a pack'],
+  deflatedShare: [amount(0), 'deflated size of JSON from 700 bytes on, and of a pack, as a share'],
   flushSeconds: [amount(0), 'how long the end of a task in a pack may go unrecorded'],
   concurrency: [wholeNumber(1), 'tasks, or packs, at work side by side in one worker'],
   utilisation: [amount(0), "share of a worker's time in which all its places are taken"],
@@ -71,7 +76,8 @@ async function cost({ output }: Context, options: Options): Promise<void> {
 function workloadOf(options: Options): Workload {
   const figures = Object.keys(DEFAULT_WORKLOAD).map((figure) => [figure, options[figure as keyof Workload]] as const);
   const workload: Readonly<Record<string, unknown>> = Object.fromEntries(figures);
-  return workload as unknown as Workload;
+  const { input } = options;
+  return { ...(workload as unknown as Workload), ...(input === undefined ? {} : sizeOfJson(input)) };
 }
 
 function estimateText(estimate: Estimate): string {
@@ -259,4 +265,5 @@ Examples:
   $ leasehold cost --tasks-per-day 1e6 --seconds-per-task 2
   $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.2 --peak-factor 5 --concurrency 50 --shards 32 --max-workers 200
   $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.02 --input-bytes 60 --pack-size 16
+  $ leasehold cost --input "$(cat event.json)"
   $ leasehold cost --commit-items 2 --json | jq .dollarsPerMillionTasks`;

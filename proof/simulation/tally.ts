@@ -130,7 +130,12 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
   'strict order': ['line: joined behind others', 'line: called by the one before'],
   tenants: ['tenant: task claimed', 'one tenant enqueued much'],
   'large inputs': [
-    ...['input read beside its row', 'payload removed', 'payload.delete: applied'],
+    ...[
+      'input read from its row, where it is deflated',
+      'input read beside its row',
+      'payload removed',
+      'payload.delete: applied',
+    ],
     ...['enqueued by reference', 'input read from a store of its own'],
   ],
   'other work under an id': [

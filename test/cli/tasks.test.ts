@@ -45,6 +45,17 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     });
   });
 
+  test('shows an input that its row has deflated, here and to programs', async () => {
+    const input = { n: 1, text: 'a long story '.repeat(100) };
+    await run('enqueue', 'fine', JSON.stringify(input), '--id', 'long', '--queue', 'long');
+
+    expect((await run('tasks', 'show', 'long', '--queue', 'long')).out).toContain('"text":"a long story a long story');
+    expect(await json('tasks', 'show', 'long', '--queue', 'long')).toMatchObject({ input });
+    await run('work', '--entry', HOSTILE, '--until-drained', '--queue', 'long');
+    // Done tasks are read from the table as they are.
+    expect(await json('tasks', 'list', '--state', 'done', '--queue', 'long')).toMatchObject([{ id: 'long', input }]);
+  });
+
   test('lists what is done for as long as it is kept, by reading the table', async () => {
     const queue = ['--queue', 'over'];
     for (const n of [1, 2, 3]) await run('enqueue', 'fine', JSON.stringify({ n }), '--id', `over-${n}`, ...queue);

@@ -56,6 +56,10 @@ const ROWS: readonly (readonly [what: string, make: () => readonly DynamoItem[]]
   ['a pack whose bytes cannot be unpacked', () => [pack(new Uint8Array([1, 2, 3]))]],
   ['a pack that unpacks to broken JSON', () => [pack(deflated('[1, card 4111'))]],
   ['a pack with other items than it counts', () => [pack(deflated('[1, 2]'), 5)]],
+  ['a task whose input unpacks to 30 MB', () => [task({ input: deflated(' '.repeat(30_000_000)) })]],
+  ['a task whose input cannot be unpacked', () => [task({ input: new Uint8Array([1, 2, 3]) })]],
+  ['a task whose progress cannot be unpacked', () => [task({ progress: new Uint8Array(0) })]],
+  ['a task whose input unpacks to broken JSON', () => [task({ input: deflated('{"card" 4111') })]],
   [
     'a task whose key has a row of nothing',
     () => [task({ key: 'odd', limit: 1 }), bare(taskConcurrencyKey(QUEUE, 'odd'))],

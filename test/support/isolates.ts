@@ -54,6 +54,7 @@ const WEB = {
   URL,
   TextDecoder,
   TextEncoder,
+  DecompressionStream,
   ReadableStream,
   atob,
   btoa,

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied } from '../history.ts';
 import type { Family } from './rule.ts';
-import { isTask } from './rule.ts';
+import { isTask, textOf } from './rule.ts';
 
 /** The attributes that make up a task's work. */
 const WORK = ['name', 'input', 'payload', 'tenant', 'total'] as const;
@@ -83,7 +83,8 @@ export const duplicates: Family = (_assumptions, report) => {
 
 /** As the workload numbers what it asks for; a large input is elsewhere, and says nothing here. */
 function versionOf(input: unknown): number | undefined {
-  if (typeof input !== 'string' || input === 'null') return undefined;
-  const { version } = JSON.parse(input) as { readonly version?: number };
+  const text = textOf(input);
+  if (text === undefined || text === 'null') return undefined;
+  const { version } = JSON.parse(text) as { readonly version?: number };
   return version;
 }

@@ -9,7 +9,7 @@ import { taskRow } from '../observed-stores.ts';
 import { QUEUE_NAME, USER_TABLE } from '../rows.ts';
 import { marked } from './packs.ts';
 import type { Family } from './rule.ts';
-import { isTask } from './rule.ts';
+import { isTask, textOf } from './rule.ts';
 
 /** Rows that a commit writes once per task are named after it. */
 export const RECEIPT_PREFIX = `${USER_TABLE}/receipt-`;
@@ -52,7 +52,7 @@ export const effects: Family = (_assumptions, report) => {
     // Other work under the same id begins without what the work before it has left.
     if (WORK.some((name) => !isDeepStrictEqual(before?.[name], after?.[name]))) acknowledged.delete(row);
     const known = acknowledged.get(row);
-    if (known === undefined || after === undefined || before?.progress === after.progress) return;
+    if (known === undefined || after === undefined || textOf(before?.progress) === textOf(after.progress)) return;
     const found = stepOf(after.progress);
     if (found === undefined || isBefore(found, known))
       report('I2b', row, `progress ${describe(known)} was acknowledged and overwritten by ${describe(found)}`);
@@ -88,9 +88,10 @@ export const effects: Family = (_assumptions, report) => {
   };
 };
 
-function stepOf(json: unknown): Step | undefined {
-  if (typeof json !== 'string') return undefined;
-  const value = JSON.parse(json) as Partial<Step> | null;
+function stepOf(progress: unknown): Step | undefined {
+  const text = textOf(progress);
+  if (text === undefined) return undefined;
+  const value = JSON.parse(text) as Partial<Step> | null;
   return typeof value?.token === 'number' && typeof value.step === 'number'
     ? { token: value.token, step: value.step }
     : undefined;

@@ -17,7 +17,7 @@ import type { Acknowledged, Applied, HistoryEvent, Ran } from '../history.ts';
 import type { PastAttempt } from '../../../shared/tasks/task/task.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { Family } from './rule.ts';
-import { isTask } from './rule.ts';
+import { isTask, textOf } from './rule.ts';
 
 const MARKS = ['done', 'moved', 'cancelled'] as const;
 
@@ -86,7 +86,7 @@ export const packs: Family = (assumptions, report) => {
   }
 
   function checkResults(row: string, before: DynamoItem | undefined, after: DynamoItem): void {
-    if (before?.results === after.results) return;
+    if (textOf(before?.results) === textOf(after.results)) return;
     const [were, are] = [resultsOf(before), resultsOf(after)];
     for (const [index, result] of Object.entries(were))
       if (JSON.stringify(are[index]) !== JSON.stringify(result))
@@ -167,7 +167,7 @@ export const packs: Family = (assumptions, report) => {
 };
 
 function resultsOf(pack: DynamoItem | undefined): Readonly<Record<string, unknown>> {
-  return typeof pack?.results === 'string' ? (JSON.parse(pack.results) as Readonly<Record<string, unknown>>) : {};
+  return JSON.parse(textOf(pack?.results) ?? '{}') as Readonly<Record<string, unknown>>;
 }
 
 function decided(pack: DynamoItem | undefined): ReadonlySet<number> {

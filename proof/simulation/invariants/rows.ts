@@ -4,7 +4,7 @@
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Family } from './rule.ts';
-import { isSession, isTask } from './rule.ts';
+import { isSession, isTask, textOf } from './rule.ts';
 
 type Check = (value: unknown, row: DynamoItem) => boolean;
 
@@ -14,12 +14,13 @@ const absent: Check = (value) => value === undefined;
 /** The last texts that were JSON: rows repeat them with every write. */
 const parsed = new Set<string>();
 const json: Check = (value) => {
-  if (typeof value !== 'string') return false;
-  if (parsed.has(value)) return true;
+  const found = textOf(value);
+  if (found === undefined) return false;
+  if (parsed.has(found)) return true;
   try {
-    JSON.parse(value);
+    JSON.parse(found);
     if (parsed.size > 500) parsed.clear();
-    parsed.add(value);
+    parsed.add(found);
     return true;
   } catch {
     return false;
@@ -51,8 +52,7 @@ const TASK: readonly [string, Check][] = Object.entries({
   id: text,
   name: text,
   nonce: text,
-  // That of a pack may be deflated.
-  input: (value, row) => json(value, row) || (row.total !== undefined && value instanceof Uint8Array),
+  input: json,
   priority: oneOf('high', 'normal', 'low'),
   state: oneOf('ready', 'running', 'done', 'dead', 'cancelled'),
   createdAt: whole,

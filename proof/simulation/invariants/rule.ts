@@ -1,4 +1,5 @@
 /** The interface of every invariant: a stream of events in, violations out. */
+import { inflateRawSync } from 'node:zlib';
 import type { OverlapPolicy } from '../../../shared/tasks/schedule/schedule.ts';
 import type { Happened, HistoryEvent, Read, Sent } from '../history.ts';
 
@@ -57,3 +58,13 @@ export const isTask = (row: string): boolean => row.startsWith('task#');
 export const isLock = (row: string): boolean => row.startsWith('lock#');
 export const isSemaphore = (row: string): boolean => /^(?:semaphore|permits)#/.test(row);
 export const isSession = (row: string): boolean => row.startsWith('session#');
+
+/** The text of an attribute that may be deflated; undefined if it is neither text nor deflated. Apart from the code's own decoder. */
+export function textOf(attribute: unknown): string | undefined {
+  if (!(attribute instanceof Uint8Array)) return typeof attribute === 'string' ? attribute : undefined;
+  try {
+    return inflateRawSync(attribute).toString();
+  } catch {
+    return undefined;
+  }
+}

@@ -15,7 +15,7 @@ import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called, Ran, Swept } from '../history.ts';
 import { isPack } from './packs.ts';
 import type { Family } from './rule.ts';
-import { isSession, isTask } from './rule.ts';
+import { isSession, isTask, textOf } from './rule.ts';
 
 const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
 
@@ -46,7 +46,8 @@ export const tasks: Family = (assumptions, report) => {
       return;
     }
     rows.set(row, after);
-    if (typeof after.result === 'string') results.add(`${row} ${after.result}`);
+    const result = textOf(after.result);
+    if (result !== undefined) results.add(`${row} ${result}`);
     const verb = verbOf(event);
     if (before === undefined) {
       const isMoved = verb === 'pack.move';
@@ -201,7 +202,11 @@ export const tasks: Family = (assumptions, report) => {
       if (!rows.has(row)) report('I17', row, 'its enqueuing was acknowledged, and it is not there');
     }
     if (what === 'committed' && value !== undefined && !results.has(`${row} ${value}`) && !unrecorded.has(row))
-      report('I17', row, `a commit of ${value} was acknowledged; the row says ${String(rows.get(row)?.result)}`);
+      report(
+        'I17',
+        row,
+        `a commit of ${value} was acknowledged; the row says ${String(textOf(rows.get(row)?.result))}`,
+      );
   }
 
   return {

@@ -9,6 +9,7 @@ import type { RetryOptions, TaskRegistry } from '../../../shared/tasks/task/defi
 import { defineTask, registerTasks } from '../../../shared/tasks/task/definition.ts';
 import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../shared/tasks/task/payload.ts';
+import { INPUT_LIMIT_BYTES } from '../../../shared/tasks/task/task.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import { wasAborted } from '../../../test/support/machines/abort-signal.ts';
 import type { Prng } from '../../../test/support/machines/prng.ts';
@@ -314,7 +315,7 @@ function packOf(task: TaskContext, { row, token, session }: RightName, { rows }:
   return place === undefined ? undefined : taskRow(place.pack);
 }
 
-/** Text that is the task's own, and too large for its row. */
+/** Text that is the task's own, and long. */
 export function fillerOf(
   id: string,
   { half, version = 0 }: Pick<TaskInput, 'half' | 'version'>,
@@ -328,7 +329,13 @@ export function fillerOf(
 function checkFiller({ seen, violated }: Place, { id }: TaskContext, input: TaskInput): void {
   const { filler } = input;
   if (filler === undefined) return;
-  seen(filler.length > PAYLOAD_ROW_LIMIT_BYTES ? 'input read from a store of its own' : 'input read beside its row');
+  const place =
+    filler.length > PAYLOAD_ROW_LIMIT_BYTES
+      ? 'from a store of its own'
+      : filler.length > INPUT_LIMIT_BYTES
+        ? 'beside its row'
+        : 'from its row, where it is deflated';
+  seen(`input read ${place}`);
   if (filler !== fillerOf(id, input, filler.length)) violated('PAYLOAD', `${id} was given ${filler.slice(0, 40)}`);
 }
 

@@ -13,6 +13,7 @@ import type { CredentialProvider, TemporaryCredentials } from '../../dynamo/wire
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
 import { sessionTiming } from '../../core/lease/timing.ts';
+import { canInflateAtOnce } from '../../core/runtime/deflate.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { systemRuntime } from '../../core/runtime/runtime.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../../tasks/task/task.ts';
@@ -21,6 +22,7 @@ import { givenMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
+import { inflatingDriver } from './inflating-driver.ts';
 
 export interface EdgeOptions {
   readonly table: string;
@@ -95,7 +97,7 @@ export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime):
     runtime,
     shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
     maxClockSkewMs: sessionTiming({ maxClockSkewMs: givenMs('maxClockSkew', maxClockSkew) }).maxClockSkewMs,
-    sender: new Sender({ driver, runtime, observer }),
+    sender: new Sender({ driver: canInflateAtOnce ? driver : inflatingDriver(driver), runtime, observer }),
   };
 }
 

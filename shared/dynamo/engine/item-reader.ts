@@ -1,9 +1,10 @@
-import { CorruptItemError } from '../../core/errors.ts';
+import { CorruptItemError, messageOf } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
 import { notJson } from '../../core/json.ts';
 import type { DynamoItem } from './driver.ts';
 import { joinKey } from './keys.ts';
 import { SCHEMA_VERSION } from './schema.ts';
+import { textOf } from './stored-json.ts';
 
 /**
  * Reads a row's attributes with their types checked.
@@ -111,9 +112,19 @@ export class ItemReader {
     return value as DynamoItem;
   }
 
-  /** A value that was stored as JSON text. */
+  /** A text that was stored as it is, or deflated. */
+  text(attribute: string): string {
+    const stored = this.isBinary(attribute) ? this.binary(attribute) : this.string(attribute);
+    try {
+      return textOf(stored);
+    } catch (error) {
+      throw this.corrupt(attribute, messageOf(error));
+    }
+  }
+
+  /** A value that was stored as JSON, deflated or not. */
   json(attribute: string): Json {
-    const text = this.string(attribute);
+    const text = this.text(attribute);
     try {
       return JSON.parse(text) as Json;
     } catch (cause) {

@@ -214,7 +214,8 @@ function list(value: unknown): readonly unknown[] {
 }
 
 function bytes(value: unknown): Uint8Array {
-  return bytesOfBase64(text(value));
+  // The SDK's client has decoded them already.
+  return value instanceof Uint8Array ? value : bytesOfBase64(text(value));
 }
 
 /** `__proto__` is a name like any other to DynamoDB, and not to an assignment. */

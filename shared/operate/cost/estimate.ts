@@ -7,6 +7,9 @@
  */
 import { DEFAULT_BULK, validPackSize } from '../../tasks/task/pack-policy.ts';
 import { ConfigurationError } from '../../core/errors.ts';
+import { utf8Bytes } from '../../core/runtime/bytes.ts';
+import { valueSizeBytes } from '../../dynamo/engine/capacity.ts';
+import { storedText } from '../../dynamo/engine/stored-json.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../tasks/task/payload.ts';
 import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../../tasks/task/task.ts';
 import type { Alternative } from './beside.ts';
@@ -54,7 +57,8 @@ export const DEFAULT_WORKLOAD: Workload = {
   resultBytes: 50,
   commitItems: 0,
   packSize: 1,
-  deflatedShare: 0.5,
+  // Of three events of 1.6 to 1.8 KB, 0.34 to 0.42 (`npm run bench -- units`).
+  deflatedShare: 0.4,
   flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000,
   concurrency: 10,
   utilisation: 0.7,
@@ -74,6 +78,13 @@ export const DEFAULT_WORKLOAD: Workload = {
   dashboard: true,
   tracing: false,
 };
+
+/** Measures an example of an input. */
+export function sizeOfJson(input: unknown): Pick<Workload, 'inputBytes' | 'deflatedShare'> {
+  const text = JSON.stringify(input);
+  const inputBytes = utf8Bytes(text);
+  return { inputBytes, deflatedShare: valueSizeBytes(storedText(text, 0)) / inputBytes };
+}
 
 interface Limit {
   readonly what: string;

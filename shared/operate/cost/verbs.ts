@@ -5,6 +5,7 @@
 import { inTransaction, readUnitsOfBytes, sized, writeUnits, writeUnitsOfBytes } from '../../dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import { DEFLATE_FROM_BYTES } from '../../dynamo/engine/stored-json.ts';
 import { putPayload } from '../../tasks/rows/payload-statements.ts';
 import { createSemaphore } from '../../coordination/semaphore/row/semaphore-statements.ts';
 import { createSession } from '../../session/row/session-statements.ts';
@@ -45,7 +46,6 @@ export interface VerbTable {
   readonly storedBytes: number;
 }
 
-const JSON_QUOTES_BYTES = 2;
 const DIGEST_DIGITS = 64;
 
 export function verbTable(shape: TaskShape): VerbTable {
@@ -97,26 +97,29 @@ const SESSION: NewSession = {
 };
 const PERMIT = { session: UUID, since: NOW, permits: 1 };
 
-function readyTask({ inputBytes }: TaskShape): DynamoItem {
-  return enqueueTask('t', taskOf(inputBytes), 8, STAMP).input.Item as DynamoItem;
+function readyTask(shape: TaskShape): DynamoItem {
+  const { Item } = enqueueTask('t', taskOf(shape.inputBytes), 8, STAMP).input;
+  return shape.inputBytes > INPUT_LIMIT_BYTES ? { ...Item } : { ...Item, input: storedText(shape.inputBytes, shape) };
 }
 
 /** The row of an input that does not fit into its task's. */
-function payloadRow({ inputBytes }: TaskShape): DynamoItem | undefined {
-  const { payload } = taskOf(inputBytes);
-  return payload === undefined
-    ? undefined
-    : (putPayload('t', TASK, payload.text, { nonce: STAMP.nonce }).input.Item as DynamoItem);
+function payloadRow(shape: TaskShape): DynamoItem | undefined {
+  if (shape.inputBytes <= INPUT_LIMIT_BYTES) return undefined;
+  const { Item } = putPayload('t', TASK, '', { nonce: STAMP.nonce }).input;
+  return { ...Item, text: storedText(shape.inputBytes, shape) };
+}
+
+/** JSON of so many bytes, as its row has it. */
+function storedText(bytes: number, { deflatedShare }: TaskShape): string {
+  return 'x'.repeat(bytes < DEFLATE_FROM_BYTES ? bytes : Math.ceil(bytes * deflatedShare));
 }
 
 const ERROR = { name: 'Error', message: 'x'.repeat(60), at: NOW };
 const TASK = { queue: 'default', id: UUID, name: 'task.name', priority: 'normal' as const, runAt: NOW };
 
 function taskOf(inputBytes: number): NewTask {
-  if (inputBytes <= INPUT_LIMIT_BYTES)
-    return { ...TASK, input: 'x'.repeat(Math.max(0, inputBytes - JSON_QUOTES_BYTES)) };
-  const payload = { text: 'x'.repeat(inputBytes), bytes: inputBytes, digest: 'x'.repeat(DIGEST_DIGITS) };
-  return { ...TASK, input: null, payload };
+  const payload = { text: '', bytes: inputBytes, digest: 'x'.repeat(DIGEST_DIGITS) };
+  return { ...TASK, input: null, ...(inputBytes > INPUT_LIMIT_BYTES && { payload }) };
 }
 
 /** A task and its payload, created in one transaction. */
@@ -125,10 +128,10 @@ function inOne(ready: DynamoItem, payload: DynamoItem): VerbUnits {
   return rows.reduce(together);
 }
 
-function doneTask(running: DynamoItem, { resultBytes }: TaskShape): DynamoItem {
+function doneTask(running: DynamoItem, shape: TaskShape): DynamoItem {
   const { [READY_INDEX.partitionKey]: _, [READY_INDEX.sortKey]: __, ...rest } = running;
   const finished = { ...rest, state: 'done', finishedAt: NOW, ttl: ttlEpochSeconds(NOW, RETENTION_DAYS.task) };
-  return resultBytes === 0 ? finished : { ...finished, result: 'x'.repeat(resultBytes) };
+  return shape.resultBytes === 0 ? finished : { ...finished, result: storedText(shape.resultBytes, shape) };
 }
 
 /** The task's row doubles, its index does not; the user's items double as well. */

@@ -5,7 +5,7 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `payload#<queue>#<task id>`, `payload`; `apart#<nonce>` for a request made while its task ran | put |
  * | v | N | schema version | put |
- * | text | S, JSON | the input | put |
+ * | text | S or B, JSON | the input | put |
  * | nonce | S | of this write; the task's row names it | put |
  * | ttl | N, epoch s | a year after its task was due; it is deleted when its task is done, unless the worker crashes in between | put |
  */
@@ -16,6 +16,7 @@ import { payloadApartKey, payloadKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
 import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
+import { storedText } from '../../dynamo/engine/stored-json.ts';
 
 /** Unguarded because it is in the transaction that creates its task, or gives it other work, whose guard decides for both. */
 export function putPayload(
@@ -29,7 +30,7 @@ export function putPayload(
   return {
     verb: 'payload.put',
     kind: 'put',
-    input: { TableName: table, Item: { ...key, v: SCHEMA_VERSION, text, nonce, ttl } },
+    input: { TableName: table, Item: { ...key, v: SCHEMA_VERSION, text: storedText(text), nonce, ttl } },
   };
 }
 

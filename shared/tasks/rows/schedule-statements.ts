@@ -6,7 +6,7 @@
  * | pk, sk | S | `schedule#<queue>#<name>`, `schedule` | put |
  * | v | N | schema version | put |
  * | queue, name | S | identity | put |
- * | task, input | S; S, JSON | the task of each scheduled run | put |
+ * | task, input | S; S or B, JSON | the task of each scheduled run | put |
  * | options | S, JSON | the options of its tasks, like `enqueue`'s | put |
  * | cron, zone | S | when | put |
  * | startAt, endAt, jitterMs | N, epoch ms; N, ms | the span of its runs; the time over which its tasks are spread | put |
@@ -33,6 +33,7 @@ import type { RemovedSchedule, ScheduleKey, ScheduleStep } from '../schedule/sch
 import { joinKey, scheduleKey } from '../../dynamo/engine/keys.ts';
 import { READY_INDEX, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
+import { storedJson } from '../../dynamo/engine/stored-json.ts';
 import {
   batchGetStatement,
   directoryStatement,
@@ -84,7 +85,7 @@ export function putSchedule(
       ':queue': queue,
       ':name': name,
       ':task': task,
-      ':input': JSON.stringify(input),
+      ':input': storedJson(input),
       ':options': JSON.stringify(options),
       ':cron': cron,
       ':zone': zone,

@@ -3,6 +3,8 @@ import { defined } from '../../../core/defined.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import type { Priority, TaskKey } from '../../task/task.ts';
 import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
+import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
+import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
 import { moveTo } from './place.ts';
 
@@ -10,7 +12,7 @@ import { moveTo } from './place.ts';
 interface Work {
   readonly name: string;
   /** JSON. */
-  readonly input: string;
+  readonly input: StoredText;
   readonly priority: Priority;
   readonly runAt: number;
   readonly expiresAt?: unknown;
@@ -27,7 +29,7 @@ export function workOf(task: NewTask, nonce: string, { isApart = false } = {}): 
   const { queue, name, priority, runAt, expiresAt, links, payload, traceparent, policy } = task;
   return {
     name,
-    input: JSON.stringify(task.input),
+    input: storedJson(task.input),
     priority,
     runAt,
     ...defined({ expiresAt }),

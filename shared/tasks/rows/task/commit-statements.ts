@@ -6,6 +6,7 @@
  * and after a refusal the bar raises the row's `sequence` to that number.
  */
 import { taskKey } from '../../../dynamo/engine/keys.ts';
+import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { SequencedStamp } from '../../task/task-store.ts';
@@ -20,7 +21,7 @@ import { FINISH, HAS_NO_FOLLOWER, IS_MINE, LEAVE_INDEX, finishValues, mineValues
 export function commitTask(
   table: string,
   claim: Claim,
-  result: string | undefined,
+  result: StoredText | undefined,
   stamp: SequencedStamp,
 ): Statement<'update'> {
   return updateStatement('task.commit', {

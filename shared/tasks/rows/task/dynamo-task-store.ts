@@ -18,6 +18,8 @@ import { createPackStore } from './dynamo-pack-store.ts';
 import { createParkingStore } from './dynamo-parking-store.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
+import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
+import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { createBatch, readBatch } from '../batch-statements.ts';
 import { putFailure, readFailure } from '../failure-statements.ts';
 import { readPayload } from '../payload-statements.ts';
@@ -71,7 +73,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
 
     async getPayload(task, limits) {
       const { Item } = await sender.read(readPayload(table, task, task.payload), limits);
-      return Item === undefined ? undefined : new ItemReader(Item).string('text');
+      return Item === undefined ? undefined : new ItemReader(Item).text('text');
     },
 
     async keepFailure(claim, stack, stamp, limits) {
@@ -221,7 +223,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     },
 
     progress: (claim, progress, stamp, limits) =>
-      tasks.write(statements.saveProgress(table, claim, JSON.stringify(progress), stamp), stamp, limits),
+      tasks.write(statements.saveProgress(table, claim, storedJson(progress), stamp), stamp, limits),
   };
 
   function promoting(claim: Claim, ended: Ended, stamp: Stamp & Partial<SequencedStamp>) {
@@ -261,8 +263,8 @@ function claimedRow(observed: ReadyTask, session: string, { now, nonce }: Stamp)
   return { ...observed, ...claim, state: 'running' };
 }
 
-function encode(result: Json | undefined): string | undefined {
-  return result === undefined ? undefined : JSON.stringify(result);
+function encode(result: Json | undefined): StoredText | undefined {
+  return result === undefined ? undefined : storedJson(result);
 }
 
 function decodeRunning(item: DynamoItem): RunningTask {

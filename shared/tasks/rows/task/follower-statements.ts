@@ -14,6 +14,7 @@ import type { Stamp } from '../../../core/lease/stamp.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../../dynamo/engine/statement.ts';
+import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, Follower, PastAttempt, RunningTask, TaskError } from '../../task/task.ts';
 import { asked, dropped, workOf } from './asked.ts';
@@ -72,7 +73,7 @@ export function promoteFollower(
   const { links, policy, payload, expiresAt, traceparent } = follower;
   const work = {
     name: follower.name,
-    input: JSON.stringify(follower.input),
+    input: storedJson(follower.input),
     priority: follower.priority,
     runAt: follower.runAt,
     expiresAt,

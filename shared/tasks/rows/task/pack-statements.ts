@@ -4,11 +4,11 @@
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | total | N | number of items; makes the task a pack | enqueue |
- * | input | S, JSON; or B, the same deflated | the items' inputs, a list | enqueue |
+ * | input | S or B, JSON | the items' inputs, a list | enqueue |
  * | done | NS | indexes of the items that are done | record, finish, commit, move |
  * | moved | NS | indexes of the items that have left for their own rows | move |
  * | cancelled | NS | indexes of the cancelled items | cancel item |
- * | results | S, JSON | the items' results, by index, if they are kept | record, finish, commit, move |
+ * | results | S or B, JSON | the items' results, by index, if they are kept | record, finish, commit, move |
  * | sequence | N | number of the claim's last write | claim, take over, record, finish, commit, move |
  *
  * Sets only grow under a claim, and adding to one twice changes nothing;
@@ -25,6 +25,7 @@ import { deadPartitionKey, shardOf, taskKey } from '../../../dynamo/engine/keys.
 import { DEAD_SHARDS, RETENTION_DAYS, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { createStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import { pastAttempt } from './history.ts';
@@ -223,7 +224,7 @@ function entryValues(claim: Claim, { done, results }: PackEntry, { nonce, sequen
     ':sequence': sequence,
     ':previousSequence': previousSequence,
     ...(done.length === 0 ? {} : { ':done': new Set(done) }),
-    ...(results === undefined ? {} : { ':results': JSON.stringify(results) }),
+    ...(results === undefined ? {} : { ':results': storedJson(results) }),
   };
 }
 

@@ -6,7 +6,7 @@
  * | pk, sk | S | `task#<queue>#<id>`, `task` | enqueue |
  * | v | N | schema version | enqueue |
  * | queue, id, name, priority | S | identity; the definition that runs it; the index partition that it waits in | enqueue |
- * | input | S, JSON | | enqueue |
+ * | input | S or B, JSON | text, or deflated, see `../../../dynamo/engine/stored-json.ts` | enqueue |
  * | payload | M: bytes, digest; reference, or nonce; isApart | an input stored elsewhere: in the user's store, or in the row of `../payload-statements.ts` | enqueue, replace, renew, promote |
  * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
  * | createdAt | N, epoch ms | | enqueue |
@@ -17,9 +17,9 @@
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each claim, never restarts | enqueue, claim, take over |
  * | session, claimedAt | S; N, epoch ms | its holder, and the time of the claim; once finished, its last holder | claim, take over; removed when it is ready again |
  * | past0 … past3 | M: counter, session, claimedAt, endedAt, how, error | attempts that are over, in a ring over the lease counter | retry, release, snooze, take over |
- * | progress | S, JSON | left for the next attempt | progress |
+ * | progress | S or B, JSON | left for the next attempt | progress |
  * | sequence | N | number of the claim's last saved progress, or of its last refused commit; 0 with each claim | claim, take over, progress, bar |
- * | result | S, JSON | | complete, commit |
+ * | result | S or B, JSON | | complete, commit |
  * | lastError | M: name, message, at | | retry, discard, bury |
  * | finishedAt | N, epoch ms | | complete, commit, discard, bury, cancel |
  * | cancellation | M: at, reason | a request to end without a result, or such an end | see `operator-statements.ts` |
@@ -50,6 +50,8 @@ import { deadPartitionKey, shardOf, taskKey } from '../../../dynamo/engine/keys.
 import { DEAD_SHARDS, RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
 import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
+import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { childrenAttributes, keyAttribute, payloadAttribute, policyAttribute, slotAttribute } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveInTime, placeOf } from './place.ts';
@@ -96,7 +98,7 @@ export function enqueueTask(
     id,
     name,
     priority,
-    input: JSON.stringify(task.input),
+    input: storedJson(task.input),
     state: 'ready',
     createdAt: now,
     attempts: 0,
@@ -203,7 +205,7 @@ export function buryTask(table: string, observed: RunningTask, error: TaskError,
 export function completeTask(
   table: string,
   claim: Claim,
-  result: string | undefined,
+  result: StoredText | undefined,
   stamp: Stamp,
 ): Statement<'update'> {
   return updateStatement('task.complete', {
@@ -342,7 +344,7 @@ export function snoozeTask(table: string, claim: Claim, readyAt: number, { now, 
 export function saveProgress(
   table: string,
   claim: Claim,
-  progress: string,
+  progress: StoredText,
   { nonce, sequence }: SequencedStamp,
 ): Statement<'update'> {
   return updateStatement('task.progress', {

@@ -1,12 +1,15 @@
 /** Compares the estimated units with the units that the simulated store charges for the same tasks. */
-import { hash } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { EVENTS } from '../../../../bench/events.ts';
+import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { Workload } from '../../../../shared/operate/cost/estimate.ts';
-import { DEFAULT_WORKLOAD, estimateCost } from '../../../../shared/operate/cost/estimate.ts';
+import { DEFAULT_WORKLOAD, estimateCost, sizeOfJson } from '../../../../shared/operate/cost/estimate.ts';
 import { PRICES } from '../../../../shared/operate/cost/prices.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { UserWrite } from '../../../../shared/tasks/task/task-store.ts';
+import type { Json } from '../../../../shared/tasks/task/task.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
@@ -22,9 +25,9 @@ const inputs = (bytes = 60): readonly { readonly key: string }[] =>
     const random = hash('sha256', String(n)).slice(0, 30);
     return { key: random.padEnd(bytes - '{"key":""}'.length, 'x') };
   });
-const shareOf = (pack: readonly unknown[]): number => {
-  const text = JSON.stringify(pack);
-  return deflateRawSync(text, { level: 9 }).byteLength / text.length;
+const shareOf = (value: Json): number => {
+  const text = JSON.stringify(value);
+  return deflateRawSync(text).byteLength / Buffer.byteLength(text);
 };
 const writes = (q: MemoryQueue, id: string, count: number): UserWrite[] =>
   Array.from({ length: count }, (_, n) => ({ Put: { TableName: q.table, Item: { pk: `user#${id}`, sk: String(n) } } }));
@@ -59,13 +62,40 @@ describe('tasks with companion rows', () => {
   ])('%s', async (_what, inputBytes, behaviour, workload) => {
     const q = openMemoryQueue();
     const work = working(q, behaviour);
-    for (const input of inputs(inputBytes)) await q.client.enqueue(work, input);
+    const all = inputs(inputBytes);
+    for (const input of all) await q.client.enqueue(work, input);
 
     const report = await q.work({ work });
 
     expect(report?.settled.done).toBe(TASKS);
     const refusedPerTask = (report?.claimsRefused ?? 0) / TASKS;
-    expect(measured(q)).toBeCloseTo(estimated({ inputBytes, refusedPerTask, ...workload }), 5);
+    const deflatedShare = shareOf(all[0] ?? null);
+    expect(measured(q)).toBeCloseTo(estimated({ inputBytes, deflatedShare, refusedPerTask, ...workload }), 5);
+  });
+
+  test.each([
+    ['S3 notification', 5.1],
+    ['GitHub push', 5.1],
+    ['Stripe invoice', 7.1],
+  ] as const)('%s: at most %f units a task', async (event, units) => {
+    const q = openMemoryQueue();
+    const input = EVENTS[event];
+    for (let n = 0; n < TASKS; n++) await q.client.enqueue('work', input, { id: systemIds.unique() });
+
+    const report = await q.work({ work: defineTask({ name: 'work', run: () => undefined }) });
+
+    expect(report?.settled.done).toBe(TASKS);
+    expect(measured(q)).toBeLessThanOrEqual(units);
+    expect(estimated(sizeOfJson(input))).toBeLessThanOrEqual(units);
+  });
+
+  test('random base64 costs no more than as text', () => {
+    for (const bytes of [300, 525, 600, 1_500, 6_000, 12_000]) {
+      const { inputBytes, deflatedShare } = sizeOfJson(randomBytes(bytes).toString('base64'));
+
+      expect(deflatedShare).toBeLessThan(1);
+      expect(estimated({ inputBytes, deflatedShare })).toBeLessThanOrEqual(estimated({ inputBytes, deflatedShare: 1 }));
+    }
   });
 });
 

@@ -1,0 +1,168 @@
+/** JSON of 700 bytes or more is deflated in its row, and every reader gets the value itself. */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { beforeEach, expect, test } from 'vitest';
+import { CorruptItemError, MismatchError } from '../../../shared/core/errors.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import { payloadKey, taskKey } from '../../../shared/dynamo/engine/keys.ts';
+import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
+import type { TaskContext } from '../../../shared/tasks/task/context.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../shared/tasks/task/task-request.ts';
+import { EVENTS } from '../../../bench/events.ts';
+import type { QueueUnderTest } from '../../support/queue.ts';
+import { openQueue } from '../../support/queue.ts';
+import { describeOnEveryStore } from '../../support/stores.ts';
+
+const EVENT = EVENTS['GitHub push'];
+const OTHER = EVENTS['Stripe invoice'];
+const inflated = (value: unknown): unknown => JSON.parse(inflateRawSync(value as Uint8Array).toString());
+
+describeOnEveryStore('long JSON in rows', (open) => {
+  let q: QueueUnderTest;
+  let seen: unknown[];
+  const see = defineTask({ name: 'see', run: (input: unknown) => void seen.push(input) });
+
+  beforeEach(() => {
+    q = openQueue(open());
+    seen = [];
+  });
+
+  const ask = (input: unknown, options: EnqueueOptions = {}) => q.client.enqueue('see', input, { id: 't', ...options });
+  const get = (id = 't') => q.tasks.get({ queue: q.queue, id });
+  const { signal } = new AbortController();
+  const rowOf = async (key: object = taskKey(q.queue, 't')): Promise<DynamoItem> =>
+    (await open().driver.attempt('get', { TableName: q.table, Key: { ...key }, ConsistentRead: true }, signal)).Item ??
+    {};
+  const store = (input: unknown) =>
+    open().driver.attempt(
+      'update',
+      {
+        TableName: q.table,
+        Key: { ...taskKey(q.queue, 't') },
+        UpdateExpression: 'SET #input = :input',
+        ExpressionAttributeNames: { '#input': 'input' },
+        ExpressionAttributeValues: { ':input': input },
+      },
+      signal,
+    );
+
+  test('a short input and result stay text', async () => {
+    await ask({ n: 1 });
+    await q.work({ see: defineTask({ name: 'see', run: () => ({ n: 2 }) }) });
+
+    expect(await rowOf()).toMatchObject({ input: '{"n":1}', result: '{"n":2}' });
+  });
+
+  test('input, progress and result of 2 KB are binary in the row, and themselves to code and callers', async () => {
+    await ask(EVENT);
+    const work = defineTask({
+      name: 'see',
+      retry: { backoff: 10 },
+      async run(input: unknown, task: TaskContext) {
+        seen.push([input, task.progress]);
+        if (task.progress !== undefined) return EVENT;
+        await task.saveProgress(OTHER);
+        throw new Error('once more');
+      },
+    });
+    await q.work({ see: work });
+
+    expect(seen).toEqual([
+      [EVENT, undefined],
+      [EVENT, OTHER],
+    ]);
+    expect(await q.client.result('t', { wait: 0 })).toMatchObject({ kind: 'done', result: EVENT });
+    expect(await get()).toMatchObject({ input: EVENT, progress: OTHER });
+    const { input, progress, result } = await rowOf();
+    expect([input, progress, result].map(inflated)).toEqual([EVENT, OTHER, EVENT]);
+  });
+
+  test('identity is by value: the same input again is the same work, in whatever form the row has it', async () => {
+    await ask(EVENT);
+    expect(await ask(EVENT)).toMatchObject({ created: false });
+    await expect(ask(OTHER)).rejects.toThrow(MismatchError);
+
+    for (const form of [
+      JSON.stringify(EVENT),
+      new Uint8Array(deflateRawSync(JSON.stringify(EVENT, undefined, 2), { level: 1 })),
+    ]) {
+      await store(form);
+      expect(await ask(EVENT)).toMatchObject({ created: false });
+      await expect(ask(OTHER)).rejects.toThrow(MismatchError);
+    }
+    await q.work({ see });
+    expect(seen).toEqual([EVENT]);
+  });
+
+  test('replaced, followed and promoted work keeps its input', async () => {
+    await ask({ n: 1 });
+    expect(await ask(EVENT, { onDuplicate: 'replace' })).toMatchObject({ replaced: true });
+    expect(inflated((await rowOf()).input)).toEqual(EVENT);
+    const follow = defineTask({
+      name: 'see',
+      async run(input: unknown) {
+        seen.push(input);
+        if (seen.length > 1) return;
+        await ask(OTHER, { onDuplicate: 'replace' });
+        expect(inflated(((await rowOf()).follower as DynamoItem).input)).toEqual(OTHER);
+      },
+    });
+
+    await q.work({ see: follow });
+
+    expect(seen).toEqual([EVENT, OTHER]);
+  });
+
+  test('children, callbacks and redriven tasks get their inputs', async () => {
+    const children = [spawn(see, EVENT, { id: 'a' }), spawn(see, OTHER, { id: 'b' })];
+    await q.client.enqueueBatch(children, { id: 'batch', then: spawn('then', EVENT, { id: 'then' }) });
+    let isBroken = true;
+    const then = defineTask({
+      name: 'then',
+      retry: { maxAttempts: 1 },
+      run(input: unknown) {
+        if (isBroken) throw new Error('broken');
+        seen.push(input);
+      },
+    });
+    await q.work({ see, then });
+    isBroken = false;
+    await q.operator.redrive('then');
+    await q.work({ see, then });
+
+    expect(
+      seen
+        .slice(0, 2)
+        .map((input) => JSON.stringify(input))
+        .sort(),
+    ).toEqual([EVENT, OTHER].map((input) => JSON.stringify(input)).sort());
+    expect(seen.slice(2)).toEqual([EVENT]);
+  });
+
+  test('an input in a second row is deflated there', async () => {
+    const large: unknown = Array.from({ length: 20 }, () => EVENT);
+    await ask(large);
+    const { text } = await rowOf(payloadKey(q.queue, 't'));
+    expect(inflated(text)).toEqual(large);
+
+    await q.work({ see });
+
+    expect(seen).toEqual([large]);
+  });
+
+  test.each([
+    ['inflates to more than an item may have', deflateRawSync(Buffer.alloc(500_000, ' ')), /input.*409600 bytes/],
+    ['is no raw deflate', Buffer.from([1, 2, 3]), /input.*no raw deflate/],
+    ['is cut short', deflateRawSync(JSON.stringify(EVENT)).subarray(0, 300), /input.*no raw deflate/],
+    ['inflates to broken JSON', deflateRawSync('{"card" 4111'), /input is not JSON at position 8/],
+  ])('a row whose input %s is damaged, and stops no other', async (_what, bytes, message) => {
+    await ask(EVENT);
+    await q.client.enqueue('see', { n: 1 }, { id: 'other' });
+    await store(new Uint8Array(bytes));
+
+    await expect(get()).rejects.toThrow(CorruptItemError);
+    await expect(get()).rejects.toThrow(message);
+    expect(await q.work({ see })).toMatchObject({ settled: { done: 1 } });
+    expect(seen).toEqual([{ n: 1 }]);
+  });
+});
