@@ -7,6 +7,7 @@ import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
+import type { Session } from '../../shared/client/session.ts';
 import { Connection } from '../connection.ts';
 import { OverviewLook } from '../views/overview.ts';
 import { SessionBook } from '../views/session-book.ts';
@@ -41,10 +42,11 @@ async function measure(): Promise<Figures> {
     using connection = new Connection({ ...options, endpoint: engine.endpoint, region: 'us-east-1' }, runtime);
     await createSilentTable(await connection.openClient(), TABLE);
     const { leasehold } = connection.open();
-    await using sessions = new AsyncDisposableStack();
+    const sessions: Session[] = [];
     for (const queue of QUEUES)
       for (let n = 0; n < WORKERS_EACH; n++) {
-        const session = sessions.use(await leasehold.session({ name: workerName(queue), ttl: '1h' }));
+        const session = await leasehold.session({ name: workerName(queue), ttl: '1h' });
+        sessions.push(session);
         await leasehold.semaphores.acquire(session.holder, workersSemaphore(queue), { limit: 10 });
       }
     const overview = new OverviewLook(connection, new SessionBook(connection));
@@ -54,6 +56,7 @@ async function measure(): Promise<Figures> {
       now.ms += ROUND_MS;
       later += await overview.look();
     }
+    await Promise.all(sessions.map((session) => session.end()));
     return { first, each: (first + later) / ROUNDS };
   } finally {
     await engine.stop();

@@ -172,10 +172,18 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     'a task that is done without having run': without((event) => event.kind === 'ended'),
   },
   I17: {
-    'a commit that was acknowledged and is not there': changed(
-      (event): event is Acknowledged => acknowledged('committed')(event) && isTask(event.row),
-      (event) => [{ ...event, value: '{"token":0}' }],
-    ),
+    'a commit that was acknowledged and is not there': (history, prng) => {
+      // A task that went on with other work keeps no result of its commit.
+      const isNextGeneration = applied(
+        ({ before, after }) => Number(after?.generation ?? 0) > Number(before?.generation ?? 0),
+      );
+      const wentOn = new Set(history.flatMap((event) => (isNextGeneration(event) ? [event.row] : [])));
+      return changed(
+        (event): event is Acknowledged =>
+          acknowledged('committed')(event) && isTask(event.row) && !wentOn.has(event.row),
+        (event) => [{ ...event, value: '{"token":0}' }],
+      )(history, prng);
+    },
     'an item’s commit that was acknowledged and is not there': (history, prng) => {
       const isOfItem = (event: HistoryEvent): event is Acknowledged =>
         acknowledged('committed')(event) && !isTask(event.row);
