@@ -10,6 +10,12 @@ const RECUR = 'shared/tasks/dispatch/recur.ts';
 const GIVE_SLOT = 'shared/tasks/schedule/give-slot.ts';
 const KEY = 'shared/tasks/rows/key-statements.ts';
 
+/** Each request may arrive a second time, up to some seconds later; some code goes on after a refused commit. */
+const COPIES_OF_COMMITS = {
+  profile: 'network',
+  changes: { duplicate: 0.3, latestMs: 20_000, lockShare: 0, coordinationShare: 0, stock: 0 },
+} as const;
+
 /** Seeded bugs of rows that belong to tasks, of the dispatcher, and of operator actions. */
 export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
@@ -24,6 +30,27 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
       },
     ],
     killedBy: ['I17'],
+  },
+  {
+    id: 'X118',
+    what: 'no bar is raised before a commit is said to be refused: its copy applies later',
+    edits: [
+      {
+        file: 'shared/tasks/run/run-context.ts',
+        in: 'ClaimVerbs.#decided',
+        at: condition('canceled'),
+        change: becomes('true'),
+      },
+    ],
+    killedBy: ['I0'],
+    ...COPIES_OF_COMMITS,
+  },
+  {
+    id: 'X119',
+    what: 'a commit does not ask whether it is barred',
+    edits: disarmed('shared/tasks/rows/task/commit-statements.ts', 'commitTask.guard', '#sequence < :sequence'),
+    killedBy: ['I0'],
+    ...COPIES_OF_COMMITS,
   },
   {
     id: 'X11',

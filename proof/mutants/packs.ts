@@ -27,6 +27,21 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     changes: { ...changes, late: 0.15, latestMs: 2_000, duplicate: 0.2 },
   },
   {
+    id: 'X120',
+    what: 'no record bars an item’s refused commit: its copy applies later',
+    edits: [
+      {
+        file: 'shared/tasks/bulk/recorder.ts',
+        in: 'PackRecorder.commit',
+        at: condition('canceled'),
+        change: becomes('true'),
+      },
+    ],
+    killedBy: ['I0'],
+    profile: 'network',
+    changes: { ...changes, duplicate: 0.3, latestMs: 20_000, stock: 0 },
+  },
+  {
     id: 'X62',
     what: 'a pack’s write rests on an earlier one, whatever came between (found by the simulation)',
     edits: [

@@ -41,7 +41,7 @@ export interface Profile {
   readonly hogTasks: number;
   /** The policy for a due run while a task of the schedule has not ended. */
   readonly overlap: OverlapPolicy;
-  /** The stock at first, of which each commit takes one; a little arrives with every tick. */
+  /** The stock at first, of which each commit takes one. Three more arrive with every tick; with 0, only those that refused code orders. */
   readonly stock: number;
   /** Shards of clients in addition to the workers' shards. */
   readonly strayShards: number;

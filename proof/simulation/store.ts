@@ -39,11 +39,11 @@ export class SimulatedStore implements AppliesRequests {
     return this.#dynamo.peek(table, key);
   }
 
-  /** A little stock arrives with every tick: a refused request may soon be granted. */
-  restock(): void {
+  /** Adds to the stock: a refused commit may soon be granted. */
+  restock(count: number): void {
     const { stock = 0 } =
       this.#dynamo.apply('get', { TableName: USER_TABLE, Key: { id: 'stock' }, ConsistentRead: true }).Item ?? {};
-    this.#setStock(Number(stock) + 3);
+    this.#setStock(Number(stock) + count);
   }
 
   /** Provides enough stock for all waiting processes. */

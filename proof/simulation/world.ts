@@ -312,7 +312,7 @@ class World {
     const tick = (): void => {
       if (this.#isDecided()) return;
       if (!profile().fansOut) this.#fleet.invoke();
-      this.#store.restock();
+      if (profile().stock > 0) this.#store.restock(3);
       const times = prng.chance(profile().doubleTick) ? 2 : 1;
       const slot = String(++ticks);
       // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards and lanes that were
@@ -444,6 +444,7 @@ class World {
       objects: this.#objects,
       startSuccessor: (after) => this.#succeed(after),
       isTimeCalled: () => this.#isTimeCalled,
+      restock: () => this.#store.restock(1),
       prng: this.#prng.fork(`${process.name}@${this.#timeline.now}`),
     };
   }

@@ -154,6 +154,7 @@ export class Stage {
       violated: (invariant, message) => this.#checker.report(invariant, incarnation, message),
       startSuccessor: () => undefined,
       isTimeCalled: () => false,
+      restock: () => this.#store.restock(1),
     };
   }
 

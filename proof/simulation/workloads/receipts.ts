@@ -15,11 +15,12 @@ interface Place {
   readonly process: SimulatedProcess;
   readonly recorder: Recorder;
   readonly slowMs: number;
+  readonly restock: () => void;
 }
 
 /** Takes one from the stock and leaves a receipt, in one commit; tries again later when there is none. */
 export async function commitReceipt(
-  { process, recorder, slowMs }: Place,
+  { process, recorder, slowMs, restock }: Place,
   task: TaskContext,
   right: RightName,
   { half, version = 0 }: { readonly half: number; readonly version?: number },
@@ -42,8 +43,11 @@ export async function commitReceipt(
   } catch (error) {
     if (!(error instanceof CommitRefusedError)) throw error;
     recorder.emit({ kind: 'denied', at: process.now, process: process.name, ...right, row: rowOf(task, right) });
-    // Some code goes on without it, while copies of its request arrive.
-    if (task.attempt % 2 === 1) await process.runtime.clock.sleep(slowMs, task.signal);
+    // Some code orders one and goes on. A copy of its request that arrives meanwhile would find that one.
+    if (task.attempt % 2 === 1) {
+      restock();
+      await process.runtime.clock.sleep(slowMs, task.signal);
+    }
     // Out of stock: the same commit may go through later,
     // and then it must be this attempt's retry that does it, not a copy of this request.
     throw new RetryAfter(300, 'out of stock', { cause: error });

@@ -31,6 +31,7 @@ interface Place {
   readonly prng: Prng;
   readonly seen: (what: string) => void;
   readonly violated: (invariant: string, message: string) => void;
+  readonly restock: () => void;
   /** When its session was lost, as this process lives it. */
   readonly lostAt?: () => number | undefined;
 }

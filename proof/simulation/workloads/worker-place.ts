@@ -40,6 +40,8 @@ export interface WorkerPlace {
   readonly startSuccessor: (after: string) => void;
   /** Whether the world has called time: long-lived workers then exit. */
   readonly isTimeCalled: () => boolean;
+  /** Adds one to the stock. */
+  readonly restock: () => void;
 }
 
 export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>): {

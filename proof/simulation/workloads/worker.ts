@@ -22,7 +22,7 @@ const silentLog: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** @returns how the worker ended */
 export async function work(place: WorkerPlace, event: Invocation): Promise<string> {
-  const { process, profile, recorder, prng, seen, violated } = place;
+  const { process, profile, recorder, prng, seen, violated, restock } = place;
   const { runtime } = process;
   const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
   const { sessions, tasks, queues, schedules } = storesAt(place);
@@ -66,7 +66,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
     // The longest tasks still fit into an invocation, so that every one of them ends some day.
     const slowMs = Math.min(ttlMs, profile.invocationMs / 8);
     const registry = tasksAt(
-      { process, holder: session, recorder, prng, slowMs, seen, violated },
+      { process, holder: session, recorder, prng, slowMs, seen, violated, restock },
       knowsAllTasks(session.id),
     );
     const payloads = bucketAt(place, prng.fork('bucket'));
