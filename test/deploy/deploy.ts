@@ -22,6 +22,7 @@ import { EmulatorUnavailable, startEmulator } from './emulator.ts';
 import { printGaps } from './gaps.ts';
 import { restore } from './restore.ts';
 import type { Revision } from './settings.ts';
+import { step } from './step.ts';
 import { BESIDE, EFFECTS_TABLE, QUEUE, QUEUES, RESTORED_TABLE } from './settings.ts';
 import { crash, nothing, probe } from './tasks.ts';
 
@@ -348,14 +349,6 @@ function nudging(deployed: Deployed): () => Promise<void> {
     if (++looks % LOOKS_TO_NUDGE !== 0) return;
     for (const queue of QUEUES) await answered(() => deployed.leasehold.tasks.enqueue(nothing, {}, { queue }));
   };
-}
-
-async function step<T>(what: string, run: () => Promise<T>): Promise<T> {
-  const started = performance.now();
-  const result = await run();
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`ok  ${seconds.padStart(6)} s  ${what}${typeof result === 'string' ? `: ${result}` : ''}`);
-  return result;
 }
 
 new Command('npm run test:deploy').description('Deploys the stack to an emulator, and lets it do tasks.').parse();

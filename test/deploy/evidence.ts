@@ -23,6 +23,7 @@ import type { Emulator } from './emulator.ts';
 import { EmulatorUnavailable, startEmulator } from './emulator.ts';
 import { UNSUPPORTED_PARTS } from './gaps.ts';
 import { ACCOUNT, REGION } from './settings.ts';
+import { step } from './step.ts';
 
 const EX_TEMPFAIL = 75;
 const EX_INTERRUPTED = 130;
@@ -135,13 +136,6 @@ async function main(): Promise<void> {
     await emulator.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-async function step(what: string, act: () => Promise<unknown>): Promise<void> {
-  const started = performance.now();
-  const result = await act();
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`ok  ${seconds.padStart(6)} s  ${what}${typeof result === 'string' ? `: ${result}` : ''}`);
 }
 
 new Command('npm run test:deploy').description('Rehearses the evidence from AWS against an emulator.').parse();
