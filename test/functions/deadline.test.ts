@@ -3,17 +3,7 @@ import middy from '@middy/core';
 import { expect, test } from 'vitest';
 import { deadline, deadlineOf } from '../../functions/middleware/deadline.ts';
 import type { Context } from '../../functions/middleware/lambda-context.ts';
-import { ManualClock } from '../support/manual-clock.ts';
-
-class CountingClock extends ManualClock {
-  sleeping = 0;
-
-  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    this.sleeping++;
-    await super.sleep(ms, signal);
-    this.sleeping--;
-  }
-}
+import { CountingClock } from '../support/manual-clock.ts';
 
 const clock = new CountingClock('2026-03-01T12:00:00Z');
 const signals: AbortSignal[] = [];

@@ -17,3 +17,14 @@ export class ManualClock extends FakeClock {
     this.#steppedMs += ms;
   }
 }
+
+/** Counts the sleeps that have not ended. */
+export class CountingClock extends ManualClock {
+  sleeping = 0;
+
+  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    this.sleeping++;
+    await super.sleep(ms, signal);
+    this.sleeping--;
+  }
+}

@@ -7,22 +7,11 @@ import type { Look, Patience, WaitOptions } from '../../../../shared/core/wait/w
 import { waitFor } from '../../../../shared/core/wait/wait.ts';
 import type { World } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
+import { CountingClock } from '../../../support/manual-clock.ts';
 
 const PAUSES = { firstMs: 100, longestMs: 1_000, spreadMs: 2_000 };
 const BUSY: Look<string, string> = { kind: 'blocked', by: 'busy', until: null };
 const away = (): StoreUnavailableError => new StoreUnavailableError('no answer', { applied: 'no' });
-
-/** Knows how many sleep by it. */
-class CountingClock extends ManualClock {
-  sleeping = 0;
-
-  override async sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    this.sleeping++;
-    await super.sleep(ms, signal);
-    this.sleeping--;
-  }
-}
 
 describe('a wait', () => {
   let clock: CountingClock;
