@@ -86,7 +86,7 @@ const MADE: Readonly<Record<string, () => string>> = {
     const { ofQueue, ofQueueInWaker, ofWaker } = ALARM_METRICS;
     return [
       `An empty queue sends ${METRICS_SENT.always} metric; hours with tasks add ${METRICS_SENT.withTasks}, and each name in \`timedNames\` ${METRICS_SENT.perTimedName}.`,
-      `Its alarms read ${ofQueue + ofQueueInWaker} metrics, and those of the waker ${ofWaker} once a table.`,
+      `Its alarms read ${ofQueue + ofQueueInWaker} metrics, and the waker's alarms ${ofWaker} more, once a table.`,
       `With all alarms on, the first empty queue of a table costs ${dollars(first.dollars)} a month, each further one ${dollars(further.dollars)}, and the table's dashboard ${dollars(dashboard.dollars)}; in an account where nothing else runs, ${dollars(first.dollarsAfterFree)} and ${dollars(dashboard.dollarsAfterFree)}.`,
     ].join('\n');
   },
