@@ -1,7 +1,8 @@
 /**
  * Deploys, works, and destroys in every case: after an error, and after an interruption at any step.
  *
- * The first interruption stops the work and begins the removal. A second one ends the removal too, and the error names the stack that is left.
+ * The first interruption stops the work and begins the removal. A second one ends the removal too, and the error names the stack that is
+ * left.
  */
 export interface StackPorts {
   /** Ends when the signal aborts, with whatever has been created. */

@@ -5,7 +5,8 @@
  * W1 a tick starts at least as many workers as the rule wants for the true entries.
  * W2 a due task with capacity does not wait for longer than a tick and `startWithin`, unless all permitted workers are busy throughout;
  * and no longer than two heartbeats while the same worker has a free slot.
- * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less the workers that wakers have just started.
+ * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less the workers that wakers have just
+ * started.
  *
  * The rule itself (`wantedWorkers`) is the shipped code; this file counts the entries, and how many of them can run.
  * Rows and permits that change while a plan is made are counted both for and against the plan, so either reading is right.

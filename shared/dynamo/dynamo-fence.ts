@@ -1,7 +1,8 @@
 /**
  * The fence for your own DynamoDB items; `core/lease/fence.ts` explains its form.
  *
- * Two attributes of the item hold the last stamp that it accepted. Send every write through the fence: one unfenced write leaves all unprotected.
+ * Two attributes of the item hold the last stamp that it accepted. Send every write through the fence: one unfenced write leaves all
+ * unprotected.
  *
  *   const guard = dynamoFence(lock);
  *   const { Attributes } = await documents.send(new UpdateCommand(guard.advance({ TableName, Key })));  // the fence first, and the first

@@ -187,7 +187,8 @@ export class TestKit {
   /**
    * Runs a task twice for each request that its worker sends: the worker is killed before the request is sent, or after the request
    * was applied but before its answer. Then another worker ends the task, and `check` looks at the result.
-   * A first run, without a crash, is checked too. Every run starts from the rows and the time at the call, and both are put back at the end.
+   * A first run, without a crash, is checked too. Every run starts from the rows and the time at the call, and both are put back at
+   * the end.
    * @throws the error of `check`, with the request after which it failed
    * @throws ConfigurationError if the task does not send the same requests in each run
    */

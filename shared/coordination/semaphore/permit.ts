@@ -4,7 +4,8 @@
  * Failure by failure:
  *   - The session is lost: the permit is lost too, and its signal aborts with the session's reason.
  *   - An operator evicts it: its session's next heartbeat reports that, and the signal aborts. `check` asks at once.
- *   - The release is not answered: releasing again is safe; if the permit remains, the session's heartbeats release it (`semaphore-doubts.ts`).
+ *   - The release is not answered: releasing again is safe; if the permit remains, the session's heartbeats release it
+ *     (`semaphore-doubts.ts`).
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';

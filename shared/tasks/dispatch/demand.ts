@@ -71,7 +71,8 @@ export function spread(hints: readonly ReadyHint[], wanted: number): readonly Re
 }
 
 /**
- * Returns the demand without the entries that no new worker could serve, by a sample of rows, each of which represents equally many entries.
+ * Returns the demand without the entries that no new worker could serve, by a sample of rows, each of which represents equally many
+ * entries.
  * Two or more rows of one key represent many tasks of that key, and at most as many as its limit can run.
  * One task with an unknown name stays, so that from time to time a worker finds out whether a deployment has added the name.
  */

@@ -21,7 +21,10 @@ export interface PollRates {
   readonly idlePollMs?: number | undefined;
   /** Renewal interval of workers' sessions. */
   readonly heartbeatMs: number;
-  /** Whether the worker exits when nothing is due. Such a worker begins at its slowest rate, because it has just been started for what is due. */
+  /**
+   * Whether the worker exits when nothing is due. Such a worker begins at its slowest rate, because it has just been started for what
+   * is due.
+   */
   readonly exitsWhenEmpty: boolean;
 }
 

@@ -79,7 +79,10 @@ export class TaskPicker {
   /** Slots that wait for a candidate, and the refill that they wait for. */
   #waiting = 0;
   #refilling: Promise<void> | undefined;
-  /** Counts what may have made tasks due; and its value at the last end of a task here, and when a task here last made others due in any shard. */
+  /**
+   * Counts what may have made tasks due; and its value at the last end of a task here, and when a task here last made others due in any
+   * shard.
+   */
   #changes = 0;
   #endedAt = 0;
   #followedAt = -1;

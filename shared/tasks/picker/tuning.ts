@@ -24,7 +24,10 @@ export const ROUNDS_PER_FIND = 16;
 export const DISTINCT_FIND_MS = 500;
 /** A long-lived worker polls at its idle rate when it has found nothing for this long. Set by `bench idle`, first minute. */
 export const IDLE_AFTER_MS = 60_000;
-/** All lanes that the queue's row does not name are polled once in this time, twice that if a dispatcher has noted lanes. Set by `bench idle`. */
+/**
+ * All lanes that the queue's row does not name are polled once in this time, twice that if a dispatcher has noted lanes. Set by `bench
+ * idle`.
+ */
 export const UNUSED_LANES_MS = 120_000;
 /** Age at which the entries that are left of a page are dropped. Set by `bench scale`. */
 export const PAGE_MAX_AGE_MS = 30_000;

@@ -104,7 +104,10 @@ export class ScheduleClient {
     return observed === undefined || 'isRemoved' in observed ? undefined : observed;
   }
 
-  /** Returns the next slots: at most `limit`, fewer if the schedule ends, and an empty list while it is paused. @throws ConfigurationError */
+  /**
+   * Returns the next slots: at most `limit`, fewer if the schedule ends, and an empty list while it is paused. @throws
+   * ConfigurationError
+   */
   next(schedule: ScheduleRecord, limit: number): readonly number[] {
     const slots: number[] = [];
     let slot: number | undefined = Number.isFinite(schedule.nextAt) ? schedule.nextAt : undefined;

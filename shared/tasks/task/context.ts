@@ -51,7 +51,8 @@ export interface TaskContext {
    * separate row, for each line that is joined, and for each task that joins a line behind another.
    * @throws ConfigurationError when that exceeds one transaction: nothing was sent
    * @throws LeaseLostError when this attempt is no longer the current one
-   * @throws CommitRefusedError when a condition of one of the writes was false: nothing was applied, no late copy will be, the task still runs
+   * @throws CommitRefusedError when a condition of one of the writes was false: nothing was applied, no late copy will be, the task
+   *   still runs
    * @throws StoreUnavailableError when the store did not confirm the outcome
    */
   commit(result?: Json, writes?: readonly UserWrite[], options?: CommitOptions): Promise<Committed>;

@@ -5,6 +5,7 @@
  * that the network delivers later would find its claim, and perhaps the condition true. Therefore a commit has a number within its claim,
  * and after a refusal the bar raises the row's `sequence` to that number.
  */
+import { defined } from '../../../core/defined.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
@@ -33,7 +34,7 @@ export function commitTask(
     values: {
       ...mineValues(claim),
       ...finishValues('done', stamp),
-      ...(result === undefined ? {} : { ':result': result }),
+      ...defined({ ':result': result }),
       ':sequence': stamp.sequence,
     },
   });

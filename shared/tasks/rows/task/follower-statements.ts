@@ -58,7 +58,8 @@ export interface Ended {
 }
 
 /**
- * Guard: mine, or as observed by a contender that found the session expired; the follower is the observed one; and, of a commit, not barred.
+ * Guard: mine, or as observed by a contender that found the session expired; the follower is the observed one; and, of a commit, not
+ * barred.
  * Effect: ready with the follower's work, as a new generation with all its attempts; the attempt is in its past, and nothing else of
  *   it remains. It keeps its batch, which counts the end of the follower, and its position in a line.
  * Outcomes: refused = taken over, or another request has stored a newer follower: read it again.
@@ -94,7 +95,7 @@ export function promoteFollower(
       ...mineValues(claim),
       ...given.values,
       ':followerNonce': follower.nonce,
-      ...(sequence === undefined ? {} : { ':sequence': sequence }),
+      ...defined({ ':sequence': sequence }),
       ':ready': 'ready',
       ':at': follower.at,
       ':zero': 0,
