@@ -117,7 +117,7 @@ export type {
 export type { CancelReport } from '../shared/tasks/queue/cancel-item.ts';
 export type {
   QueueOption,
-  RedriveReport,
+  RetryReport,
   RescheduleReport,
   TaskOperator,
   TaskOption,

@@ -162,7 +162,7 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
   await client.enqueue('thumbnail', PAYLOAD, { id: 'waiting' });
   await operator.reschedule('waiting', { runAt: later });
   await operator.cancel('waiting');
-  await operator.redrive('dead');
+  await operator.retry('dead');
   await operator.pause();
   const use = { lanes: new Set(['normal']), shards: SHARDS };
   await queues.noteUse('default', await queues.glance('default'), use, stamp());

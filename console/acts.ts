@@ -11,7 +11,7 @@ import type { Connection } from './connection.ts';
 import type { Json } from '../shared/tasks/task/task.ts';
 import type { Act, ActAnswer } from './model.ts';
 
-type TaskAct = Extract<Act, { readonly verb: 'task.run-now' | 'task.redrive' | 'task.cancel' }>;
+type TaskAct = Extract<Act, { readonly verb: 'task.run-now' | 'task.retry' | 'task.cancel' }>;
 
 /** @throws ConfigurationError naming what is missing or of the wrong kind */
 export function parseAct(body: unknown): Act {
@@ -21,7 +21,7 @@ export function parseAct(body: unknown): Act {
   const verb = given.verb as Act['verb'];
   switch (verb) {
     case 'task.run-now':
-    case 'task.redrive':
+    case 'task.retry':
     case 'task.cancel': {
       const key = { queue: validName('queue', given.queue), id: validName('id', given.id) };
       return { verb, reason, ...key, leaseCounter: counterIn(given) };
@@ -33,7 +33,7 @@ export function parseAct(body: unknown): Act {
     case 'schedule.pause':
     case 'schedule.resume':
       return { verb, reason, queue: validName('queue', given.queue), name: validName('name', given.name) };
-    case 'queue.redrive':
+    case 'queue.retry':
       return {
         verb,
         reason,
@@ -100,9 +100,9 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
         ? unfit(act, 'ready', `it ${waitsFor(report.children)}, and runs when the last of them has`)
         : unfit(act, report.state, 'only one that waits can be made due');
     }
-    case 'task.redrive': {
+    case 'task.retry': {
       const report = await operations.execute(act.verb, act, operator);
-      if (report.kind === 'redriven') return done(`${describeTask(act)} is ready again, with all its attempts`);
+      if (report.kind === 'retried') return done(`${describeTask(act)} is ready again, with all its attempts`);
       return report.kind === 'missing'
         ? missing(act)
         : unfit(act, report.state, 'only a dead or cancelled one comes back');
@@ -135,9 +135,9 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
         `schedule ${act.name} is ${schedule.pausedAt === undefined ? 'active' : 'paused: runs that pass are left out'}`,
       );
     }
-    case 'queue.redrive': {
-      const redriven = await operations.execute(act.verb, act, operator);
-      return done(`${redriven} dead ${redriven === 1 ? 'task' : 'tasks'} of queue ${act.queue} will run again`);
+    case 'queue.retry': {
+      const retried = await operations.execute(act.verb, act, operator);
+      return done(`${retried} dead ${retried === 1 ? 'task' : 'tasks'} of queue ${act.queue} will run again`);
     }
     case 'task.enqueue': {
       const { id, created } = await operations.execute(act.verb, act, operator);

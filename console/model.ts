@@ -292,7 +292,7 @@ export interface AuditPage {
 /** An operator's request: each action with the state that it was decided on. */
 export type Act = { readonly reason: string } & (
   | {
-      readonly verb: 'task.run-now' | 'task.redrive' | 'task.cancel';
+      readonly verb: 'task.run-now' | 'task.retry' | 'task.cancel';
       readonly queue: string;
       readonly id: string;
       readonly leaseCounter: number;
@@ -304,7 +304,7 @@ export type Act = { readonly reason: string } & (
       readonly name: string;
     }
   | {
-      readonly verb: 'queue.redrive';
+      readonly verb: 'queue.retry';
       readonly queue: string;
       /** Only tasks of this name and fault that were dead by then; absent: all dead tasks. */
       readonly name?: string | undefined;

@@ -43,7 +43,7 @@ const URGENT: ReadonlySet<Event> = new Set(['dead', 'buried', 'failing', 'stalle
 /** As long as two periods of the alarm that compares insertions with the waker's invocations. */
 const NEW_FOR_MS = 600_000;
 
-/** Whether the waker should have noticed it recently: a redriven or recreated task is not an insertion. */
+/** Whether the waker should have noticed it recently: a retried or recreated task is not an insertion. */
 export function isNew({ generation, createdAt, claimedAt }: RunningTask): boolean {
   return generation === 0 && claimedAt - createdAt <= NEW_FOR_MS;
 }

@@ -61,8 +61,8 @@ async function retryDead(context: Context, options: RetryOptions): Promise<void>
   await confirm(context, 'retries all dead tasks of the queue', options.queue, options);
   const { name: wanted, error: fault, limit, queue } = options;
   const input = { queue, name: wanted, fault, limit };
-  const redriven = await operations.execute('queue.redrive', input, operatorOf(options));
-  context.output.answer({ retried: redriven }, () => `${plural(redriven, 'task')} due now`);
+  const retried = await operations.execute('queue.retry', input, operatorOf(options));
+  context.output.answer({ retried }, () => `${plural(retried, 'task')} due now`);
 }
 
 async function retryTask({ output, connect, runtime }: Context, options: RetryOptions, id: string): Promise<void> {
@@ -78,7 +78,7 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
   // To make due now what waits is one operation; to bring back what has ended is another, whatever the command is called.
   const input = { ...key, leaseCounter: task.leaseCounter };
   const report = await there.operations.execute(
-    task.state === 'ready' ? 'task.run-now' : 'task.redrive',
+    task.state === 'ready' ? 'task.run-now' : 'task.retry',
     input,
     operatorOf(options),
   );

@@ -25,7 +25,7 @@ function reasonOf(act) {
 function wordsOf(act) {
   switch (act.verb) {
     case 'task.run-now':
-    case 'task.redrive':
+    case 'task.retry':
       return ['tasks', 'retry', act.id, '--queue', act.queue];
     case 'task.cancel':
       return ['tasks', 'cancel', act.id, '--queue', act.queue, '--yes', act.id];
@@ -37,7 +37,7 @@ function wordsOf(act) {
     case 'schedule.pause':
     case 'schedule.resume':
       return ['schedules', act.verb.slice('schedule.'.length), act.name, '--queue', act.queue];
-    case 'queue.redrive':
+    case 'queue.retry':
       return [
         ...['tasks', 'retry', '--all', '--queue', act.queue],
         ...option('name', act.name),

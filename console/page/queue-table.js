@@ -142,7 +142,7 @@ function actsOf({ queue, isPaused, dead }, now, refresh) {
         consequence:
           'Every task of the queue that is dead by now becomes ready again, with all its attempts; its history is kept.',
         confirm: 'Retry dead tasks',
-        act: { verb: 'queue.redrive', queue, diedUntil: now },
+        act: { verb: 'queue.retry', queue, diedUntil: now },
         onDone: refresh,
         class: 'small',
       }),

@@ -141,7 +141,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     expect(await perform({ ...key, verb: 'task.cancel', leaseCounter })).toMatchObject({ status: 200 });
     expect(await tasks.get({ queue, id })).toMatchObject({ state: 'cancelled', cancellation: { reason } });
     expect(await perform({ ...key, verb: 'task.run-now', leaseCounter })).toMatchObject({ status: 409 });
-    expect(await perform({ ...key, verb: 'task.redrive', leaseCounter })).toMatchObject({ status: 200 });
+    expect(await perform({ ...key, verb: 'task.retry', leaseCounter })).toMatchObject({ status: 200 });
     expect(await tasks.get({ queue, id })).toMatchObject({ state: 'ready', generation: 1 });
   });
 

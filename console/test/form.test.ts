@@ -71,7 +71,7 @@ describe.skipIf(endpoint === null)('an act as a command', () => {
     const dying = await claimed(tasks, 'somebody', { queue: 'media', id: 'dying', name: 'resize' });
     await tasks.discard(dying, { name: 'Error', message: 'page 7 is missing', at: 1 }, stamp());
     const fault = 'Error: page # is missing';
-    const other = { verb: 'queue.redrive', queue: 'media', name: 'resize', reason } as const;
+    const other = { verb: 'queue.retry', queue: 'media', name: 'resize', reason } as const;
     expect((await perform({ ...other, fault: 'Error: something else' })).out).toContain('0 tasks');
     expect((await perform({ ...other, fault })).out).toContain('1 task');
     expect(await tasks.get({ queue: 'media', id: 'dying' })).toMatchObject({ state: 'ready' });
@@ -79,7 +79,7 @@ describe.skipIf(endpoint === null)('an act as a command', () => {
     const { leaseCounter } = dying;
     const ofTask = { queue: 'media', id: 'dying', leaseCounter, reason };
     expect(await perform({ ...ofTask, verb: 'task.cancel' })).toMatchObject({ exitCode: 0 });
-    expect(await perform({ ...ofTask, verb: 'task.redrive' })).toMatchObject({ exitCode: 0 });
+    expect(await perform({ ...ofTask, verb: 'task.retry' })).toMatchObject({ exitCode: 0 });
     expect(await perform({ ...ofTask, verb: 'task.run-now' })).toMatchObject({ exitCode: 0 });
 
     expect((await perform({ verb: 'queue.pause', queue: 'media', reason })).exitCode).toBe(0);

@@ -95,7 +95,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the triage of dead
     const { now } = (await (await visitor.get('api/dead?queue=late')).json()) as DeadPage;
     await systemRuntime.clock.sleep(5);
     await bury('late', 'unseen', 'mail', 'no 2');
-    const act = { verb: 'queue.redrive', queue: 'late', name: 'mail', fault: 'Error: no #', diedUntil: now };
+    const act = { verb: 'queue.retry', queue: 'late', name: 'mail', fault: 'Error: no #', diedUntil: now };
 
     expect(await (await visitor.act({ ...act, reason: 'a drill' })).json()).toMatchObject({ kind: 'done' });
 

@@ -53,8 +53,8 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   },
   {
     id: 'X82',
-    what: 'an item is suspected of a death before its pack was redriven (found by the simulation)',
-    by: 'test/unit/tasks/bulk/suspect.test.ts: is no longer suspected after its pack was cancelled and redriven',
+    what: 'an item is suspected of a death before its pack was retried (found by the simulation)',
+    by: 'test/unit/tasks/bulk/suspect.test.ts: is no longer suspected after its pack was cancelled and retried',
   },
   { id: 'M60', what: 'the parts of keys are joined without being escaped', by: 'test/unit/dynamo/engine/keys.test.ts' },
   {

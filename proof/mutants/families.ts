@@ -67,7 +67,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'X92',
-    what: 'redrive forgets the children of a task (found by use)',
+    what: 'retry forgets the children of a task (found by use)',
     edits: [
       {
         file: 'shared/tasks/rows/task/dynamo-task-operator-store.ts',

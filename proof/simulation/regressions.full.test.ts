@@ -29,7 +29,7 @@ const REGRESSIONS: readonly (readonly [what: string, seed: bigint, mutant: strin
   ['what a committed item returned was written over, for its commit was unknown', 4_182n, 'X62'],
   ['a permit was evicted before its holder had heard of it', 5_865n, 'X63'],
   ['an item was cancelled just before its pack was claimed', 8_730n, 'X64'],
-  ['a pack was redriven, and an item of it suspected of a death before that', 2_053_583n, 'X82'],
+  ['a pack was retried, and an item of it suspected of a death before that', 2_053_583n, 'X82'],
 ];
 
 /** Past mistakes of the simulation itself: alarms without a violation. */

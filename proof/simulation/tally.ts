@@ -153,7 +153,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
     ...each('pack became ', 'done', 'ready', 'cancelled'),
   ],
   operators: [
-    ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'redrive: redriven', 'redrove the dead'),
+    ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'retry: retried', 'retried the dead'),
     ...each('operator: ', 'reschedule: rescheduled', 'paused'),
   ],
   'recurring tasks': [

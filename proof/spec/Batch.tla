@@ -5,7 +5,7 @@
 (* is a callback or a parent. Which of the two it is, its worker reads, and *)
 (* learns by a refusal when another child ended meanwhile. An operator may *)
 (* cancel the waiter once; the last child then ends without it, unless it  *)
-(* is redriven before.                                                     *)
+(* is retried before.                                                     *)
 (*                                                                         *)
 (* Left out: children that are cancelled while they wait (they count as    *)
 (* any end does).                                                          *)

@@ -310,7 +310,7 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'batch',
-    what: 'the children of a batch end at once, some by the hand of a contender, and the last one wakes the waiter, which an operator may cancel and redrive',
+    what: 'the children of a batch end at once, some by the hand of a contender, and the last one wakes the waiter, which an operator may cancel and retry',
     module: 'Batch',
     constants: { ...OF_QUEUES, MaxAttempts: '2', Faults: '2' },
     without: ['Retry'],

@@ -333,9 +333,9 @@ export const SWITCHES: readonly Switch[] = [
   {
     broken: ['endsUnwoken'],
     model: 'batch',
-    what: 'a batch ends without its waiter, which was redriven and waits again',
+    what: 'a batch ends without its waiter, which was retried and waits again',
   },
-  { broken: ['waitsForEnded'], model: 'batch', what: 'a task is redriven to wait for a batch that has ended' },
+  { broken: ['waitsForEnded'], model: 'batch', what: 'a task is retried to wait for a batch that has ended' },
   { broken: ['buriesUncounted'], model: 'batch', what: 'a child that is buried is not counted' },
   // Schedules.
   { broken: ['ticksTwice'], model: 'schedule', what: 'a tick that is delivered twice is dispatched by both' },

@@ -159,7 +159,7 @@ export class Leasehold implements Disposable {
   readonly table: string;
   /** Enqueues tasks. */
   readonly tasks: TaskClient;
-  /** Looks after tasks: cancel, redrive, reschedule, pause and resume a queue. */
+  /** Looks after tasks: cancel, retry, reschedule, pause and resume a queue. */
   readonly operator: TaskOperator;
   /** Tasks that recur. */
   readonly schedules: ScheduleClient;

@@ -61,9 +61,9 @@ const OPERATIONS = {
     outcome: kindOf,
   }),
   /** Makes a dead or cancelled task ready again, with all its attempts. */
-  'task.redrive': operation({
+  'task.retry': operation({
     target: taskTarget,
-    execute: ({ id, queue, leaseCounter }: TaskInput, { operator }) => operator.redrive(id, { queue, leaseCounter }),
+    execute: ({ id, queue, leaseCounter }: TaskInput, { operator }) => operator.retry(id, { queue, leaseCounter }),
     outcome: kindOf,
   }),
   'task.cancel': operation({
@@ -82,12 +82,12 @@ const OPERATIONS = {
     execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.resume({ queue, reason }),
     outcome: () => 'resumed',
   }),
-  /** Redrives the dead tasks of a queue: all, or the ones that match the filters. */
-  'queue.redrive': operation({
-    target: ({ queue, name, fault }: QueueRedriveInput) =>
+  /** Retries the dead tasks of a queue: all, or the ones that match the filters. */
+  'queue.retry': operation({
+    target: ({ queue, name, fault }: QueueRetryInput) =>
       [`${queue}/*`, name, fault].filter((part) => part !== undefined).join(' '),
-    execute: ({ queue, name, fault, diedUntil, limit }: QueueRedriveInput, { operator }) =>
-      operator.redriveAll({
+    execute: ({ queue, name, fault, diedUntil, limit }: QueueRetryInput, { operator }) =>
+      operator.retryAll({
         queue,
         choose: (task) =>
           (name === undefined || task.name === name) &&
@@ -95,7 +95,7 @@ const OPERATIONS = {
           (diedUntil === undefined || task.finishedAt <= diedUntil),
         ...defined({ limit }),
       }),
-    outcome: (redriven) => `${redriven} redriven`,
+    outcome: (retried) => `${retried} retried`,
   }),
   /** A new task, added by hand. */
   'task.enqueue': operation({
@@ -162,7 +162,7 @@ interface QueueInput {
   readonly queue: string;
 }
 
-interface QueueRedriveInput extends QueueInput {
+interface QueueRetryInput extends QueueInput {
   /** Only tasks of this definition. */
   readonly name?: string | undefined;
   /** Only tasks that failed like this, as `faultOf` names it. */

@@ -171,7 +171,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(await json('tasks', 'retry', '--all', '--yes', 'bench', ...queue)).toEqual({ retried: 1 });
     expect(await json('tasks', 'show', 'hopeless', ...queue)).toMatchObject({ state: 'ready', generation: 1 });
     expect(await json('audit', '--limit', '1')).toMatchObject([
-      { verb: 'queue.redrive', target: 'bench/*', reason: 'retried by hand', outcome: '1 redriven' },
+      { verb: 'queue.retry', target: 'bench/*', reason: 'retried by hand', outcome: '1 retried' },
     ]);
     const late = await run('tasks', 'cancel', 'good', '--reason', 'late', '--yes', 'good', ...queue);
     expect(late).toMatchObject({ exitCode: 5 });
@@ -189,8 +189,8 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
 
     const target: unknown = expect.stringMatching(/^audited\/one \d+$/);
     expect(await json('audit', '--limit', '4')).toMatchObject([
-      { verb: 'queue.redrive', target: 'audited/* fine', by: 'ada', reason: 'the store is up', outcome: '0 redriven' },
-      { verb: 'task.redrive', target, reason: 'a mistake', outcome: 'redriven' },
+      { verb: 'queue.retry', target: 'audited/* fine', by: 'ada', reason: 'the store is up', outcome: '0 retried' },
+      { verb: 'task.retry', target, reason: 'a mistake', outcome: 'retried' },
       { verb: 'task.cancel', target, reason: 'too early' },
       { verb: 'task.run-now', target, reason: 'it is wanted today', outcome: 'rescheduled' },
     ]);

@@ -53,8 +53,8 @@ const OPERATIONS: readonly EntryPoint[] = [
     await world.leasehold.tasks.enqueue('work', null, { id: `cancel ${text.length}`, queue: 'q' });
     return world.operatorOf('q').cancel(`cancel ${text.length}`, { reason: text });
   }),
-  point('task to redrive', (text, world) => world.operatorOf('q').redrive(text)),
-  point('queue to redrive', (text, world) => world.operatorOf('q').redriveAll({ queue: text })),
+  point('task to retry', (text, world) => world.operatorOf('q').retry(text)),
+  point('queue to retry', (text, world) => world.operatorOf('q').retryAll({ queue: text })),
   point('priority to reschedule to', (text, world) => world.operatorOf('q').reschedule('a', { priority: any(text) })),
   point('queue to pause', (text, world) => world.operatorOf('q').pause({ queue: text })),
   point('reason to pause', (text, world) => world.operatorOf('q').pause({ queue: 'paused', reason: text })),

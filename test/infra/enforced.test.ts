@@ -152,7 +152,7 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
     await root.leasehold.tasks.enqueue('succeeds', { text: 'x'.repeat(20_000) }, { id: 'large', tenant: 'acme' });
     await root.leasehold.tasks.enqueue('succeeds', {}, { id: 'orphan' });
     await claimAsGhost('orphan');
-    await root.operator.cancel('progresses').then(() => root.operator.redrive('progresses'));
+    await root.operator.cancel('progresses').then(() => root.operator.retry('progresses'));
     stubHandlerEnvironment(gate);
     const handler = createWorkHandler(tasks(`${table}-effects`));
 
@@ -279,7 +279,7 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
     await look(hands);
     await hands.operator.reschedule('operated', { priority: 'high' });
     await hands.operator.cancel('operated');
-    await hands.operator.redrive('operated');
+    await hands.operator.retry('operated');
     await hands.leasehold.tasks.getBatch('last');
     await hands.operator.cancel('last-child');
     await hands.operator.pause();

@@ -126,8 +126,8 @@ describe('an unknown name is refused', () => {
     ['retry', 'attempts', () => defineTask({ name: 'n', run, retry: wrong({ attempts: 5 }) })],
     ['bulk', 'size', () => defineTask({ name: 'n', run, bulk: wrong({ size: 5 }) })],
     ['cancel', 'why', ({ leasehold }) => leasehold.operator.cancel('t', wrong({ why: 'so' }))],
-    ['redrive', 'reason', ({ leasehold }) => leasehold.operator.redrive('t', wrong({ reason: 'so' }))],
-    ['redriveAll', 'max', ({ leasehold }) => leasehold.operator.redriveAll(wrong({ max: 5 }))],
+    ['retry', 'reason', ({ leasehold }) => leasehold.operator.retry('t', wrong({ reason: 'so' }))],
+    ['retryAll', 'max', ({ leasehold }) => leasehold.operator.retryAll(wrong({ max: 5 }))],
     ['reschedule', 'delay', ({ leasehold }) => leasehold.operator.reschedule('t', wrong({ delay: 5 }))],
     ['pause', 'why', ({ leasehold }) => leasehold.operator.pause(wrong({ why: 'so' }))],
   ])('of %s: %s', async (_what, name, act) => {
@@ -176,7 +176,7 @@ describe('refuses a value that is not an object', () => {
     ['schedules.define', ({ leasehold }) => leasehold.schedules.define('s', 'work', null, wrong(undefined))],
     ['defineTask', () => defineTask(wrong(undefined))],
     ['retry', () => defineTask({ name: 'n', run, retry: wrong(5) })],
-    ['redriveAll', ({ leasehold }) => leasehold.operator.redriveAll(wrong(5))],
+    ['retryAll', ({ leasehold }) => leasehold.operator.retryAll(wrong(5))],
   ])('of %s', async (_what, act) => {
     expect(await refusal(act)).toMatch(/ (are|: )?.*: give an object(, of |$)/);
   });
@@ -255,7 +255,7 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'limiter l: run(undefined): give a function',
       ({ session }) => session.limiter('l', LIMITER).run(wrong(undefined)),
     ],
-    ['a choice', 'choose = 5: give a function', ({ leasehold }) => leasehold.operator.redriveAll({ choose: wrong(5) })],
+    ['a choice', 'choose = 5: give a function', ({ leasehold }) => leasehold.operator.retryAll({ choose: wrong(5) })],
     [
       'the limit of a limiter',
       'limiter l: limit = NaN: give a whole number',

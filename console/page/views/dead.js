@@ -109,7 +109,7 @@ function groupOf(group, { queue, now }, { mayAct, refresh, query }) {
         target: `${name}: ${fault}`,
         consequence: `Every task ${name} of queue ${queue} that was dead by now with “${fault}” becomes ready again, with all its attempts; its history is kept.`,
         confirm: `Retry ${plural(count, 'task')}`,
-        act: { verb: 'queue.redrive', queue, name, fault, diedUntil: now },
+        act: { verb: 'queue.retry', queue, name, fault, diedUntil: now },
         onDone: refresh,
         class: 'small',
       }),

@@ -246,7 +246,7 @@ function childrenTable(queue, lines, now) {
  */
 function acts(found, { data: { now, waitsForChildren }, refresh }) {
   const { queue, id, leaseCounter, state } = found;
-  const act = (/** @type {'task.run-now' | 'task.redrive' | 'task.cancel'} */ verb) => ({
+  const act = (/** @type {'task.run-now' | 'task.retry' | 'task.cancel'} */ verb) => ({
     verb,
     queue,
     id,
@@ -271,7 +271,7 @@ function acts(found, { data: { now, waitsForChildren }, refresh }) {
         target: id,
         consequence: 'The task becomes ready, with all its attempts; its history and its token are kept.',
         confirm: 'Retry task',
-        act: act('task.redrive'),
+        act: act('task.retry'),
         onDone: refresh,
       }),
     (state === 'ready' || state === 'running') &&

@@ -1,4 +1,4 @@
-/** The enqueues during the storm, each repeated until acknowledged, and an operator who cancels, redrives and reschedules. */
+/** The enqueues during the storm, each repeated until acknowledged, and an operator who cancels, retries and reschedules. */
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import type { Leasehold } from '../../../shared/client/leasehold.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
@@ -51,7 +51,7 @@ export class StormFeed {
     }
   }
 
-  /** All of these tasks end well: cancelled and dead ones are redriven at the end. */
+  /** All of these tasks end well: cancelled and dead ones are retried at the end. */
   async operate(): Promise<void> {
     const { operator } = this.#leasehold;
     const waiting = [...this.parents, ...[...this.batches.keys()].map((batch) => `${batch}-published`)];
@@ -62,9 +62,9 @@ export class StormFeed {
     await insist(async () => {
       const way = this.#prng.next();
       if (way < 0.4) await operator.cancel(id);
-      else if (way < 0.7) await operator.redrive(id);
+      else if (way < 0.7) await operator.retry(id);
       else if (way < 0.9) await operator.reschedule(id, { runAt: 0 });
-      else await operator.redriveAll({ limit: 10 });
+      else await operator.retryAll({ limit: 10 });
     });
   }
 

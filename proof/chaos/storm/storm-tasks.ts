@@ -16,7 +16,7 @@ export const plain = defineTask({
   run: (_: unknown, task) => worked(task, 150).then(() => task.commit(null, [counted(task.id)])),
 });
 
-/** Sometimes fails permanently, and is redriven. */
+/** Sometimes fails permanently, and is retried. */
 export const fragile = defineTask({
   name: 'fragile',
   retry,

@@ -62,12 +62,12 @@ export async function runStorm(options: {
   }
 }
 
-/** Redrives what is dead or cancelled, until every task is done. A test of real processes has no limit of its own. */
+/** Retries what is dead or cancelled, until every task is done. A test of real processes has no limit of its own. */
 async function settle(documents: DynamoDBDocumentClient, { operator }: Leasehold): Promise<void> {
   for (;;) {
     const rows = (await rowsOf(documents, TABLE)).filter(({ sk }) => sk === 'task');
     if (rows.every(({ state }) => state === 'done')) return;
-    for (const { id, state } of rows) if (state === 'dead' || state === 'cancelled') await operator.redrive(String(id));
+    for (const { id, state } of rows) if (state === 'dead' || state === 'cancelled') await operator.retry(String(id));
     await systemClock.sleep(500);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Rows that belong to tasks, and change with them.
  * Batches: the count agrees with its children's rows; the callback or the parent is resumed
- * with the last child's end, once, and never before; a redriven one keeps its children, and waits for the open ones.
+ * with the last child's end, once, and never before; a retried one keeps its children, and waits for the open ones.
  * Keys: the running tasks of a key never exceed its limit, and the key's row names exactly these; starts in a window never exceed its rate.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
@@ -99,9 +99,9 @@ export const families: Family = (_assumptions, report) => {
     if (before.state === 'ready' && after?.state === 'running' && pending > 0)
       report('BATCH', row, `was begun while ${pending} of ${name} are pending`);
     if (verb !== 'task.revive' || after === undefined || !batches.has(name)) return;
-    if (after.children !== before.children) report('BATCH', row, `was redriven without its children, ${name}`);
+    if (after.children !== before.children) report('BATCH', row, `was retried without its children, ${name}`);
     if (pending > 0 !== (Number(after.readyAt) === NEVER))
-      report('BATCH', row, `was redriven, due at ${String(after.readyAt)}, with ${pending} of ${name} pending`);
+      report('BATCH', row, `was retried, due at ${String(after.readyAt)}, with ${pending} of ${name} pending`);
   }
 
   function onWoken(row: string, batch: string): void {

@@ -1,5 +1,5 @@
 /**
- * PAYLOAD: a task that may still run, or be redriven, finds its input, wherever that is stored;
+ * PAYLOAD: a task that may still run, or be retried, finds its input, wherever that is stored;
  * the process that ended the task removes it once the task is done, unless that process dies.
  * Inputs are compared when the task's code reads them.
  */

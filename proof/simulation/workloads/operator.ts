@@ -25,8 +25,8 @@ export async function operate(
   const anId = (): string => prng.pick(prng.pick(groups));
   const acts: readonly (() => Promise<string>)[] = [
     async () => `cancel: ${(await operator.cancel(anId(), { reason: 'simulated' })).kind}`,
-    async () => `redrive: ${(await operator.redrive(anId())).kind}`,
-    async () => ((await operator.redriveAll({ limit: 2 })) > 0 ? 'redrove the dead' : 'found no dead'),
+    async () => `retry: ${(await operator.retry(anId())).kind}`,
+    async () => ((await operator.retryAll({ limit: 2 })) > 0 ? 'retried the dead' : 'found no dead'),
     async () => `run a schedule: ${(await recurring.run(SCHEDULE.name)).kind}`,
     async () => {
       const runAt = runtime.clock.now() + Math.round(prng.between(0, 2_000));

@@ -121,7 +121,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     async behave(place, task, right, { half, version = 0 }) {
       await step(place, place.prng.between(1, 30), task.signal);
       if (task.children !== undefined) {
-        // For an operator to redrive: its children must not run again.
+        // For an operator to retry: its children must not run again.
         if (place.prng.chance(0.3)) throw new DoNotRetry('not now that they have ended');
         return task.children;
       }

@@ -48,7 +48,7 @@ export function suspectOf(
 
 /**
  * Returns the attempts directly before this one that ended with a crash of their worker and still count.
- * A redriven pack restarts its count but keeps its past, and each suspect took one attempt along when it left.
+ * A pack that an operator retries restarts its count but keeps its past, and each suspect took one attempt along when it left.
  */
 function deathsBefore({ past, attempts }: RunningTask): readonly PastAttempt[] {
   const inARow = past.slice(past.findLastIndex(({ how }) => how !== 'died') + 1);

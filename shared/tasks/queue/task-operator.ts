@@ -1,5 +1,5 @@
 /**
- * Operator API of tasks: cancel, redrive, reschedule, pause and resume.
+ * Operator API of tasks: cancel, retry, reschedule, pause and resume.
  *
  * Every operation first reads the task and then writes under a guard that names the observed state;
  * if the task has changed since, it reads again, a few times.
@@ -24,9 +24,9 @@ import type { QueueRecord } from '../task/queue-store.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
 import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from '../task/task.ts';
 
-export type RedriveReport =
-  | { readonly kind: 'redriven'; readonly task: TaskRecord }
-  /** Only dead or cancelled tasks can be redriven. */
+export type RetryReport =
+  | { readonly kind: 'retried'; readonly task: TaskRecord }
+  /** Only dead or cancelled tasks can be retried. */
   | { readonly kind: 'unfit'; readonly state: TaskState }
   | { readonly kind: 'missing' };
 
@@ -49,7 +49,7 @@ export interface TaskOption extends QueueOption {
 
 const TASK_OPTION = { queue: true, leaseCounter: true } as const satisfies Record<keyof TaskOption, true>;
 
-/** Operator actions: cancel, redrive and reschedule tasks, list dead ones, pause and resume a queue. */
+/** Operator actions: cancel, retry and reschedule tasks, list dead ones, pause and resume a queue. */
 export class TaskOperator {
   readonly #ports: OperatorPorts;
   readonly #queue: string;
@@ -88,37 +88,37 @@ export class TaskOperator {
    * if some have not ended, it waits for them again.
    * @throws MismatchError as `cancel`
    */
-  redrive(id: string, options: TaskOption = {}): Promise<RedriveReport> {
-    validOptions('the options of redriving a task', options, TASK_OPTION);
-    return this.#look(this.#key(id, options), options, async (task): Promise<RedriveReport | undefined> => {
+  retry(id: string, options: TaskOption = {}): Promise<RetryReport> {
+    validOptions('the options of retrying a task', options, TASK_OPTION);
+    return this.#look(this.#key(id, options), options, async (task): Promise<RetryReport | undefined> => {
       if (task === undefined) return { kind: 'missing' };
       if (task.state !== 'dead' && task.state !== 'cancelled') return { kind: 'unfit', state: task.state };
       const stamp = stampOf(this.#ports.runtime);
       const outcome = await this.#ports.operations.revive(task, stamp.now, stamp);
-      return outcome.kind === 'applied' ? { kind: 'redriven', task: outcome.row } : undefined;
+      return outcome.kind === 'applied' ? { kind: 'retried', task: outcome.row } : undefined;
     });
   }
 
   /**
-   * Redrives the dead tasks of a queue, or the ones that `choose` accepts.
-   * @returns how many it redrove; tasks redriven by another caller are not counted
+   * Retries the dead tasks of a queue, or the ones that `choose` accepts.
+   * @returns how many it retried; tasks retried by another caller are not counted
    */
-  async redriveAll(
+  async retryAll(
     options: QueueOption & { readonly choose?: (task: EndedTask) => boolean; readonly limit?: number } = {},
   ): Promise<number> {
     const known = { queue: true, choose: true, limit: true } as const;
-    const { queue, choose = () => true, limit = Infinity } = validOptions('the options of redriveAll', options, known);
+    const { queue, choose = () => true, limit = Infinity } = validOptions('the options of retryAll', options, known);
     if (!(limit >= 1)) throw new ConfigurationError(`limit = ${shown(limit)}: give 1 or more`);
     if (typeof choose !== 'function') throw new ConfigurationError(`choose = ${shown(choose)}: give a function`);
-    let redriven = 0;
+    let retried = 0;
     for await (const task of this.dead({ queue })) {
       if (!choose(task)) continue;
       const stamp = stampOf(this.#ports.runtime);
       const outcome = await this.#ports.operations.revive(task, stamp.now, stamp);
-      if (outcome.kind === 'applied') redriven++;
-      if (redriven >= limit) break;
+      if (outcome.kind === 'applied') retried++;
+      if (retried >= limit) break;
     }
-    return redriven;
+    return retried;
   }
 
   /**

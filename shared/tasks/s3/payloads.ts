@@ -4,7 +4,7 @@
  * Objects are removed when their tasks are done.
  * Still, give the bucket a lifecycle rule for the prefix: it should delete the objects of workers that
  * crashed before the removal, and the inputs of dead or cancelled tasks,
- * once it is too late to redrive them.
+ * once it is too late to retry them.
  *
  * Requires the package `@aws-sdk/client-s3`; clients that enqueue need
  * `s3:PutObject` and `s3:DeleteObject`, workers `s3:GetObject` as well.

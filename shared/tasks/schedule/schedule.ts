@@ -6,7 +6,7 @@
  *     advances
  *     the schedule. Any number of dispatchers may see the same slot due, and crash at any point of it.
  *   - With every overlap policy but `allow`, no two tasks of a schedule run at once: they are in their own line (`task/line.ts`),
- *     in which a task that is retried, snoozed or waits for its children blocks the others. This includes tasks of `run`, and redriven
+ *     in which a task that is retried, snoozed or waits for its children blocks the others. This includes tasks of `run`, and dead
  *     tasks.
  *   - The intervals [since, at) of a schedule's tasks follow each other without a gap and do not overlap.
  *

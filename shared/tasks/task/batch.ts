@@ -8,11 +8,11 @@
  *   - The callback is created with its batch, so a taken id refuses the batch.
  *     It becomes due exactly once, and never early: the count is written before any child exists,
  *     a child's end is counted in the transaction that ends it, and a child ends only once, whatever its number of attempts.
- *   - Every end counts: done, dead, or cancelled. The counts distinguish them; a dead child that is redriven later is not counted again.
+ *   - Every end counts: done, dead, or cancelled. The counts distinguish them; a dead child that an operator retries is not counted again.
  *
  * Does not guarantee
  *   - That a cancelled or replaced waiter still runs: then the last child ends and wakes nothing.
- *     If a cancelled waiter is redriven, it waits again, or is due at once if all children have ended.
+ *     If an operator retries a cancelled waiter, it waits again, or is due at once if all children have ended.
  *
  * All children of a batch write the same row when they end, so a batch completes a few dozen children per second.
  * For larger fan-ins, use batches of batches.

@@ -32,7 +32,7 @@ export interface TaskContext {
   /**
    * The scheduled run that this task was made for; undefined for any other task. If the task was triggered by hand, `at` is the time of
    * that request. `since` is the `at` of the previous task, undefined for the first: this task must cover [since, at), also
-   * after runs that were missed or skipped. A redriven task keeps both.
+   * after runs that were missed or skipped. A task that an operator retries keeps both.
    */
   readonly schedule: { readonly name: string; readonly at: Date; readonly since: Date | undefined } | undefined;
   /** Results of the children that an earlier attempt waited for; undefined if none did. */

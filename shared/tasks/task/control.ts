@@ -20,7 +20,7 @@ export class RetryAfter extends Error {
   }
 }
 
-/** The stored input does not satisfy the definition's schema. Its task is dead at once: deploy a schema that takes it, and redrive. */
+/** The stored input does not satisfy the definition's schema. Its task is dead at once: deploy a schema that takes it, and retry. */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
 }

@@ -18,7 +18,7 @@
  *   - That a task may wait for one behind it: its own children in its line are refused; its children's children are not detected, and the
  *     wait would never end.
  *   - That a user's own transaction can add to a line: if the line has moved on, it must be read again, and only our code can resend.
- *   - That followers stop when their head dies: they continue without it. A dead task that is redriven joins at the end.
+ *   - That followers stop when their head dies: they continue without it. A dead task that an operator retries joins at the end.
  *
  * A task in a line costs 5 or 6 write units to enqueue, 1 to claim, and 10 to complete,
  * or 5 to complete if no task waits behind it; a task without a line pays nothing for this.

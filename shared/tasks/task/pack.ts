@@ -11,7 +11,7 @@
  *   - It runs at least once. Its effect is once if it uses `commit`: one transaction with the user's writes, conditional on the
  *     pack's lease counter and on the item being open.
  *   - A holder that was taken over cannot record, move or commit an item: every write names the counter and the session.
- *   - Recorded items do not run again, whichever worker has the pack: hand-back, take-over and redrive keep the records.
+ *   - Recorded items do not run again, whichever worker has the pack: hand-back, take-over and retry keep the records.
  *   - An item that fails leaves the pack for its own row, in one transaction,
  *     and does not delay the others; from then on it is a normal task.
  *   - An item that was handed back after most of its worker's life also leaves, because otherwise no worker would reach

@@ -10,7 +10,7 @@
  * Guarantees
  *   - A task never exists without its payload: the payload is written before, or with, the task.
  *   - A claimed task gets the payload that it was enqueued with: its digest is in the task's row.
- *   - The payload is removed once its task is done, or continues with its follower. A dead or cancelled task keeps it for a redrive.
+ *   - The payload is removed once its task is done, or continues with its follower. A dead or cancelled task keeps it for a retry.
  *
  * Does not guarantee
  *   - That it is removed at once: a worker that crashes between its task's

@@ -105,7 +105,7 @@ export interface Follower {
 }
 
 /**
- * An earlier attempt, as the history keeps it. An attempt that ended the task is added when the task is redriven, or continues with its
+ * An earlier attempt, as the history keeps it. An attempt that ended the task is added when an operator retries it, or continues with its
  * follower.
  */
 export interface PastAttempt {

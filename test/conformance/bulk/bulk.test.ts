@@ -108,7 +108,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       expect(await b.pack('b/0')).toMatchObject({ state: 'done' });
     });
 
-    test('marks a failed item dead if it must not be retried, and an operator can redrive it', async () => {
+    test('marks a failed item dead if it must not be retried, and an operator can retry it', async () => {
       let isBroken = true;
       const work = defineTask({
         name: 'work',
@@ -122,7 +122,7 @@ describeOnEveryStore('tasks in bulk', (open) => {
       const dead = await Array.fromAsync(q.operator.dead());
       expect(dead).toMatchObject([{ id: 'b/0/1', input: 1, attempts: 1, lastError: { message: 'broken' } }]);
       isBroken = false;
-      expect(await q.operator.redrive('b/0/1')).toMatchObject({ kind: 'redriven' });
+      expect(await q.operator.retry('b/0/1')).toMatchObject({ kind: 'retried' });
       expect((await q.work({ work })).settled.done).toBe(1);
       expect(await b.item('b/0/1')).toMatchObject({ state: 'done' });
     });

@@ -123,7 +123,7 @@ describeOnEveryStore('stopping the items of a pack', (open) => {
       expect((await working).settled).toMatchObject({ done: 1, cancelled: 2 });
       expect(await b.pack('b/0')).toMatchObject({ state: 'cancelled', bulk: { done: new Set([0]) } });
       expect(await b.item('b/0/2')).toMatchObject({ state: 'cancelled' });
-      await q.operator.redrive('b/0');
+      await q.operator.retry('b/0');
       const again = defineTask({ name: 'work', run: () => undefined });
       expect((await q.work({ again })).settled.done).toBe(2);
     });

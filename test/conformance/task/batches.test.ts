@@ -151,7 +151,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       expect(await q.client.getBatch('b')).toMatchObject({ pending: 1, done: 1 });
     });
 
-    test('counts dead and cancelled children too; redriving one does not count it again', async () => {
+    test('counts dead and cancelled children too; retrying one does not count it again', async () => {
       await q.client.enqueueBatch([spawn(failing, {}), spawn(child, {}, { delay: '1h' })], {
         id: 'b',
         then: spawn(callback, {}),
@@ -161,7 +161,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, dead: 1, cancelled: 1 });
       expect(await get('b/then')).toMatchObject({ state: 'ready' });
 
-      await q.operator.redrive('b/0');
+      await q.operator.retry('b/0');
       await q.work({ failing, child, callback });
       expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, dead: 1, cancelled: 1 });
     });
@@ -229,10 +229,10 @@ describeOnEveryStore('tasks that belong together', (open) => {
       expect(seen).toMatchObject([{ total: 1, pending: 0, done: 1 }]);
     });
 
-    test('has its callback from the start, which waits: cancelled and redriven, it still comes after the last child', async () => {
+    test('has its callback from the start, which waits: cancelled and retried, it still comes after the last child', async () => {
       await enqueueBatch(2);
       await q.operator.cancel('b/then');
-      await q.operator.redrive('b/then');
+      await q.operator.retry('b/then');
       expect(await q.operator.reschedule('b/then', { runAt: 0 })).toMatchObject({ kind: 'waits' });
 
       expect((await q.work({ child, callback })).settled.done).toBe(3);

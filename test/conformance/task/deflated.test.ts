@@ -113,7 +113,7 @@ describeOnEveryStore('long JSON in rows', (open) => {
     expect(seen).toEqual([EVENT, OTHER]);
   });
 
-  test('children, callbacks and redriven tasks get their inputs', async () => {
+  test('children, callbacks and retried tasks get their inputs', async () => {
     const children = [spawn(see, EVENT, { id: 'a' }), spawn(see, OTHER, { id: 'b' })];
     await q.client.enqueueBatch(children, { id: 'batch', then: spawn('then', EVENT, { id: 'then' }) });
     let isBroken = true;
@@ -127,7 +127,7 @@ describeOnEveryStore('long JSON in rows', (open) => {
     });
     await q.work({ see, then });
     isBroken = false;
-    await q.operator.redrive('then');
+    await q.operator.retry('then');
     await q.work({ see, then });
 
     expect(

@@ -226,11 +226,11 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await proposed('high')).toEqual(['b']);
   });
 
-  test('appends a redriven task at the end', async () => {
+  test('appends a retried task at the end', async () => {
     await enqueueEach('a', 'b');
     await q.tasks.discard(claimOf(await run('a')), ERROR, stamp());
 
-    await q.operator.redrive('a');
+    await q.operator.retry('a');
 
     expect(await isHeld('a')).toBe(true);
     await q.tasks.complete(claimOf(await run('b')), null, stamp());

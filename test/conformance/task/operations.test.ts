@@ -155,11 +155,11 @@ describeOnEveryStore('operating on tasks', (open) => {
     });
   });
 
-  describe('redrive', () => {
+  describe('retry', () => {
     test('brings a dead task back with all its attempts, and its counter goes on', async () => {
       const before = await dead();
 
-      expect(await q.operator.redrive(before.id)).toMatchObject({ kind: 'redriven' });
+      expect(await q.operator.retry(before.id)).toMatchObject({ kind: 'retried' });
 
       const after = await get(before.id);
       expect(after).toMatchObject({ state: 'ready', attempts: 0, generation: 1, lastError: ERROR });
@@ -176,7 +176,7 @@ describeOnEveryStore('operating on tasks', (open) => {
       const task = await abandoned();
       await end(task);
 
-      await q.operator.redrive(task.id);
+      await q.operator.retry(task.id);
 
       const { leaseCounter, session, claimedAt } = task;
       expect((await get(task.id))?.past).toMatchObject([{ leaseCounter, session, claimedAt, how, error }]);
@@ -185,24 +185,24 @@ describeOnEveryStore('operating on tasks', (open) => {
     test('refuses a task that is not dead, or does not exist', async () => {
       const { id } = await q.client.enqueue(noop, {});
 
-      expect(await q.operator.redrive(id)).toEqual({ kind: 'unfit', state: 'ready' });
-      expect(await q.operator.redrive('nobody')).toEqual({ kind: 'missing' });
+      expect(await q.operator.retry(id)).toEqual({ kind: 'unfit', state: 'ready' });
+      expect(await q.operator.retry('nobody')).toEqual({ kind: 'missing' });
     });
 
     test('finds each dead task once, in every part of the list', async () => {
       await Promise.all(Array.from({ length: 9 }, dead));
 
-      expect(await q.operator.redriveAll()).toBe(9);
-      expect(await q.operator.redriveAll()).toBe(0);
+      expect(await q.operator.retryAll()).toBe(9);
+      expect(await q.operator.retryAll()).toBe(0);
       expect((await q.work({ noop })).settled.done).toBe(9);
     });
 
     test('takes only the chosen tasks, up to the limit', async () => {
       const [chosen] = await Promise.all(Array.from({ length: 3 }, dead));
 
-      expect(await q.operator.redriveAll({ choose: ({ id }) => id === chosen?.id })).toBe(1);
-      expect(await q.operator.redriveAll({ limit: 1 })).toBe(1);
-      await expect(q.operator.redriveAll({ limit: 0 })).rejects.toThrow(ConfigurationError);
+      expect(await q.operator.retryAll({ choose: ({ id }) => id === chosen?.id })).toBe(1);
+      expect(await q.operator.retryAll({ limit: 1 })).toBe(1);
+      await expect(q.operator.retryAll({ limit: 0 })).rejects.toThrow(ConfigurationError);
     });
   });
 
@@ -298,7 +298,7 @@ describeOnEveryStore('operating on tasks', (open) => {
     });
   });
 
-  test('units: cancel and expire 2, reschedule and redrive 3, ask a holder 4, the death of a task 3, pause 2', async (context) => {
+  test('units: cancel and expire 2, reschedule and retry 3, ask a holder 4, the death of a task 3, pause 2', async (context) => {
     context.skip(open().engine === 'dynamodb-local', 'it charges transactions as if they were none');
     await using session = await q.session({ heartbeatMs: 1_000 });
     await q.operator.pause();
@@ -306,7 +306,7 @@ describeOnEveryStore('operating on tasks', (open) => {
     await q.operator.reschedule(waiting.id, { runAt: 5 });
     await q.operator.cancel(waiting.id);
     await q.tasks.expire(await enqueued(q.tasks, { queue: q.queue, expiresAt: 1 }), stamp());
-    await q.operator.redrive((await dead()).id);
+    await q.operator.retry((await dead()).id);
     await q.operator.cancel((await claimed(q.tasks, session.id, { queue: q.queue })).id);
 
     expect(q.units()).toMatchObject({

@@ -49,7 +49,7 @@ describeOnEveryStore('a parent and its operator', (open) => {
     await q.tasks.complete(claimOf(await claim(id)), undefined, stamp());
   };
 
-  test("continues with its children's results when it is redriven after they are done", async () => {
+  test("continues with its children's results when it is retried after they are done", async () => {
     isBroken = true;
     await q.client.enqueue(parent, {}, { id: 'p' });
     await work();
@@ -58,18 +58,18 @@ describeOnEveryStore('a parent and its operator', (open) => {
     expect(await get()).toMatchObject({ state: 'dead', lastError: { message: 'phase two' } });
 
     isBroken = false;
-    await q.operator.redrive('p');
+    await q.operator.retry('p');
     await work();
 
     expect(await get()).toMatchObject({ state: 'done', result: 2 });
     expect(ran).toEqual(['p/a']);
   });
 
-  test('cancelled and redriven while its children are open, waits for them again', async () => {
+  test('cancelled and retried while its children are open, waits for them again', async () => {
     await q.client.enqueue(parent, {}, { id: 'p' });
     await work();
     await q.operator.cancel('p');
-    await q.operator.redrive('p');
+    await q.operator.retry('p');
     await work();
     expect(seen).toEqual([undefined]);
 
@@ -80,18 +80,18 @@ describeOnEveryStore('a parent and its operator', (open) => {
     expect(await get()).toMatchObject({ state: 'done', result: 2 });
   });
 
-  test('cancelled, redriven after its last child has ended, runs with what they came to', async () => {
+  test('cancelled, retried after its last child has ended, runs with what they came to', async () => {
     await q.client.enqueue(parent, {}, { id: 'p' });
     await work();
     await q.operator.cancel('p');
     await endLast();
-    await q.operator.redrive('p');
+    await q.operator.retry('p');
     await work();
 
     expect(await get()).toMatchObject({ state: 'done', result: 2 });
   });
 
-  test('continues when it is redriven together with other dead tasks', async () => {
+  test('continues when it is retried together with other dead tasks', async () => {
     isBroken = true;
     await q.client.enqueue(parent, {}, { id: 'p' });
     await work();
@@ -99,7 +99,7 @@ describeOnEveryStore('a parent and its operator', (open) => {
     await work();
 
     isBroken = false;
-    expect(await q.operator.redriveAll()).toBe(1);
+    expect(await q.operator.retryAll()).toBe(1);
     await work();
 
     expect(await get()).toMatchObject({ state: 'done', result: 2 });

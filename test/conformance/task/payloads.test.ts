@@ -99,7 +99,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
     await enqueue(input);
     expect((await work({ failing })).settled.dead).toBe(1);
 
-    await q.operator.redrive('t');
+    await q.operator.retry('t');
     await work({ failing });
 
     expect(seen).toEqual([input, input]);

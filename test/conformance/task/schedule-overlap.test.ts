@@ -90,7 +90,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
     expect(await slot(15)).toBeUndefined();
   });
 
-  test('keep their interval when they are redriven, and the next one has its own', async () => {
+  test('keep their interval when they are retried, and the next one has its own', async () => {
     const seen: unknown[] = [];
     await define();
     clock.step(2 * HOUR);
@@ -105,7 +105,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
     });
 
     await q.work({ report });
-    expect(await q.operator.redrive('hourly@2026-03-28T13:00:00.000Z')).toMatchObject({ kind: 'redriven' });
+    expect(await q.operator.retry('hourly@2026-03-28T13:00:00.000Z')).toMatchObject({ kind: 'retried' });
     await q.work({ report });
 
     const [thirteen, fourteen] = [new Date(at(13)), new Date(at(14))];
@@ -141,7 +141,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       expect(order).toEqual(['13: 1', '13: 2', '14: 1', 'child', '14: 1 again', '15: 1']);
     });
 
-    test('queue: a redriven task waits for the running one', async () => {
+    test('queue: a retried task waits for the running one', async () => {
       await define();
       clock.step(2 * HOUR);
       await tick();
@@ -149,7 +149,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       const error = { name: 'Error', message: 'no', at: 1 };
       await q.tasks.discard(claimOf(dying), error, stampOf(systemRuntime));
       const running = await claim(14);
-      await q.operator.redrive(dying.id);
+      await q.operator.retry(dying.id);
 
       expect(await slot(13)).toMatchObject({ state: 'ready', isHeld: true });
       await complete(running);
@@ -172,7 +172,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       expect((await client.get('hourly'))?.leftOut).toEqual([{ at: at(14), why: 'overlap' }]);
     });
 
-    test('skip: a redriven task counts as well', async () => {
+    test('skip: a retried task counts as well', async () => {
       await define({ overlap: 'skip' });
       clock.step(HOUR);
       await tick();
@@ -180,7 +180,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       clock.step(HOUR);
       await tick();
       const running = await claim(14);
-      await q.operator.redrive('hourly@2026-03-28T13:00:00.000Z');
+      await q.operator.retry('hourly@2026-03-28T13:00:00.000Z');
       expect(await slot(13)).toMatchObject({ isHeld: true });
       await complete(running);
       clock.step(HOUR);

@@ -113,14 +113,14 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(await entries()).toEqual([]);
   });
 
-  test('a dead one is listed as dead, and stands in its order again when it is redriven', async () => {
+  test('a dead one is listed as dead, and stands in its order again when it is retried', async () => {
     await enqueue('a');
     await q.tasks.discard(claimOf(await run('a')), ERROR, stamp());
     const dead = [];
     for await (const { id } of q.operator.dead()) dead.push(id);
     expect(dead).toEqual(['a']);
 
-    await q.operator.redrive('a');
+    await q.operator.retry('a');
 
     expect(await entries()).toMatchObject([{ id: 'a', tenant: 'acme' }]);
     for await (const { id } of q.operator.dead()) expect(id).toBe('none');

@@ -70,11 +70,11 @@ class World {
 const task = { queue: 'media', id: 'a', leaseCounter: undefined };
 const INPUTS: readonly (readonly [OperationVerb, object])[] = [
   ['task.run-now', task],
-  ['task.redrive', task],
+  ['task.retry', task],
   ['task.cancel', task],
   ['queue.pause', { queue: 'media' }],
   ['queue.resume', { queue: 'media' }],
-  ['queue.redrive', { queue: 'media' }],
+  ['queue.retry', { queue: 'media' }],
   ['lock.release', { key: 'reports', leaseCounter: 1 }],
   ['semaphore.evict', { name: 'uploads', token: 1 }],
   ['semaphore.limit', { name: 'uploads', limit: 2, seen: 1 }],

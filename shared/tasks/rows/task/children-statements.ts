@@ -68,7 +68,7 @@ export function wakeParent(
 
 /**
  * Condition for a batch to end without waking its waiter: the waiter does not wait for it.
- * Outcomes: refused = it was redriven since it was read, and waits again.
+ * Outcomes: refused = an operator has retried it since it was read, and it waits again.
  */
 export function isNotWaiting(table: string, { queue, id }: TaskKey, batch: BatchKey): TransactionCheck {
   return checkStatement(

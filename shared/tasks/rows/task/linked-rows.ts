@@ -157,7 +157,7 @@ export class LinkedRows {
     return retryContended(`the end of batch ${batch.id}`, LINE_CONTENTION, async () => {
       const woken = await send([last, wake]);
       if (companionRefusal(woken, 1) === undefined) return woken;
-      // The waiter no longer waits, so the batch ends without it; if it was redriven since, it waits again.
+      // The waiter no longer waits, so the batch ends without it; if an operator has retried it since, it waits again.
       const unwoken = await send([last, isNotWaiting(this.#table, waiter.task, batch)]);
       return companionRefusal(unwoken, 1) === undefined
         ? unwoken

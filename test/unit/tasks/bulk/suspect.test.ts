@@ -79,7 +79,7 @@ describe('an item that kills its worker', () => {
     expect(pack).toMatchObject({ state: 'done' });
   });
 
-  test('is no longer suspected after its pack was cancelled and redriven', async () => {
+  test('is no longer suspected after its pack was cancelled and retried', async () => {
     const q = openMemoryQueue();
     const deadline = new AbortController();
     const key = { queue: QUEUE, id: 'b/0' };

@@ -303,11 +303,11 @@ const SCENES: Readonly<Record<string, Scene>> = {
     const task = await world.ready({ tenant: 'acme' });
     return (later) => later.operations.reschedule(task, { priority: 'high', runAt: NOW + 5 }, later.stamp());
   },
-  redrive: async (world) => {
+  'retry by an operator': async (world) => {
     const task = await world.ended();
     return (later) => later.operations.revive(task, NOW, later.stamp());
   },
-  'redrive to wait for children': async (world) => {
+  'retry to wait for children': async (world) => {
     const parent = await world.running();
     const children = [newTask({ id: 'child', links: { batch: 'b' } })];
     await world.tasks.waitForChildren(claimOf(parent), 'b', children, world.numbered());
@@ -315,7 +315,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     const ended = (await world.tasks.get(parent)) as EndedTask;
     return (later) => later.operations.revive(ended, NOW, later.stamp());
   },
-  'redrive into a line': async (world) => {
+  'retry into a line': async (world) => {
     const task = await world.ended({ line: 'k' });
     return (later) => later.operations.revive(task, NOW, later.stamp());
   },

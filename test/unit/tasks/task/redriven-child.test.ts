@@ -29,7 +29,7 @@ test.each(['done', 'dead', 'cancelled'] as const)('again %s', async (end) => {
 
   isMended = end === 'done';
   const dead = await kit.tasks.get('c-1');
-  await kit.operator.redrive('c-1', { leaseCounter: dead?.leaseCounter ?? 0 });
+  await kit.operator.retry('c-1', { leaseCounter: dead?.leaseCounter ?? 0 });
   if (end === 'cancelled') await kit.operator.cancel('c-1');
   await kit.drain();
 

@@ -140,7 +140,7 @@ test('deaths and failures are two counts, and a task that is brought back has al
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead', attempts: 5, deaths: 2 });
   expect((await kit.tasks.get('t'))?.lastError?.message).toMatch(/died 2 times .*; it was attempted 5 times/);
   isOut = false;
-  await kit.operator.redrive('t');
+  await kit.operator.retry('t');
   await kit.crash('beforeRun');
   await kit.advance('2m');
   await kit.drain();

@@ -49,7 +49,7 @@ test('begin their count again when they are brought back', async () => {
   const kit = endless();
   await kit.tasks.enqueue('forever', null, { id: 't' });
   await live(kit, 5);
-  await kit.operator.redrive('t');
+  await kit.operator.retry('t');
 
   expect(await live(kit, 4)).toEqual([0, 1, 1, 1]);
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', handBacks: 4 });
