@@ -21,7 +21,7 @@ const ANSWER_MS = 1_000;
 /** The key under which the inspector's expression finds `look`. */
 const LOOK = Symbol.for('leasehold.dev.look');
 
-interface Look {
+interface BlockedThread {
   readonly task?: CurrentTask;
   readonly stack: string;
 }
@@ -49,7 +49,7 @@ function look(): string {
   const { stack = '' } = new Error('look');
   Error.stackTraceLimit = before;
   const task = currentTask();
-  const found: Look = { stack, ...(task !== undefined && { task: named(task) }) };
+  const found: BlockedThread = { stack, ...(task !== undefined && { task: named(task) }) };
   return JSON.stringify(found);
 }
 
@@ -82,10 +82,10 @@ function watchMainThread(beats: Int32Array): void {
 }
 
 /** Calls back once; without a look if there was no answer in time. */
-function lookAtMainThread(found: (look?: Look) => void): void {
+function lookAtMainThread(found: (look?: BlockedThread) => void): void {
   const session = new inspector.Session();
   let isOver = false;
-  const end = (answer?: Look): void => {
+  const end = (answer?: BlockedThread): void => {
     if (isOver) return;
     isOver = true;
     found(answer);
@@ -96,7 +96,7 @@ function lookAtMainThread(found: (look?: Look) => void): void {
   session.post('Runtime.evaluate', { expression, returnByValue: true }, (error, answer) => {
     session.disconnect();
     const value: unknown = error === null ? answer.result.value : undefined;
-    end(typeof value === 'string' ? (JSON.parse(value) as Look) : undefined);
+    end(typeof value === 'string' ? (JSON.parse(value) as BlockedThread) : undefined);
   });
 }
 

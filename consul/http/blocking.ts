@@ -4,10 +4,10 @@
  * A query with an index is answered when the result no longer matches that index, or when its wait times out.
  * Consul waits 5 minutes by default and 10 at most, and adds up to a sixteenth so that simultaneous queries do not return together.
  */
-import { lookAndWait } from '../../shared/core/wait/look-and-wait.ts';
+import { pollUntil } from '../../shared/core/wait/poll-until.ts';
 import type { Exchange } from './exchange.ts';
 import { parseGoDuration } from './go-duration.ts';
-import type { Look } from './polls.ts';
+import type { Snapshot } from './polls.ts';
 import { isSame } from './prefix-index.ts';
 import { badRequest } from './problem.ts';
 
@@ -58,13 +58,13 @@ export async function within<T>(
 export async function blockingLook<T>(
   exchange: Exchange,
   what: string,
-  look: () => Promise<Look<T>>,
+  look: () => Promise<Snapshot<T>>,
 ): Promise<{ readonly value: T; readonly index: number }> {
   const { gateway } = exchange;
   const { index: asked, waitMs } = blockingOf(exchange);
-  const isNews = (seen: Look<T>): boolean => !isSame(asked, seen);
+  const isNews = (seen: Snapshot<T>): boolean => !isSame(asked, seen);
   const next = (isOurs: typeof isNews, over: AbortSignal) => gateway.polls.next(what, look, isOurs, over);
   const seen =
-    asked === 0 ? await look() : await within(exchange, waitMs, (over) => lookAndWait({ look, isNews, next }, over));
+    asked === 0 ? await look() : await within(exchange, waitMs, (over) => pollUntil({ look, isNews, next }, over));
   return { value: seen.value, index: gateway.indexes.indexOf(what, seen, asked) };
 }

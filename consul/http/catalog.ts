@@ -7,8 +7,8 @@ import { blockingLook } from './blocking.ts';
 import { checkIdOf, noteOf, statusOf } from './checks.ts';
 import type { Endpoint, Exchange } from './exchange.ts';
 import { parseGoDuration } from './go-duration.ts';
-import type { Look } from './polls.ts';
-import { lookOf } from './polls.ts';
+import type { Snapshot } from './polls.ts';
+import { snapshotOf } from './polls.ts';
 import { badRequest } from './problem.ts';
 import { catalogNode, healthCheck } from './shapes.ts';
 
@@ -84,7 +84,7 @@ async function health(
   return { json: value.map((check) => healthCheck(check, judge)).filter(isWanted), index };
 }
 
-function checksLook({ gateway }: Exchange, node: string | undefined): () => Promise<Look<readonly CheckRecord[]>> {
+function checksLook({ gateway }: Exchange, node: string | undefined): () => Promise<Snapshot<readonly CheckRecord[]>> {
   const { leasehold, runtime, settings } = gateway;
   return async () => {
     const checks = await Array.fromAsync(leasehold.health.list(node));
@@ -92,7 +92,7 @@ function checksLook({ gateway }: Exchange, node: string | undefined): () => Prom
     const judge = { now: runtime.clock.now(), maxClockSkewMs: settings.maxClockSkewMs };
     // A repeated report is not a change.
     const facts = checks.map((check) => [check.node, check.id, check.note, healthCheck(check, judge).Status]);
-    return lookOf(checks, facts, Math.max(0, ...checks.map(({ updatedAt }) => updatedAt)));
+    return snapshotOf(checks, facts, Math.max(0, ...checks.map(({ updatedAt }) => updatedAt)));
   };
 }
 

@@ -7,12 +7,12 @@ import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { SharedPoll, oneByOne } from '../../shared/core/wait/shared-poll.ts';
 import type { Content } from './prefix-index.ts';
 
-export interface Look<T> extends Content {
+export interface Snapshot<T> extends Content {
   readonly value: T;
 }
 
 /** @param facts what makes up the content: another text means a change */
-export function lookOf<T>(value: T, facts: readonly unknown[], newestAt: number): Look<T> {
+export function snapshotOf<T>(value: T, facts: readonly unknown[], newestAt: number): Snapshot<T> {
   return { value, newestAt, fingerprint: hash('sha256', JSON.stringify(facts)) };
 }
 
@@ -20,18 +20,18 @@ const POLL_MS = { min: 800, max: 950 };
 
 /** Something that is waited for, as the first to wait looks at it. */
 interface Watched {
-  readonly look: () => Promise<Look<unknown>>;
+  readonly look: () => Promise<Snapshot<unknown>>;
   waiters: number;
   /** Its last look. */
-  looking: Promise<Look<unknown>> | undefined;
+  looking: Promise<Snapshot<unknown>> | undefined;
 }
 
 export class Polls {
   readonly #watched = new Map<string, Watched>();
-  readonly #poll: SharedPoll<Look<unknown>>;
+  readonly #poll: SharedPoll<Snapshot<unknown>>;
 
   constructor({ clock, random }: Runtime) {
-    this.#poll = new SharedPoll<Look<unknown>>(clock, {
+    this.#poll = new SharedPoll<Snapshot<unknown>>(clock, {
       begin: () => undefined,
       pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
       look: oneByOne(async ({ key }) => {
@@ -48,16 +48,16 @@ export class Polls {
    */
   async next<T>(
     what: string,
-    look: () => Promise<Look<T>>,
-    isNews: (look: Look<T>) => boolean,
+    look: () => Promise<Snapshot<T>>,
+    isNews: (look: Snapshot<T>) => boolean,
     signal: AbortSignal,
-  ): Promise<Look<T> | undefined> {
+  ): Promise<Snapshot<T> | undefined> {
     const watched = this.#watched.get(what) ?? { look, waiters: 0, looking: undefined };
     this.#watched.set(what, watched);
     watched.waiters++;
     try {
-      const seen = await this.#poll.next(what, (found) => isNews(found as Look<T>), signal);
-      return seen as Look<T> | undefined;
+      const seen = await this.#poll.next(what, (found) => isNews(found as Snapshot<T>), signal);
+      return seen as Snapshot<T> | undefined;
     } finally {
       if (--watched.waiters === 0) {
         this.#watched.delete(what);

@@ -2,13 +2,13 @@
 import { OWN_ADDRESS } from './agent.ts';
 import { blockingLook } from './blocking.ts';
 import type { Answer, Endpoint, Exchange } from './exchange.ts';
-import { lookOf } from './polls.ts';
+import { snapshotOf } from './polls.ts';
 import { catalogNode } from './shapes.ts';
 
 /** Blocking queries always time out, because the result never changes. */
 async function answerNothing(exchange: Exchange, json: unknown): Promise<Answer> {
   exchange.rights.ensure('nodes', 'read');
-  const { index } = await blockingLook(exchange, 'services', () => Promise.resolve(lookOf(null, [], 0)));
+  const { index } = await blockingLook(exchange, 'services', () => Promise.resolve(snapshotOf(null, [], 0)));
   return { json, index };
 }
 

@@ -11,8 +11,8 @@ import { DECODE_FAILED } from './exchange.ts';
 import type { Gateway } from './gateway.ts';
 import { tellEnded } from './gateway.ts';
 import { formatGoDuration, parseGoDuration } from './go-duration.ts';
-import type { Look } from './polls.ts';
-import { lookOf } from './polls.ts';
+import type { Snapshot } from './polls.ts';
+import { snapshotOf } from './polls.ts';
 import { Problem, badRequest, denied, failed } from './problem.ts';
 import { SERF_CHECK, sessionEntry } from './shapes.ts';
 
@@ -60,7 +60,7 @@ export const renewSession: Endpoint = async (exchange) => {
 export const sessionInfo: Endpoint = async (exchange) => {
   exchange.rights.ensure('sessions', 'read');
   const id = idOf(exchange);
-  const look = async (): Promise<Look<readonly LiveSession[]>> => {
+  const look = async (): Promise<Snapshot<readonly LiveSession[]>> => {
     const session = await exchange.gateway.remote.sessions.live(id);
     return sessionsLook(session === undefined ? [] : [session]);
   };
@@ -80,7 +80,7 @@ export const nodeSessions: Endpoint = (exchange) => {
 async function listed(exchange: Exchange, what: string, isWanted: (session: LiveSession) => boolean) {
   exchange.rights.ensure('sessions', 'read');
   const { leasehold, runtime, settings } = exchange.gateway;
-  const look = async (): Promise<Look<readonly LiveSession[]>> => {
+  const look = async (): Promise<Snapshot<readonly LiveSession[]>> => {
     const now = runtime.clock.now();
     const found: LiveSession[] = [];
     for await (const session of leasehold.sessions.list())
@@ -91,9 +91,9 @@ async function listed(exchange: Exchange, what: string, isWanted: (session: Live
   return { json: value.map(sessionEntry), index };
 }
 
-function sessionsLook(sessions: readonly LiveSession[]): Look<readonly LiveSession[]> {
+function sessionsLook(sessions: readonly LiveSession[]): Snapshot<readonly LiveSession[]> {
   const facts = sessions.map(({ id }) => id).sort();
-  return lookOf(sessions, facts, Math.max(0, ...sessions.map(({ createdAt }) => createdAt)));
+  return snapshotOf(sessions, facts, Math.max(0, ...sessions.map(({ createdAt }) => createdAt)));
 }
 
 function isLive(session: SessionRecord, now: number, maxClockSkewMs: number): session is LiveSession {

@@ -8,7 +8,7 @@
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
 import { validKey } from '../../shared/coordination/lock/lock-record.ts';
 import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
-import { lookAndWait } from '../../shared/core/wait/look-and-wait.ts';
+import { pollUntil } from '../../shared/core/wait/poll-until.ts';
 import type { Due } from '../../shared/core/wait/shared-poll.ts';
 import { SharedPoll, oneByOne } from '../../shared/core/wait/shared-poll.ts';
 import type { PrefixView } from './prefix.ts';
@@ -50,7 +50,7 @@ export class Prefixes {
   watch(prefix: string, isNews: (view: PrefixView) => boolean, over: AbortSignal): Promise<PrefixView> {
     const look = (): Promise<PrefixView> => this.view(prefix);
     const next = (isOurs: typeof isNews, ended: AbortSignal) => this.#poll.next(prefix, isOurs, ended);
-    return lookAndWait({ look, isNews, next }, over);
+    return pollUntil({ look, isNews, next }, over);
   }
 
   /** Waits until a key that was just created is listed, for a caller that then tells its writer that it is there. */

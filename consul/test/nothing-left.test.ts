@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createConsulApp } from '../http/app.ts';
 import { DEFAULT_SETTINGS } from '../http/gateway.ts';
-import { Polls, lookOf } from '../http/polls.ts';
+import { Polls, snapshotOf } from '../http/polls.ts';
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import type { Remote } from '../remote/remote.ts';
@@ -58,7 +58,7 @@ describe('deleting a prefix', () => {
 });
 
 describe('a wait for a change', () => {
-  const unchanged = lookOf('the same', [], 0);
+  const unchanged = snapshotOf('the same', [], 0);
   const isNews = ({ fingerprint }: typeof unchanged): boolean => fingerprint !== unchanged.fingerprint;
   const pollMs = 1_000;
 
@@ -106,7 +106,7 @@ describe('a wait for a change', () => {
     over.abort();
 
     expect(await stateOf(leaving)).toBeUndefined();
-    const changed = lookOf('another', ['changed'], 1);
+    const changed = snapshotOf('another', ['changed'], 1);
     looking.resolve(changed);
     expect(await staying).toEqual(changed);
   });

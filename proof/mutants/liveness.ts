@@ -4,7 +4,7 @@ import type { Mutant } from './mutation.ts';
 import { branch, call, choice, cleanup, condition, operation, returned, statement, use } from './place.ts';
 
 const WAIT = 'shared/core/wait/wait.ts';
-const TURNS = 'shared/core/wait/turns.ts';
+const TURNS = 'shared/core/wait/waiter-queue.ts';
 const CANDIDATES = 'shared/tasks/picker/candidates.ts';
 const RUN = 'shared/tasks/run/run.ts';
 const CONTENDER = 'shared/session/session-contender.ts';
@@ -21,7 +21,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N1',
     what: 'a caller that leaves the front of a line within its process wakes none',
-    edits: [{ file: TURNS, in: 'Turn.end', at: statement('wake'), change: 'drop' }],
+    edits: [{ file: TURNS, in: 'WaiterSlot.end', at: statement('wake'), change: 'drop' }],
     killedBy: ['L13'],
     profile: 'row',
     changes: CROWD,

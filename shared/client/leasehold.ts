@@ -30,7 +30,7 @@ import { sessionTiming } from '../core/lease/timing.ts';
 import { validWholeNumber } from '../core/validate/whole-number.ts';
 import { LockClient } from '../coordination/lock/lock-client.ts';
 import type { Refusal } from '../coordination/lock/lock-record.ts';
-import { Turns } from '../core/wait/turns.ts';
+import { WaiterQueue } from '../core/wait/waiter-queue.ts';
 import { verifyLock } from '../coordination/lock/verify-lock.ts';
 import type { RateOptions } from '../coordination/ratelimit/bucket.ts';
 import type { Limited } from '../coordination/ratelimit/rate-limiter.ts';
@@ -178,11 +178,11 @@ export class Leasehold implements Disposable {
   readonly #connection: DynamoConnection | undefined;
   readonly #maxClockSkewMs: number;
   readonly #stores: Stores;
-  readonly #turns: Turns<Refusal>;
+  readonly #turns: WaiterQueue<Refusal>;
   /** Callers that wait for semaphores, separate from callers that wait for locks: a lock may have the same name. */
-  readonly #line: Turns<Full>;
+  readonly #line: WaiterQueue<Full>;
   /** Callers that wait for tokens of rate limits. */
-  readonly #takers: Turns<Limited>;
+  readonly #takers: WaiterQueue<Limited>;
 
   constructor(foundation: LeaseholdFoundation, options: LeaseholdSettings, connection?: DynamoConnection) {
     const { table, queue, shards = DEFAULT_SHARDS, maxClockSkew } = options;
@@ -196,9 +196,9 @@ export class Leasehold implements Disposable {
       shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
     });
     this.#stores = { ...stores, tasks: foundation.announcing?.(stores.tasks) ?? stores.tasks };
-    this.#turns = new Turns(runtime.clock);
-    this.#line = new Turns(runtime.clock);
-    this.#takers = new Turns(runtime.clock);
+    this.#turns = new WaiterQueue(runtime.clock);
+    this.#line = new WaiterQueue(runtime.clock);
+    this.#takers = new WaiterQueue(runtime.clock);
     const ports = { ...this.#stores, ...foundation };
     const spans = new TaskSpans(openTelemetry);
     this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue, payloads: options.payloads, spans });

@@ -23,7 +23,7 @@ import { momentOf, remainingTrustMs } from '../core/lease/trust.ts';
 import type { SessionTiming } from '../core/lease/timing.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
-import { tellWatcher } from '../core/runtime/tell-watcher.ts';
+import { notifyObserver } from '../core/runtime/notify-observer.ts';
 import { firstFailure } from './health.ts';
 import { Lateness } from './lateness.ts';
 import type { OpeningPorts, SessionOptions } from './open.ts';
@@ -336,7 +336,7 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   #tell(say: (events: SessionEvents) => void): void {
-    tellWatcher(this.#events, say);
+    notifyObserver(this.#events, say);
   }
 
   /** Ends the session if one of its health checks has failed. Other processes that see the failure may end it too. */

@@ -8,7 +8,7 @@ import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts'
 import { TaskClient } from '../../../shared/tasks/queue/task-client.ts';
 import { Session } from '../../../shared/client/session.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
-import { Turns } from '../../../shared/core/wait/turns.ts';
+import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
 import { WaitGroup } from '../../../shared/coordination/waitgroup/group.ts';
 import { taskRow } from '../observed-stores.ts';
 import { semaphoreRow } from '../observed-coordination.ts';
@@ -41,7 +41,7 @@ async function sessionAt(place: WorkerPlace): Promise<Session> {
   recorder.holds(process, holder);
   const { clock } = runtime;
   const ports = { ...stores, runtime, gauge: noSkewGauge, table: TABLE_NAME };
-  return new Session(holder, { ...ports, turns: new Turns(clock), line: new Turns(clock) });
+  return new Session(holder, { ...ports, turns: new WaiterQueue(clock), line: new WaiterQueue(clock) });
 }
 
 function clientAt(place: WorkerPlace): TaskClient {

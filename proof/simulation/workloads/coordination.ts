@@ -3,7 +3,7 @@ import { rateLimitKey } from '../../../shared/dynamo/engine/keys.ts';
 import { LeaseLostError, MismatchError, StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
-import { Turns } from '../../../shared/core/wait/turns.ts';
+import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
 import { RateLimiter } from '../../../shared/coordination/ratelimit/rate-limiter.ts';
 import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
 import type { Permit } from '../../../shared/coordination/semaphore/permit.ts';
@@ -60,7 +60,7 @@ export async function coordinate(place: WorkerPlace): Promise<string> {
   const user: User = {
     place,
     holder,
-    session: new Session(holder, { ...ports, table: TABLE_NAME, turns: new Turns(runtime.clock) }),
+    session: new Session(holder, { ...ports, table: TABLE_NAME, turns: new WaiterQueue(runtime.clock) }),
     semaphores: new SemaphoreClient(ports, { maxClockSkewMs }),
     rates: new RateLimiter(bucket, rate, ports, { maxClockSkewMs }),
     group: (name) => WaitGroup.open(name, ports, { maxClockSkewMs }),

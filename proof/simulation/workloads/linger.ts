@@ -10,7 +10,7 @@ import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { LockClient } from '../../../shared/coordination/lock/lock-client.ts';
 import { LockUnavailableError } from '../../../shared/coordination/lock/lock-record.ts';
-import { Turns } from '../../../shared/core/wait/turns.ts';
+import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
 import { RateLimiter } from '../../../shared/coordination/ratelimit/rate-limiter.ts';
 import { SemaphoreFullError } from '../../../shared/coordination/semaphore/semaphore-contender.ts';
 import type { SessionPorts } from '../../../shared/client/session.ts';
@@ -65,7 +65,7 @@ type Lines = Pick<SessionPorts, 'turns' | 'line'>;
 /** @returns how the invocation ended */
 export async function linger(place: WorkerPlace, lingering: Lingering): Promise<string> {
   const { clock } = place.process.runtime;
-  const lines: Lines = { turns: new Turns(clock), line: new Turns(clock) };
+  const lines: Lines = { turns: new WaiterQueue(clock), line: new WaiterQueue(clock) };
   const users = Array.from({ length: place.profile.users }, (_, user) => stay(place, lingering, lines, user));
   const ended = await Promise.all(users);
   return ended[0] ?? 'lingered';

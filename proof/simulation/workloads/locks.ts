@@ -11,7 +11,7 @@ import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { LockClient } from '../../../shared/coordination/lock/lock-client.ts';
 import type { Lock } from '../../../shared/coordination/lock/lock.ts';
 import { LockUnavailableError } from '../../../shared/coordination/lock/lock-record.ts';
-import { Turns } from '../../../shared/core/wait/turns.ts';
+import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
 import { Session } from '../../../shared/client/session.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { wasAborted } from '../../../test/support/machines/abort-signal.ts';
@@ -42,7 +42,7 @@ export async function useLocks(place: WorkerPlace): Promise<string> {
   );
   recorder.holds(process, holder);
   const ports = { locks, semaphores, sessions, runtime, gauge: noSkewGauge };
-  const session = new Session(holder, { ...ports, table: TABLE_NAME, turns: new Turns(runtime.clock) });
+  const session = new Session(holder, { ...ports, table: TABLE_NAME, turns: new WaiterQueue(runtime.clock) });
   const endsAt = runtime.clock.monotonic() + 0.7 * profile.invocationMs;
   try {
     while (runtime.clock.monotonic() < endsAt && holder.remainingTrustMs() > 0) {

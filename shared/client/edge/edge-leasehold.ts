@@ -18,7 +18,7 @@ import type { Full } from '../../coordination/semaphore/semaphore-contender.ts';
 import { Session } from '../session.ts';
 import type { Verification } from '../../session/verify-session.ts';
 import { verifyTask } from '../../tasks/task/verify-task.ts';
-import { Turns } from '../../core/wait/turns.ts';
+import { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import type { EdgeConnection, EdgeOptions } from './edge-connection.ts';
 import { connect } from './edge-connection.ts';
 import type { EdgeSessionSettings } from './edge-sessions.ts';
@@ -43,20 +43,20 @@ export class EdgeLeasehold {
 
   readonly #connection: EdgeConnection;
   readonly #stores: ReturnType<typeof storesOf>;
-  readonly #turns: Turns<Refusal>;
+  readonly #turns: WaiterQueue<Refusal>;
   /** Callers that wait for semaphores, separate from callers that wait for locks: a lock may have the same name. */
-  readonly #line: Turns<Full>;
+  readonly #line: WaiterQueue<Full>;
   /** Callers that wait for tokens of rate limits. */
-  readonly #takers: Turns<Limited>;
+  readonly #takers: WaiterQueue<Limited>;
 
   constructor(connection: EdgeConnection) {
     const { table, queue, runtime, maxClockSkewMs } = connection;
     this.table = table;
     this.#connection = connection;
     this.#stores = storesOf(connection);
-    this.#turns = new Turns(runtime.clock);
-    this.#line = new Turns(runtime.clock);
-    this.#takers = new Turns(runtime.clock);
+    this.#turns = new WaiterQueue(runtime.clock);
+    this.#line = new WaiterQueue(runtime.clock);
+    this.#takers = new WaiterQueue(runtime.clock);
     const ports = this.#ports();
     this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue });
     this.locks = new LockClient(ports, maxClockSkewMs);

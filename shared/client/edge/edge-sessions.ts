@@ -21,7 +21,7 @@ import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
-import { Turns } from '../../core/wait/turns.ts';
+import { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import type { EdgeConnection } from './edge-connection.ts';
 import { validConnection } from './edge-connection.ts';
 
@@ -60,7 +60,7 @@ export async function lockSession(
   const { sender, table, runtime, gauge } = validConnection(connection);
   const stores = { locks: createHolderLockStore(sender, table), sessions: createHolderSessionStore(sender, table) };
   const holder = await openHolder(connection, settings);
-  const turns = new Turns<Refusal>(runtime.clock);
+  const turns = new WaiterQueue<Refusal>(runtime.clock);
   return new LockSession(holder, new SessionLocks(holder, { ...stores, table, runtime, gauge, turns }));
 }
 

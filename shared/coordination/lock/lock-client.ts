@@ -19,7 +19,7 @@ import type { Sighting } from './lock-reader.ts';
 import { LockReader } from './lock-reader.ts';
 import type { LockPorts } from './lock-standing.ts';
 import { LockWatch } from './watch.ts';
-import { lookAndWait } from '../../core/wait/look-and-wait.ts';
+import { pollUntil } from '../../core/wait/poll-until.ts';
 import { validSignal } from '../../core/wait/wait.ts';
 
 export interface WatchOptions {
@@ -154,7 +154,7 @@ export class LockClient {
     };
     const look = (): Promise<Sighting> => this.#reader.see(validKey(key));
     const next = (isOurs: typeof isNews, over: AbortSignal) => this.#watch.next(key, isOurs, over);
-    return this.#watched(await this.#within(timeout, signal, (over) => lookAndWait({ look, isNews, next }, over)));
+    return this.#watched(await this.#within(timeout, signal, (over) => pollUntil({ look, isNews, next }, over)));
   }
 
   /** This process has just written these keys: local watchers skip the pause before the next poll. */

@@ -30,7 +30,7 @@ export type Attempt<Right = HeldLock> = { readonly kind: 'acquired'; readonly ri
 
 /** Contends for one key or several, until it acquires them or gives up. */
 export interface Contender<Right> {
-  /** Key under which `Turns` queues the waiter. */
+  /** Key under which `WaiterQueue` queues the waiter. */
   readonly key: string;
   /**
    * Acquires, or returns the reason for the refusal.

@@ -22,14 +22,14 @@ import { LockUnavailableError, describeLock, validContent, validKey } from './lo
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { HolderPorts } from './lock-standing.ts';
 import { standingOf } from './lock-standing.ts';
-import type { Turns } from '../../core/wait/turns.ts';
+import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 
 export type Acquisition = { readonly kind: 'acquired'; readonly lock: Lock } | Refusal;
 
 export interface SessionLocksPorts extends HolderPorts {
   /** Part of the sequencer. */
   readonly table: string;
-  readonly turns: Turns<Refusal>;
+  readonly turns: WaiterQueue<Refusal>;
 }
 
 export const OPTIONS = 'the options of a lock';

@@ -5,7 +5,7 @@ import type { SkewGauge } from '../../core/lease/skew.ts';
 import { ensureClockWithin } from '../../core/lease/skew.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
-import type { Turns } from '../../core/wait/turns.ts';
+import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import { waitFor } from '../../core/wait/wait.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
@@ -35,7 +35,7 @@ export interface RateLimitPorts {
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
   /** Queue of this process's callers that wait for tokens. Without it, each caller polls for itself. */
-  readonly line?: Turns<Limited> | undefined;
+  readonly line?: WaiterQueue<Limited> | undefined;
 }
 
 /** Another caller may be faster between the refusal and the take from a full bucket: this happens once or twice. */

@@ -3,14 +3,14 @@ import { StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import type { Turns } from '../../core/wait/turns.ts';
+import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import type { PermitRecord, SemaphoreRecord } from './semaphore.ts';
 import type { SemaphoreStore } from './semaphore-store.ts';
 
 export interface GiveBackPorts {
   readonly semaphores: SemaphoreStore;
   readonly runtime: Runtime;
-  readonly line?: Pick<Turns<unknown>, 'wake'> | undefined;
+  readonly line?: Pick<WaiterQueue<unknown>, 'wake'> | undefined;
 }
 
 /**

@@ -12,7 +12,7 @@
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { Turns } from '../../core/wait/turns.ts';
+import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { SessionPorts } from '../../session/session-contender.ts';
@@ -41,7 +41,7 @@ import { Surveyor } from './survey.ts';
 export interface SemaphorePorts extends SessionPorts {
   readonly semaphores: SemaphoreStore;
   /** Line in which contenders of this process wait for each other; absent: each asks for itself. */
-  readonly line?: Turns<Full> | undefined;
+  readonly line?: WaiterQueue<Full> | undefined;
 }
 
 /** State of a full semaphore. */

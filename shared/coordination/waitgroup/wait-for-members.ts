@@ -51,7 +51,7 @@ export async function waitForMembers(
   return waited.kind === 'found' ? waited.found : waited.by;
 }
 
-interface Look {
+interface MembersReading {
   readonly outcome: WaitOutcome;
   /** Earliest expiry among the sessions of pending members. */
   readonly until: number | null;
@@ -73,7 +73,7 @@ class Walk {
     this.#standings = new Standings(ports, maxClockSkewMs);
   }
 
-  async goOn(): Promise<Look> {
+  async goOn(): Promise<MembersReading> {
     if (!this.#isSealed) {
       const current = await this.#ports.groups.get(this.#group.name);
       // A generation that is ahead of the row may begin yet; a group without a row starts over at the clock, beyond all that it had.
@@ -92,7 +92,7 @@ class Walk {
     return this.#walkOn();
   }
 
-  async #walkOn(): Promise<Look> {
+  async #walkOn(): Promise<MembersReading> {
     for (let limit = LOOK_LIMIT; ; limit = STRIDE_LIMIT) {
       const page = await this.#ports.groups.members(this.#group, { after: this.#after, limit });
       const { members, until } = await this.#loseTheDead(page.members);
@@ -130,7 +130,7 @@ class Walk {
     return { members: await allOf(settled), until: earliestEnd(standings) };
   }
 
-  async #finish(): Promise<Look> {
+  async #finish(): Promise<MembersReading> {
     const counts = { members: this.#members, lost: this.#lost };
     // Refused: another waiter wrote it down before, with the same counts.
     await this.#ports.groups.complete(this.#group, counts, stampOf(this.#ports.runtime));
@@ -138,10 +138,10 @@ class Walk {
   }
 }
 
-function complete(members: number, lost: number): Look {
+function complete(members: number, lost: number): MembersReading {
   return { outcome: { kind: 'complete', members, lost }, until: null };
 }
 
-function pending(isSealed: boolean, ids: readonly string[], until: number | null): Look {
+function pending(isSealed: boolean, ids: readonly string[], until: number | null): MembersReading {
   return { outcome: { kind: 'pending', isSealed, pending: ids }, until };
 }

@@ -4,7 +4,7 @@
  *   - Pauses grow, with full jitter, so that contenders in many processes spread out. A holder may release at any time, and other processes
  *     learn of it only by polling. If a change is known in advance, the poll meets it,
  *     and nothing is sent before a closed period is over.
- *   - The waiters of one process form a line, and only the first one polls (`turns.ts`). If several can be served at once,
+ *   - The waiters of one process form a line, and only the first one polls (`waiter-queue.ts`). If several can be served at once,
  *     each polls once for itself before it joins the line.
  *   - A deadline, a signal and the waiter's session end the wait. The last poll comes when the time is over; a wait of 0 is one poll.
  *   - An unavailable store counts as a holder: a poll that fails with `StoreUnavailableError` found nothing, and the wait continues
@@ -17,7 +17,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 import type { Duration } from '../validate/duration.ts';
 import { givenMs } from '../validate/duration.ts';
-import type { Turn, Turns } from './turns.ts';
+import type { WaiterSlot, WaiterQueue } from './waiter-queue.ts';
 
 export interface WaitOptions {
   /** How long to wait at most; absent: without end, or as long as the session lives. A store that is away is waited for as well. */
@@ -34,11 +34,11 @@ export const WAIT_OPTIONS = { wait: true, pause: true, signal: true } as const s
 >;
 
 /** The result of one poll: the thing itself, or the obstacle. */
-export type Look<Found, Obstacle> = { readonly kind: 'found'; readonly found: Found } | Blocked<Obstacle>;
+export type PollResult<Found, Blocker> = { readonly kind: 'found'; readonly found: Found } | Blocked<Blocker>;
 
-export interface Blocked<Obstacle> {
+export interface Blocked<Blocker> {
   readonly kind: 'blocked';
-  readonly by: Obstacle;
+  readonly by: Blocker;
   /** The wall-clock time of a known change, or `null` if unknown. */
   readonly until: number | null;
   /** The state does not change before `until`, so do not poll earlier. */
@@ -46,11 +46,11 @@ export interface Blocked<Obstacle> {
 }
 
 /** `blocked`: the wait timed out, with this last obstacle. */
-type Waited<Found, Obstacle> =
+type Waited<Found, Blocker> =
   | { readonly kind: 'found'; readonly found: Found }
-  | { readonly kind: 'blocked'; readonly by: Obstacle; readonly waitedMs: number };
+  | { readonly kind: 'blocked'; readonly by: Blocker; readonly waitedMs: number };
 
-interface LookContext {
+interface PollContext {
   /** The number of polls before this one. */
   readonly looks: number;
   /** Infinity without a deadline. */
@@ -65,7 +65,7 @@ interface Pauses {
   readonly spreadMs: number;
 }
 
-export interface Patience<Obstacle> {
+export interface WaitPolicy<Blocker> {
   readonly options: WaitOptions;
   readonly pauses: Pauses;
   /** On whose behalf; a lost session has nothing to wait for. */
@@ -76,7 +76,7 @@ export interface Patience<Obstacle> {
    */
   readonly line?:
     | {
-        readonly turns: Turns<Obstacle>;
+        readonly turns: WaiterQueue<Blocker>;
         readonly key: string;
         readonly kind?: string | undefined;
         /** Each waiter polls once before it joins, so that free capacity is not handed out one by one. */
@@ -98,11 +98,11 @@ export function validSignal(signal: AbortSignal | undefined): AbortSignal | unde
  * Polls until something is found, or the time is over.
  * @throws LeaseLostError if the session is lost; the reason of `signal`; any error of `look` except an unavailable store
  */
-export async function waitFor<Found, Obstacle>(
-  look: (context: LookContext) => Promise<Look<Found, Obstacle>>,
-  patience: Patience<Obstacle>,
+export async function waitFor<Found, Blocker>(
+  look: (context: PollContext) => Promise<PollResult<Found, Blocker>>,
+  patience: WaitPolicy<Blocker>,
   runtime: Pick<Runtime, 'clock' | 'random'>,
-): Promise<Waited<Found, Obstacle>> {
+): Promise<Waited<Found, Blocker>> {
   const wait = new Wait(patience, runtime);
   wait.ensure();
   try {
@@ -130,16 +130,16 @@ export async function waitFor<Found, Obstacle>(
 }
 
 /** One caller's wait. */
-class Wait<Obstacle> {
-  readonly #patience: Patience<Obstacle>;
+class Wait<Blocker> {
+  readonly #patience: WaitPolicy<Blocker>;
   readonly #runtime: Pick<Runtime, 'clock' | 'random'>;
   readonly #startedAt: number;
   readonly #deadline: number;
   readonly #backoff: { readonly baseMs: number; readonly capMs: number };
   readonly #over: AbortSignal;
-  #turn: Turn<Obstacle> | undefined;
+  #turn: WaiterSlot<Blocker> | undefined;
 
-  constructor(patience: Patience<Obstacle>, runtime: Pick<Runtime, 'clock' | 'random'>) {
+  constructor(patience: WaitPolicy<Blocker>, runtime: Pick<Runtime, 'clock' | 'random'>) {
     const { options, pauses, session } = patience;
     const { wait, pause, signal } = options;
     this.#patience = patience;
@@ -162,14 +162,14 @@ class Wait<Obstacle> {
   }
 
   /** Waits for its turn. @returns what the first in the line met, when the time is over before */
-  async standInLine(): Promise<Obstacle | undefined> {
+  async standInLine(): Promise<Blocker | undefined> {
     if (this.remainingMs === 0) return undefined;
     this.joinLine();
     return this.come();
   }
 
   /** @param met its own latest obstacle, which also holds for the waiters behind it */
-  joinLine(met?: Obstacle): 'first' | 'behind' {
+  joinLine(met?: Blocker): 'first' | 'behind' {
     const { line } = this.#patience;
     if (line === undefined) return 'first';
     this.#turn = line.turns.join(line.key, `${this.#backoff.capMs} ${line.kind ?? ''}`);
@@ -178,7 +178,7 @@ class Wait<Obstacle> {
   }
 
   /** Like `standInLine`, for a waiter that has already joined. */
-  async come(): Promise<Obstacle | undefined> {
+  async come(): Promise<Blocker | undefined> {
     const turn = this.#turn;
     if (turn === undefined) return undefined;
     await turn.come(this.remainingMs, this.#over);
@@ -187,7 +187,7 @@ class Wait<Obstacle> {
   }
 
   /** Those behind in the line need not look for themselves. */
-  tell(obstacle: Obstacle): void {
+  tell(obstacle: Blocker): void {
     this.#turn?.tell(obstacle);
   }
 
@@ -209,7 +209,7 @@ class Wait<Obstacle> {
     this.ensure();
   }
 
-  blocked(by: Obstacle): Waited<never, Obstacle> {
+  blocked(by: Blocker): Waited<never, Blocker> {
     return { kind: 'blocked', by, waitedMs: this.#runtime.clock.monotonic() - this.#startedAt };
   }
 

@@ -13,7 +13,7 @@ import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import { fullJitterMs } from '../../core/runtime/random.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import { tellWatcher } from '../../core/runtime/tell-watcher.ts';
+import { notifyObserver } from '../../core/runtime/notify-observer.ts';
 import type {
   CancellationReason,
   DynamoCalls,
@@ -185,7 +185,7 @@ export class Sender {
   }
 
   #observe(attempt: Parameters<SendObserver['onAttempt']>[0]): void {
-    if (this.#observer !== undefined) tellWatcher(this.#observer, (observer) => observer.onAttempt(attempt));
+    if (this.#observer !== undefined) notifyObserver(this.#observer, (observer) => observer.onAttempt(attempt));
   }
 }
 

@@ -136,7 +136,7 @@ export class Waker {
   }
 
   /** Reads the backlog and adds recent inserts, because the index may not show them yet, or not in every read. */
-  async #look(record: QueueRecord | undefined, now: number): Promise<Look> {
+  async #look(record: QueueRecord | undefined, now: number): Promise<BacklogReading> {
     const { queue } = this.#settings;
     const { pages, shards, backlog, demand } = await lookAtBacklog(record, this.#ports, this.#settings);
     const seen = pages.flatMap(({ hints }) => hints);
@@ -198,7 +198,7 @@ export class Waker {
   }
 
   /** Number of tasks that wakers of other shards have noted, and that the index does not show yet. */
-  #heardByOthers({ hints }: Look, now: number): number {
+  #heardByOthers({ hints }: BacklogReading, now: number): number {
     const since = now - INDEX_LAG_MS;
     const noted = this.#heard.filter(({ notedAt }) => notedAt !== undefined && since < notedAt).length;
     const own = new Set(this.#heard.map(({ id }) => id));
@@ -281,7 +281,7 @@ interface HeardTask {
 }
 
 interface Situation {
-  readonly look: Look;
+  readonly look: BacklogReading;
   /** Rows that have been read already. */
   readonly rows: readonly TaskRecord[];
   readonly record: QueueRecord | undefined;
@@ -298,7 +298,7 @@ interface Decision {
   readonly reason: NoStart;
 }
 
-interface Look {
+interface BacklogReading {
   readonly shards: number;
   readonly backlog: readonly PartitionBacklog[];
   readonly demand: Demand;

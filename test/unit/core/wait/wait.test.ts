@@ -2,34 +2,34 @@
 import { setImmediate as drained } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { CorruptItemError, StoreUnavailableError } from '../../../../shared/core/errors.ts';
-import { Turns } from '../../../../shared/core/wait/turns.ts';
-import type { Look, Patience, WaitOptions } from '../../../../shared/core/wait/wait.ts';
+import { WaiterQueue } from '../../../../shared/core/wait/waiter-queue.ts';
+import type { PollResult, WaitPolicy, WaitOptions } from '../../../../shared/core/wait/wait.ts';
 import { waitFor } from '../../../../shared/core/wait/wait.ts';
 import type { World } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
 import { CountingClock } from '../../../support/manual-clock.ts';
 
 const PAUSES = { firstMs: 100, longestMs: 1_000, spreadMs: 2_000 };
-const BUSY: Look<string, string> = { kind: 'blocked', by: 'busy', until: null };
+const BUSY: PollResult<string, string> = { kind: 'blocked', by: 'busy', until: null };
 const away = (): StoreUnavailableError => new StoreUnavailableError('no answer', { applied: 'no' });
 
 describe('a wait', () => {
   let clock: CountingClock;
-  let turns: Turns<string>;
+  let turns: WaiterQueue<string>;
 
   beforeEach(() => {
     clock = new CountingClock('2026-03-01T12:00:00Z');
-    turns = new Turns(clock);
+    turns = new WaiterQueue(clock);
   });
 
   function start(
-    look: () => Look<string, string>,
+    look: () => PollResult<string, string>,
     options: WaitOptions,
-    rest: Partial<Patience<string>> = {},
+    rest: Partial<WaitPolicy<string>> = {},
   ): { readonly result: Promise<unknown>; readonly at: number[] } {
     const at: number[] = [];
     const startedAt = clock.monotonic();
-    const seeing = (): Promise<Look<string, string>> => {
+    const seeing = (): Promise<PollResult<string, string>> => {
       at.push(clock.monotonic() - startedAt);
       return new Promise((resolve) => {
         resolve(look());
@@ -56,7 +56,7 @@ describe('a wait', () => {
 
   test('does not look before a closed time is over, and soon after', async () => {
     const opensAt = clock.now() + 10_000;
-    const look = (): Look<string, string> =>
+    const look = (): PollResult<string, string> =>
       clock.now() < opensAt
         ? { kind: 'blocked', by: 'closed', until: opensAt, isClosed: true }
         : { kind: 'found', found: 'it' };
@@ -114,7 +114,7 @@ describe('a wait', () => {
   test('has a separate line per kind, woken by the same release', async () => {
     let isFree = false;
     start(() => BUSY, {}, { line: { turns, key: 'k', kind: 'big' } });
-    const look = (): Look<string, string> => (isFree ? { kind: 'found', found: 'it' } : BUSY);
+    const look = (): PollResult<string, string> => (isFree ? { kind: 'found', found: 'it' } : BUSY);
     const small = start(look, { pause: '1h' }, { line: { turns, key: 'k', kind: 'small' } });
     await drained();
     isFree = true;

@@ -11,7 +11,7 @@ interface Watching<T> {
  * The wait begins before the read, so it also reports a change during the read, instead of leaving it to the next poll.
  * @returns the value seen last
  */
-export async function lookAndWait<T>({ look, isNews, next }: Watching<T>, over: AbortSignal): Promise<T> {
+export async function pollUntil<T>({ look, isNews, next }: Watching<T>, over: AbortSignal): Promise<T> {
   const found = new AbortController();
   const waiting = next(isNews, AbortSignal.any([over, found.signal]));
   const ended = waiting.then(ignore, ignore);

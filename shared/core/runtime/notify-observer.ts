@@ -3,7 +3,7 @@ import { warn } from './host.ts';
 import { inspected } from './inspect.ts';
 
 /** A hook that throws stops nothing. The process warns about each hook once, because a warning per request would fill a log. */
-export function tellWatcher<Watcher extends object>(watcher: Watcher, say: (watcher: Watcher) => void): void {
+export function notifyObserver<Watcher extends object>(watcher: Watcher, say: (watcher: Watcher) => void): void {
   try {
     say(watcher);
   } catch (error) {

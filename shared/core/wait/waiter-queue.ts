@@ -1,5 +1,5 @@
 /**
- * `Turns`: the waiters of one process for one key, first come, first served.
+ * `WaiterQueue`: the waiters of one process for one key, first come, first served.
  *
  * Only the first one asks the store; the others wait, because its answer holds for them too.
  * A release within the process wakes it at once. So a crowd in one process costs the same as a single waiter.
@@ -9,29 +9,29 @@
 import type { Clock } from '../runtime/clock.ts';
 import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
 
-interface Line<Obstacle> {
+interface Line<Blocker> {
   /** The one in front has the turn. */
-  readonly waiting: Turn<Obstacle>[];
+  readonly waiting: WaiterSlot<Blocker>[];
   /** The store's latest answer to the first waiter. */
-  told: Obstacle | undefined;
+  told: Blocker | undefined;
 }
 
-export class Turns<Obstacle> {
+export class WaiterQueue<Blocker> {
   readonly #clock: Clock;
   /** By key, then by kind. */
-  readonly #lines = new Map<string, Map<string, Line<Obstacle>>>();
+  readonly #lines = new Map<string, Map<string, Line<Blocker>>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** A place at the end of the line of its key and kind; `end` must be called. */
-  join(key: string, kind = ''): Turn<Obstacle> {
-    const kinds = this.#lines.get(key) ?? new Map<string, Line<Obstacle>>();
+  join(key: string, kind = ''): WaiterSlot<Blocker> {
+    const kinds = this.#lines.get(key) ?? new Map<string, Line<Blocker>>();
     this.#lines.set(key, kinds);
     const line = kinds.get(kind) ?? { waiting: [], told: undefined };
     kinds.set(kind, line);
-    const turn = new Turn(this.#clock, line, () => {
+    const turn = new WaiterSlot(this.#clock, line, () => {
       kinds.delete(kind);
       if (kinds.size === 0) this.#lines.delete(key);
     });
@@ -45,13 +45,13 @@ export class Turns<Obstacle> {
   }
 }
 
-export class Turn<Obstacle> {
+export class WaiterSlot<Blocker> {
   readonly #clock: Clock;
-  readonly #line: Line<Obstacle>;
+  readonly #line: Line<Blocker>;
   readonly #onEmpty: () => void;
   #alarm = new AbortController();
 
-  constructor(clock: Clock, line: Line<Obstacle>, onEmpty: () => void) {
+  constructor(clock: Clock, line: Line<Blocker>, onEmpty: () => void) {
     this.#clock = clock;
     this.#line = line;
     this.#onEmpty = onEmpty;
@@ -62,11 +62,11 @@ export class Turn<Obstacle> {
   }
 
   /** The latest obstacle of the first in line; undefined before its first poll. */
-  get told(): Obstacle | undefined {
+  get told(): Blocker | undefined {
     return this.#line.told;
   }
 
-  tell(obstacle: Obstacle): void {
+  tell(obstacle: Blocker): void {
     this.#line.told = obstacle;
   }
 

@@ -1,15 +1,15 @@
-/** `Turns`: in any order of joining, telling, waking and leaving, the first in a line is awake, and an empty line leaves nothing behind. */
+/** `WaiterQueue`: in any order of joining, telling, waking and leaving, the first in a line is awake, and an empty line leaves nothing behind. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Turn } from '../../../../shared/core/wait/turns.ts';
-import { Turns } from '../../../../shared/core/wait/turns.ts';
+import type { WaiterSlot } from '../../../../shared/core/wait/waiter-queue.ts';
+import { WaiterQueue } from '../../../../shared/core/wait/waiter-queue.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
 const HOUR_MS = 3_600_000;
 const never = new AbortController().signal;
 
 interface Waiter {
-  readonly turn: Turn<number>;
+  readonly turn: WaiterSlot<number>;
   /** Whether its wait for the first place has ended. */
   isAwake: boolean;
 }
@@ -29,7 +29,7 @@ test('the first in each line is awake, whoever left before it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20, size: 'max' }), async (steps) => {
       const clock = new ManualClock('2026-03-01T12:00:00Z');
-      const turns = new Turns<number>(clock);
+      const turns = new WaiterQueue<number>(clock);
       const lines = new Map(KEYS.flatMap((key) => KINDS.map((kind) => [`${key}/${kind}`, new Array<Waiter>()])));
       for (const next of steps) {
         const line = lines.get(`${next.key}/${next.kind}`) ?? [];
@@ -57,7 +57,7 @@ test('the first in each line is awake, whoever left before it', async () => {
 
 test('a wake wakes the first of each kind once', async () => {
   const clock = new ManualClock('2026-03-01T12:00:00Z');
-  const turns = new Turns<number>(clock);
+  const turns = new WaiterQueue<number>(clock);
   const first = turns.join('a');
   turns.join('a');
   let woken = 0;
