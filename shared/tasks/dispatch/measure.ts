@@ -39,7 +39,7 @@ interface BacklogPorts {
 }
 
 /** Hundreds of concurrent polls need as many connections, and a 256 MB Lambda is too slow for their handshakes: the tick would time out. */
-const LOOKS_AT_ONCE = 16;
+const CONCURRENT_POLLS = 16;
 
 export async function readBacklog(
   ports: BacklogPorts,
@@ -49,7 +49,7 @@ export async function readBacklog(
     ...Array.from({ length: known }, (_, shard) => ({ shard, limit })),
     ...shardsBeyond(known, ports.clock.now()).map((shard) => ({ shard, limit: 1 })),
   ];
-  const someAtATime = inFlight(LOOKS_AT_ONCE);
+  const someAtATime = inFlight(CONCURRENT_POLLS);
   return allOf(
     LANES.flatMap((lane) =>
       shards.map(({ shard, limit }) =>

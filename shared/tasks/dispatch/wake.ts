@@ -77,7 +77,7 @@ const STREAM_MS = 1_000;
 /** How long a waker can recognize its own tasks in a note or in the index: a task is noted within the lag of the index. */
 const KEPT_MS = 2 * INDEX_LAG_MS;
 /** Maximum number of recently inserted tasks to remember. */
-const HEARD_LIMIT = 10_000;
+const MAX_ANNOUNCED_IDS = 10_000;
 
 /** The waker of one queue. */
 export class Waker {
@@ -156,7 +156,7 @@ export class Waker {
     const added = ids.filter((id) => !known.has(id));
     this.#inserted += added.length;
     const kept = this.#heard.filter(({ at }) => now - at < KEPT_MS);
-    this.#heard = [...kept, ...added.map((id) => ({ id, at: now, notedAt: undefined }))].slice(-HEARD_LIMIT);
+    this.#heard = [...kept, ...added.map((id) => ({ id, at: now, notedAt: undefined }))].slice(-MAX_ANNOUNCED_IDS);
   }
 
   /**

@@ -17,8 +17,8 @@ import type { SessionStore } from '../../session/session-store.ts';
 import { parentOf } from '../task/batch.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
-import type { Linked } from './key-places.ts';
-import { KeyPlaces } from './key-places.ts';
+import type { Linked } from './key-capacity.ts';
+import { KeyCapacity } from './key-capacity.ts';
 import { FRESH_MS, HELD_RECHECK_MS, PAGE_MAX_AGE_MS } from './tuning.ts';
 
 /**
@@ -52,7 +52,7 @@ export interface CandidatePorts {
 
 export class Candidates {
   /** Keys that are full, and keys that may have capacity. */
-  readonly places: KeyPlaces;
+  readonly places: KeyCapacity;
 
   readonly #session: string;
   readonly #maxClockSkewMs: number;
@@ -80,7 +80,7 @@ export class Candidates {
     },
     ports: CandidatePorts,
   ) {
-    this.places = new KeyPlaces(queue, ports, { hasDispatcher });
+    this.places = new KeyCapacity(queue, ports, { hasDispatcher });
     this.#session = session;
     this.#maxClockSkewMs = maxClockSkewMs;
     this.#ports = ports;
@@ -120,7 +120,7 @@ export class Candidates {
     const ready = rows.filter(isWaiting);
     // Those of a key that is full hold up nothing that stands behind them.
     const full = ready.filter((task) => !this.places.mayHaveRoom(task));
-    for (const task of full) this.turnAwayForNow(task);
+    for (const task of full) this.postponeBriefly(task);
     const free = ready.filter((task) => !full.includes(task)).map(foundReady);
     // Tasks of crashed workers come first: they have waited longest. One that is tried alone would keep others out
     // while it waits for those at work: beside them it comes like any other.
@@ -153,17 +153,17 @@ export class Candidates {
   }
 
   /** Postpones a task whose key may be full until its key is worth a try again, or for a while. */
-  turnAway(task: Linked, forMs = HELD_RECHECK_MS): void {
+  postpone(task: Linked, forMs = HELD_RECHECK_MS): void {
     this.skip(task, forMs);
-    this.places.turnAway(task, forMs);
+    this.places.postpone(task, forMs);
   }
 
   /**
    * Postpones a task of a key that is known to be full. Of all that wait for a key only the first few are read again, so a flood of
    * one key costs one read of each row. While its row is fresh, the task may also get the next slot that is freed here.
    */
-  turnAwayForNow(task: ReadyTask): void {
-    this.turnAway(task, PAGE_MAX_AGE_MS);
+  postponeBriefly(task: ReadyTask): void {
+    this.postpone(task, PAGE_MAX_AGE_MS);
     this.places.remember(task);
   }
 
@@ -205,8 +205,8 @@ export class Candidates {
   }
 
   /** Returns parked tasks whose key has capacity now, checked out. */
-  passOn(reservedOf: (key: string) => number): Promise<readonly Found[]> {
-    return this.#proposed(this.places.passOn(reservedOf));
+  takeNextOfKey(reservedOf: (key: string) => number): Promise<readonly Found[]> {
+    return this.#proposed(this.places.takeNextOfKey(reservedOf));
   }
 
   /** Returns parked tasks that were missed, checked out. */

@@ -46,9 +46,9 @@ class TenantsInTurn implements EntryReader {
   }
 
   async read(query: ReadQuery): ReturnType<EntryReader['read']> {
-    const { hints, isRound } = await this.#walk.next({ ...query, onDamaged: this.#onDamaged });
+    const { hints, isFullyRead } = await this.#walk.next({ ...query, onDamaged: this.#onDamaged });
     // What a tenant has beyond its share is jumped over: only a round without a find shows that nothing is left.
-    return { hints, isEnd: isRound && hints.length === 0 };
+    return { hints, isEnd: isFullyRead && hints.length === 0 };
   }
 }
 

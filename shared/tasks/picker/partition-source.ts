@@ -55,7 +55,7 @@ export class PartitionSource {
   isHeldByOthers = false;
   readonly #reader: EntryReader;
   readonly #clock: Clock;
-  readonly #turns: TurnCount;
+  readonly #pollSchedule: TurnCount;
   #ahead: readonly ReadyHint[] = [];
   #aheadUntilMonotonicMs = 0;
   #isEnd = true;
@@ -68,7 +68,7 @@ export class PartitionSource {
     this.lane = lane;
     this.#reader = reader;
     this.#clock = clock;
-    this.#turns = turns;
+    this.#pollSchedule = turns;
   }
 
   /** 0 is the highest priority. */
@@ -98,7 +98,7 @@ export class PartitionSource {
 
   /** It has its turn. */
   serve(): void {
-    this.#servedAt = this.#turns.next();
+    this.#servedAt = this.#pollSchedule.next();
   }
 
   /** The next entries worth reading, at most as many as wanted. */

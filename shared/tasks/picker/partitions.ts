@@ -39,7 +39,7 @@ const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
 
 export class Partitions {
   readonly #settings: PartitionSettings;
-  readonly #turns = new TurnCount();
+  readonly #pollSchedule = new TurnCount();
   readonly #ports: PartitionPorts;
   readonly #own: number[];
   #foreign: readonly number[] = [];
@@ -132,7 +132,7 @@ export class Partitions {
     const { clock } = this.#ports.runtime;
     const source = new PartitionSource(place, entriesOf(partition, options, this.#ports), {
       clock,
-      turns: this.#turns,
+      turns: this.#pollSchedule,
     });
     // Before any dispatcher has looked, tasks may be in any lane.
     source.isHot = this.isOwn(place) && (this.#isNamed(lane) || this.#ports.lanes() === undefined);

@@ -25,8 +25,8 @@ import type { Candidate, Outcome } from './candidate.ts';
 import type { Found } from './candidates.ts';
 import { Candidates } from './candidates.ts';
 import { ForeignShards } from './foreign-shards.ts';
-import { Handover } from './handover.ts';
-import type { Linked } from './key-places.ts';
+import { DirectCandidates } from './direct-candidates.ts';
+import type { Linked } from './key-capacity.ts';
 import type { PartitionSource } from './partition-source.ts';
 import type { PartitionPorts, PartitionSettings } from './partitions.ts';
 import { Partitions } from './partitions.ts';
@@ -71,7 +71,7 @@ export class TaskPicker {
   readonly #candidates: Candidates;
   readonly #partitions: Partitions;
   readonly #foreign: ForeignShards;
-  readonly #handover: Handover;
+  readonly #directCandidates: DirectCandidates;
   readonly #announced: Announced;
   readonly #schedule: PollSchedule;
   readonly #rate: TakeRate;
@@ -95,7 +95,7 @@ export class TaskPicker {
     this.#candidates = new Candidates({ session, ...settings }, ports);
     this.#partitions = new Partitions(settings, ports);
     this.#foreign = new ForeignShards(settings, ports, this.#partitions);
-    this.#handover = new Handover(this.#candidates, ports.runtime.clock);
+    this.#directCandidates = new DirectCandidates(this.#candidates, ports.runtime.clock);
     this.#announced = new Announced(this.#candidates);
     this.#schedule = new PollSchedule(settings, ports.runtime);
     this.#rate = new TakeRate(ports.runtime.clock);
@@ -104,9 +104,9 @@ export class TaskPicker {
   /** Returns the next candidate; undefined if other workers hold all due tasks, or none is due. */
   async next(): Promise<Candidate | undefined> {
     if (this.#now > this.#buffer.staleAtMonotonicMs) this.#dropBuffer();
-    const isWaiting = (): boolean => this.#buffer.found.length === 0 && this.#handover.isEmpty;
+    const isWaiting = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;
     if (isWaiting()) await this.#refillOnce();
-    if (isWaiting()) await this.#handover.settled();
+    if (isWaiting()) await this.#directCandidates.settled();
     const found = this.#take();
     if (found === undefined) return undefined;
     this.#rate.take();
@@ -115,7 +115,7 @@ export class TaskPicker {
 
   /** Tasks named by the worker's event are tried before all others: the index may not show them yet. */
   beginWith(tasks: readonly TaskKey[]): Promise<void> {
-    return this.#handover.read(tasks);
+    return this.#directCandidates.read(tasks);
   }
 
   /** Tasks were enqueued. @param ids of those that are known; none: every own source is worth a poll */
@@ -142,18 +142,18 @@ export class TaskPicker {
 
   /** Waits for what was begun alongside the other work. To be called when this worker takes nothing more. */
   finish(): Promise<void> {
-    return this.#handover.settled();
+    return this.#directCandidates.settled();
   }
 
   /** Whether no candidate is in hand and polls since the last end of a task have found nothing. */
   get isDrained(): boolean {
-    const isQuiet = this.#announced.isEmpty && !this.#isExpectingKey && !this.#handover.isUnderWay;
+    const isQuiet = this.#announced.isEmpty && !this.#isExpectingKey && !this.#directCandidates.isUnderWay;
     return this.#candidates.areNone && this.#isEmpty && isQuiet;
   }
 
   /** A window that has turned has room for more than the one task that waited for it in sight. */
   #begin(task: Linked): void {
-    if (task.links?.concurrency?.rate !== undefined) this.#handover.begin(task);
+    if (task.links?.concurrency?.rate !== undefined) this.#directCandidates.begin(task);
   }
 
   async #end({ kind, task }: Found, outcome: Outcome): Promise<void> {
@@ -161,7 +161,7 @@ export class TaskPicker {
       case 'settled':
       case 'kept':
         this.#ended(task);
-        if (outcome === 'settled') this.#leavePlace(task);
+        if (outcome === 'settled') this.#releaseKeySlot(task);
         break;
       case 'expired':
         // It may be the task that stayed visible for its window, with others parked behind it.
@@ -177,7 +177,7 @@ export class TaskPicker {
         this.#candidates.skip(task, UNKNOWN_NAME_RECHECK_MS);
         break;
       case 'contended':
-        if (kind === 'ready' && task.links?.concurrency !== undefined) this.#candidates.turnAway(task);
+        if (kind === 'ready' && task.links?.concurrency !== undefined) this.#candidates.postpone(task);
         else this.#candidates.skip(task);
         break;
       case 'untried':
@@ -201,24 +201,24 @@ export class TaskPicker {
   }
 
   /** The next of its key that is known is tried before all others, and those that are parked are put back. */
-  #leavePlace(task: Linked): void {
+  #releaseKeySlot(task: Linked): void {
     if (task.links?.concurrency === undefined) return;
     const { places } = this.#candidates;
     places.leave(task);
-    this.#handover.propose(this.#candidates.nextOfKey(task));
-    this.#handover.begin(task);
+    this.#directCandidates.propose(this.#candidates.nextOfKey(task));
+    this.#directCandidates.begin(task);
     // The last one that is known takes the place: others are worth a read while it runs.
     if (places.isNextKnown(task)) return;
-    if (!this.#handover.callBack(task, () => this.#ports.onWorthPolling())) this.#heatOwn();
+    if (!this.#directCandidates.callBack(task, () => this.#ports.onWorthPolling())) this.#heatOwn();
     this.#ports.onWorthPolling();
   }
 
   /** Worth another poll when one of its key ends here, or after a while; or parked. */
   async #turnAwayFull(task: ReadyTask, full: Fullness): Promise<void> {
     this.#isEmpty = false;
-    this.#candidates.turnAwayForNow(task);
+    this.#candidates.postponeBriefly(task);
     this.#candidates.places.seeFull(task, full);
-    this.#handover.propose(await this.#candidates.park([task]));
+    this.#directCandidates.propose(await this.#candidates.park([task]));
   }
 
   async #refillOnce(): Promise<void> {
@@ -236,14 +236,14 @@ export class TaskPicker {
     this.#partitions.update();
     this.#candidates.forgetHeld();
     if (this.#isExpectingKey) this.#schedule.hurry();
-    const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#handover.isEmpty;
+    const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;
     if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
     for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++)
       if (!(await this.#pollNext(2 ** polls))) break;
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
     // The ticks of a dispatcher repair; without them a worker must, however much else it has to do.
     const isIdle = this.#buffer.found.length === 0 && this.#candidates.areNone;
-    if (!this.#settings.hasDispatcher || isIdle) this.#handover.beginRepair();
+    if (!this.#settings.hasDispatcher || isIdle) this.#directCandidates.beginRepair();
     this.#isEmpty = isIdle && this.#hot().length === 0 && this.#unseen() === undefined;
   }
 
@@ -355,13 +355,13 @@ export class TaskPicker {
   #take(): Found | undefined {
     const { places } = this.#candidates;
     for (;;) {
-      const found = this.#handover.next() ?? this.#buffer.found.shift();
+      const found = this.#directCandidates.next() ?? this.#buffer.found.shift();
       if (found?.kind !== 'ready') return found;
       if (places.mayHaveRoom(found.task)) {
         places.enter(found.task);
         return found;
       }
-      this.#candidates.turnAwayForNow(found.task);
+      this.#candidates.postponeBriefly(found.task);
       this.#candidates.putBack(found.task);
     }
   }

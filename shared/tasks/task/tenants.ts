@@ -57,7 +57,7 @@ export class TenantWalk {
 
   /**
    * Returns the next entries worth reading, some of each tenant. It returns fewer than wanted after a full round, or after too many entries
-   * held by other workers; then the round continues with the next call. `isRound` distinguishes the two.
+   * held by other workers; then the round continues with the next call. `isFullyRead` distinguishes the two.
    * Entries that other workers hold, or that are not due, do not count towards a tenant's share.
    */
   async next({
@@ -66,12 +66,12 @@ export class TenantWalk {
     quantum = QUANTUM,
     isWorthReading = () => true,
     onDamaged,
-  }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean; isRound: boolean }> {
+  }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean; isFullyRead: boolean }> {
     const found: { readonly hint: TenantHint; readonly turn: number }[] = [];
     const share = new Map<string, number>();
     const round = this.#round ?? { start: this.#position, hasWrapped: false, seen: 0 };
     const { start } = round;
-    let isRound = false;
+    let isFullyRead = false;
     for (let page = 0; page < PAGES_LIMIT && found.length < wanted; page++) {
       const { entries, next } = await this.#tasks.pageOfTenants(this.#partition, {
         after: this.#position,
@@ -95,21 +95,22 @@ export class TenantWalk {
         share.set(hint.tenant, taken + 1);
         found.push({ hint, turn: taken });
       }
-      isRound = round.hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
-      if (isRound) break;
+      isFullyRead =
+        round.hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
+      if (isFullyRead) break;
       if (!isLast) continue;
       round.hasWrapped = true;
       this.#position = FIRST_PLACE;
-      isRound = start === FIRST_PLACE;
-      if (isRound) break;
+      isFullyRead = start === FIRST_PLACE;
+      if (isFullyRead) break;
     }
-    this.#round = isRound || found.length > 0 ? undefined : round;
+    this.#round = isFullyRead || found.length > 0 ? undefined : round;
     // Without any tenant, the next call begins at the first position, and so takes one request.
     const isEmpty = round.hasWrapped && round.seen === 0;
     if (isEmpty) this.#position = FIRST_PLACE;
     // The first of each, then the second of each: a caller that takes only some of them is fair, too.
     found.sort((one, other) => one.turn - other.turn);
-    return { hints: found.map(({ hint }) => hint), isEmpty, isRound };
+    return { hints: found.map(({ hint }) => hint), isEmpty, isFullyRead };
   }
 }
 

@@ -252,6 +252,6 @@ describe('the way round the tenants', () => {
   });
 
   test('says when there is no tenant at all', async () => {
-    expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isRound: true });
+    expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isFullyRead: true });
   });
 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { CandidatePorts } from '../../../../shared/tasks/picker/candidates.ts';
 import { Candidates } from '../../../../shared/tasks/picker/candidates.ts';
-import type { Linked } from '../../../../shared/tasks/picker/key-places.ts';
+import type { Linked } from '../../../../shared/tasks/picker/key-capacity.ts';
 import { FULL_KEY } from '../../../../shared/tasks/picker/tuning.ts';
 import type { DynamoDriver, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
@@ -37,8 +37,8 @@ describe('tasks that found their key full', () => {
 
   test('are called back when one of that key ends, the first few of many, and once each', () => {
     const ids = Array.from({ length: FULL_KEY.ahead + 2 }, (_, at) => `k${at}`);
-    candidates.turnAway(taskOf('c', 'other'));
-    for (const id of ids) candidates.turnAway(taskOf(id, 'k'));
+    candidates.postpone(taskOf('c', 'other'));
+    for (const id of ids) candidates.postpone(taskOf(id, 'k'));
     expect(isWorthReading(taskOf('k0', 'k'))).toBe(false);
 
     expect([calledBack(), calledBack(), calledBack()]).toEqual([
@@ -51,27 +51,27 @@ describe('tasks that found their key full', () => {
   const rowOf = (id: string) => taskOf(id, 'k') as ReadyTask;
 
   test('are the next for a place that is left here, in turn, and once each', () => {
-    for (const id of ['a', 'b']) candidates.turnAwayForNow(rowOf(id));
+    for (const id of ['a', 'b']) candidates.postponeBriefly(rowOf(id));
     const next = () => candidates.nextOfKey(taskOf('ended', 'k')).map(({ task }) => task.id);
 
     expect(candidates.nextOfKey(taskOf('ended', 'other'))).toEqual([]);
     expect([next(), next(), next()]).toEqual([['a'], ['b'], []]);
-    candidates.turnAwayForNow(rowOf('a'));
+    candidates.postponeBriefly(rowOf('a'));
     expect(next()).toEqual([]);
     candidates.putBack(rowOf('a'));
-    candidates.turnAwayForNow(rowOf('a'));
+    candidates.postponeBriefly(rowOf('a'));
     expect(next()).toEqual(['a']);
   });
 
   test('are not the next any more when their rows may have changed', async () => {
-    candidates.turnAwayForNow(rowOf('a'));
+    candidates.postponeBriefly(rowOf('a'));
     await clock.advance(501);
 
     expect(candidates.nextOfKey(taskOf('ended', 'k'))).toEqual([]);
   });
 
   test('are forgotten when their time is over', async () => {
-    candidates.turnAway(taskOf('a', 'k'));
+    candidates.postpone(taskOf('a', 'k'));
     await clock.advance(5_000);
     candidates.forgetHeld();
 

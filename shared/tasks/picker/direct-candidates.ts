@@ -1,5 +1,5 @@
 /**
- * `Handover` holds candidates that need no poll: the next task for a key's place that was left here, and tasks named by the worker's event.
+ * `DirectCandidates` holds candidates that need no poll: the next task for a key's place that was left here, and tasks named by the worker's event.
  * They are tried before all others while they are fresh; the index shows them to everyone.
  * Parked tasks of a key are put back alongside the other work, so that no slot waits for it.
  */
@@ -7,10 +7,10 @@ import { allOf } from '../../core/runtime/all-of.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { TaskKey } from '../task/task.ts';
 import type { Candidates, Found } from './candidates.ts';
-import type { Linked } from './key-places.ts';
+import type { Linked } from './key-capacity.ts';
 import { FRESH_MS } from './tuning.ts';
 
-export class Handover {
+export class DirectCandidates {
   readonly #candidates: Candidates;
   readonly #clock: Clock;
   #back: { readonly candidate: Found; readonly untilMonotonicMs: number }[] = [];
@@ -29,7 +29,7 @@ export class Handover {
   begin(task: Linked): void {
     if (task.links?.concurrency === undefined) return;
     this.#candidates.places.owe(task);
-    this.#underWay ??= this.#passOn().finally(() => (this.#underWay = undefined));
+    this.#underWay ??= this.#takeNextOfKey().finally(() => (this.#underWay = undefined));
   }
 
   /** Unparks missed tasks once in a while, in the background: no worker waits for it as long as it has other work. */
@@ -83,12 +83,12 @@ export class Handover {
     return this.#back.shift()?.candidate;
   }
 
-  async #passOn(): Promise<void> {
+  async #takeNextOfKey(): Promise<void> {
     // A task that is about to begin takes a slot, so no other task is unparked for that slot.
     const reservedOf = (key: string): number =>
       this.#back.filter(({ candidate }) => candidate.task.links?.concurrency?.key === key).length;
     while (this.#candidates.places.isOwing && this.#mistake === undefined)
-      await this.#proposeThose(() => this.#candidates.passOn(reservedOf));
+      await this.#proposeThose(() => this.#candidates.takeNextOfKey(reservedOf));
   }
 
   async #proposeThose(find: () => Promise<readonly Found[]>): Promise<void> {

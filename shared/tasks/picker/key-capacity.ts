@@ -30,7 +30,7 @@ interface Seen {
   readonly until: number;
 }
 
-export class KeyPlaces {
+export class KeyCapacity {
   readonly #queue: string;
   readonly #ports: KeyPlacesPorts;
   /** By limit of a key: the last time it was seen full. */
@@ -38,7 +38,7 @@ export class KeyPlaces {
   /** By key: when it was first seen full, if the worker could not know how long it had not moved. */
   readonly #fullSince = new Map<string, number>();
   /** By key and id: tasks that found it full, and the time until which they are known to wait. */
-  readonly #turnedAway = new Map<string, Map<string, { readonly task: Linked; readonly until: number }>>();
+  readonly #postponed = new Map<string, Map<string, { readonly task: Linked; readonly until: number }>>();
   /** By key of those: monotonic time from which some of them are worth a read, although none of the key's tasks has ended here. */
   readonly #callAt = new Map<string, number>();
   /** By key and task id: postponed tasks, and the time until which they may be tried without reading them again. */
@@ -110,12 +110,12 @@ export class KeyPlaces {
   }
 
   /** Postpones a task of a full key until it is called back, at most for `forMs`. */
-  turnAway({ queue, id, links }: Linked, forMs: number): void {
+  postpone({ queue, id, links }: Linked, forMs: number): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
     const { clock } = this.#ports.runtime;
-    const names = this.#turnedAway.get(key) ?? new Map<string, never>();
-    this.#turnedAway.set(key, names.set(id, { task: { queue, id, links }, until: clock.now() + forMs }));
+    const names = this.#postponed.get(key) ?? new Map<string, never>();
+    this.#postponed.set(key, names.set(id, { task: { queue, id, links }, until: clock.now() + forMs }));
     if (!this.#callAt.has(key)) this.#callAt.set(key, clock.monotonic() + HELD_RECHECK_MS);
   }
 
@@ -157,14 +157,14 @@ export class KeyPlaces {
   }
 
   hasTurnedAway({ links }: Linked): boolean {
-    return links?.concurrency !== undefined && (this.#turnedAway.get(links.concurrency.key)?.size ?? 0) > 0;
+    return links?.concurrency !== undefined && (this.#postponed.get(links.concurrency.key)?.size ?? 0) > 0;
   }
 
   /** The first few that were turned away from its key: they wait no longer. */
   callBack({ links }: Linked): readonly TaskKey[] {
     if (links?.concurrency === undefined) return [];
     const { key } = links.concurrency;
-    const names = this.#turnedAway.get(key);
+    const names = this.#postponed.get(key);
     const called = [...(names?.values() ?? [])].slice(0, aheadOf(links.concurrency)).map(({ task }) => task);
     for (const { id } of called) names?.delete(id);
     this.#callAt.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS);
@@ -174,7 +174,7 @@ export class KeyPlaces {
   /** The same of a key that may have room because one of its tasks has ended elsewhere. */
   callBackInTurn(): readonly TaskKey[] {
     const now = this.#ports.runtime.clock.monotonic();
-    for (const [key, names] of this.#turnedAway) {
+    for (const [key, names] of this.#postponed) {
       const [first] = names.values();
       if (first !== undefined && (this.#callAt.get(key) ?? 0) <= now && this.mayHaveRoom(first.task))
         return this.callBack(first.task);
@@ -188,7 +188,7 @@ export class KeyPlaces {
    */
   get areExpecting(): boolean {
     const now = this.#ports.runtime.clock.monotonic();
-    return [...this.#turnedAway.keys()].some(
+    return [...this.#postponed.keys()].some(
       (key) => now < (this.#endedHereAt.get(key) ?? -Infinity) + STAY_FOR_KEY_MS && !this.#isOutOfRate(key),
     );
   }
@@ -203,7 +203,7 @@ export class KeyPlaces {
   }
 
   /** Unparks tasks whose key has capacity now. Best effort: a repair unparks the ones that are missed. */
-  async passOn(reservedOf: (key: string) => number): Promise<readonly ReadyTask[]> {
+  async takeNextOfKey(reservedOf: (key: string) => number): Promise<readonly ReadyTask[]> {
     const back: ReadyTask[] = [];
     for (const key of this.#owed) {
       this.#owed.delete(key);
@@ -238,7 +238,7 @@ export class KeyPlaces {
       const rest = await this.#withoutHead(name, ofLimit);
       const { parking } = this.#ports.tasks;
       for (const { id } of rest) {
-        this.#turnedAway.get(key)?.delete(id);
+        this.#postponed.get(key)?.delete(id);
         this.#waiting.get(key)?.delete(id);
       }
       const writes = rest.map((task) => ({ task, write: stampOf(this.#ports.runtime) }));
@@ -251,7 +251,7 @@ export class KeyPlaces {
     const { clock } = this.#ports.runtime;
     const now = clock.now();
     for (const [name, { until }] of this.#full) if (until <= now) this.#full.delete(name);
-    for (const key of this.#fullSince.keys()) if (!this.#turnedAway.has(key)) this.#fullSince.delete(key);
+    for (const key of this.#fullSince.keys()) if (!this.#postponed.has(key)) this.#fullSince.delete(key);
     for (const [name, until] of this.#headAt) if (until <= now) this.#headAt.delete(name);
     for (const [key, rows] of this.#waiting) {
       for (const [id, { untilMonotonicMs }] of rows) if (untilMonotonicMs < clock.monotonic()) rows.delete(id);
@@ -259,10 +259,10 @@ export class KeyPlaces {
     }
     const before = clock.monotonic() - STAY_FOR_KEY_MS;
     for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
-    for (const [key, names] of this.#turnedAway) {
+    for (const [key, names] of this.#postponed) {
       for (const [name, { until }] of names) if (until <= now) names.delete(name);
       if (names.size > 0) continue;
-      this.#turnedAway.delete(key);
+      this.#postponed.delete(key);
       this.#callAt.delete(key);
     }
   }
@@ -271,7 +271,7 @@ export class KeyPlaces {
     const limit = links?.concurrency;
     const seen = limit === undefined ? undefined : this.#full.get(limitName(limit));
     if (limit === undefined || seen === undefined || isHeld) return false;
-    const waiting = this.#turnedAway.get(limit.key)?.size ?? 1;
+    const waiting = this.#postponed.get(limit.key)?.size ?? 1;
     return expectedWaitMs(limit, seen.full, waiting, seen.at) >= PARKED_FROM_MS;
   }
 
