@@ -41,7 +41,7 @@ function plainLines(output: Output, clock: Clock): AttemptLines {
     events: {
       onSettled: (task, settlement) =>
         output.note(printable(`${settlement} ${task.id} (${task.name}, attempt ${task.attempts})`)),
-      onBuried: (task) => output.note(printable(`dead ${task.id} (${task.name}): its workers died`)),
+      onDied: (task) => output.note(printable(`dead ${task.id} (${task.name}): its workers died`)),
     },
     know: () => undefined,
   };
@@ -63,7 +63,7 @@ class TerminalLines implements AttemptLines {
   readonly events: TaskEvents = {
     onClaimed: (task) => void this.#startedAt.set(task.id, this.#clock.monotonic()),
     onSettled: (task, settlement) => this.#settled(task, settlement),
-    onBuried: (task, error) => this.#failed(task, 'dead', error),
+    onDied: (task, error) => this.#failed(task, 'dead', error),
   };
   readonly #output: Output;
   readonly #clock: Clock;

@@ -156,7 +156,7 @@ class Replay {
       case 'take':
         return tasks.takeOverTask(table, found as RunningTask, session, stamp);
       case 'bury':
-        return tasks.buryTask(table, found as RunningTask, error, stamp);
+        return tasks.markDead(table, found as RunningTask, error, stamp);
       case 'done':
         return tasks.completeTask(table, claim, undefined, stamp);
       case 'retry':

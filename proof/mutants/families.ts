@@ -130,7 +130,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: 'a claim takes a place of its key though there is none',
     edits: [
       ...disarmed(KEY, 'HAS_ROOM', 'size(#running) < :limit'),
-      { file: 'shared/tasks/task/key-limit.ts', in: 'hasRoom', at: branch('running'), change: 'drop' },
+      { file: 'shared/tasks/task/key-limit.ts', in: 'hasCapacity', at: branch('running'), change: 'drop' },
     ],
     killedBy: ['KEY'],
   },

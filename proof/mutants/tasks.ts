@@ -168,8 +168,8 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     what: 'a task that kills its workers is given all attempts that one may have that fails',
     edits: [
       {
-        file: 'shared/tasks/worker/chances.ts',
-        in: 'isUsedUp',
+        file: 'shared/tasks/worker/attempt-limits.ts',
+        in: 'isExhausted',
         at: operation('||'),
         change: leftOnly,
       },

@@ -153,7 +153,7 @@ export class Standing {
     const believed = new Set(this.#ports.recorder.believers.map(({ row, token }) => `${row} ${token}`));
     for (const [row, item] of rows) {
       if (!isTask(row)) continue;
-      if (item.state === 'ready' && isDue(item, now - maxClockSkewMs) && hasRoom(item, rows)) due.push([row, item]);
+      if (item.state === 'ready' && isDue(item, now - maxClockSkewMs) && hasCapacity(item, rows)) due.push([row, item]);
       if (item.state !== 'running') continue;
       const session = String(item.session);
       if (sessions.get(session)?.isAlive !== true) {
@@ -319,7 +319,7 @@ function isDue({ readyAt, heldKey, name }: DynamoItem, now: number): boolean {
 }
 
 /** A rate is room only when its window has turned; that is for the claim to say, so a key with a rate is never judged. */
-function hasRoom({ queue, key }: DynamoItem, rows: ReadonlyMap<string, DynamoItem>): boolean {
+function hasCapacity({ queue, key }: DynamoItem, rows: ReadonlyMap<string, DynamoItem>): boolean {
   if (key === undefined) return true;
   const { key: name, limit, count } = key as { readonly key: string; readonly limit: number; readonly count?: number };
   if (count !== undefined) return false;

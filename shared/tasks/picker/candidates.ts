@@ -27,7 +27,7 @@ import { FRESH_MS, HELD_RECHECK_MS, PAGE_MAX_AGE_MS } from './tuning.ts';
  * `adopted`    it runs under our own session without our knowledge, because the response to its claim was lost: it is already ours.
  */
 export type Found =
-  | { readonly kind: 'ready'; readonly task: ReadyTask; readonly expectsRoom?: true }
+  | { readonly kind: 'ready'; readonly task: ReadyTask; readonly expectsCapacity?: true }
   | { readonly kind: 'abandoned'; readonly task: RunningTask }
   | { readonly kind: 'adopted'; readonly task: RunningTask };
 
@@ -172,7 +172,7 @@ export class Candidates {
     const task = this.places.nextOf(left, (one) => !this.#inHand.has(nameOf(one)));
     if (task === undefined) return [];
     this.#inHand.add(nameOf(task));
-    return [{ kind: 'ready', task, expectsRoom: true }];
+    return [{ kind: 'ready', task, expectsCapacity: true }];
   }
 
   /** It has ended here: its key may have room, and the parent that waits for it may be due. */

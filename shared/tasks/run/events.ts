@@ -10,7 +10,7 @@ export interface TaskEvents {
   /** The claim ended in this worker. */
   onSettled?(task: RunningTask, settlement: Settlement): void;
   /** The task is dead, because it used up its attempts by crashing or outliving its workers. */
-  onBuried?(task: RunningTask, error: TaskError): void;
+  onDied?(task: RunningTask, error: TaskError): void;
   /** The task was dropped, because no worker started it in time. */
   onExpired?(task: ReadyTask): void;
 }

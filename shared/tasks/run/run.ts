@@ -42,7 +42,7 @@ import type { PayloadStore } from '../task/payload.ts';
 import { asTaskCode } from '../task/inside.ts';
 import { inputOf } from '../task/payload.ts';
 import { MAX_EPOCH_MS } from '../../core/validate/moment.ts';
-import { Aside } from './aside.ts';
+import { SideWrites } from './side-writes.ts';
 import { contextOf } from './run-context.ts';
 import type { Ending } from './ending.ts';
 import { aborted, cancelled } from './ending.ts';
@@ -93,7 +93,7 @@ class TaskRun {
   readonly #signal: AbortSignal;
   /** No timer of this run lives longer. */
   readonly #finished = new AbortController();
-  readonly #aside: Aside;
+  readonly #sideWrites: SideWrites;
   /** The attempt has saved new progress. */
   #hasProgressed = false;
   /** The task continues with its follower. */
@@ -108,7 +108,7 @@ class TaskRun {
     this.#claim = claimOf(task);
     this.#definition = definition;
     this.#ports = ports;
-    this.#aside = new Aside(task, ports, this.#finished.signal);
+    this.#sideWrites = new SideWrites(task, ports, this.#finished.signal);
     this.#startedAt = ports.runtime.clock.monotonic();
     this.#signal = truthfulSignal(this.#stop.signal, () => {
       if (ports.session.signal.aborted) this.#stop.abort(ports.session.signal.reason);
@@ -123,7 +123,7 @@ class TaskRun {
       await this.#underWay;
       this.#ports.onCodeEnded?.();
       const settlement = this.#settlement ?? (await this.#settle(ending));
-      if (settlement === 'done' || this.#isFollowed) await this.#aside.dropPayload();
+      if (settlement === 'done' || this.#isFollowed) await this.#sideWrites.dropPayload();
       if (this.#isFollowed) this.#ports.onFollowers?.();
       return settlement;
     } finally {
@@ -174,7 +174,7 @@ class TaskRun {
   async #waitForGrace(): Promise<Ending> {
     await aborted(this.#stop.signal);
     const isLost = this.#stop.signal.reason instanceof LeaseLostError;
-    if (!isLost) await this.#aside.grace();
+    if (!isLost) await this.#sideWrites.grace();
     return { kind: 'threw', error: this.#stop.signal.reason };
   }
 
@@ -204,7 +204,7 @@ class TaskRun {
       then: failure.kind,
     });
     const settlement = await this.#finishFailed(failure);
-    if (settlement === 'retried' || settlement === 'dead') await this.#aside.keepStack(thrown);
+    if (settlement === 'retried' || settlement === 'dead') await this.#sideWrites.keepStack(thrown);
     return settlement;
   }
 

@@ -42,7 +42,7 @@ interface WorkAdditions {
 }
 
 const HOOKS = ['before', 'after', 'onError'] as const satisfies readonly (keyof TaskMiddleware)[];
-const EVENTS = ['onClaimed', 'onSettled', 'onBuried', 'onExpired'] as const satisfies readonly (keyof TaskEvents)[];
+const EVENTS = ['onClaimed', 'onSettled', 'onDied', 'onExpired'] as const satisfies readonly (keyof TaskEvents)[];
 
 /** @throws ConfigurationError when an export of a name above is something else, or there is no task */
 export function workModule(exports: Readonly<Record<string, unknown>>, additions: WorkAdditions = {}): WorkModule {
@@ -107,7 +107,7 @@ export function toldToAll(all: readonly TaskEvents[]): TaskEvents {
   return {
     onClaimed: (task, how) => each((events) => events.onClaimed?.(task, how)),
     onSettled: (task, settlement) => each((events) => events.onSettled?.(task, settlement)),
-    onBuried: (task, error) => each((events) => events.onBuried?.(task, error)),
+    onDied: (task, error) => each((events) => events.onDied?.(task, error)),
     onExpired: (task) => each((events) => events.onExpired?.(task)),
   };
 }

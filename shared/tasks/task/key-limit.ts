@@ -55,7 +55,7 @@ export const IDLE_KEY: KeyState = { running: 0, window: undefined, started: 0, e
 export const KEY_LIMIT_MAX = 100;
 
 /** Whether a task of the key may begin now, as far as can be seen. Pure. */
-export function hasRoom({ limit, rate }: KeyLimit, state: KeyState, now: number): boolean {
+export function hasCapacity({ limit, rate }: KeyLimit, state: KeyState, now: number): boolean {
   if (state.running >= limit) return false;
   if (rate === undefined || state.window === undefined) return true;
   const window = windowOf(rate, now);
@@ -64,12 +64,12 @@ export function hasRoom({ limit, rate }: KeyLimit, state: KeyState, now: number)
 
 /** Whether its rate is used up in this window. Pure. */
 export function isOutOfRate(limit: KeyLimit, state: KeyState, now: number): boolean {
-  return !hasRoom(limit, { ...state, running: 0 }, now);
+  return !hasCapacity(limit, { ...state, running: 0 }, now);
 }
 
 /** Returns why the key is at capacity, if it is. Pure. */
 export function fullnessOf(limit: KeyLimit, state: KeyState, now: number): Fullness | undefined {
-  if (hasRoom(limit, state, now)) return undefined;
+  if (hasCapacity(limit, state, now)) return undefined;
   const { rate } = limit;
   const until = rate !== undefined && isOutOfRate(limit, state, now) ? windowOf(rate, now) + rate.perMs : undefined;
   return { until, enteredAt: state.enteredAt };

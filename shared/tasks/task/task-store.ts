@@ -110,7 +110,7 @@ export interface ClaimLimits extends WriteLimits {
    * A slot of the task's key has just become free, so the key's row is not read first, unless the key has a rate. The claim is still
    * guarded: if another worker was faster, it is refused.
    */
-  readonly expectsRoom?: boolean | undefined;
+  readonly expectsCapacity?: boolean | undefined;
 }
 
 /** Stores tasks. Every write is conditional; see `tasks/rows/task/task-statements.ts` for the guards. */

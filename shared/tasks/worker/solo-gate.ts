@@ -1,5 +1,5 @@
 /**
- * `Company` decides which tasks of one worker run side by side.
+ * `SoloGate` decides which tasks of one worker run side by side.
  *
  * When a worker crashes, all its running tasks lose an attempt, although only one of them may be the cause.
  * So if a task's previous worker crashed, its last attempt is made alone. If the worker crashes again, the cause is known,
@@ -15,7 +15,7 @@ const FIRST_WAIT_MS = 2_000;
 /** Others may work for this many times the wait before the next one. */
 const BETWEEN_WAITS = 4;
 
-export class Company {
+export class SoloGate {
   readonly #clock: Clock;
   readonly #over: AbortSignal;
   #inside = 0;

@@ -21,16 +21,16 @@ import { limitsOf } from '../../session/limits.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import type { Candidate, Outcome } from '../picker/candidate.ts';
 import { TaskPicker } from '../picker/task-picker.ts';
-import { hasFailedLong, isLastChance, isOverdue, isUsedUp } from './chances.ts';
-import { Findings } from './findings.ts';
-import { SharedPause } from './pause.ts';
-import { Company } from './solo-gate.ts';
+import { hasFailedLong, isLastAttempt, isOverdue, isExhausted } from './attempt-limits.ts';
+import { RowProblems } from './row-problems.ts';
+import { IdlePause } from './idle-pause.ts';
+import { SoloGate } from './solo-gate.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { AnyTask, TaskRegistry } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';
 import type { TaskEvents } from '../run/events.ts';
 import { tell } from '../run/events.ts';
-import { QueueGate } from './gate.ts';
+import { QueueStateCache } from './queue-state.ts';
 import type { Fullness } from '../task/key-limit.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import type { QueueStore } from '../task/queue-store.ts';
@@ -121,15 +121,15 @@ class Worker {
   readonly #settings: WorkerSettings;
   readonly #handBack: AbortSignal;
   readonly #picker: TaskPicker;
-  readonly #gate: QueueGate;
-  readonly #company: Company;
+  readonly #queueState: QueueStateCache;
+  readonly #soloGate: SoloGate;
   readonly #hints: PlanningHintsWriter | undefined;
   readonly #tally: Tally;
   readonly #lifeMs: number;
-  readonly #findings: Findings;
+  readonly #rowProblems: RowProblems;
   readonly #unknown: UnknownNames;
   readonly #over = new AbortController();
-  readonly #pause: SharedPause;
+  readonly #pause: IdlePause;
   readonly #lingerMs: number;
   #busyAtMonotonicMs: number;
   #storeFailure: unknown;
@@ -144,16 +144,16 @@ class Worker {
     this.#handBack = handBack;
     this.#lifeMs = settings.deadlineMonotonicMs - ports.runtime.clock.monotonic();
     this.#tally = new Tally(ports.onCounted);
-    this.#findings = new Findings(ports.log, this.#tally);
+    this.#rowProblems = new RowProblems(ports.log, this.#tally);
     this.#unknown = new UnknownNames(registry, ports.log);
     this.#busyAtMonotonicMs = ports.runtime.clock.monotonic();
     const { queue, shards, homeShards, slice, pollMs, idlePollMs, lingerMs = 0, hasDispatcher = false } = settings;
     const { maxClockSkewMs, heartbeatMs } = ports.session.timing;
     this.#lingerMs = lingerMs;
-    this.#gate = new QueueGate(queue, ports);
+    this.#queueState = new QueueStateCache(queue, ports);
     this.#hints = this.#newHints();
-    this.#pause = new SharedPause(ports.runtime.clock, this.#over.signal);
-    this.#company = new Company(ports.runtime.clock, this.#over.signal);
+    this.#pause = new IdlePause(ports.runtime.clock, this.#over.signal);
+    this.#soloGate = new SoloGate(ports.runtime.clock, this.#over.signal);
     this.#picker = new TaskPicker(
       ports.session.id,
       {
@@ -170,11 +170,11 @@ class Worker {
       },
       {
         ...ports,
-        lanes: () => this.#gate.lanes,
-        shards: () => this.#gate.shards,
-        onDamaged: (error) => this.#findings.damaged(error),
-        onSkewed: (error) => this.#findings.skewed(error),
-        isTriedAlone: (found) => isLastChance(found, registry.get(found.task.name)),
+        lanes: () => this.#queueState.lanes,
+        shards: () => this.#queueState.shards,
+        onDamaged: (error) => this.#rowProblems.damaged(error),
+        onSkewed: (error) => this.#rowProblems.skewed(error),
+        isTriedAlone: (found) => isLastAttempt(found, registry.get(found.task.name)),
         onWorthPolling: () => this.#pause.end(),
       },
     );
@@ -190,7 +190,7 @@ class Worker {
       {
         queues,
         runtime,
-        known: () => this.#gate.record,
+        known: () => this.#queueState.record,
         defined: new Set(this.#registry.keys()),
       },
     );
@@ -278,10 +278,10 @@ class Worker {
   /** Treats a queue with a damaged row as paused, because it may be. It stays closed until the row is repaired. */
   async #isOpen(): Promise<boolean> {
     try {
-      return await this.#gate.isOpen();
+      return await this.#queueState.isOpen();
     } catch (error) {
       if (!(error instanceof CorruptItemError)) throw error;
-      this.#findings.damaged(error);
+      this.#rowProblems.damaged(error);
       return false;
     }
   }
@@ -298,7 +298,7 @@ class Worker {
       await candidate.end('unknownName');
       return;
     }
-    const leave = await (isLastChance(candidate, definition) ? this.#company.enterAlone() : this.#company.enter());
+    const leave = await (isLastAttempt(candidate, definition) ? this.#soloGate.enterAlone() : this.#soloGate.enter());
     if (leave === undefined) {
       await candidate.end('contended');
       return;
@@ -359,8 +359,8 @@ class Worker {
     if (candidate.kind === 'adopted') return candidate.task;
     // A pack drops the item that crashed its worker and continues.
     const isBuriable = candidate.kind === 'abandoned' && candidate.task.bulk === undefined;
-    if (isBuriable && definition !== undefined && isUsedUp(candidate.task, retryOf(definition, candidate.task)))
-      return this.#bury(candidate.task);
+    if (isBuriable && definition !== undefined && isExhausted(candidate.task, retryOf(definition, candidate.task)))
+      return this.#markDead(candidate.task);
     const stamp = stampOf(runtime);
     if (candidate.kind === 'ready' && isOverdue(candidate, stamp.now)) {
       const { kind } = await tasks.expire(candidate.task, stamp);
@@ -372,7 +372,10 @@ class Worker {
     const limits = limitsOf(session);
     const send = () =>
       candidate.kind === 'ready'
-        ? tasks.claim(candidate.task, session.id, stampOf(runtime), { ...limits, expectsRoom: candidate.expectsRoom })
+        ? tasks.claim(candidate.task, session.id, stampOf(runtime), {
+            ...limits,
+            expectsCapacity: candidate.expectsCapacity,
+          })
         : tasks.takeOver(candidate.task, session.id, stampOf(runtime), limits);
     const outcome = await decidedClaim(candidate.task, send, { ...this.#ports, handBack: this.#handBack });
     if (outcome.kind === 'applied') {
@@ -386,7 +389,7 @@ class Worker {
   }
 
   /** Marks a task dead that used up its attempts by crashing or outliving its workers. */
-  async #bury(task: RunningTask): Promise<Outcome> {
+  async #markDead(task: RunningTask): Promise<Outcome> {
     const { tasks, runtime, log } = this.#ports;
     const now = runtime.clock.now();
     const deaths = task.deaths + 1;
@@ -398,7 +401,7 @@ class Worker {
     const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
     if (outcome.kind !== 'applied') return 'contended';
     this.#tally.count('buried');
-    this.#tell((events) => events.onBuried?.(task, error));
+    this.#tell((events) => events.onDied?.(task, error));
     this.#ports.spans?.buried(task, now);
     log.error('task is dead', { task: task.id, name: task.name, error });
     return 'settled';
@@ -424,7 +427,7 @@ class Worker {
   #giveUp(error: unknown): void {
     if (error instanceof LeaseLostError) return;
     if (error instanceof CorruptItemError) {
-      this.#findings.damaged(error);
+      this.#rowProblems.damaged(error);
       return;
     }
     if (error instanceof StoreUnavailableError) {

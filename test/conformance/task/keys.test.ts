@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../shared/core/errors.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
-import { hasRoom, windowOf } from '../../../shared/tasks/task/key-limit.ts';
+import { hasCapacity, windowOf } from '../../../shared/tasks/task/key-limit.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { RunningTask } from '../../../shared/tasks/task/task.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
@@ -137,7 +137,7 @@ describeOnEveryStore('limits per key', (open) => {
     const [a, b] = [await run('a'), await q.tasks.get({ queue: q.queue, id: 'b' })];
     if (b?.state !== 'ready') throw new Error('not ready');
     const looks = q.meter.read().byVerb['key.get']?.requests;
-    const claimB = () => q.tasks.claim(b, 'somebody', stamp(), { expectsRoom: true });
+    const claimB = () => q.tasks.claim(b, 'somebody', stamp(), { expectsCapacity: true });
 
     expect((await claimB()).kind).toBe('refused');
     await q.tasks.complete(claimOf(a), null, stamp());
@@ -153,7 +153,7 @@ describeOnEveryStore('limits per key', (open) => {
     const claimNow = async (id: string) => {
       const task = await q.tasks.get({ queue: q.queue, id });
       if (task?.state !== 'ready') throw new Error('not ready');
-      return q.tasks.claim(task, 'somebody', { ...stamp(), now }, { expectsRoom: true });
+      return q.tasks.claim(task, 'somebody', { ...stamp(), now }, { expectsCapacity: true });
     };
 
     expect([(await claimNow('a')).kind, (await claimNow('b')).kind]).toEqual(['applied', 'refused']);
@@ -209,9 +209,9 @@ describe('the room of a key', () => {
   test('depends on running tasks, and on starts in the current window', () => {
     const limit = { key: 'k', limit: 3, rate };
 
-    expect(hasRoom(limit, { running: 3, window: undefined, started: 0, enteredAt: undefined }, 5_500)).toBe(false);
-    expect(hasRoom(limit, { running: 0, window: 5_000, started: 2, enteredAt: undefined }, 5_999)).toBe(false);
-    expect(hasRoom(limit, { running: 0, window: 5_000, started: 2, enteredAt: undefined }, 6_000)).toBe(true);
+    expect(hasCapacity(limit, { running: 3, window: undefined, started: 0, enteredAt: undefined }, 5_500)).toBe(false);
+    expect(hasCapacity(limit, { running: 0, window: 5_000, started: 2, enteredAt: undefined }, 5_999)).toBe(false);
+    expect(hasCapacity(limit, { running: 0, window: 5_000, started: 2, enteredAt: undefined }, 6_000)).toBe(true);
     expect(windowOf(rate, 5_999)).toBe(5_000);
   });
 });

@@ -4,7 +4,7 @@ import type { Stamp } from '../../../core/lease/stamp.ts';
 import { allOf } from '../../../core/runtime/all-of.ts';
 import { inFlight } from '../../../core/runtime/in-flight.ts';
 import type { KeyState } from '../../task/key-limit.ts';
-import { entered, hasRoom, isOutOfRate } from '../../task/key-limit.ts';
+import { entered, hasCapacity, isOutOfRate } from '../../task/key-limit.ts';
 import type { ParkingStore } from '../../task/parking.ts';
 import type { ReadyTask, TaskRecord } from '../../task/task.ts';
 import { readInBatches } from '../../../dynamo/engine/batches.ts';
@@ -262,7 +262,7 @@ class Room {
     const limit = links?.concurrency;
     // Other work under its id may have another key; and the worker that reads an expired task drops it.
     if (limit?.key !== this.#key || (expiresAt !== undefined && expiresAt <= now)) return true;
-    if (hasRoom(limit, this.#state, now)) {
+    if (hasCapacity(limit, this.#state, now)) {
       this.#state = entered(limit, this.#state, now);
       this.#hasAdmitted = true;
       return true;

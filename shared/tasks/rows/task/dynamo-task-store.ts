@@ -111,7 +111,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
         {
           task: observed,
           to: 'dead',
-          own: statements.buryTask(table, observed, error, stamp),
+          own: statements.markDead(table, observed, error, stamp),
           promote: promoting(observed, { how: 'died', error }, stamp),
         },
         stamp,
@@ -242,7 +242,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
   ): Promise<WriteResult | { readonly kind: 'full'; readonly full: Fullness }> {
     const limit = observed.links?.concurrency;
     if (limit === undefined) throw new Error('a task without a key takes no place');
-    const isLookedAt = limits?.expectsRoom !== true || limit.rate !== undefined;
+    const isLookedAt = limits?.expectsCapacity !== true || limit.rate !== undefined;
     const state = isLookedAt
       ? decodeKey((await sender.read(readKey(table, observed.queue, limit.key))).Item)
       : IDLE_KEY;

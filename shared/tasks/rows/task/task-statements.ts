@@ -187,7 +187,7 @@ export function takeOverTask(
  * Effect: dead: all attempts are used up and the last worker crashed.
  * Outcomes: as take over.
  */
-export function buryTask(table: string, observed: RunningTask, error: TaskError, stamp: Stamp): Statement<'update'> {
+export function markDead(table: string, observed: RunningTask, error: TaskError, stamp: Stamp): Statement<'update'> {
   return updateStatement('task.bury', {
     table,
     key: taskKey(observed.queue, observed.id),

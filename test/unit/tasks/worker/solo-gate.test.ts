@@ -1,12 +1,12 @@
 import { setImmediate as drained } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../support/manual-clock.ts';
-import { Company } from '../../../../shared/tasks/worker/solo-gate.ts';
+import { SoloGate } from '../../../../shared/tasks/worker/solo-gate.ts';
 
-const opened = (): { clock: ManualClock; company: Company; over: AbortController } => {
+const opened = (): { clock: ManualClock; company: SoloGate; over: AbortController } => {
   const clock = new ManualClock('2026-11-24T00:00:00Z');
   const over = new AbortController();
-  return { clock, company: new Company(clock, over.signal), over };
+  return { clock, company: new SoloGate(clock, over.signal), over };
 };
 
 describe('company', () => {

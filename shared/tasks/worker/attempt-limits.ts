@@ -8,7 +8,7 @@ import type { RunningTask } from '../task/task.ts';
 const FAILING_LONG_MS = 10 * 60_000;
 
 /** Whether its last holder crashed and this attempt is its last: see `solo-gate.ts`. */
-export function isLastChance({ kind, task }: Found, definition: AnyTask | undefined): boolean {
+export function isLastAttempt({ kind, task }: Found, definition: AnyTask | undefined): boolean {
   const hasDied = kind === 'abandoned' || task.past.at(-1)?.how === 'died';
   if (!hasDied || definition === undefined) return false;
   const { maxAttempts, maxDeaths } = retryOf(definition, task);
@@ -17,7 +17,7 @@ export function isLastChance({ kind, task }: Found, definition: AnyTask | undefi
 }
 
 /** For a task whose holder's session has just been found expired. */
-export function isUsedUp({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
+export function isExhausted({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
   return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
 }
 

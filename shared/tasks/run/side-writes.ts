@@ -17,7 +17,7 @@ import { stackOf } from './thrown.ts';
 /** As much as fits into the row that keeps it. */
 const STACK_LIMIT_CHARACTERS = 2_000;
 
-interface AsidePorts extends PayloadPorts {
+interface SideWritePorts extends PayloadPorts {
   readonly session: SessionHolder;
   readonly runtime: Runtime;
   readonly log: TaskLog;
@@ -25,13 +25,13 @@ interface AsidePorts extends PayloadPorts {
   readonly graceMs: number;
 }
 
-export class Aside {
+export class SideWrites {
   readonly #task: RunningTask;
-  readonly #ports: AsidePorts;
+  readonly #ports: SideWritePorts;
   /** Aborts when the run is over. */
   readonly #finished: AbortSignal;
 
-  constructor(task: RunningTask, ports: AsidePorts, finished: AbortSignal) {
+  constructor(task: RunningTask, ports: SideWritePorts, finished: AbortSignal) {
     this.#task = task;
     this.#ports = ports;
     this.#finished = finished;

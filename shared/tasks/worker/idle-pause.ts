@@ -1,7 +1,7 @@
 /** The wait of a worker's slots while there is nothing to do: all of them wait together, and any of them can end it for all. */
 import type { Clock } from '../../core/runtime/clock.ts';
 
-export class SharedPause {
+export class IdlePause {
   readonly #clock: Clock;
   readonly #over: AbortSignal;
   #current: { readonly until: Promise<void>; readonly cut: AbortController } | undefined;

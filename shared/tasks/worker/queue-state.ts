@@ -15,7 +15,7 @@ export interface GatePorts {
   readonly runtime: { readonly clock: Clock };
 }
 
-export class QueueGate {
+export class QueueStateCache {
   readonly #queue: string;
   readonly #ports: GatePorts;
   #record: QueueRecord | undefined;

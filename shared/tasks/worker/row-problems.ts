@@ -6,7 +6,7 @@ import type { ClockSkewError } from '../../core/errors.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { Tally } from './tally.ts';
 
-export class Findings {
+export class RowProblems {
   readonly #log: TaskLog;
   readonly #tally: Tally;
   readonly #damages = new Set<string>();
