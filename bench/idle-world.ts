@@ -12,7 +12,7 @@ import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import type { Clock } from '../shared/core/runtime/clock.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
-import { standAtWork } from '../shared/client/standing-worker.ts';
+import { runLongLivedWorker } from '../shared/client/long-lived-worker.ts';
 import { registerTasks } from '../shared/tasks/task/definition.ts';
 import type { TaskLog } from '../shared/tasks/task/context.ts';
 import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
@@ -92,7 +92,7 @@ export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
         graceMs: 1_000,
         untilDrained: false,
       };
-      return await standAtWork(registerTasks(definitions), ports, settings, handBack);
+      return await runLongLivedWorker(registerTasks(definitions), ports, settings, handBack);
     },
   };
 }

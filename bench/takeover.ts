@@ -6,7 +6,7 @@
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { standAtWork } from '../shared/client/standing-worker.ts';
+import { runLongLivedWorker } from '../shared/client/long-lived-worker.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
@@ -141,7 +141,7 @@ async function work(
   await using session = await SessionHolder.create(options, { store: stores.sessions, runtime, gauge: noSkewGauge });
   const ports = { ...stores, session, runtime, gauge: noSkewGauge, log: silent };
   const settings = { queue: QUEUE, shards: SHARDS, concurrency, graceMs: 1_000, untilDrained: false };
-  await standAtWork(registry, ports, settings, handBack);
+  await runLongLivedWorker(registry, ports, settings, handBack);
 }
 
 function round(figure: number): number {

@@ -4,7 +4,7 @@ import { ATTEMPT_SPANS, DEFAULT_CONCURRENCY, ENV, MAX_CONCURRENCY } from '../../
 import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import { loadWork } from '../../shared/tasks/run/work-module.ts';
-import type { WorkTotals } from '../../shared/client/keep-at-work.ts';
+import type { WorkTotals } from '../../shared/client/run-until-stopped.ts';
 import { openTelemetry } from '../../shared/tasks/tracing/open-telemetry.ts';
 import type { AttemptSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { engineWakes } from '../../shared/client/engine-wakes.ts';

@@ -1,6 +1,6 @@
 /** A worker in this process over a connection of the command: for `leasehold work`, and for the worker of `leasehold dev`. */
-import type { WorkTotals } from '../../shared/client/keep-at-work.ts';
-import { keepAtWork } from '../../shared/client/keep-at-work.ts';
+import type { WorkTotals } from '../../shared/client/run-until-stopped.ts';
+import { runUntilStopped } from '../../shared/client/run-until-stopped.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import type { WorkerPorts } from '../../shared/tasks/worker/worker.ts';
 import type { WorkModule } from '../../shared/tasks/run/work-module.ts';
@@ -36,7 +36,7 @@ export function workHere(
 ): Promise<WorkTotals> {
   const { sessions, gauge, runtime } = connection;
   const { store: tasks, queues, schedules } = connection.queue(options.queue, options.shards);
-  return keepAtWork(
+  return runUntilStopped(
     work,
     { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans, onEnqueued },
     { ...options, graceMs: GRACE_MS },

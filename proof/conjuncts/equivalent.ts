@@ -34,7 +34,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'N49',
     what: 'a worker that was told to go before it began goes on claiming and handing back',
-    by: 'test/unit/client/standing-worker.test.ts: exits without a claim if stopped before it began',
+    by: 'test/unit/client/long-lived-worker.test.ts: exits without a claim if stopped before it began',
   },
   {
     id: 'X18',

@@ -4,8 +4,8 @@ import { engineWakes } from './engine-wakes.ts';
 import { announcingIn, enqueuedIn } from './process-enqueues.ts';
 import { createStores } from './stores.ts';
 import { ConfigurationError, shown } from '../core/errors.ts';
-import type { WorkTotals } from './keep-at-work.ts';
-import { keepAtWork } from './keep-at-work.ts';
+import type { WorkTotals } from './run-until-stopped.ts';
+import { runUntilStopped } from './run-until-stopped.ts';
 import { DEFAULT_TTL_MS } from '../core/lease/timing.ts';
 import type { LeaseholdOptions } from './leasehold.ts';
 import { LEASEHOLD_OPTIONS, Leasehold, withEnvironment } from './leasehold.ts';
@@ -129,7 +129,7 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
       const engine = engineWakes({ endpoint: given.endpoint, table, clock }, queue);
       const onEnqueued = untilDrained ? undefined : enqueuedIn(given, queue, engine);
       const ports = { ...stores, leasehold, gauge, runtime: systemRuntime, log, spans, onEnqueued };
-      return await keepAtWork(work, ports, settings, handBack.signal);
+      return await runUntilStopped(work, ports, settings, handBack.signal);
     },
     stop() {
       handBack.abort(new HandedBackError('the worker is stopped'));

@@ -5,7 +5,7 @@ import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { TaskEvents } from '../../../shared/tasks/run/events.ts';
 import type { TaskLog } from '../../../shared/tasks/task/context.ts';
 import { HandedBackError } from '../../../shared/tasks/task/control.ts';
-import { standAtWork } from '../../../shared/client/standing-worker.ts';
+import { runLongLivedWorker } from '../../../shared/client/long-lived-worker.ts';
 import type { WorkerReport } from '../../../shared/tasks/worker/worker.ts';
 import { runWorker } from '../../../shared/tasks/worker/worker.ts';
 import type { Invocation } from '../fleet.ts';
@@ -88,7 +88,12 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
     };
     return await workInChain(place, session, event, async () => {
       const report = stays
-        ? await standAtWork(registry, { ...ports, schedules }, { ...settings, untilDrained: false }, handBack.signal)
+        ? await runLongLivedWorker(
+            registry,
+            { ...ports, schedules },
+            { ...settings, untilDrained: false },
+            handBack.signal,
+          )
         : await runWorker(registry, ports, settings, handBack.signal);
       seeReport(report, seen);
       return report;

@@ -36,7 +36,7 @@ const POLL_MS = { first: 220, idle: 730 };
 const RECUR_MS = { following: 1_000, idle: 3_500 };
 
 /** @throws StoreUnavailableError, LeaseLostError before it has begun; afterwards the report says how it ended */
-export async function standAtWork(
+export async function runLongLivedWorker(
   registry: TaskRegistry,
   ports: StandingPorts,
   { queue, shards: least, concurrency, graceMs, untilDrained }: StandingSettings,

@@ -9,8 +9,8 @@ import type { WorkModule } from '../tasks/run/work-module.ts';
 import type { Session } from './session.ts';
 import type { SessionEvents } from '../session/keep-alive.ts';
 import { describeBlock } from '../session/lateness.ts';
-import type { StandingPorts, StandingSettings } from './standing-worker.ts';
-import { standAtWork } from './standing-worker.ts';
+import type { StandingPorts, StandingSettings } from './long-lived-worker.ts';
+import { runLongLivedWorker } from './long-lived-worker.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
 import type { WorkerReport } from '../tasks/worker/worker.ts';
 
@@ -41,7 +41,7 @@ const RESTART_MS = 1_000;
  * Runs until `handBack` aborts or, if it only drains, until no task is due.
  * @throws ConfigurationError for an invalid schedule, and if the store denies access
  */
-export async function keepAtWork(
+export async function runUntilStopped(
   work: WorkModule,
   ports: KeptPorts,
   settings: KeptSettings,
@@ -74,7 +74,7 @@ export async function keepAtWork(
       if (kept.session === undefined || kept.session.signal.aborted)
         kept.session = await leasehold.session(sessionOptions);
       const standing = { ...ports, events: work.events, payloads: work.payloads, session: kept.session.holder };
-      const report = await standAtWork(work.registry, standing, settings, handBack);
+      const report = await runLongLivedWorker(work.registry, standing, settings, handBack);
       count(report, totals);
       if (settings.untilDrained && report.ended === 'drained') break;
     } catch (error) {
