@@ -12,7 +12,7 @@ import { ConfigurationError, InvariantError, MismatchError } from '../shared/cor
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../shared/tasks/dispatch/live-workers.ts';
 import type { SessionEvents } from '../shared/session/keep-alive.ts';
-import { describeBlock } from '../shared/session/lateness.ts';
+import { describeBlock } from '../shared/session/event-loop-lag.ts';
 import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import type { TaskEvents } from '../shared/tasks/run/events.ts';
 import type { TaskMiddleware } from '../shared/tasks/task/middleware.ts';

@@ -23,7 +23,7 @@ import { WRITE_CONTENTION } from '../../shared/coordination/lock/contention.ts';
 import type { Content, HeldLock, LockRecord, Refusal } from '../../shared/coordination/lock/lock-record.ts';
 import { describeLock, isStored, validKey } from '../../shared/coordination/lock/lock-record.ts';
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
-import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
+import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
 
 type RemoteAcquisition =
   | { readonly kind: 'acquired'; readonly lock: HeldLock }

@@ -13,8 +13,8 @@ import { sha256 } from '../../shared/core/runtime/sha256.ts';
 import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
 import type { LockInfo, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
 import { validKey } from '../../shared/coordination/lock/lock-record.ts';
-import type { LockReader, Sighting } from '../../shared/coordination/lock/lock-reader.ts';
-import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
+import type { LockReader, LockSnapshot } from '../../shared/coordination/lock/lock-reader.ts';
+import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
 
 export interface PrefixView {
   /** In order of key. */
@@ -124,7 +124,7 @@ export class PrefixReader {
   async #judge(
     rows: ReadonlyMap<string, LockRecord>,
     onDamaged: (error: unknown) => void,
-  ): Promise<readonly Sighting[]> {
+  ): Promise<readonly LockSnapshot[]> {
     const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
     const damaged = new Set<string>();
     const onDamagedSession = (id: string, error: unknown): void => {
@@ -132,7 +132,7 @@ export class PrefixReader {
       onDamaged(error);
     };
     const records = await this.#ports.sessions.getMany([...holders], onDamagedSession);
-    const sightings: Sighting[] = [];
+    const sightings: LockSnapshot[] = [];
     for (const row of rows.values())
       sightings.push(await this.#reader.judgeListed(row, { records, damaged }, onDamaged));
     return sightings;

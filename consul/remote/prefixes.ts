@@ -7,7 +7,7 @@
  */
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
 import { validKey } from '../../shared/coordination/lock/lock-record.ts';
-import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
+import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
 import { pollUntil } from '../../shared/core/wait/poll-until.ts';
 import type { Due } from '../../shared/core/wait/shared-poll.ts';
 import { SharedPoll, oneByOne } from '../../shared/core/wait/shared-poll.ts';

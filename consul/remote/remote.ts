@@ -1,5 +1,5 @@
 /** The part of the library that only a gateway needs: leases of holders that speak another protocol and know only a session's id. */
-import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
+import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
 import { RemoteLocks } from './locks.ts';
 import { Prefixes } from './prefixes.ts';
 import { RemoteSessions } from './sessions.ts';

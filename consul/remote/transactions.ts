@@ -25,7 +25,7 @@ import type { PrefixView } from './prefix.ts';
 import { PrefixReader } from './prefix.ts';
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
 import { KEYS_LIMIT } from '../../shared/coordination/lock/several.ts';
-import type { LockPorts } from '../../shared/coordination/lock/lock-standing.ts';
+import type { LockPorts } from '../../shared/coordination/lock/lock-verdict.ts';
 import type { KeyWrite } from '../../shared/coordination/lock/lock-store.ts';
 
 export type KeyOperation =

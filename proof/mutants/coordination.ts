@@ -34,7 +34,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M43',
     what: 'a contender that looks before it enters finds room for one more than there is',
-    edits: [{ file: RULES, in: 'mayEnter', at: operation('>=', 'permits'), change: ({ text }) => `${text} - 1` }],
+    edits: [{ file: RULES, in: 'canAcquire', at: operation('>=', 'permits'), change: ({ text }) => `${text} - 1` }],
     killedBy: ['I11'],
     changes,
   },
@@ -72,7 +72,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     what: 'a contender that is not fair enters before those in the queue',
     edits: [
       { file: SEMAPHORE, in: 'admitHolder.guard', at: part('NOBODY_QUEUES'), change: 'drop' },
-      { file: RULES, in: 'mayEnter', at: operation('||', 'isSamePermit'), change: becomes('true') },
+      { file: RULES, in: 'canAcquire', at: operation('||', 'isSamePermit'), change: becomes('true') },
     ],
     killedBy: ['L5'],
     changes,
@@ -82,8 +82,8 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     what: 'a contender prunes the holders that it has not heard of lately',
     edits: [
       {
-        file: 'shared/coordination/semaphore/survey.ts',
-        in: 'Surveyor.survey',
+        file: 'shared/coordination/semaphore/semaphore-inspector.ts',
+        in: 'SemaphoreInspector.survey',
         at: operation('===', 'free'),
         change: ({ left }) => `${left} !== 'closed'`,
       },

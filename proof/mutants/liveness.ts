@@ -117,8 +117,8 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     what: 'the permits and places of dead sessions are left to them',
     edits: [
       {
-        file: 'shared/coordination/semaphore/survey.ts',
-        in: 'Surveyor.survey',
+        file: 'shared/coordination/semaphore/semaphore-inspector.ts',
+        in: 'SemaphoreInspector.survey',
         at: choice('knows', 'free'),
         change: ({ condition, whenTrue }) => `${condition} && ${whenTrue}`,
       },

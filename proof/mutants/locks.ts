@@ -45,7 +45,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     what: 'the lock-delay is not written down with the key',
     edits: [
       {
-        file: 'shared/coordination/lock/lock-standing.ts',
+        file: 'shared/coordination/lock/lock-verdict.ts',
         in: 'standingOf',
         at: operation('-', 'until'),
         change: becomes('0'),

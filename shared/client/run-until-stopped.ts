@@ -8,7 +8,7 @@ import type { Leasehold } from './leasehold.ts';
 import type { WorkModule } from '../tasks/run/work-module.ts';
 import type { Session } from './session.ts';
 import type { SessionEvents } from '../session/keep-alive.ts';
-import { describeBlock } from '../session/lateness.ts';
+import { describeBlock } from '../session/event-loop-lag.ts';
 import type { StandingPorts, StandingSettings } from './long-lived-worker.ts';
 import { runLongLivedWorker } from './long-lived-worker.ts';
 import type { TaskLog } from '../tasks/task/context.ts';

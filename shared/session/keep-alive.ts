@@ -5,14 +5,14 @@
  *   - A renewal is throttled or gets no response: trust does not grow. Later heartbeats retry until the window closes.
  *   - A renewal is refused: the session is lost at once, even if the window is still open.
  *   - No heartbeat runs (frozen, starved): `remainingTrustMs` runs out by the clocks, and it is checked before every
- *     write. `lateness.ts` distinguishes a late heartbeat from a store that did not respond.
+ *     write. `event-loop-lag.ts` distinguishes a late heartbeat from a store that did not respond.
  *   - The window closes: the signal aborts with a `LeaseLostError`, and the session is never renewed again.
  *   - A health check of the session fails: the next heartbeat sees it, and the session ends itself.
  *   - An operator revokes one lock, permit or task: the next heartbeat reports it, and the session continues.
  *   - The session has no TTL: it cannot expire. Heartbeats read the row instead, to see what other processes did to it.
  *   - A renewal that removes revocations from the row gets no response: they are not missed, because a renewal removes
  *     only revocations that an earlier response reported.
- *   - An acquire or a release gets no response: `settling.ts` resolves it during the next heartbeats.
+ *   - An acquire or a release gets no response: `undecided-writes.ts` resolves it during the next heartbeats.
  *   - A hook of `SessionEvents` throws: the session continues.
  *   - `end` is called during a heartbeat: it waits for the heartbeat, so that a late renewal cannot race the end.
  */
@@ -25,12 +25,12 @@ import type { Clock } from '../core/runtime/clock.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
 import { notifyObserver } from '../core/runtime/notify-observer.ts';
 import { firstFailure } from './health.ts';
-import { Lateness } from './lateness.ts';
+import { EventLoopLag } from './event-loop-lag.ts';
 import type { OpeningPorts, SessionOptions } from './open.ts';
 import { openSession } from './open.ts';
 import type { LiveSession, SessionRecord } from './session-record.ts';
-import type { Settle } from './settling.ts';
-import { Settling } from './settling.ts';
+import type { Settle } from './undecided-writes.ts';
+import { UndecidedWrites } from './undecided-writes.ts';
 import type { HolderSessionStore } from './session-store.ts';
 import { truthfulSignal } from './truthful-signal.ts';
 
@@ -38,7 +38,7 @@ import { truthfulSignal } from './truthful-signal.ts';
 const SETTLE_EVERY_MS = 10_000;
 
 /** Number of revocations to remember. One can arrive before its listener only while an acquire is in flight. */
-const TOLD_LIMIT = 1_000;
+const MAX_PENDING_REVOCATIONS = 1_000;
 
 /** Observer hooks of a session. Correctness never depends on them. */
 export interface SessionEvents {
@@ -71,8 +71,8 @@ export class SessionHolder implements AsyncDisposable {
   readonly #revocationListeners = new Map<string, () => void>();
   /** The latest revocations, kept after they leave the row because one may arrive before its listener. */
   readonly #told = new Set<string>();
-  readonly #settling: Settling;
-  readonly #lateness: Lateness;
+  readonly #undecidedWrites: UndecidedWrites;
+  readonly #eventLoopLag: EventLoopLag;
   #sequence = 0;
   #loops: Promise<unknown> = Promise.resolve();
   #renewal: Promise<boolean> | undefined;
@@ -90,8 +90,8 @@ export class SessionHolder implements AsyncDisposable {
     this.#runtime = ports.runtime;
     this.#events = ports.events;
     this.#trust = trust;
-    this.#lateness = new Lateness(ports.runtime.clock, options.timing.heartbeatMs);
-    this.#settling = new Settling({
+    this.#eventLoopLag = new EventLoopLag(ports.runtime.clock, options.timing.heartbeatMs);
+    this.#undecidedWrites = new UndecidedWrites({
       pause: () => this.#pause(Math.min(this.timing.heartbeatMs, SETTLE_EVERY_MS)),
       isOver: () => this.#stopped.signal.aborted,
       onFailed: (error) => this.#tell((events) => events.onRenewalFailed?.(error)),
@@ -180,11 +180,11 @@ export class SessionHolder implements AsyncDisposable {
    * The end of the session also resolves the write.
    */
   settleLater(what: string, settle: Settle): void {
-    this.#settling.add(what, settle);
+    this.#undecidedWrites.add(what, settle);
   }
 
   isUndecided(what: string): boolean {
-    return this.#settling.has(what);
+    return this.#undecidedWrites.has(what);
   }
 
   /** Returns a number that grows with every call. It orders the writes of this session under one lease counter. */
@@ -240,7 +240,7 @@ export class SessionHolder implements AsyncDisposable {
     listener?.();
     this.#told.add(revocation);
     const [oldest] = this.#told;
-    if (this.#told.size > TOLD_LIMIT && oldest !== undefined) this.#told.delete(oldest);
+    if (this.#told.size > MAX_PENDING_REVOCATIONS && oldest !== undefined) this.#told.delete(oldest);
   }
 
   /** Jitter of a tenth, so that workers that start together do not send their heartbeats together. */
@@ -255,7 +255,7 @@ export class SessionHolder implements AsyncDisposable {
   async #heartbeat(ttlMs: number): Promise<void> {
     let waitMs = this.timing.heartbeatMs;
     for (;;) {
-      await this.#lateness.sleep(this.#jittered(waitMs), this.#stopped.signal);
+      await this.#eventLoopLag.sleep(this.#jittered(waitMs), this.#stopped.signal);
       if (this.#stopped.signal.aborted || this.#ending !== undefined) return;
       this.#noticeBlock();
       const renewed = await this.#renewOnce(ttlMs);
@@ -296,7 +296,7 @@ export class SessionHolder implements AsyncDisposable {
       );
       if (outcome.kind === 'refused') return await this.#afterRefusal(ttlMs, outcome.current);
       this.#unanswered = [];
-      this.#lateness.forget();
+      this.#eventLoopLag.forget();
       this.#trust = { opened, durationMs: this.#trust.durationMs };
       this.#learnFrom(outcome.row);
       this.#tell((events) => events.onRenewed?.(outcome.row));
@@ -368,19 +368,19 @@ export class SessionHolder implements AsyncDisposable {
     if (this.#loss !== undefined || this.#ending !== undefined) return;
     if (remainingTrustMs(this.#trust, momentOf(this.#runtime.clock)) > 0) return;
     this.#noticeBlock();
-    const detail = `no renewal was confirmed within ${this.#trust.durationMs} ms${this.#lateness.explanation()}`;
+    const detail = `no renewal was confirmed within ${this.#trust.durationMs} ms${this.#eventLoopLag.explanation()}`;
     this.markLost(new LeaseLostError(`session ${this.id}`, 'expired', detail));
   }
 
   #noticeBlock(): void {
-    const lateMs = this.#lateness.next();
+    const lateMs = this.#eventLoopLag.next();
     if (lateMs !== undefined) this.#tell((events) => events.onBlocked?.(lateMs));
   }
 
   async #end(): Promise<void> {
     this.#stopped.abort();
     await Promise.all([this.#loops, this.#renewal]);
-    await this.#settling.idle();
+    await this.#undecidedWrites.idle();
     if (this.#loss !== undefined) return;
     try {
       await this.#store.invalidate({ id: this.id, reason: 'ended', ...stampOf(this.#runtime) });

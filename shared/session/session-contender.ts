@@ -21,7 +21,7 @@ export interface SessionPorts extends ContenderPorts {
 }
 
 /** A session's state after the contender has done all it may: `expired` has become `closed` or `free`. */
-export type Standing = Exclude<Verdict, { kind: 'expired' }>;
+export type SessionVerdict = Exclude<Verdict, { kind: 'expired' }>;
 
 /**
  * Judges a session that stands in the way, and invalidates it when it has expired:
@@ -33,7 +33,7 @@ export async function settleSession(
   observed: SessionRecord | undefined,
   ports: ContenderPorts,
   maxClockSkewMs: number,
-): Promise<Standing> {
+): Promise<SessionVerdict> {
   const { clock, ids } = ports.runtime;
   const now = clock.now();
   const verdict = judgeSession(observed, now, maxClockSkewMs);
@@ -53,7 +53,7 @@ async function settleFailedChecks(
   session: SessionRecord | undefined,
   ports: ContenderPorts,
   maxClockSkewMs: number,
-): Promise<Standing | undefined> {
+): Promise<SessionVerdict | undefined> {
   if (session === undefined || session.checks.length === 0) return undefined;
   const { clock } = ports.runtime;
   const checks = await ports.sessions.getChecks(session.node, session.checks);

@@ -17,7 +17,7 @@ const OF_A_TENURE: Readonly<Record<string, (held: HeldLock, rows: Rows) => State
   'lock.takeOver': (held, rows) => locks.takeOverLock(TABLE, held, request('other'), { isFresh: false }, rows.stamp()),
   'lock.release': (held, rows) => released(held, rows),
   'lock.settle': (held, rows) => settled(held, rows, NOW),
-  'lock.disown': (held, rows) => locks.disownLock(TABLE, held, { notBeforeAsked: NOW }, rows.stamp()),
+  'lock.disown': (held, rows) => locks.voidLock(TABLE, held, { notBeforeAsked: NOW }, rows.stamp()),
   'lock.force': (held, rows) =>
     locks.forceReleaseLock(TABLE, held, { by: 'me', reason: 'stuck', lockDelayMs: 0, tell: false }, rows.stamp()),
 };
@@ -91,7 +91,7 @@ export const LOCK_CASES: readonly Case[] = [
     'lock.bar: attribute_not_exists(#pk)',
     (rows) => {
       acquired(rows);
-      return locks.barLateAcquire(TABLE, { key: 'k', observed: undefined, notBeforeAsked: NOW }, rows.stamp());
+      return locks.voidLateAcquire(TABLE, { key: 'k', observed: undefined, notBeforeAsked: NOW }, rows.stamp());
     },
   ],
   [
@@ -100,7 +100,7 @@ export const LOCK_CASES: readonly Case[] = [
       rows.write(released(acquired(rows), rows));
       const observed = seen(rows) as FreeLock;
       acquired(rows);
-      return locks.barLateAcquire(TABLE, { key: 'k', observed, notBeforeAsked: NOW }, rows.stamp());
+      return locks.voidLateAcquire(TABLE, { key: 'k', observed, notBeforeAsked: NOW }, rows.stamp());
     },
   ],
   ['lock.acquireAll: attribute_not_exists(#pk)', (rows) => together(rows, ['k', 'free'])],

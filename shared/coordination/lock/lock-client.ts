@@ -15,9 +15,9 @@ import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import { WRITE_CONTENTION } from './contention.ts';
 import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock-record.ts';
 import { describeLock, isStored, opensAt, validContent, validKey } from './lock-record.ts';
-import type { Sighting } from './lock-reader.ts';
+import type { LockSnapshot } from './lock-reader.ts';
 import { LockReader } from './lock-reader.ts';
-import type { LockPorts } from './lock-standing.ts';
+import type { LockPorts } from './lock-verdict.ts';
 import { LockWatch } from './watch.ts';
 import { pollUntil } from '../../core/wait/poll-until.ts';
 import { validSignal } from '../../core/wait/wait.ts';
@@ -147,12 +147,12 @@ export class LockClient {
     } = validOptions(`the options of ${what}`, options, WATCH_OPTIONS);
     validWholeNumber(`${what}: index`, index, { min: 0 });
     validSignal(signal);
-    const isNews = ({ lock }: Sighting): boolean => {
+    const isNews = ({ lock }: LockSnapshot): boolean => {
       const found = lock?.modifyIndex ?? 0;
       // A row that was swept, and perhaps came back, is a change as well.
       return found > index || (found === 0 && index > 0 && isAbsenceNews);
     };
-    const look = (): Promise<Sighting> => this.#reader.see(validKey(key));
+    const look = (): Promise<LockSnapshot> => this.#reader.see(validKey(key));
     const next = (isOurs: typeof isNews, over: AbortSignal) => this.#watch.next(key, isOurs, over);
     return this.#watched(await this.#within(timeout, signal, (over) => pollUntil({ look, isNews, next }, over)));
   }
@@ -274,7 +274,7 @@ export class LockClient {
     }
   }
 
-  #watched(sighting: Sighting): Watched {
+  #watched(sighting: LockSnapshot): Watched {
     const { lock } = sighting;
     const closedUntil = this.#reader.closedUntil(lock);
     return { index: lock?.modifyIndex ?? 0, info: this.#reader.infoOf(sighting), closedUntil };

@@ -19,9 +19,9 @@ import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { HeldLock, LockRecord, Refusal } from './lock-record.ts';
 import { describeLock, opensAt } from './lock-record.ts';
-import type { Doubts, UnansweredAcquire } from './lock-doubts.ts';
-import type { HolderPorts } from './lock-standing.ts';
-import { standingOf } from './lock-standing.ts';
+import type { UnresolvedKeys, UnansweredAcquire } from './unresolved-keys.ts';
+import type { HolderPorts } from './lock-verdict.ts';
+import { standingOf } from './lock-verdict.ts';
 import type { AcquireRequest, LockWish } from './lock-store.ts';
 
 export type ContendingSession = Pick<SessionHolder, 'id' | 'timing' | 'signal' | 'ensureBelief' | 'remainingTrustMs'>;
@@ -53,7 +53,7 @@ interface Abandoned {
 export const ATTEMPT_ROUNDS_LIMIT = 5;
 
 /** Retries a lost race. The last round refuses: a key that others keep winning is not free. Waiting callers retry. */
-export function lostRound(round: number, key: string): Contended | Refusal {
+export function contendedResult(round: number, key: string): Contended | Refusal {
   return round < ATTEMPT_ROUNDS_LIMIT ? contended() : { kind: 'contended', key };
 }
 
@@ -63,7 +63,7 @@ export class LockContender implements Contender<HeldLock> {
   readonly #session: ContendingSession;
   readonly #ports: HolderPorts;
   readonly #maxClockSkewMs: number;
-  readonly #doubts: Doubts | undefined;
+  readonly #unresolvedKeys: UnresolvedKeys | undefined;
   #abandoned: Abandoned | undefined;
   /** Counter of the row when we last saw it free. */
   #observedCounter: number | undefined;
@@ -75,14 +75,14 @@ export class LockContender implements Contender<HeldLock> {
     key: string,
     wish: LockWish,
     session: ContendingSession,
-    ports: HolderPorts & { readonly doubts?: Doubts | undefined },
+    ports: HolderPorts & { readonly doubts?: UnresolvedKeys | undefined },
   ) {
     this.key = key;
     this.#wish = wish;
     this.#session = session;
     this.#ports = ports;
     this.#maxClockSkewMs = session.timing.maxClockSkewMs;
-    this.#doubts = ports.doubts;
+    this.#unresolvedKeys = ports.doubts;
   }
 
   /** Notes the counter of a row that was seen free. An outdated counter is harmless. */
@@ -103,17 +103,17 @@ export class LockContender implements Contender<HeldLock> {
         return { kind: 'acquired', right: outcome.row };
       }
       const lock = outcome.current;
-      this.#doubts?.see(this.key, lock);
+      this.#unresolvedKeys?.see(this.key, lock);
       const isForeign = lock?.state === 'held' && lock.session !== this.#session.id;
       const refusal = await this.#assess(lock, isForeign ? await sessions.get(lock.session) : undefined);
-      return refusal ?? lostRound(round, this.key);
+      return refusal ?? contendedResult(round, this.key);
     });
   }
 
   /** Costs one eventually consistent request while the holder stays the same. */
   async look(): Promise<Refusal | undefined> {
     // A stale read cannot show whether an unresolved acquire was applied. An attempt can.
-    if (this.#doubts?.has(this.key) === true) return undefined;
+    if (this.#unresolvedKeys?.has(this.key) === true) return undefined;
     if (this.#abandoned !== undefined) return this.#closedUntil();
     const { locks, sessions } = this.#ports;
     const expected = this.#lastHolder ?? this.#session.id;
@@ -136,7 +136,7 @@ export class LockContender implements Contender<HeldLock> {
     };
     const limits = lockLimitsOf(this.#session);
     const abandoned = this.#abandoned;
-    const doubt = (): void => this.#doubts?.add(this.key, unanswered(request, abandoned?.lock, stamp.now));
+    const doubt = (): void => this.#unresolvedKeys?.add(this.key, unanswered(request, abandoned?.lock, stamp.now));
     try {
       const outcome = await (abandoned === undefined
         ? locks.acquire(request, stamp, limits)

@@ -12,10 +12,10 @@ import type { SessionRecord } from '../../session/session-record.ts';
 import { judgeSession } from '../../session/session-record.ts';
 import type { HeldLock, Holder, LockInfo, LockRecord } from './lock-record.ts';
 import { opensAt } from './lock-record.ts';
-import type { LockPorts, LockStanding } from './lock-standing.ts';
-import { holderOf, standingOf } from './lock-standing.ts';
+import type { LockPorts, LockVerdict } from './lock-verdict.ts';
+import { holderOf, standingOf } from './lock-verdict.ts';
 
-export interface Sighting {
+export interface LockSnapshot {
   /** Its row as it stands now, tidied if need was. */
   readonly lock: LockRecord | undefined;
   readonly holder: Holder | undefined;
@@ -33,7 +33,7 @@ export class LockReader {
   /**
    * One request for a free key, two for a held one; strongly consistent. A damaged session must not be taken for gone, so its key is held.
    */
-  async see(key: string): Promise<Sighting> {
+  async see(key: string): Promise<LockSnapshot> {
     const { locks, sessions } = this.#ports;
     const lock = await locks.get(key);
     if (lock?.state !== 'held') return this.judge(lock, undefined);
@@ -48,7 +48,7 @@ export class LockReader {
   }
 
   /** @param session the holder's, as it was just read */
-  async judge(lock: LockRecord | undefined, session: SessionRecord | undefined): Promise<Sighting> {
+  async judge(lock: LockRecord | undefined, session: SessionRecord | undefined): Promise<LockSnapshot> {
     if (lock?.state !== 'held') return { lock, holder: undefined };
     const standing = await this.#standing(lock, session);
     if (standing.kind === 'held') return { lock, holder: standing.by };
@@ -60,7 +60,7 @@ export class LockReader {
     lock: LockRecord | undefined,
     sessions: { readonly records: ReadonlyMap<string, SessionRecord>; readonly damaged: ReadonlySet<string> },
     onDamaged: (error: unknown) => void,
-  ): Promise<Sighting> {
+  ): Promise<LockSnapshot> {
     if (lock?.state !== 'held') return this.judge(lock, undefined);
     const session = sessions.records.get(lock.session);
     const asHeld = { lock, holder: holderOf(lock, session, null) };
@@ -75,7 +75,7 @@ export class LockReader {
   }
 
   /** Describes a key; undefined if it has no entry. */
-  infoOf({ lock, holder }: Sighting): LockInfo | undefined {
+  infoOf({ lock, holder }: LockSnapshot): LockInfo | undefined {
     if (lock?.entry === undefined) return undefined;
     const { key, entry, leaseCounter, modifyIndex, lastForced } = lock;
     return { key, ...entry, leaseCounter, modifyIndex, holder, closedUntil: this.closedUntil(lock), lastForced };
@@ -87,7 +87,7 @@ export class LockReader {
     return openAt > this.#ports.runtime.clock.now() ? openAt : 0;
   }
 
-  async #standing(lock: HeldLock, session: SessionRecord | undefined): Promise<LockStanding> {
+  async #standing(lock: HeldLock, session: SessionRecord | undefined): Promise<LockVerdict> {
     try {
       return await standingOf(lock, session, this.#ports, this.#maxClockSkewMs);
     } catch (error) {
@@ -98,7 +98,7 @@ export class LockReader {
     }
   }
 
-  async #tidy(lock: HeldLock, { disposition }: LockStanding & { kind: 'abandoned' }): Promise<LockRecord | undefined> {
+  async #tidy(lock: HeldLock, { disposition }: LockVerdict & { kind: 'abandoned' }): Promise<LockRecord | undefined> {
     const { locks, runtime } = this.#ports;
     try {
       const sweepable = lock.entry?.value === undefined;

@@ -22,7 +22,7 @@ export interface AcquireRequest {
 export type LockWish = Pick<AcquireRequest, 'content' | 'isListed'>;
 
 /** An acquire that was not answered, of a key that was free when it was read. */
-export interface LateAcquire {
+export interface PendingAcquire {
   readonly key: string;
   readonly observed: FreeLock | undefined;
   /** When the last such acquire was asked for, by the clock that asked. */
@@ -103,7 +103,7 @@ export interface LockStore {
    */
   disown(
     observed: HeldLock,
-    late: Pick<LateAcquire, 'notBeforeAsked'>,
+    late: Pick<PendingAcquire, 'notBeforeAsked'>,
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<FreeLock, LockRecord>>;
@@ -111,7 +111,7 @@ export interface LockStore {
    * Bars an acquire of a free key that was not answered and may be under way still:
    * it will be refused. Refused unless the row is as it was observed.
    */
-  barLate(late: LateAcquire, write: Stamp, limits?: WriteLimits): Promise<Outcome<FreeLock, LockRecord>>;
+  barLate(late: PendingAcquire, write: Stamp, limits?: WriteLimits): Promise<Outcome<FreeLock, LockRecord>>;
   /** By its holder: replaces the content, or just confirms the tenure. Refused when anything was written since it was observed. */
   update(
     observed: HeldLock,

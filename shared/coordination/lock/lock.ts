@@ -21,7 +21,7 @@ import { truthfulSignal } from '../../session/truthful-signal.ts';
 import { lockLimitsOf } from './lock-contender.ts';
 import type { Content, Flags, HeldLock, Holder } from './lock-record.ts';
 import { describeLock, revocationOf, validContent } from './lock-record.ts';
-import { holderOf } from './lock-standing.ts';
+import { holderOf } from './lock-verdict.ts';
 import type { HolderLockStore, TransactionAction } from './lock-store.ts';
 
 export interface ContentOptions {

@@ -13,15 +13,15 @@ import { WAIT_OPTIONS, waitFor } from '../../core/wait/wait.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Contender } from './lock-contender.ts';
 import { LockContender, lockLimitsOf } from './lock-contender.ts';
-import { Doubts } from './lock-doubts.ts';
+import { UnresolvedKeys } from './unresolved-keys.ts';
 import type { LockKeeper, LockOptions } from './lock.ts';
 import { CONTENT_OPTIONS, Lock } from './lock.ts';
 import type { Content, HeldLock, Refusal } from './lock-record.ts';
 import { warningOfOwnWait } from './own-wait.ts';
 import { LockUnavailableError, describeLock, validContent, validKey } from './lock-record.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { HolderPorts } from './lock-standing.ts';
-import { standingOf } from './lock-standing.ts';
+import type { HolderPorts } from './lock-verdict.ts';
+import { standingOf } from './lock-verdict.ts';
 import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 
 export type Acquisition = { readonly kind: 'acquired'; readonly lock: Lock } | Refusal;
@@ -62,12 +62,14 @@ export class SessionLocks {
   /** Attempts under way by key: two flows of one session must not both find the row theirs without knowing. */
   readonly #attempts = new Map<string, Promise<unknown>>();
   /** Keys that the session may hold unknowingly. */
-  protected readonly doubts: Doubts;
+  protected readonly doubts: UnresolvedKeys;
 
   constructor(session: SessionHolder, ports: SessionLocksPorts) {
     this.#session = session;
     this.#ports = ports;
-    this.doubts = new Doubts(session.id, (key) => session.settleLater(describeLock(key), () => this.#settle(key)));
+    this.doubts = new UnresolvedKeys(session.id, (key) =>
+      session.settleLater(describeLock(key), () => this.#settle(key)),
+    );
   }
 
   /** Returns the lock, or its holder and the earliest end of its tenure, without waiting. */

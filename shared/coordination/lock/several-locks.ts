@@ -12,7 +12,7 @@ import type { LockWish } from './lock-store.ts';
 import type { SessionLocksPorts } from './session-locks.ts';
 import { LOCK_OPTIONS, OPTIONS, PATIENT_OPTIONS, SessionLocks, validListed, validReentrant } from './session-locks.ts';
 import { KEYS_LIMIT, SeveralContender } from './several.ts';
-import type { LockPorts } from './lock-standing.ts';
+import type { LockPorts } from './lock-verdict.ts';
 
 export type AcquisitionOfSeveral = { readonly kind: 'acquired'; readonly locks: HeldLocks } | Refusal;
 

@@ -9,12 +9,12 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { retryContended } from '../../core/wait/retry-contended.ts';
 import type { Attempt, Contender } from './lock-contender.ts';
-import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf, lostRound } from './lock-contender.ts';
+import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf, contendedResult } from './lock-contender.ts';
 import type { HeldLock, Refusal } from './lock-record.ts';
 import { grantedRow, opensAt } from './lock-record.ts';
-import type { LockPorts } from './lock-standing.ts';
-import { standingOf } from './lock-standing.ts';
-import type { Doubts } from './lock-doubts.ts';
+import type { LockPorts } from './lock-verdict.ts';
+import { standingOf } from './lock-verdict.ts';
+import type { UnresolvedKeys } from './unresolved-keys.ts';
 import type { AcquireRequest, LockWish, Observed } from './lock-store.ts';
 
 /** DynamoDB's bound on the actions of one transaction. */
@@ -25,7 +25,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
   readonly #keys: readonly string[];
   readonly #wish: LockWish;
   readonly #session: SessionHolder;
-  readonly #ports: LockPorts & { readonly doubts: Doubts };
+  readonly #ports: LockPorts & { readonly doubts: UnresolvedKeys };
   readonly #maxClockSkewMs: number;
 
   /** @param keys without duplicates, and without keys that the session knowingly holds */
@@ -33,7 +33,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
     keys: readonly string[],
     wish: LockWish,
     session: SessionHolder,
-    ports: LockPorts & { readonly doubts: Doubts },
+    ports: LockPorts & { readonly doubts: UnresolvedKeys },
   ) {
     this.#keys = keys;
     this.key = JSON.stringify(keys);
@@ -55,7 +55,7 @@ export class SeveralContender implements Contender<readonly HeldLock[]> {
       const openBefore = stamp.now - this.#maxClockSkewMs;
       const request = { session: this.#session.id, ...this.#wish, openBefore };
       const isAcquired = await this.#send(free, request, stamp);
-      if (!isAcquired) return lostRound(round, this.#keys[0] ?? '');
+      if (!isAcquired) return contendedResult(round, this.#keys[0] ?? '');
       this.#session.ensureBelief();
       return { kind: 'acquired', right: free.map((row) => grantedRow(row, request, stamp)) };
     });

@@ -8,9 +8,9 @@
 import type { SessionRecord } from '../../session/session-record.ts';
 import type { Due } from '../../core/wait/shared-poll.ts';
 import { SharedPoll, oneByOne } from '../../core/wait/shared-poll.ts';
-import type { LockReader, Sighting } from './lock-reader.ts';
+import type { LockReader, LockSnapshot } from './lock-reader.ts';
 import type { LockRecord } from './lock-record.ts';
-import type { LockPorts } from './lock-standing.ts';
+import type { LockPorts } from './lock-verdict.ts';
 
 const POLL_MS = { min: 750, max: 1_000 };
 
@@ -24,13 +24,13 @@ interface Seen {
 export class LockWatch {
   readonly #ports: LockPorts;
   readonly #reader: LockReader;
-  readonly #poll: SharedPoll<Sighting, Seen>;
+  readonly #poll: SharedPoll<LockSnapshot, Seen>;
 
   constructor(ports: LockPorts, reader: LockReader) {
     this.#ports = ports;
     this.#reader = reader;
     const { clock, random } = ports.runtime;
-    this.#poll = new SharedPoll<Sighting, Seen>(clock, {
+    this.#poll = new SharedPoll<LockSnapshot, Seen>(clock, {
       begin: () => ({ looks: 0, lastIndex: 0, session: undefined }),
       pauseMs: () => POLL_MS.min + (POLL_MS.max - POLL_MS.min) * random.next(),
       look: oneByOne((due) => this.#look(due)),
@@ -41,7 +41,11 @@ export class LockWatch {
    * The first sighting that is news to the caller; undefined when `signal` aborts before.
    * @throws StoreUnavailableError, CorruptItemError: watching goes no further
    */
-  next(key: string, isNews: (sighting: Sighting) => boolean, signal: AbortSignal): Promise<Sighting | undefined> {
+  next(
+    key: string,
+    isNews: (sighting: LockSnapshot) => boolean,
+    signal: AbortSignal,
+  ): Promise<LockSnapshot | undefined> {
     return this.#poll.next(key, isNews, signal);
   }
 
@@ -56,7 +60,7 @@ export class LockWatch {
   }
 
   /** Undefined for what an old replica answers. */
-  async #look({ key, memory, isNudged }: Due<Seen>): Promise<Sighting | undefined> {
+  async #look({ key, memory, isNudged }: Due<Seen>): Promise<LockSnapshot | undefined> {
     const asked = memory.looks++ % 2 === 0 || isNudged ? memory.session?.id : undefined;
     const { lock, session } = await this.#ports.locks.getWithSession(key, asked, { consistent: isNudged });
     memory.session = await this.#holderOf(lock, session ?? memory.session);

@@ -29,14 +29,14 @@ import {
   hasTicket,
   isBarred,
   isSamePermit,
-  mayEnter,
+  canAcquire,
   mayEnterBlind,
   withHolder,
   withLeft,
   withoutTicket,
 } from './semaphore.ts';
 import type { NewSemaphore, SemaphoreStore } from './semaphore-store.ts';
-import { Surveyor } from './survey.ts';
+import { SemaphoreInspector } from './semaphore-inspector.ts';
 
 export interface SemaphorePorts extends SessionPorts {
   readonly semaphores: SemaphoreStore;
@@ -92,7 +92,7 @@ export class Contender {
   readonly #request: Request;
   readonly #session: SessionHolder;
   readonly #ports: SemaphorePorts;
-  readonly #surveyor: Surveyor;
+  readonly #inspector: SemaphoreInspector;
   readonly #limits: WriteLimits;
   #seen: SemaphoreRecord | undefined;
   #mayBeQueued = false;
@@ -105,7 +105,7 @@ export class Contender {
     this.#request = request;
     this.#session = session;
     this.#ports = ports;
-    this.#surveyor = new Surveyor(session, ports);
+    this.#inspector = new SemaphoreInspector(session, ports);
     this.#limits = limitsOf(session);
   }
 
@@ -193,10 +193,10 @@ export class Contender {
     if (row === undefined)
       return this.#send(this.#ports.semaphores.create(semaphore, claim, this.#stamp(), this.#limits));
     ensureSameLimit(row, semaphore.limit);
-    if (mayEnter(row, claim))
+    if (canAcquire(row, claim))
       return mayEnterBlind(row, claim) ? this.#admit() : this.#replace(row, withHolder(row, claim));
-    const { pruned, until } = await this.#surveyor.survey(row);
-    if (mayEnter(pruned, claim)) return this.#replace(row, withHolder(pruned, claim));
+    const { pruned, until } = await this.#inspector.survey(row);
+    if (canAcquire(pruned, claim)) return this.#replace(row, withHolder(pruned, claim));
     if (this.#shouldQueue(row)) return this.#queue(row, pruned);
     return full(pruned, until);
   }

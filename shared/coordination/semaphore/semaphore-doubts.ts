@@ -1,6 +1,6 @@
 /**
  * Semaphores in doubt: a response was lost, so the row may hold a permit or a queue entry that no code of the session's process knows.
- * `lock-doubts.ts` has the same for the keys of locks.
+ * `unresolved-keys.ts` has the same for the keys of locks.
  *
  * One read and one write settle a doubt: the write removes entries that are not in the session's book, bars its blind requests, and has
  * another revision than the requests in flight. The session's heartbeats retry it until it is answered.

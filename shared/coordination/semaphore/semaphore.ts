@@ -146,7 +146,7 @@ export function hasTicket(semaphore: SemaphoreRecord, claim: PermitClaim): boole
 }
 
 /** Whether a contender is admitted by the semaphore as it stands: there is room, and it is no other's turn. */
-export function mayEnter(semaphore: SemaphoreRecord, claim: PermitClaim): boolean {
+export function canAcquire(semaphore: SemaphoreRecord, claim: PermitClaim): boolean {
   const first = semaphore.waiting[0];
   const isItsTurn = first === undefined || isSamePermit(first, claim);
   return isItsTurn && semaphore.free >= claim.permits && semaphore.holders.length < HOLDERS_LIMIT;

@@ -10,7 +10,7 @@ import type { WaitOptions } from '../../core/wait/wait.ts';
 import { waitFor } from '../../core/wait/wait.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { SessionPorts } from '../../session/session-contender.ts';
-import { Standings, earliestEnd } from '../../session/standings.ts';
+import { SessionVerdicts, earliestEnd } from '../../session/session-verdicts.ts';
 import type { WaitGroupStore } from './waitgroup-store.ts';
 import type { GroupKey, MemberRecord } from './waitgroup.ts';
 import { describeGroup } from './waitgroup.ts';
@@ -60,7 +60,7 @@ interface MembersReading {
 class Walk {
   readonly #group: GroupKey;
   readonly #ports: WaitPorts;
-  readonly #standings: Standings;
+  readonly #sessionVerdicts: SessionVerdicts;
   #isSealed = false;
   /** All up to this one have ended, and are counted. */
   #after: string | undefined;
@@ -70,7 +70,7 @@ class Walk {
   constructor(group: GroupKey, ports: WaitPorts, maxClockSkewMs: number) {
     this.#group = group;
     this.#ports = ports;
-    this.#standings = new Standings(ports, maxClockSkewMs);
+    this.#sessionVerdicts = new SessionVerdicts(ports, maxClockSkewMs);
   }
 
   async goOn(): Promise<MembersReading> {
@@ -120,7 +120,7 @@ class Walk {
     const sessions = members.flatMap(({ state, session }) =>
       state === 'pending' && session !== undefined ? session : [],
     );
-    const standings = await this.#standings.judge(new Set(sessions));
+    const standings = await this.#sessionVerdicts.judge(new Set(sessions));
     const settled = members.map(async (member) => {
       const { id, session, state } = member;
       if (state !== 'pending' || session === undefined || standings.get(session)?.kind !== 'free') return member;

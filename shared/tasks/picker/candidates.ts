@@ -10,7 +10,7 @@ import type { SkewGauge } from '../../core/lease/skew.ts';
 import { shuffled } from '../../core/runtime/random.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import type { Standing } from '../../session/session-contender.ts';
+import type { SessionVerdict } from '../../session/session-contender.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
@@ -273,7 +273,7 @@ export class Candidates {
   }
 
   /** If our clock is proven wrong, no session is declared dead. Tasks that do not depend on a session's verdict still run. */
-  async #settle(session: SessionRecord | undefined): Promise<Standing> {
+  async #settle(session: SessionRecord | undefined): Promise<SessionVerdict> {
     try {
       return await settleSession(session, this.#ports, this.#maxClockSkewMs);
     } catch (error) {

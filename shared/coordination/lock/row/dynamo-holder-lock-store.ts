@@ -20,10 +20,10 @@ export function createHolderLockStore(sender: Sender, table: string): HolderLock
       rows.writeAs<HeldLock>(statements.takeOverLock(table, observed, request, options, stamp), stamp, limits),
 
     disown: (observed, late, stamp, limits) =>
-      rows.writeAs<FreeLock>(statements.disownLock(table, observed, late, stamp), stamp, limits),
+      rows.writeAs<FreeLock>(statements.voidLock(table, observed, late, stamp), stamp, limits),
 
     barLate: (late, stamp, limits) =>
-      rows.writeAs<FreeLock>(statements.barLateAcquire(table, late, stamp), stamp, limits),
+      rows.writeAs<FreeLock>(statements.voidLateAcquire(table, late, stamp), stamp, limits),
 
     update: (observed, content, stamp, limits) =>
       rows.writeAs<HeldLock>(statements.updateLock(table, observed, content, stamp), stamp, limits),

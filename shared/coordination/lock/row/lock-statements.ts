@@ -29,7 +29,7 @@ import type {
   AcquireRequest,
   Disposition,
   ForceRequest,
-  LateAcquire,
+  PendingAcquire,
   Observed,
   TransactionAction,
   LockWish,
@@ -248,7 +248,7 @@ export function settleLock(
  * Effect: free at once, counter + 1: neither the lost request nor a late copy of this one can affect later tenures.
  * Outcomes: refused = it was released, or acquired again: read again.
  */
-export function disownLock(
+export function voidLock(
   table: string,
   observed: HeldLock,
   { notBeforeAsked }: { readonly notBeforeAsked: number },
@@ -281,9 +281,9 @@ export function disownLock(
  *   created without an entry, like a deleted key's.
  * Outcomes: refused = it was written in the meantime, perhaps by that request: read again.
  */
-export function barLateAcquire(
+export function voidLateAcquire(
   table: string,
-  { key, observed, notBeforeAsked }: LateAcquire,
+  { key, observed, notBeforeAsked }: PendingAcquire,
   stamp: Stamp,
 ): Statement<'update'> {
   return updateStatement('lock.bar', {

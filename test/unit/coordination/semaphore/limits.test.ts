@@ -3,7 +3,7 @@ import type { SemaphoreRecord } from '../../../../shared/coordination/semaphore/
 import {
   formatClaim,
   formatPermit,
-  mayEnter,
+  canAcquire,
   parseClaim,
   parsePermit,
   withDeclared,
@@ -44,13 +44,13 @@ describe('a permit', () => {
     const held = withHolder(EMPTY, claim(1, 2));
 
     expect(held).toMatchObject({ free: 1, leaseCounter: 101, holders: [{ permits: 2, token: 101 }] });
-    expect([mayEnter(held, claim(2)), mayEnter(held, claim(2, 2))]).toEqual([true, false]);
+    expect([canAcquire(held, claim(2)), canAcquire(held, claim(2, 2))]).toEqual([true, false]);
   });
 
   test('waits for its turn when another is first in the queue', () => {
     const queued = { ...EMPTY, waiting: [{ ...claim(1), until: 9 }] };
 
-    expect([mayEnter(queued, claim(1)), mayEnter(queued, claim(2))]).toEqual([true, false]);
+    expect([canAcquire(queued, claim(1)), canAcquire(queued, claim(2))]).toEqual([true, false]);
     expect(withHolder(queued, claim(1)).waiting).toEqual([]);
   });
 });
@@ -62,7 +62,7 @@ describe('the limit', () => {
     const lowered = withLimit(held, 1);
 
     expect(lowered).toMatchObject({ limit: 1, declared: 3, free: -1 });
-    expect(mayEnter(lowered, claim(3))).toBe(false);
+    expect(canAcquire(lowered, claim(3))).toBe(false);
   });
 
   test('follows what is declared, until an operator sets another', () => {

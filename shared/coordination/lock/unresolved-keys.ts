@@ -21,7 +21,7 @@ export type UnansweredAcquire =
   | { readonly kind: 'together'; readonly askedAt: number; readonly nonce: string | undefined };
 
 /** Whether it could still be applied to the row as it stands: the guards of `coordination/lock/row/lock-statements.ts`. */
-function mayStillLand(lock: LockRecord | undefined, attempt: UnansweredAcquire): boolean {
+function mayStillApply(lock: LockRecord | undefined, attempt: UnansweredAcquire): boolean {
   switch (attempt.kind) {
     case 'together':
       return lock?.nonce === attempt.nonce;
@@ -34,15 +34,15 @@ function mayStillLand(lock: LockRecord | undefined, attempt: UnansweredAcquire):
   }
 }
 
-export class Doubts {
+export class UnresolvedKeys {
   readonly #session: string;
   readonly #keys = new Map<string, UnansweredAcquire[]>();
-  readonly #onDoubt: (key: string) => void;
+  readonly #onUnresolved: (key: string) => void;
 
-  /** @param onDoubt receives each key that becomes doubtful */
-  constructor(session: string, onDoubt: (key: string) => void) {
+  /** @param onUnresolved receives each key that becomes doubtful */
+  constructor(session: string, onUnresolved: (key: string) => void) {
     this.#session = session;
-    this.#onDoubt = onDoubt;
+    this.#onUnresolved = onUnresolved;
   }
 
   has(key: string): boolean {
@@ -54,7 +54,7 @@ export class Doubts {
     const attempts = this.#keys.get(key) ?? [];
     if (attempt !== undefined) attempts.push(attempt);
     this.#keys.set(key, attempts);
-    this.#onDoubt(key);
+    this.#onUnresolved(key);
   }
 
   /**
@@ -64,7 +64,7 @@ export class Doubts {
   see(key: string, lock: LockRecord | undefined): void {
     const attempts = this.#keys.get(key);
     if (attempts === undefined || (lock?.state === 'held' && lock.session === this.#session)) return;
-    const open = attempts.filter((attempt) => mayStillLand(lock, attempt));
+    const open = attempts.filter((attempt) => mayStillApply(lock, attempt));
     if (open.length === 0) this.#keys.delete(key);
     else this.#keys.set(key, open);
   }

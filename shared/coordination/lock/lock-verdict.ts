@@ -15,7 +15,7 @@ export interface LockPorts extends SessionPorts {
   readonly locks: LockStore;
 }
 
-export type LockStanding =
+export type LockVerdict =
   | { readonly kind: 'held'; readonly by: Holder }
   /** Its session is dead; `openAt` is when this contender may take over (0: at once). */
   | { readonly kind: 'abandoned'; readonly openAt: number; readonly disposition: Disposition };
@@ -30,7 +30,7 @@ export async function standingOf(
   session: SessionRecord | undefined,
   ports: ContenderPorts,
   maxClockSkewMs: number,
-): Promise<LockStanding> {
+): Promise<LockVerdict> {
   const behaviour = session?.behaviour ?? 'release';
   const standing = await settleSession(session, ports, maxClockSkewMs);
   switch (standing.kind) {

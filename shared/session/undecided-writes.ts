@@ -15,7 +15,7 @@ interface SettlingPorts {
   onFailed(error: unknown): void;
 }
 
-export class Settling {
+export class UndecidedWrites {
   readonly #ports: SettlingPorts;
   readonly #open = new Map<string, Settle>();
   #loop: Promise<void> | undefined;

@@ -1,17 +1,17 @@
 import { allOf } from '../core/runtime/all-of.ts';
-import type { SessionPorts, Standing } from './session-contender.ts';
+import type { SessionPorts, SessionVerdict } from './session-contender.ts';
 import { settleSession } from './session-contender.ts';
 
 /** Recheck interval of a live session, or earlier at its expiry: it may be ended before. */
 const RECHECK_MS = 2_000;
 
 interface Finding {
-  readonly standing: Standing;
+  readonly standing: SessionVerdict;
   readonly recheckAt: number;
 }
 
 /** Remembers the state of the sessions that block one waiter, so that live ones are not read at every poll. */
-export class Standings {
+export class SessionVerdicts {
   readonly #ports: SessionPorts;
   readonly #maxClockSkewMs: number;
   readonly #findings = new Map<string, Finding>();
@@ -22,7 +22,7 @@ export class Standings {
   }
 
   /** Judges sessions and ends expired ones: one batch read of unknown sessions, and one write per expired session. */
-  async judge(ids: ReadonlySet<string>): Promise<ReadonlyMap<string, Standing>> {
+  async judge(ids: ReadonlySet<string>): Promise<ReadonlyMap<string, SessionVerdict>> {
     const { sessions, runtime } = this.#ports;
     const due = [...ids].filter((id) => (this.#findings.get(id)?.recheckAt ?? 0) <= runtime.clock.now());
     const damaged = new Set<string>();
@@ -34,7 +34,7 @@ export class Standings {
           });
     await allOf(
       due.map(async (id) => {
-        const standing: Standing = damaged.has(id)
+        const standing: SessionVerdict = damaged.has(id)
           ? { kind: 'damaged' }
           : await settleSession(records?.get(id), this.#ports, this.#maxClockSkewMs);
         this.#findings.set(id, { standing, recheckAt: recheckAt(standing, runtime.clock.now()) });
@@ -45,16 +45,16 @@ export class Standings {
 }
 
 /** The earliest time at which one of them can have expired, by our clock; `null` if unknown. */
-export function earliestEnd(standings: ReadonlyMap<string, Standing>): number | null {
+export function earliestEnd(standings: ReadonlyMap<string, SessionVerdict>): number | null {
   const ends = [...standings.values()].map(endOf).filter((end) => end !== null);
   return ends.length === 0 ? null : Math.min(...ends);
 }
 
 /** The dead stay dead. */
-function recheckAt(standing: Standing, now: number): number {
+function recheckAt(standing: SessionVerdict, now: number): number {
   return standing.kind === 'free' ? Infinity : Math.min(endOf(standing) ?? Infinity, now + RECHECK_MS);
 }
 
-function endOf(standing: Standing): number | null {
+function endOf(standing: SessionVerdict): number | null {
   return standing.kind === 'live' || standing.kind === 'closed' ? standing.until : null;
 }

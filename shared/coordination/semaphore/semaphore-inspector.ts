@@ -1,7 +1,7 @@
 /** The contender's side of a full semaphore: who in it, or in the queue, is dead. */
 import type { SessionPorts } from '../../session/session-contender.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
-import { Standings, earliestEnd } from '../../session/standings.ts';
+import { SessionVerdicts, earliestEnd } from '../../session/session-verdicts.ts';
 import { PermitBook } from './permit-book.ts';
 import type { HolderRecord, SemaphoreRecord, Ticket } from './semaphore.ts';
 import { withoutDead } from './semaphore.ts';
@@ -13,15 +13,15 @@ interface Survey {
   readonly until: number | null;
 }
 
-export class Surveyor {
+export class SemaphoreInspector {
   readonly #session: SessionHolder;
-  readonly #standings: Standings;
+  readonly #sessionVerdicts: SessionVerdicts;
   readonly #ports: SessionPorts;
 
   constructor(session: SessionHolder, ports: SessionPorts) {
     this.#session = session;
     this.#ports = ports;
-    this.#standings = new Standings(ports, session.timing.maxClockSkewMs);
+    this.#sessionVerdicts = new SessionVerdicts(ports, session.timing.maxClockSkewMs);
   }
 
   async survey(semaphore: SemaphoreRecord): Promise<Survey> {
@@ -29,7 +29,7 @@ export class Surveyor {
     const book = PermitBook.of(this.#session);
     const sessions = new Set([...semaphore.holders, ...semaphore.waiting].map(({ session }) => session));
     sessions.delete(mine);
-    const standings = await this.#standings.judge(sessions);
+    const standings = await this.#sessionVerdicts.judge(sessions);
     const isDead = (claim: HolderRecord | Ticket): boolean =>
       claim.session === mine ? !book.knows(claim) : standings.get(claim.session)?.kind === 'free';
     const openBefore = this.#ports.runtime.clock.now() - timing.maxClockSkewMs;

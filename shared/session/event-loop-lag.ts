@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../core/runtime/clock.ts';
 
-export class Lateness {
+export class EventLoopLag {
   readonly #clock: Clock;
   readonly #toleratedMs: number;
   /** When the running timer should fire; Infinity without one. */
