@@ -12,7 +12,7 @@ import type { Thrown } from '../../shared/tasks/run/thrown.ts';
 import type { TaskLog } from '../../shared/tasks/task/context.ts';
 import type { TaskRegistry } from '../../shared/tasks/task/definition.ts';
 import { retryOf } from '../../shared/tasks/task/definition.ts';
-import { currentTask } from '../../shared/tasks/task/inside.ts';
+import { currentTask } from '../../shared/tasks/task/task-scope.ts';
 import type { RunningTask, TaskError } from '../../shared/tasks/task/task.ts';
 import { DEFAULT_QUEUE } from '../../shared/tasks/task/task.ts';
 import type { Output } from '../output.ts';

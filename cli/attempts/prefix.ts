@@ -2,8 +2,8 @@
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
-import { currentTask } from '../../shared/tasks/task/inside.ts';
+import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
+import { currentTask } from '../../shared/tasks/task/task-scope.ts';
 import { printable } from '../output.ts';
 
 const LONGEST_ID = 12;

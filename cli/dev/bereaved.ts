@@ -7,7 +7,7 @@
  */
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
-import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
+import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
 import { claimOf } from '../../shared/tasks/task/task.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
 

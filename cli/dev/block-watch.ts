@@ -10,8 +10,8 @@ import { isMainThread, workerData } from 'node:worker_threads';
 import { Worker } from 'node:worker_threads';
 import { framesOf } from '../attempts/frames.ts';
 import { packageModule } from '../../shared/core/package-files.ts';
-import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
-import { currentTask } from '../../shared/tasks/task/inside.ts';
+import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
+import { currentTask } from '../../shared/tasks/task/task-scope.ts';
 import { named, tellSupervisor } from './messages.ts';
 
 const EVERY_MS = 250;

@@ -1,6 +1,6 @@
 /** Messages from the worker of `leasehold dev` to its supervisor: one JSON object per line, on a separate pipe. */
 import { writeSync } from 'node:fs';
-import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
+import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
 
 /** The pipe's file descriptor in the worker. */
 export const MESSAGES_FD = 3;

@@ -15,7 +15,7 @@
  */
 import { styleText } from 'node:util';
 import { shortest } from '../attempts/frames.ts';
-import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
+import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { CommandError } from '../exit.ts';

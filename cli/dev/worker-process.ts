@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { leash } from '../../local/leash.ts';
 import { packageModule } from '../../shared/core/package-files.ts';
-import type { CurrentTask } from '../../shared/tasks/task/inside.ts';
+import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
 import type { Environment } from '../context.ts';
 import type { WorkerMessage } from './messages.ts';
 import { MESSAGES_FD } from './messages.ts';

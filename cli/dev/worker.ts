@@ -11,7 +11,7 @@ import type { Leasehold } from '../../shared/client/leasehold.ts';
 import { longestHeartbeatMs } from '../../shared/core/lease/timing.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
-import { currentTask } from '../../shared/tasks/task/inside.ts';
+import { currentTask } from '../../shared/tasks/task/task-scope.ts';
 import { loadModule } from '../../shared/tasks/task/module.ts';
 import { workModule } from '../../shared/tasks/run/work-module.ts';
 import type { TaskEvents } from '../../shared/tasks/run/events.ts';

@@ -5,7 +5,7 @@ import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { findOldestReady } from '../../shared/tasks/dispatch/oldest-ready.ts';
 import { take } from '../../shared/core/runtime/take.ts';
 import { countParked, entriesInSight, openEntries } from '../../shared/tasks/queue/listing.ts';
-import type { ReadyHint } from '../../shared/tasks/task/task-store.ts';
+import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Connection, QueueConnection } from '../connection.ts';
@@ -111,13 +111,13 @@ export function sumOf(counts: Readonly<Record<Priority, number>>): number {
 
 type Counts = Pick<Census, 'due' | 'later' | 'more'> & {
   /** Those that are due. */
-  readonly hints: readonly ReadyHint[];
+  readonly hints: readonly ReadyEntry[];
 };
 
 async function count(queue: Pick<QueueConnection, 'queue' | 'shards' | 'store'>, now: number): Promise<Counts> {
   const due = { high: 0, normal: 0, low: 0 };
   const later = { high: 0, normal: 0, low: 0 };
-  const hints: ReadyHint[] = [];
+  const hints: ReadyEntry[] = [];
   for (const priority of PRIORITIES) {
     for await (const page of entriesInSight(queue.store, { ...queue, priorities: [priority], now: END_OF_TIME })) {
       for (const hint of page) {

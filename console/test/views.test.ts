@@ -8,7 +8,7 @@ import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import type { ReadyHint, TaskStore } from '../../shared/tasks/task/task-store.ts';
+import type { ReadyEntry, TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
 import type { ConsoleVisitor } from './support/console.ts';
@@ -167,7 +167,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
   });
 });
 
-const hints = (...entries: readonly (readonly [string, number])[]): ReadyHint[] =>
+const hints = (...entries: readonly (readonly [string, number])[]): ReadyEntry[] =>
   entries.map(([id, readyAt]) => ({ queue: 'q', id, readyAt }));
 
 describe('RecentFlow', () => {

@@ -5,11 +5,11 @@
  * A truncated poll covers a partition up to the last entry that it saw, and says nothing about the rest.
  * So the figures are lower bounds: tasks that came and went between two polls were never seen either.
  */
-import type { ReadyHint } from '../../shared/tasks/task/task-store.ts';
+import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 
 /** One partition of the index, as far as a look went. */
 export interface PartitionSight {
-  readonly hints: readonly ReadyHint[];
+  readonly hints: readonly ReadyEntry[];
   /** There is more behind them. */
   readonly isMore: boolean;
 }
@@ -57,7 +57,7 @@ export function flowBetween(before: readonly PartitionSight[], after: readonly P
 }
 
 /** Entries that the other look would have seen, and has not. */
-function countNew(hints: readonly ReadyHint[], other: PartitionSight): number {
+function countNew(hints: readonly ReadyEntry[], other: PartitionSight): number {
   const ids = new Set(other.hints.map(({ id }) => id));
   const coveredUntil = other.isMore ? (other.hints.at(-1)?.readyAt ?? -Infinity) : Infinity;
   return hints.filter(({ id, readyAt }) => readyAt < coveredUntil && !ids.has(id)).length;

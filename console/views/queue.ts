@@ -4,7 +4,7 @@ import { wantedNow } from '../../shared/tasks/dispatch/wanted-now.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import type { ParkedCount } from '../../shared/tasks/queue/listing.ts';
 import { countParked } from '../../shared/tasks/queue/listing.ts';
-import type { ReadyHint } from '../../shared/tasks/task/task-store.ts';
+import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { RunningTask } from '../../shared/tasks/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { Count, QueueFigures } from '../model.ts';
@@ -36,7 +36,7 @@ const SESSIONS_PER_LOOK = 4;
 /** How far a look went in one source. */
 interface Walk {
   readonly source: Source;
-  readonly hints: ReadyHint[];
+  readonly hints: ReadyEntry[];
   after: unknown;
 }
 
@@ -149,7 +149,7 @@ export class QueueLook {
     return walks;
   }
 
-  async #readOldest(due: readonly ReadyHint[]) {
+  async #readOldest(due: readonly ReadyEntry[]) {
     const stores = this.#connection.open();
     const oldest = due.toSorted((one, other) => one.readyAt - other.readyAt);
     const tasks = [];

@@ -2,7 +2,7 @@ import { becomes, disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
 import { argument, branch, choice, clause, condition, element, operation, property, statement } from './place.ts';
 
-const LINKED_ROWS = 'shared/tasks/rows/task/linked-rows.ts';
+const LINKED_ROWS = 'shared/tasks/rows/task/dependent-rows.ts';
 const OPERATOR = 'shared/tasks/rows/task/operator-statements.ts';
 const BATCH = 'shared/tasks/rows/batch-statements.ts';
 const SLOT_MAKER = 'shared/tasks/rows/slot-maker.ts';
@@ -58,7 +58,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: LINKED_ROWS,
-        in: 'LinkedRows.#endChild',
+        in: 'DependentRows.#endChild',
         at: operation('===', 'waiter'),
         change: becomes('true'),
       },
@@ -109,7 +109,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X21',
     what: 'a child’s end is counted beside its transaction’s guard: an ended child ends again',
-    edits: [{ file: LINKED_ROWS, in: 'LinkedRows.#endChild', at: condition('pending'), change: becomes('true') }],
+    edits: [{ file: LINKED_ROWS, in: 'DependentRows.#endChild', at: condition('pending'), change: becomes('true') }],
     killedBy: ['BATCH', 'L3'],
   },
   {
@@ -118,7 +118,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: LINKED_ROWS,
-        in: 'LinkedRows.#change',
+        in: 'DependentRows.#change',
         at: operation('!==', 'running'),
         change: ({ left }) => `${left} === 'ready'`,
       },

@@ -59,7 +59,7 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X64',
     what: 'the claim of a pack does not look at what was cancelled just before it (found by the simulation)',
-    edits: [{ file: STATEMENTS, in: 'claimTask.isSilent', change: becomes('true') }],
+    edits: [{ file: STATEMENTS, in: 'claimTask.omitsNewRow', change: becomes('true') }],
     killedBy: ['PACK'],
     profile: 'network',
     // Half of the cancellations hit items, and the claim of a pack is long in flight.

@@ -4,7 +4,7 @@ import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
 import { parkedPlace } from '../../../shared/tasks/rows/task/index-places.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
-import { isNotWaiting, waitForChildren, wakeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
+import { isNotWaiting, waitForChildren, resumeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
 import { barCommit, commitTask } from '../../../shared/tasks/rows/task/commit-statements.ts';
 import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
@@ -386,5 +386,5 @@ function line(rows: Rows) {
 }
 
 function woken(rows: Rows): Statement<'update'> {
-  return wakeParent(TABLE, { queue: 'q', id: 'id' }, { queue: 'q', id: 'batch' }, rows.stamp());
+  return resumeParent(TABLE, { queue: 'q', id: 'id' }, { queue: 'q', id: 'batch' }, rows.stamp());
 }

@@ -29,7 +29,7 @@ export interface UpdateParts {
   readonly effect: string;
   readonly values: Values;
   /** The writer can do without the row that it leaves behind, which then need be neither sent nor read. */
-  readonly isSilent?: boolean;
+  readonly omitsNewRow?: boolean;
   /** Keys of maps in the expressions, as `#CAPITALS`: ids that we create, never a user's text. */
   readonly mapKeys?: Readonly<Record<`#${Uppercase<string>}`, string>>;
 }
@@ -46,7 +46,7 @@ export function updateStatement(verb: string, parts: UpdateParts): Statement<'up
       UpdateExpression: parts.effect,
       ExpressionAttributeNames: { ...namesIn(parts.guard, parts.effect), ...parts.mapKeys },
       ExpressionAttributeValues: { ...parts.values },
-      ReturnValues: parts.isSilent === true ? 'NONE' : 'ALL_NEW',
+      ReturnValues: parts.omitsNewRow === true ? 'NONE' : 'ALL_NEW',
       ReturnConsumedCapacity: 'TOTAL',
       ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
     },

@@ -78,6 +78,6 @@ export function raiseCounters(
       ':nonce': nonce,
       ...(sk === 'waitgroup' ? { ':complete': 'complete' } : {}),
     },
-    isSilent: true,
+    omitsNewRow: true,
   });
 }

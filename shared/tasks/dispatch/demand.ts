@@ -5,7 +5,7 @@
  * A plan that wants more workers reads some rows, spread evenly over the entries, and subtracts the entries that no new worker could serve:
  * tasks held by a worker without a permit, tasks of a key at capacity, and tasks whose name no worker knows.
  */
-import type { ReadyHint, ReadyPartition } from '../task/task-store.ts';
+import type { ReadyEntry, ReadyPartition } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 
 /** Entries due in one partition of the ready index, counted up to a bound. */
@@ -62,7 +62,7 @@ export function countLate(hints: readonly { readonly readyAt: number }[], now: n
 }
 
 /** Chooses entries for a sample: all, or as many as are wanted, spread evenly from the oldest to the newest. */
-export function spread(hints: readonly ReadyHint[], wanted: number): readonly ReadyHint[] {
+export function spread(hints: readonly ReadyEntry[], wanted: number): readonly ReadyEntry[] {
   const sorted = hints.toSorted((one, other) => one.readyAt - other.readyAt);
   if (sorted.length <= wanted) return sorted;
   return Array.from({ length: wanted }, (_, nth) => Math.floor((nth * sorted.length) / wanted)).flatMap(

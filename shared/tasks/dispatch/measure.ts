@@ -12,13 +12,13 @@ import { inFlight } from '../../core/runtime/in-flight.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
-import type { ReadyHint, ReadyPartition, TaskStore } from '../task/task-store.ts';
+import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import { TenantWalk } from '../task/tenants.ts';
 
 export interface PartitionPage {
   readonly partition: ReadyPartition;
-  readonly hints: readonly ReadyHint[];
+  readonly hints: readonly ReadyEntry[];
   /** The name of its lane, if it has any entry, due or not. */
   readonly lane: string | undefined;
 }

@@ -4,7 +4,7 @@
  * A claim leaves the index entry in place, so in a busy queue the oldest entries belong to running tasks.
  * The rows behind the entries are read, oldest first, until one is found that waits.
  */
-import type { ReadyHint, TaskStore } from '../task/task-store.ts';
+import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 
 /** Rows read at a time, after the first ones: the maximum of one request. */
@@ -28,7 +28,7 @@ interface OldestReady {
 
 /** @param atLeast number of rows to read first; more are read only if all of these tasks are held */
 export async function findOldestReady(
-  due: readonly ReadyHint[],
+  due: readonly ReadyEntry[],
   tasks: Pick<TaskStore, 'getMany'>,
   { atLeast, onDamaged }: { readonly atLeast: number; readonly onDamaged?: (error: unknown) => void },
 ): Promise<OldestReady> {
@@ -46,7 +46,7 @@ export async function findOldestReady(
 }
 
 /** All, or the oldest and a sample of the others, in order. */
-function choose(sorted: readonly ReadyHint[]): ReadyHint[] {
+function choose(sorted: readonly ReadyEntry[]): ReadyEntry[] {
   if (sorted.length <= LOOK_LIMIT) return [...sorted];
   const others = sorted.slice(OLDEST);
   const step = Math.ceil(others.length / (LOOK_LIMIT - OLDEST));

@@ -7,7 +7,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import { judgeSession } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import type { QueueRecord } from '../task/queue-store.ts';
-import type { ReadyHint, TaskStore } from '../task/task-store.ts';
+import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { Demand } from './demand.ts';
 import { servable, spread } from './demand.ts';
@@ -26,7 +26,7 @@ interface PlanningPorts {
 
 interface Situation {
   readonly demand: Demand;
-  readonly hints: readonly ReadyHint[];
+  readonly hints: readonly ReadyEntry[];
   /** Rows that have been read already. */
   readonly rows: readonly TaskRecord[];
   readonly record: Pick<QueueRecord, 'unknownNames'> | undefined;
@@ -73,7 +73,7 @@ export async function plan(
 }
 
 async function rowsOf(
-  entries: readonly ReadyHint[],
+  entries: readonly ReadyEntry[],
   known: readonly TaskRecord[],
   { tasks, onDamaged }: PlanningPorts,
 ): Promise<readonly TaskRecord[]> {

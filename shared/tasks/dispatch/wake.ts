@@ -22,7 +22,7 @@ import type { SemaphoreStore } from '../../coordination/semaphore/semaphore-stor
 import { judgeSession } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
-import type { ReadyHint, TaskStore } from '../task/task-store.ts';
+import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { DispatchSettings, Workforce } from './dispatcher.ts';
 import { lookAtBacklog, startOf, startWorkers, workersSemaphore } from './dispatcher.ts';
@@ -302,7 +302,7 @@ interface BacklogReading {
   readonly shards: number;
   readonly backlog: readonly PartitionBacklog[];
   readonly demand: Demand;
-  readonly hints: readonly ReadyHint[];
+  readonly hints: readonly ReadyEntry[];
   /** Ids that the index shows. */
   readonly shown: ReadonlySet<string>;
 }

@@ -1,6 +1,6 @@
 /** The number of workers that a plan would want now, for operators: from index entries alone, without a sample of their rows. */
 import type { QueueRecord } from '../task/queue-store.ts';
-import type { ReadyHint } from '../task/task-store.ts';
+import type { ReadyEntry } from '../task/task-store.ts';
 import { countLate } from './demand.ts';
 import { wantedWorkers } from './plan.ts';
 
@@ -13,7 +13,7 @@ interface PermitsInUse {
 /** Returns undefined if no deployed worker has reported its settings yet. */
 export function wantedNow(
   record: QueueRecord | undefined,
-  due: readonly ReadyHint[],
+  due: readonly ReadyEntry[],
   { permits, limit }: PermitsInUse,
   now: number,
 ): number | undefined {

@@ -5,7 +5,7 @@
  * A scan reads one of the oldest entries: a worker begins with the oldest, so those are the tasks that a crashed worker held.
  */
 import { integerBetween } from '../../core/runtime/random.ts';
-import type { ReadyHint } from '../task/task-store.ts';
+import type { ReadyEntry } from '../task/task-store.ts';
 import type { PartitionSource } from './partition-source.ts';
 import type { PartitionPorts, PartitionSettings, Partitions } from './partitions.ts';
 import { SCAN } from './tuning.ts';
@@ -33,7 +33,7 @@ export class ForeignShards {
   }
 
   /** One of the oldest entries of a partition that are worth reading. */
-  async scan(source: PartitionSource, isWorthReading: (hint: ReadyHint) => boolean): Promise<readonly ReadyHint[]> {
+  async scan(source: PartitionSource, isWorthReading: (hint: ReadyEntry) => boolean): Promise<readonly ReadyEntry[]> {
     const { tasks, runtime, onDamaged } = this.#ports;
     const now = runtime.clock.now();
     this.#scanAtMonotonicMs = runtime.clock.monotonic() + this.#scanEveryMs;

@@ -1,7 +1,7 @@
 /** Readers of the entries of one partition, by its lane: oldest first, or tenants in turn. */
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import type { ReadyHint, ReadyPartition, TaskStore } from '../task/task-store.ts';
+import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { TenantWalk } from '../task/tenants.ts';
 import type { EntryReader, ReadQuery } from './partition-source.ts';
 import type { Slice } from '../task/slice.ts';
@@ -69,7 +69,7 @@ class OldestFirst implements EntryReader {
   /** The oldest entries at the last read: what is still there at the next one is tried whatever its slice. */
   #head: ReadonlySet<string> = new Set();
   /** Entries of other slices in this round, as long as it has shown none of the own slice. */
-  #ofOthers: readonly ReadyHint[] | undefined = [];
+  #ofOthers: readonly ReadyEntry[] | undefined = [];
   /** Wall clock of the last read: entries up to it have been asked for. */
   #readUpTo = 0;
 
@@ -96,7 +96,7 @@ class OldestFirst implements EntryReader {
     if (this.#after !== undefined && this.isHeadDue) {
       const { hints } = await this.#page(now, undefined);
       const { slice } = this.#options;
-      const isMine = ({ id }: ReadyHint): boolean => slice === undefined || this.#head.has(id) || isInSlice(id, slice);
+      const isMine = ({ id }: ReadyEntry): boolean => slice === undefined || this.#head.has(id) || isInSlice(id, slice);
       const worthReading = hints.filter((hint) => isMine(hint) && isWorthReading(hint));
       this.#head = new Set(hints.map(({ id }) => id));
       if (worthReading.length > 0) return { hints: worthReading, isEnd: false };
@@ -113,7 +113,7 @@ class OldestFirst implements EntryReader {
   }
 
   /** Entries of the own slice; those of other slices if a whole round has shown none. */
-  #sliced(hints: readonly ReadyHint[], isEnd: boolean): readonly ReadyHint[] {
+  #sliced(hints: readonly ReadyEntry[], isEnd: boolean): readonly ReadyEntry[] {
     const { slice } = this.#options;
     if (slice === undefined) return hints;
     const mine = hints.filter(({ id }) => isInSlice(id, slice));
@@ -123,7 +123,7 @@ class OldestFirst implements EntryReader {
   }
 
   /** The worker whose own shard it is begins with the oldest: help with the others first. */
-  #inOrder(hints: readonly ReadyHint[]): readonly ReadyHint[] {
+  #inOrder(hints: readonly ReadyEntry[]): readonly ReadyEntry[] {
     if (this.#options.isOwn()) return hints;
     const { random } = this.#ports.runtime;
     const middle = Math.floor(hints.length / 2);

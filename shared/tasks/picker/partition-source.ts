@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Lane } from '../task/lane.ts';
-import type { ReadyHint } from '../task/task-store.ts';
+import type { ReadyEntry } from '../task/task-store.ts';
 import type { WalkQuery } from '../task/tenants.ts';
 import { PRIORITIES } from '../task/task.ts';
 import { PAGE_MAX_AGE_MS } from './tuning.ts';
@@ -18,7 +18,7 @@ export interface PartitionPlace {
 
 export interface EntryReader {
   /** Reads the next entries worth reading, in the order in which they are to be tried. `isEnd`: none follow them. */
-  read(query: ReadQuery): Promise<{ readonly hints: readonly ReadyHint[]; readonly isEnd: boolean }>;
+  read(query: ReadQuery): Promise<{ readonly hints: readonly ReadyEntry[]; readonly isEnd: boolean }>;
   /** The last page is read again. @returns whether that is possible: a tenant's entries would lose their turn */
   rewind(): boolean;
   /** Whether the oldest entries are to be read again although others are left. */
@@ -56,7 +56,7 @@ export class PartitionSource {
   readonly #reader: EntryReader;
   readonly #clock: Clock;
   readonly #pollSchedule: TurnCount;
-  #ahead: readonly ReadyHint[] = [];
+  #ahead: readonly ReadyEntry[] = [];
   #aheadUntilMonotonicMs = 0;
   #isEnd = true;
   #polledAtMonotonicMs = Number.MIN_SAFE_INTEGER;
@@ -102,7 +102,7 @@ export class PartitionSource {
   }
 
   /** The next entries worth reading, at most as many as wanted. */
-  async next(query: PollQuery): Promise<readonly ReadyHint[]> {
+  async next(query: PollQuery): Promise<readonly ReadyEntry[]> {
     this.serve();
     this.#ahead = this.#isAhead ? this.#ahead.filter(query.isWorthReading) : [];
     if (this.#ahead.length === 0 || this.#reader.isHeadDue) await this.#read(query);
@@ -112,7 +112,7 @@ export class PartitionSource {
   }
 
   /** Entries that were not tried after all: they come first again. */
-  giveBack(hints: readonly ReadyHint[]): void {
+  giveBack(hints: readonly ReadyEntry[]): void {
     if (hints.length === 0) return;
     this.#ahead = [...hints, ...this.#ahead];
     this.isHot = true;

@@ -2,7 +2,7 @@
  * Walks through all ready and running tasks of a queue by its indexes:
  * for operators, without reading the whole table.
  */
-import type { ReadyHint, ReadyPartition, TaskStore } from '../task/task-store.ts';
+import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
 import { FIRST_PLACE } from '../task/tenants.ts';
@@ -21,7 +21,7 @@ type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'parking' | 'getM
 const PAGE_LIMIT = 100;
 
 /** Yields entries by pages: first those visible to workers, then parked ones. Slightly delayed. */
-export async function* openEntries(tasks: ListingStore, query: ListingQuery): AsyncGenerator<readonly ReadyHint[]> {
+export async function* openEntries(tasks: ListingStore, query: ListingQuery): AsyncGenerator<readonly ReadyEntry[]> {
   yield* entriesInSight(tasks, query);
   yield* parkedEntries(tasks, query.queue, query.priorities ?? PRIORITIES);
 }
@@ -30,7 +30,7 @@ export async function* openEntries(tasks: ListingStore, query: ListingQuery): As
 export async function* entriesInSight(
   tasks: Pick<ListingStore, 'page' | 'pageOfTenants'>,
   { queue, shards, priorities = PRIORITIES, now }: ListingQuery,
-): AsyncGenerator<readonly ReadyHint[]> {
+): AsyncGenerator<readonly ReadyEntry[]> {
   for (const priority of priorities)
     for (let shard = 0; shard < shards; shard++) {
       const partition = { queue, priority, shard };
@@ -74,7 +74,7 @@ async function* parkedEntries(
   { parking }: ListingStore,
   queue: string,
   priorities: readonly Priority[],
-): AsyncGenerator<readonly ReadyHint[]> {
+): AsyncGenerator<readonly ReadyEntry[]> {
   let after: unknown;
   do {
     const { hints, next } = await parking.page(queue, after);
@@ -99,7 +99,7 @@ async function* entriesOfTenants(
   tasks: Pick<ListingStore, 'pageOfTenants'>,
   partition: ReadyPartition,
   now: number,
-): AsyncGenerator<readonly ReadyHint[]> {
+): AsyncGenerator<readonly ReadyEntry[]> {
   let after = FIRST_PLACE;
   for (;;) {
     const { entries, next } = await tasks.pageOfTenants(partition, { after, limit: PAGE_LIMIT });

@@ -25,7 +25,7 @@ import { waiterOf } from '../task/batch.ts';
 import type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from './results.ts';
 import { checkedAll } from './checked-all.ts';
 import { RESULT_OPTIONS, RESULT_OPTIONS_BY_DEFINITION, TaskResults } from './results.ts';
-import { isInsideTask } from '../task/inside.ts';
+import { isInsideTask } from '../task/task-scope.ts';
 import { durationMs } from '../../core/validate/duration.ts';
 import type { BatchOptions } from './batch-request.ts';
 import { callbackTaken, ensureSameBatch, ensureSameCallback, newBatchOf } from './batch-request.ts';

@@ -20,7 +20,7 @@ import type { TaskStoreOptions } from './task/dynamo-task-store.ts';
 import { cancelTask } from './task/cancelling.ts';
 import { creationOf } from './task/effects.ts';
 import { Lines } from './task/lines.ts';
-import { LinkedRows } from './task/linked-rows.ts';
+import { DependentRows } from './task/dependent-rows.ts';
 import { requestCancel } from './task/operator-statements.ts';
 import { decodeTask } from './task/task-codec.ts';
 import { readTask } from './task/task-statements.ts';
@@ -31,14 +31,14 @@ export class SlotMaker {
   readonly #sender: Sender;
   readonly #options: TaskStoreOptions;
   readonly #lines: Lines;
-  readonly #linked: LinkedRows;
+  readonly #linked: DependentRows;
   readonly #tasks: Rows<TaskRecord>;
 
   constructor(sender: Sender, options: TaskStoreOptions) {
     this.#sender = sender;
     this.#options = options;
     this.#lines = new Lines(sender, options.table);
-    this.#linked = new LinkedRows(sender, options);
+    this.#linked = new DependentRows(sender, options);
     this.#tasks = new Rows(sender, decodeTask);
   }
 

@@ -39,7 +39,7 @@ import { retryOf, timeoutMsOf } from '../task/definition.ts';
 import { describeIssues } from '../../core/validate/parsed-schema.ts';
 import { storableJson } from '../task/storable-json.ts';
 import type { PayloadStore } from '../task/payload.ts';
-import { asTaskCode } from '../task/inside.ts';
+import { runInTaskScope } from '../task/task-scope.ts';
 import { inputOf } from '../task/payload.ts';
 import { MAX_EPOCH_MS } from '../../core/validate/moment.ts';
 import { SideWrites } from './side-writes.ts';
@@ -165,7 +165,7 @@ class TaskRun {
 
   async #runCode(input: never): Promise<unknown> {
     const context = await this.#context();
-    return asTaskCode(this.#task, () => this.#definition.run(input, context));
+    return runInTaskScope(this.#task, () => this.#definition.run(input, context));
   }
 
   /**

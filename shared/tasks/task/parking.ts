@@ -41,7 +41,7 @@ export const PARKED_FROM_MS = 300_000;
 export const REPAIR_EVERY_MS = 60_000;
 
 /** An entry of the parked tasks. */
-interface ParkedHint extends TaskKey {
+interface ParkedListing extends TaskKey {
   readonly priority: Priority;
   readonly readyAt: number;
 }
@@ -77,5 +77,5 @@ export interface ParkingStore {
     at: { readonly now: number; readonly from: number; readonly onDamaged: (error: unknown) => void },
   ): Promise<readonly ReadyTask[]>;
   /** All parked tasks of a queue, a page at a time, in no meaningful order: for operators. Eventually consistent. */
-  page(queue: string, after: unknown): Promise<{ readonly hints: readonly ParkedHint[]; readonly next: unknown }>;
+  page(queue: string, after: unknown): Promise<{ readonly hints: readonly ParkedListing[]; readonly next: unknown }>;
 }

@@ -14,7 +14,7 @@ import { arrivingInput, carriedInput } from './payload.ts';
 import { validMaxAttempts, validTimeoutMs } from './bounds.ts';
 import type { BulkPolicy } from './pack-policy.ts';
 import type { NewTask } from './task-store.ts';
-import { ensureSurvives } from './survival.ts';
+import { ensureRoundTrips } from './json-round-trip.ts';
 import type { Json, Priority, TaskPolicy } from './task.ts';
 import { PRIORITIES } from './task.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
@@ -176,7 +176,7 @@ export async function plainTaskOf(
   const { id: asked = ids.ordered(), queue = defaults.queue, tenant = defaults.tenant } = options;
   const id = validName('task id', asked);
   const what = `the input of task ${id}`;
-  ensureSurvives(what, input);
+  ensureRoundTrips(what, input);
   // Validate the input that the worker will receive. The worker's schema transforms it when the task runs.
   const carried = carriedInput(what, input, defaults.hasPayloadStore ?? false);
   if (typeof task !== 'string') await checkInput(task, { given: input, arriving: arrivingInput(carried) }, id);

@@ -49,7 +49,7 @@ export interface NewTask extends TaskKey {
 }
 
 /** An entry of the ready index: a hint that a task may be claimable, nothing more. */
-export interface ReadyHint extends TaskKey {
+export interface ReadyEntry extends TaskKey {
   readonly readyAt: number;
 }
 
@@ -148,7 +148,7 @@ export interface TaskStore {
   page(
     partition: ReadyPartition,
     query: PageQuery & { readonly now: number; readonly after?: unknown },
-  ): Promise<{ readonly hints: readonly ReadyHint[]; readonly next: unknown }>;
+  ): Promise<{ readonly hints: readonly ReadyEntry[]; readonly next: unknown }>;
   /**
    * Entries of tenants' tasks, by tenant and then by the time they are due, whether they are due or not. Eventually consistent.
    * Each comes with its position, and the end of its tenant's entries: `after` is one of these, or `next`, the last position
@@ -158,7 +158,7 @@ export interface TaskStore {
     partition: ReadyPartition,
     query: PageQuery & { readonly after: string },
   ): Promise<{
-    readonly entries: readonly { readonly hint: TenantHint; readonly place: string; readonly end: string }[];
+    readonly entries: readonly { readonly hint: TenantEntry; readonly place: string; readonly end: string }[];
     readonly next: string | undefined;
   }>;
   /** Strongly consistent. */
@@ -267,6 +267,6 @@ export interface NewPayload {
 }
 
 /** An entry of the index of tenants. */
-export interface TenantHint extends ReadyHint {
+export interface TenantEntry extends ReadyEntry {
   readonly tenant: string;
 }

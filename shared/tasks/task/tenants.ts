@@ -19,7 +19,7 @@
  *     For a fair queue, every task must name its tenant.
  */
 import type { Random } from '../../core/runtime/random.ts';
-import type { ReadyHint, ReadyPartition, TaskStore, TenantHint } from './task-store.ts';
+import type { ReadyEntry, ReadyPartition, TaskStore, TenantEntry } from './task-store.ts';
 
 /** Tasks of one tenant taken in one visit: enough to be worth a poll, few enough to reach the next tenant soon. */
 export const QUANTUM = 4;
@@ -34,7 +34,7 @@ export interface WalkQuery {
   /** Tasks of one tenant taken per visit. Default: `QUANTUM`. */
   readonly quantum?: number;
   /** Default: every entry. */
-  readonly isWorthReading?: (hint: ReadyHint) => boolean;
+  readonly isWorthReading?: (hint: ReadyEntry) => boolean;
   /** Called for each foreign entry. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
@@ -66,8 +66,8 @@ export class TenantWalk {
     quantum = QUANTUM,
     isWorthReading = () => true,
     onDamaged,
-  }: WalkQuery): Promise<{ hints: readonly TenantHint[]; isEmpty: boolean; isFullyRead: boolean }> {
-    const found: { readonly hint: TenantHint; readonly turn: number }[] = [];
+  }: WalkQuery): Promise<{ hints: readonly TenantEntry[]; isEmpty: boolean; isFullyRead: boolean }> {
+    const found: { readonly hint: TenantEntry; readonly turn: number }[] = [];
     const share = new Map<string, number>();
     const round = this.#round ?? { start: this.#position, hasWrapped: false, seen: 0 };
     const { start } = round;

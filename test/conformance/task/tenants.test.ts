@@ -3,7 +3,7 @@ import { ConfigurationError, MismatchError } from '../../../shared/core/errors.t
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
-import type { ReadyHint } from '../../../shared/tasks/task/task-store.ts';
+import type { ReadyEntry } from '../../../shared/tasks/task/task-store.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { RunningTask } from '../../../shared/tasks/task/task.ts';
 import { QUANTUM, TenantWalk } from '../../../shared/tasks/task/tenants.ts';
@@ -35,7 +35,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     if (outcome.kind !== 'applied') throw new Error('refused');
     return outcome.row;
   };
-  const entries = async (): Promise<readonly ReadyHint[]> => {
+  const entries = async (): Promise<readonly ReadyEntry[]> => {
     const pages = [0, 1].map((shard) =>
       q.tasks.pageOfTenants({ queue: q.queue, priority: 'normal', shard }, { after: ' ', limit: 50 }),
     );

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
-import { LinkedRows } from '../../../shared/tasks/rows/task/linked-rows.ts';
+import { DependentRows } from '../../../shared/tasks/rows/task/dependent-rows.ts';
 import { releaseTask } from '../../../shared/tasks/rows/task/task-statements.ts';
 import { systemIds } from '../../../shared/core/runtime/ids.ts';
 import type { Claim } from '../../../shared/tasks/task/task.ts';
@@ -37,7 +37,7 @@ async function settle(...answers: readonly (DynamoFault | undefined)[]): Promise
   const sender = new Sender({ driver, runtime: { clock, random: { next: () => 0.5 }, ids: systemIds } });
   const links = { concurrency: { key: 'k', limit: 1, rate: undefined } };
   const claim: Claim = { queue: 'q', id: 't', session: 's', leaseCounter: 7, claimedAt: 0, links };
-  const linked = new LinkedRows(sender, { table: TABLE, shards: 1 });
+  const linked = new DependentRows(sender, { table: TABLE, shards: 1 });
   const settled = linked.settle({ task: claim, to: 'ready', own: releaseTask(TABLE, claim, STAMP) }, STAMP);
   return clock.runUntil(
     settled.catch((error: unknown) => error),

@@ -198,7 +198,7 @@ export function releaseLock(
   return updateStatement('lock.release', {
     table,
     key: lockKey(observed.key),
-    isSilent: true,
+    omitsNewRow: true,
     guard: isExact ? `${guard} AND ${IS_AS_OBSERVED}` : guard,
     effect: sweepable
       ? `SET ${TOUCH}, ${FREE}, #ttl = :ttl REMOVE ${LEAVE}`

@@ -18,7 +18,7 @@ import type { Seat } from './task-statements.ts';
 import { enqueueTask, readTask } from './task-statements.ts';
 
 /** A task that is created, or starts over. */
-export type Beginner = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
+export type TaskCreator = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
 
 /** Returns the write of a new task and its other actions; called again each time another writer was faster. */
 export type Plan = (seat?: Seat) => Planned | Promise<Planned>;
@@ -28,7 +28,7 @@ interface Planned {
   readonly beside: readonly Action[];
 }
 
-type Begin = (task: Beginner, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
+type Begin = (task: TaskCreator, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
 
 /** Each round another writer succeeded: a line that changes this often during a read should be a separate queue. */
 export const LINE_CONTENTION = { rounds: 50 };

@@ -2,17 +2,17 @@
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Cancellation, ReadyTask, RunningTask } from '../../task/task.ts';
 import { promoteFollower } from './follower-statements.ts';
-import type { LinkedRows } from './linked-rows.ts';
+import type { DependentRows } from './dependent-rows.ts';
 import { cancelAbandonedTask, cancelWaitingTask } from './operator-statements.ts';
 
 /** Cancels a waiting task, or a running one whose session has ended, as the caller has seen. A follower then takes its place. */
 export function cancelTask(
-  linked: LinkedRows,
+  linked: DependentRows,
   { table, shards }: { readonly table: string; readonly shards: number },
   observed: ReadyTask | RunningTask,
   cancellation: Cancellation,
   stamp: Stamp,
-): ReturnType<LinkedRows['settle']> {
+): ReturnType<DependentRows['settle']> {
   if (observed.state === 'ready') {
     const own = cancelWaitingTask(table, observed, cancellation, stamp);
     return linked.settle({ task: observed, from: 'ready', to: 'cancelled', own }, stamp);

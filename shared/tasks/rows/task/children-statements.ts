@@ -50,7 +50,7 @@ export function waitForChildren(
  * Effect: due at once. A caller that observed it before, to reschedule it, must read it again.
  * Outcomes: refused = it was cancelled, or has got other work.
  */
-export function wakeParent(
+export function resumeParent(
   table: string,
   parent: TaskKey & { readonly tenant?: string | undefined },
   batch: BatchKey,

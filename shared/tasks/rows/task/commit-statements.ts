@@ -30,7 +30,7 @@ export function commitTask(
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
     effect: result === undefined ? `${FINISH} ${LEAVE_INDEX}` : `${FINISH}, #result = :result ${LEAVE_INDEX}`,
-    isSilent: true,
+    omitsNewRow: true,
     values: {
       ...mineValues(claim),
       ...finishValues('done', stamp),
@@ -51,7 +51,7 @@ export function barCommit(table: string, claim: Claim, { nonce, sequence }: Sequ
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND #sequence < :sequence`,
     effect: 'SET #sequence = :sequence, #nonce = :nonce',
-    isSilent: true,
+    omitsNewRow: true,
     values: { ...mineValues(claim), ':sequence': sequence, ':nonce': nonce },
   });
 }

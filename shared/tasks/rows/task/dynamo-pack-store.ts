@@ -1,7 +1,7 @@
 import type { PackStore } from '../../bulk/pack-store.ts';
 import type { ReadyTask } from '../../task/task.ts';
 import { decodeTask } from './task-codec.ts';
-import type { LinkedRows } from './linked-rows.ts';
+import type { DependentRows } from './dependent-rows.ts';
 import { partedEffects } from './effects.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import { committedOutcome } from './task-outcomes.ts';
@@ -11,7 +11,7 @@ import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 
 export function createPackStore(
   sender: Sender,
-  linked: LinkedRows,
+  linked: DependentRows,
   { table, shards }: { readonly table: string; readonly shards: number },
 ): PackStore {
   const rows = new Rows(sender, decodeTask);

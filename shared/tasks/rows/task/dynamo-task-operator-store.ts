@@ -10,7 +10,7 @@ import { DEAD_SHARDS } from '../../../dynamo/engine/schema.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './dynamo-task-store.ts';
-import { Beginnings } from './beginnings.ts';
+import { TaskCreation } from './task-creation.ts';
 
 export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {
   const rows = new Rows(sender, decodeTask);
@@ -26,7 +26,7 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
       rows.write(statements.rescheduleTask(table, observed, to, shards, stamp), stamp),
 
     revive: (observed, runAt, stamp) =>
-      new Beginnings(sender, table).beginAnew(
+      new TaskCreation(sender, table).beginAnew(
         { queue: observed.queue, id: observed.id, tenant: observed.tenant, line: observed.links?.line?.key },
         async (seat) => {
           const { children } = observed;

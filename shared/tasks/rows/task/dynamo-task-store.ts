@@ -7,7 +7,7 @@ import type { TaskAndPackStore } from '../../bulk/pack-store.ts';
 import type { Claim, Follower, Json, ReadyTask, RunningTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
-import { LinkedRows } from './linked-rows.ts';
+import { DependentRows } from './dependent-rows.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { creationOf, partedEffects } from './effects.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
@@ -42,7 +42,7 @@ export interface TaskStoreOptions {
 }
 
 export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskAndPackStore {
-  const linked = new LinkedRows(sender, { table, shards });
+  const linked = new DependentRows(sender, { table, shards });
   const tasks = new Rows(sender, decodeTask);
   const batches = new Rows(sender, decodeBatch);
   return {

@@ -6,7 +6,7 @@ import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { deletePayload } from '../payload-statements.ts';
 import { LINE_CONTENTION, createAddingStore, writeTogether } from './adding-store.ts';
-import { Beginnings } from './beginnings.ts';
+import { TaskCreation } from './task-creation.ts';
 import { decodeTask } from './task-codec.ts';
 import { payloadOf } from './effects.ts';
 import { followTask } from './follower-statements.ts';
@@ -16,7 +16,7 @@ export function createEnqueueStore(
   sender: Sender,
   { table, shards }: { readonly table: string; readonly shards: number },
 ): EnqueueStore {
-  const beginnings = new Beginnings(sender, table);
+  const beginnings = new TaskCreation(sender, table);
   return {
     ...createAddingStore(sender, { table, shards }, decodeTask, (...beginning) => beginnings.begin(...beginning)),
 

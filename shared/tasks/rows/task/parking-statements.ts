@@ -44,7 +44,7 @@ export function parkTask(table: string, observed: ReadyTask, key: string, { now,
     key: taskKey(queue, id),
     guard: `${IS_DUE} AND #nonce = :observedNonce AND ${isInSight}`,
     effect: `SET ${remember}, #directoryKey = :parked, #directoryName = :place, #nonce = :nonce${leave}`,
-    isSilent: true,
+    omitsNewRow: true,
     values: {
       ':ready': 'ready',
       ':observedCounter': observed.leaseCounter,
@@ -100,7 +100,7 @@ export function deferTask(
     key: taskKey(observed.queue, observed.id),
     guard: `${IS_DUE} AND #nonce = :observedNonce`,
     effect: `SET ${later.effect}, #nonce = :nonce`,
-    isSilent: true,
+    omitsNewRow: true,
     values: {
       ...later.values,
       ':ready': 'ready',

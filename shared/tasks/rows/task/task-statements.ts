@@ -139,7 +139,7 @@ export function claimTask(
     ].join(' AND '),
     effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
     // The row is as observed, plus the effect; except for packs, whose items may have been cancelled since.
-    isSilent: observed.bulk === undefined,
+    omitsNewRow: observed.bulk === undefined,
     values: {
       ':ready': 'ready',
       ':running': 'running',
@@ -213,7 +213,7 @@ export function completeTask(
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
     effect: result === undefined ? `${FINISH} ${LEAVE_INDEX}` : `${FINISH}, #result = :result ${LEAVE_INDEX}`,
-    isSilent: true,
+    omitsNewRow: true,
     values: {
       ...mineValues(claim),
       ...finishValues('done', stamp),

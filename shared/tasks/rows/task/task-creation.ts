@@ -6,12 +6,12 @@ import { retryContended } from '../../../core/wait/retry-contended.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import { decodeTask } from './task-codec.ts';
-import type { Beginner, Plan } from './adding-store.ts';
+import type { TaskCreator, Plan } from './adding-store.ts';
 import { LINE_CONTENTION, lineOf, writeTogether } from './adding-store.ts';
 import { Lines } from './lines.ts';
 import { readTask } from './task-statements.ts';
 
-export class Beginnings {
+export class TaskCreation {
   readonly #sender: Sender;
   readonly #table: string;
   readonly #lines: Lines;
@@ -23,7 +23,7 @@ export class Beginnings {
   }
 
   /** Writes a new task with its payload, and into the line of its key if it has one. */
-  async begin(task: Beginner, plan: Plan, stamp: Stamp): Promise<WriteResult> {
+  async begin(task: TaskCreator, plan: Plan, stamp: Stamp): Promise<WriteResult> {
     const { line: key } = task;
     return retryContended(lineOf(task), LINE_CONTENTION, async () => {
       const line =
@@ -37,7 +37,7 @@ export class Beginnings {
   }
 
   /** Gives an existing task other work, or makes it ready again; in a line, it joins at the end. */
-  async beginAnew(task: Beginner, plan: Plan, stamp: Stamp): Promise<Outcome<TaskRecord>> {
+  async beginAnew(task: TaskCreator, plan: Plan, stamp: Stamp): Promise<Outcome<TaskRecord>> {
     const result = await this.begin(task, plan, stamp);
     // A transaction returns no row.
     const isUnseen = result.kind === 'applied' && result.item === undefined;

@@ -28,7 +28,7 @@ import { Lines } from './lines.ts';
 import type { Sender, TransactionResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { countDown, countLast } from '../batch-statements.ts';
-import { isNotWaiting, wakeParent } from './children-statements.ts';
+import { isNotWaiting, resumeParent } from './children-statements.ts';
 import { leaveKey } from '../key-statements.ts';
 import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
@@ -65,7 +65,7 @@ interface Sent {
   readonly companions: number;
 }
 
-export class LinkedRows {
+export class DependentRows {
   readonly #sender: Sender;
   readonly #table: string;
   readonly #shards: number;
@@ -153,7 +153,7 @@ export class LinkedRows {
     const last = actionOf(countLast(this.#table, batch, ending, stamp));
     const { waiter } = record;
     if (waiter.kind === 'nobody') return send([last]);
-    const wake = actionOf(wakeParent(this.#table, waiter.task, batch, stamp));
+    const wake = actionOf(resumeParent(this.#table, waiter.task, batch, stamp));
     return retryContended(`the end of batch ${batch.id}`, LINE_CONTENTION, async () => {
       const woken = await send([last, wake]);
       if (companionRefusal(woken, 1) === undefined) return woken;

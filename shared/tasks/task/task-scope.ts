@@ -13,7 +13,7 @@ const Storage = hostModule('node:async_hooks')?.AsyncLocalStorage;
 /** Without it, as at the edge, no workers run either. */
 const inside = Storage === undefined ? undefined : new Storage<CurrentTask>();
 
-export function asTaskCode<Result>(task: CurrentTask, run: () => Result): Result {
+export function runInTaskScope<Result>(task: CurrentTask, run: () => Result): Result {
   return inside === undefined ? run() : inside.run(task, run);
 }
 

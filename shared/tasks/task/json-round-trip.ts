@@ -16,7 +16,7 @@ interface Loss {
 }
 
 /** @throws ConfigurationError naming the value that JSON would drop or change, and its path */
-export function ensureSurvives(what: string, value: unknown): void {
+export function ensureRoundTrips(what: string, value: unknown): void {
   const loss = lossIn(what, value);
   if (loss === undefined) return;
   const place = loss.path.length === 0 ? 'it' : loss.path.join('.');
