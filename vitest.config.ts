@@ -15,7 +15,7 @@ process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, '.leasehold/co
 
 /**
  * Tests that do not start processes share one per worker: loading the modules again for each file took a third of their CPU time.
- * Any other file has a separate process, and all that it started ends with it (see local/leash.ts).
+ * Any other file has a separate process, and all that it started ends with it (see local/bind-to-parent.ts).
  */
 const SHARING = ['test/{unit,conformance}/**', 'consul/test/{unit,conformance}/**', 'proof/conjuncts/**'];
 

@@ -1,7 +1,7 @@
 /** The one loop that looks at the table while a page is open: all viewers share it, and without them it rests. */
 import { messageOf } from '../shared/core/errors.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
-import type { OverviewLook } from './views/overview.ts';
+import type { OverviewRead } from './views/overview.ts';
 import type { Overview } from './model.ts';
 
 export type News =
@@ -20,7 +20,7 @@ interface FeedOptions {
 }
 
 export class Feed {
-  readonly #look: OverviewLook;
+  readonly #look: OverviewRead;
   readonly #options: FeedOptions;
   readonly #viewers = new Set<Viewer>();
   #last: News | undefined;
@@ -28,7 +28,7 @@ export class Feed {
   /** Ends the pause between two looks. */
   #hurry = new AbortController();
 
-  constructor(look: OverviewLook, options: FeedOptions) {
+  constructor(look: OverviewRead, options: FeedOptions) {
     this.#look = look;
     this.#options = options;
   }

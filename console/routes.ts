@@ -12,7 +12,7 @@ import type { Connection } from './connection.ts';
 import type { Feed, News } from './feed.ts';
 import { lookAtAudit } from './views/audit.ts';
 import { lookAtLocks, lookAtSemaphores } from './views/coordination.ts';
-import type { OverviewLook } from './views/overview.ts';
+import type { OverviewRead } from './views/overview.ts';
 import { lookAtSchedules } from './views/schedules.ts';
 import type { SessionBook } from './views/session-book.ts';
 import { SessionsLook, withHoldings } from './views/sessions.ts';
@@ -22,14 +22,14 @@ import { KnownNames, lookAtNames } from './views/known-names.ts';
 import { lookAtFinished, priceOfScan } from './views/scan.ts';
 import type { LockPage, SemaphorePage } from './model.ts';
 import { LISTED_STATES, OUTCOMES } from './model.ts';
-import type { SharedLooks } from './shared-look.ts';
+import type { SharedReads } from './shared-reads.ts';
 
 interface RoutesPorts {
   readonly connection: Connection;
   readonly feed: Feed;
-  readonly overview: OverviewLook;
+  readonly overview: OverviewRead;
   readonly book: SessionBook;
-  readonly looks: SharedLooks;
+  readonly looks: SharedReads;
 }
 
 /** An input has up to 16 KB, and as JSON within JSON up to twice as much. */

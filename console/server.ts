@@ -13,10 +13,10 @@ import { answerWith, readAssets } from './assets.ts';
 import { Connection } from './connection.ts';
 import { Feed } from './feed.ts';
 import { Gate } from './gate.ts';
-import { OverviewLook } from './views/overview.ts';
+import { OverviewRead } from './views/overview.ts';
 import { SessionBook } from './views/session-book.ts';
 import { createRoutes } from './routes.ts';
-import { SharedLooks } from './shared-look.ts';
+import { SharedReads } from './shared-reads.ts';
 
 export interface RunningConsole extends Page {
   /** Its page, for browsers that were let in. */
@@ -38,13 +38,13 @@ export async function startConsole(options: PageOptions, runtime: Runtime): Prom
   const assets = await readAssets();
   const connection = new Connection(options, runtime);
   const book = new SessionBook(connection);
-  const overview = new OverviewLook(connection, book);
+  const overview = new OverviewRead(connection, book);
   const pace = {
     everyMs: options.everyMs,
     unitsPerSecond: connection.isLocal ? LOCAL_UNITS_PER_SECOND : UNITS_PER_SECOND,
   };
   const feed = new Feed(overview, { runtime, ...pace });
-  const looks = new SharedLooks(runtime.clock, pace);
+  const looks = new SharedReads(runtime.clock, pace);
   const gate = new Gate(runtime.ids, () => options.onEntered?.(gate.invite()));
 
   const app = new Hono();

@@ -15,7 +15,7 @@ import { stampOf } from '../shared/core/lease/stamp.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
 import { continuationSchedule } from './env.ts';
-import { createStarter } from './starter.ts';
+import { createStarter } from './worker-invoker.ts';
 
 /** The worker is near its end anyway, and the schedule covers failures. */
 const START = { attempts: 1, requestTimeoutMs: 2_000 };

@@ -25,7 +25,7 @@ import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
 import { runWorker } from '../shared/tasks/worker/worker.ts';
 import { hasTasksLeft, isFirstDelivery, startSuccessor, successorOf } from './continuation.ts';
 import type { WorkEnv } from './env.ts';
-import { reasonToLeave } from './surplus.ts';
+import { reasonToLeave } from './redundant-worker.ts';
 import { MAX_SHARDS, parseWorkEnv } from './env.ts';
 import { deadline, deadlineOf } from './middleware/deadline.ts';
 import { invocationSession, sessionOf } from './middleware/invocation-session.ts';

@@ -26,7 +26,7 @@ const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>> = {
   dead: [METRIC.tasksFailed, METRIC.tasksDead],
   buried: [METRIC.tasksDead],
   failing: [METRIC.tasksFailingLong],
-  released: [METRIC.tasksReleased],
+  released: [METRIC.tasksHandedBack],
   stalled: [METRIC.tasksStalled],
   takenOver: [METRIC.tasksTakenOver],
   claimsRefused: [METRIC.claimsRefused],
@@ -78,7 +78,7 @@ export class WorkerMetrics implements Disposable {
   write(): void {
     const reading = this.#meter.read();
     const expiries = expiriesApplied(reading);
-    this.#add(METRIC.sessionsInvalidated, expiries - this.#reported.expiries);
+    this.#add(METRIC.sessionsExpired, expiries - this.#reported.expiries);
     this.#add(METRIC.storeThrottled, reading.throttled - this.#reported.throttled);
     this.#reported = { expiries, throttled: reading.throttled };
     this.#times.write();

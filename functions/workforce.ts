@@ -1,6 +1,6 @@
 /** The workers of one queue, for the functions that start them: the dispatcher and the waker. */
 import type { Planned } from '../shared/tasks/dispatch/planning.ts';
-import type { Workforce } from '../shared/tasks/dispatch/dispatcher.ts';
+import type { WorkerStarter } from '../shared/tasks/dispatch/dispatcher.ts';
 import { workersSemaphore } from '../shared/tasks/dispatch/dispatcher.ts';
 import { declareLimit } from '../shared/coordination/semaphore/change.ts';
 import { judgeSemaphore } from '../shared/coordination/semaphore/state.ts';
@@ -8,13 +8,13 @@ import type { WakerStores } from '../shared/client/dispatch-stores.ts';
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
 import type { DispatchEnv } from './env.ts';
 import type { Connected, Telemetry } from './runtime.ts';
-import type { Starter } from './starter.ts';
-import { createStarter } from './starter.ts';
+import type { WorkerInvoker } from './worker-invoker.ts';
+import { createStarter } from './worker-invoker.ts';
 
 /** An unanswered start must not delay the others; the log names each failed one. */
 const START = { attempts: 2, requestTimeoutMs: 5_000 };
 
-export function createLambdaStarter(): Starter {
+export function createLambdaStarter(): WorkerInvoker {
   return createStarter(START);
 }
 
@@ -26,10 +26,10 @@ export function workforceOf(
     logger,
   }: {
     readonly stores: Pick<Connected<WakerStores>, 'semaphores' | 'sessions' | 'runtime'>;
-    readonly starter: Starter;
+    readonly starter: WorkerInvoker;
     readonly logger: Telemetry['logger'];
   },
-): Workforce {
+): WorkerStarter {
   const { queue, workerFunction, maxWorkers } = env;
   const permits = workersSemaphore(queue);
   return {

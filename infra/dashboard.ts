@@ -83,7 +83,7 @@ export class TableDashboard extends Construct {
         reported(METRIC.tasksFailed),
         reported(METRIC.tasksFailingLong),
         reported(METRIC.tasksDead),
-        reported(METRIC.tasksReleased),
+        reported(METRIC.tasksHandedBack),
         reported(METRIC.tasksStalled),
       ]),
     );
@@ -95,7 +95,7 @@ export class TableDashboard extends Construct {
     this.dashboard.addWidgets(
       graph('Recovery', [
         reported(METRIC.tasksTakenOver),
-        reported(METRIC.sessionsInvalidated),
+        reported(METRIC.sessionsExpired),
         reported(METRIC.leasesLost),
         reported(METRIC.eventLoopsBlocked),
       ]),

@@ -57,7 +57,7 @@ export const WITHOUT_NAMES: BundlingOptions = { keepNames: false };
 const WITHOUT_INVOCATION_LINES = { loggingFormat: LoggingFormat.JSON, systemLogLevelV2: SystemLogLevel.WARN } as const;
 
 /** The network of a function that must reach private addresses. */
-export interface NetworkPlace {
+export interface NetworkPlacement {
   readonly vpc: IVpc;
   readonly vpcSubnets?: SubnetSelection | undefined;
   readonly securityGroups?: ISecurityGroup[] | undefined;
@@ -78,7 +78,7 @@ interface HandlerFunctionProps {
   /** Leaves out the three lines that Lambda writes for each invocation. Default: false. */
   readonly omitsInvocationLines?: boolean | undefined;
   /** Default: outside your VPCs. */
-  readonly network?: NetworkPlace | undefined;
+  readonly network?: NetworkPlacement | undefined;
   /** Added to our options, for tasks that need native modules or loaders. */
   readonly bundling?: BundlingOptions | undefined;
 }
@@ -174,7 +174,11 @@ export function allowInvoking(grantee: IGrantable, invoked: IFunction): void {
 }
 
 /** @throws ConfigurationError when there is a place in a network, and no network */
-export function networkOf({ vpc, vpcSubnets, securityGroups }: Partial<NetworkPlace>): NetworkPlace | undefined {
+export function networkOf({
+  vpc,
+  vpcSubnets,
+  securityGroups,
+}: Partial<NetworkPlacement>): NetworkPlacement | undefined {
   if (vpc !== undefined) return { vpc, vpcSubnets, securityGroups };
   if (vpcSubnets === undefined && securityGroups === undefined) return undefined;
   throw new ConfigurationError('vpcSubnets and securityGroups are of a network: give vpc as well');
@@ -195,7 +199,7 @@ function ofProject(entry: string, make: () => NodejsFunction): NodejsFunction {
   }
 }
 
-function placeIn({ vpc, vpcSubnets, securityGroups }: NetworkPlace): Partial<NodejsFunctionProps> {
+function placeIn({ vpc, vpcSubnets, securityGroups }: NetworkPlacement): Partial<NodejsFunctionProps> {
   return {
     vpc,
     ...(vpcSubnets === undefined ? {} : { vpcSubnets }),

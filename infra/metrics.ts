@@ -14,7 +14,7 @@ export const METRICS: Readonly<Record<MetricName, readonly [meaning: string, sta
   [METRIC.tasksFailed]: ['failed attempts; the task may still succeed', 'Sum'],
   [METRIC.tasksDead]: ['tasks that will not be retried', 'Sum'],
   [METRIC.tasksFailingLong]: ['failed attempts of tasks that have been failing for ten minutes or longer', 'Sum'],
-  [METRIC.tasksReleased]: ['tasks handed back before the deadline, without counting the attempt', 'Sum'],
+  [METRIC.tasksHandedBack]: ['tasks handed back before the deadline, without counting the attempt', 'Sum'],
   [METRIC.tasksStalled]: ['tasks handed back at the deadline without new progress, at least twice in a row', 'Sum'],
   [METRIC.tasksTakenOver]: ['tasks claimed from an expired session', 'Sum'],
   [METRIC.tasksNew]: [
@@ -24,7 +24,7 @@ export const METRICS: Readonly<Record<MetricName, readonly [meaning: string, sta
   [METRIC.claimsRefused]: ['claims refused because another worker was faster; each costs a write unit', 'Sum'],
   [METRIC.leasesLost]: ['sessions lost while working', 'Sum'],
   [METRIC.eventLoopsBlocked]: ['heartbeats that were late because task code blocked the event loop', 'Sum'],
-  [METRIC.sessionsInvalidated]: ['expired sessions of other workers that a worker ended', 'Sum'],
+  [METRIC.sessionsExpired]: ['expired sessions of other workers that a worker ended', 'Sum'],
   [METRIC.rowsSkipped]: ['rows skipped because they are damaged, or of a later version', 'Sum'],
   [METRIC.tasksUnknown]: ['times that a worker skipped a task because its module does not define the name', 'Sum'],
   [METRIC.storeThrottled]: ['requests that DynamoDB throttled', 'Sum'],

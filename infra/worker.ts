@@ -12,7 +12,7 @@ import { Construct } from 'constructs';
 import { DEFAULT_LINGER_MS, DEFAULT_START_WITHIN_MS, ENV } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { workAccess } from './access.ts';
-import type { NetworkPlace } from './handler-function.ts';
+import type { NetworkPlacement } from './handler-function.ts';
 import { acknowledge } from './cdk-version.ts';
 import { HandlerFunction, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
@@ -29,7 +29,7 @@ export interface WorkerProps {
   readonly logRetention: RetentionDays;
   readonly production: boolean;
   readonly bundling: BundlingOptions | undefined;
-  readonly network: NetworkPlace | undefined;
+  readonly network: NetworkPlacement | undefined;
 }
 
 export class Worker extends Construct {

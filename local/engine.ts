@@ -8,7 +8,7 @@
  * | `dynamodb-local` | AWS's own emulator; the reference for tests | Java 17 or newer |
  * | `endpoint` | a DynamoDB that runs already and takes any credentials, as emulators do | its address |
  *
- * Engines that we start keep their data in memory and end with this process, however it ends (see `leash.ts`).
+ * Engines that we start keep their data in memory and end with this process, however it ends (see `bind-to-parent.ts`).
  * They refuse web pages (see `engine/front.ts`).
  */
 import { ensureEndpoint } from '../shared/dynamo/connect.ts';

@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { leash, signalGroup } from '../../local/leash.ts';
+import { bindToParent, signalGroup } from '../../local/bind-to-parent.ts';
 
 interface DelayedLine extends AsyncDisposable {
   readonly endpoint: string;
@@ -22,7 +22,7 @@ export async function openDelayedLine(engine: string, delayMs: number): Promise<
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
   });
-  leash(child);
+  bindToParent(child);
   const [endpoint] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return {
     endpoint,

@@ -15,8 +15,8 @@ import { CommandError, EXIT } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { counted, factsOf, plural, printable, shortened, span } from '../output.ts';
-import type { Census } from '../queue/census.ts';
-import { queueState, sumOf, takeCensus, workersText, unfinishedTasks } from '../queue/census.ts';
+import type { QueueSummary } from '../queue/queue-summary.ts';
+import { queueState, sumOf, summarizeQueue, workersText, unfinishedTasks } from '../queue/queue-summary.ts';
 import { shardsOption } from '../queue/options.ts';
 
 interface ShardsOptions {
@@ -90,12 +90,12 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
 }
 
 /** A queue that ever had a deployed worker has a semaphore for its workers; manually started ones have only their sessions. */
-async function* censuses(connection: Connection, shards: number): AsyncGenerator<Census> {
+async function* censuses(connection: Connection, shards: number): AsyncGenerator<QueueSummary> {
   const seen = new Set<string>();
   for await (const queue of servedQueues(connection)) {
     if (seen.has(queue)) continue;
     seen.add(queue);
-    yield await takeCensus(connection, connection.queue(queue, shards));
+    yield await summarizeQueue(connection, connection.queue(queue, shards));
   }
 }
 
@@ -108,12 +108,12 @@ async function* servedQueues({ semaphores, leasehold }: Connection): AsyncGenera
 async function showStats({ output, connect }: Context, { shards }: ShardsOptions, queue: string): Promise<void> {
   using connection = await connect();
   const there = connection.queue(queue, shards);
-  const census = await takeCensus(connection, there);
+  const census = await summarizeQueue(connection, there);
   if (isEmpty(census) && !(await isOnRecord(connection, there))) throw await noSuchQueue(connection, queue);
   output.answer(census, () => censusText(census));
 }
 
-function isEmpty({ due, later, parked, dead, workers }: Census): boolean {
+function isEmpty({ due, later, parked, dead, workers }: QueueSummary): boolean {
   return sumOf(due) + sumOf(later) + parked + dead + workers.live === 0;
 }
 
@@ -161,7 +161,7 @@ async function drainQueue(
   const deadline = runtime.clock.monotonic() + timeout;
   let restsSince: number | undefined;
   for (;;) {
-    const census = await takeCensus(connection, connection.queue(queue, shards));
+    const census = await summarizeQueue(connection, connection.queue(queue, shards));
     const due = sumOf(census.due) + census.parked;
     if (due === 0) {
       output.answer(census, () => `queue ${printable(queue)} is drained`);
@@ -183,12 +183,12 @@ async function drainQueue(
 }
 
 /** How many of the due tasks were read. */
-function seenOf({ due, looked, more }: Census): string {
+function seenOf({ due, looked, more }: QueueSummary): string {
   const all = sumOf(due);
   return looked < all ? `of the oldest ${looked} of ${counted(all, more)} tasks due` : `of ${plural(all, 'task')} due`;
 }
 
-function censusText(census: Census): string {
+function censusText(census: QueueSummary): string {
   const { more, workers, looked } = census;
   return factsOf([
     ['queue', printable(census.queue)],
@@ -208,7 +208,7 @@ function censusText(census: Census): string {
   ]);
 }
 
-function parkedText({ parked, more, oldestParkedAgeMs }: Census): string {
+function parkedText({ parked, more, oldestParkedAgeMs }: QueueSummary): string {
   return parked === 0 ? '0' : `${counted(parked, more)}, the oldest due for ${span(oldestParkedAgeMs)}`;
 }
 

@@ -14,7 +14,7 @@ import type { LimitOptions } from '../listing.ts';
 import { limitOption, list, tableText } from '../listing.ts';
 import type { Output } from '../output.ts';
 import { factsOf, moment, momentAndAge, plural, printable, relative, shortened, span } from '../output.ts';
-import { unfinishedTasks } from '../queue/census.ts';
+import { unfinishedTasks } from '../queue/queue-summary.ts';
 import { scannedTasks } from '../queue/scanned-tasks.ts';
 import { dueText, holderText, stateOf, stateText } from '../queue/task-words.ts';
 import { waitsForKey } from '../queue/waits-for-key.ts';

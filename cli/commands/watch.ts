@@ -8,8 +8,8 @@ import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import type { Output } from '../output.ts';
 import { moment, plural, printable, span } from '../output.ts';
-import type { Census } from '../queue/census.ts';
-import { sumOf, takeCensus } from '../queue/census.ts';
+import type { QueueSummary } from '../queue/queue-summary.ts';
+import { sumOf, summarizeQueue } from '../queue/queue-summary.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { queueOption, shardsOption } from '../queue/options.ts';
 import { untilInterrupted } from '../until-interrupted.ts';
@@ -44,13 +44,13 @@ async function watch({ output, connect, runtime }: Context, options: Options): P
   const show = screenOf(output, runtime);
   return await untilInterrupted(async (signal) => {
     while (!signal.aborted) {
-      show(await takeCensus(connection, queue));
+      show(await summarizeQueue(connection, queue));
       await runtime.clock.sleep(options.every, signal);
     }
   });
 }
 
-function screenOf(output: Output, { clock }: Runtime): (census: Census) => void {
+function screenOf(output: Output, { clock }: Runtime): (census: QueueSummary) => void {
   if (output.isJson || !output.out.isTTY)
     return (census) =>
       output.answer({ at: clock.now(), ...census }, () => `${moment(clock.now())}  ${summary(census)}`);
@@ -58,7 +58,7 @@ function screenOf(output: Output, { clock }: Runtime): (census: Census) => void 
   return (census) => live.show(picture(census, output));
 }
 
-function summary(census: Census): string {
+function summary(census: QueueSummary): string {
   const { due, later, parked, dead, running, workers, isPaused, oldestReadyAgeMs } = census;
   const age = oldestReadyAgeMs === 0 ? '' : `, oldest ready ${span(oldestReadyAgeMs)}`;
   return (
@@ -67,7 +67,7 @@ function summary(census: Census): string {
   );
 }
 
-function picture(census: Census, output: Output): string {
+function picture(census: QueueSummary, output: Output): string {
   const most = Math.max(1, ...PRIORITIES.map((priority) => census.due[priority]));
   const bars = PRIORITIES.map((priority) => {
     const filled = Math.ceil((census.due[priority] / most) * BAR_WIDTH);

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { leash } from '../../local/leash.ts';
+import { bindToParent } from '../../local/bind-to-parent.ts';
 import { packageModule } from '../../shared/core/package-files.ts';
 import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
 import type { Environment } from '../context.ts';
@@ -47,7 +47,7 @@ export class WorkerProcess {
       // A process group of its own: Ctrl+C reaches the supervisor alone.
       detached: isPosix,
     });
-    if (isPosix) leash(this.#child);
+    if (isPosix) bindToParent(this.#child);
     const ready = Promise.withResolvers<Ready>();
     const stopping = Promise.withResolvers<undefined>();
     this.ready = ready.promise;

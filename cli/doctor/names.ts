@@ -2,7 +2,7 @@
 import { take } from '../../shared/core/runtime/take.ts';
 import type { TaskRegistry } from '../../shared/tasks/task/definition.ts';
 import type { QueueConnection } from '../connection.ts';
-import { unfinishedTasks } from '../queue/census.ts';
+import { unfinishedTasks } from '../queue/queue-summary.ts';
 import type { Finding } from './finding.ts';
 import { ok, warning } from './finding.ts';
 

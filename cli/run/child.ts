@@ -9,7 +9,7 @@ import { access, constants as fs, stat } from 'node:fs/promises';
 import { constants } from 'node:os';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
-import { signalQuietly } from '../../local/leash.ts';
+import { signalQuietly } from '../../local/bind-to-parent.ts';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { Environment } from '../context.ts';
 import type { ExitCode } from '../exit.ts';

@@ -10,7 +10,7 @@
  */
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
-import { startShell } from '../../local/leash.ts';
+import { startShell } from '../../local/bind-to-parent.ts';
 
 /**
  * Reads `hold <group>`, `until <seconds from now>` and `free`, one per line.

@@ -9,7 +9,7 @@ import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import type { Session } from '../../shared/client/session.ts';
 import { Connection } from '../connection.ts';
-import { OverviewLook } from '../views/overview.ts';
+import { OverviewRead } from '../views/overview.ts';
 import { SessionBook } from '../views/session-book.ts';
 
 interface Figures {
@@ -49,7 +49,7 @@ async function measure(): Promise<Figures> {
         sessions.push(session);
         await leasehold.semaphores.acquire(session.holder, workersSemaphore(queue), { limit: 10 });
       }
-    const overview = new OverviewLook(connection, new SessionBook(connection));
+    const overview = new OverviewRead(connection, new SessionBook(connection));
     const first = await overview.look();
     let later = 0;
     for (let round = 1; round < ROUNDS; round++) {

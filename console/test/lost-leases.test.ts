@@ -1,7 +1,7 @@
 /** Lost leases: counts each once, except leases lost before the first poll. */
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { Connection } from '../connection.ts';
-import { OverviewLook } from '../views/overview.ts';
+import { OverviewRead } from '../views/overview.ts';
 import { SessionBook } from '../views/session-book.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { CommandTable } from '../../test/support/command-table.ts';
@@ -19,7 +19,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
   let table: CommandTable;
   let connection: Connection;
   let book: SessionBook;
-  let overview: OverviewLook;
+  let overview: OverviewRead;
   beforeAll(async () => {
     table = await openCommandTable(endpoint ?? '');
   });
@@ -30,7 +30,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
       systemRuntime,
     );
     book = new SessionBook(connection);
-    overview = new OverviewLook(connection, book);
+    overview = new OverviewRead(connection, book);
     return () => {
       connection[Symbol.dispose]();
     };

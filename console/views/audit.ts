@@ -2,7 +2,7 @@
 import { take } from '../../shared/core/runtime/take.ts';
 import type { Connection } from '../connection.ts';
 import type { AuditPage } from '../model.ts';
-import type { Priced } from '../shared-look.ts';
+import type { Priced } from '../shared-reads.ts';
 
 const ACTS_SHOWN = 100;
 

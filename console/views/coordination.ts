@@ -3,7 +3,7 @@ import { take } from '../../shared/core/runtime/take.ts';
 import type { SemaphoreState } from '../../shared/coordination/semaphore/state.ts';
 import type { Connection } from '../connection.ts';
 import type { LockPage, SemaphorePage } from '../model.ts';
-import type { Priced } from '../shared-look.ts';
+import type { Priced } from '../shared-reads.ts';
 
 const LOCKS_SHOWN = 100;
 const SEMAPHORES_SHOWN = 50;

@@ -9,7 +9,7 @@ import { faultOf } from '../../shared/tasks/queue/fault.ts';
 import type { DeadHint } from '../../shared/tasks/task/task-operator-store.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { DeadGroup, DeadPage, TaskLine } from '../model.ts';
-import type { Priced } from '../shared-look.ts';
+import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
 import { lineOf } from './task-line.ts';
 

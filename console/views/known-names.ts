@@ -5,7 +5,7 @@
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { Connection } from '../connection.ts';
 import type { KnownName } from '../model.ts';
-import type { Priced } from '../shared-look.ts';
+import type { Priced } from '../shared-reads.ts';
 
 const NAMES_LIMIT = 1_000;
 

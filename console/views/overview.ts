@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 /** Over how long the rate of units is taken. */
 const RATE_MS = 30_000;
 
-export class OverviewLook {
+export class OverviewRead {
   readonly #connection: Connection;
   readonly #book: SessionBook;
   /** In the order of their next polls. */

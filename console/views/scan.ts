@@ -4,7 +4,7 @@ import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { Connection } from '../connection.ts';
 import type { Outcome, ScanPage, ScanPrice } from '../model.ts';
-import type { Priced } from '../shared-look.ts';
+import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
 import { lineOf } from './task-line.ts';
 

@@ -5,7 +5,7 @@ import { HORIZON_MS, lastSlot, nextSlot, slotTaskId } from '../../shared/tasks/s
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { Count, ScheduleLine, SchedulePage, SlotLine } from '../model.ts';
-import type { Priced } from '../shared-look.ts';
+import type { Priced } from '../shared-reads.ts';
 
 const SCHEDULES_SHOWN = 50;
 /** Half a unit each. */

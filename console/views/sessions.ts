@@ -4,7 +4,7 @@
  */
 import type { Connection } from '../connection.ts';
 import type { Holding, LockPage, SemaphorePage, SessionPage } from '../model.ts';
-import type { Priced } from '../shared-look.ts';
+import type { Priced } from '../shared-reads.ts';
 import type { SessionBook } from './session-book.ts';
 
 /** A unit each. */

@@ -8,7 +8,7 @@ import type { TaskKey, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Connection, Stores } from '../connection.ts';
 import type { ListedState, ScanPage, TaskPage, TaskView } from '../model.ts';
-import type { Priced } from '../shared-look.ts';
+import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
 import type { SessionBook } from './session-book.ts';
 import { sourcesOf } from './sources.ts';

@@ -8,7 +8,7 @@ import { ConfigurationError } from '../../shared/core/errors.ts';
 import { LOOPBACK, close } from '../../shared/core/listen.ts';
 import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
 import { integerBetween, systemRandom } from '../../shared/core/runtime/random.ts';
-import { leash, signalGroup } from '../leash.ts';
+import { bindToParent, signalGroup } from '../bind-to-parent.ts';
 import type { EngineAddress } from './front.ts';
 import { openFront } from './front.ts';
 import { listenOnLoopback } from './listen.ts';
@@ -94,7 +94,7 @@ async function attemptStart(program: EngineProgram, address: EngineAddress): Pro
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  leash(child);
+  bindToParent(child);
 
   let output = '';
   const keep = (chunk: Buffer): void => {

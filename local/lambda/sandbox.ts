@@ -7,7 +7,7 @@ import { fork } from 'node:child_process';
 import path from 'node:path';
 import { assert } from '../../shared/core/errors.ts';
 import { systemClock } from '../../shared/core/runtime/clock.ts';
-import { leash, signalGroup } from '../leash.ts';
+import { bindToParent, signalGroup } from '../bind-to-parent.ts';
 import { forEachLine } from './log-lines.ts';
 import type { EnvironmentMessage, PlatformMessage } from './messages.ts';
 
@@ -51,7 +51,7 @@ export class Sandbox {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
     });
-    leash(this.#child);
+    bindToParent(this.#child);
     this.#child.on('message', (message) => options.onMessage(message as EnvironmentMessage));
     const { stdout, stderr } = this.#child;
     assert(stdout !== null && stderr !== null, 'an environment was forked without pipes');

@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { leash, signalGroup } from '../../local/leash.ts';
+import { bindToParent, signalGroup } from '../../local/bind-to-parent.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { REGION } from './settings.ts';
 
@@ -61,7 +61,7 @@ export async function startEmulator(): Promise<Emulator> {
       SFTP_ENABLED: '0',
     },
   });
-  leash(child);
+  bindToParent(child);
   await untilReady(endpoint, () => child.exitCode, logFile);
   return {
     endpoint,

@@ -14,7 +14,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Command } from 'commander';
 import { EVIDENCE, PART_NAMES } from '../../bench/evidence.ts';
-import { leash } from '../../local/leash.ts';
+import { bindToParent } from '../../local/bind-to-parent.ts';
 import { stacksNamed } from '../../proof/aws/account.ts';
 import { pageOf } from '../../proof/aws/page.ts';
 import { STACK_PREFIX } from '../../proof/aws/settings.ts';
@@ -48,7 +48,7 @@ async function run(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...emulator.environment },
   });
-  leash(child);
+  bindToParent(child);
   const said: string[] = [];
   // To this process alone: the command decides what ends in which order.
   const interrupt = (): void => {

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { leash, signalGroup } from '../../local/leash.ts';
+import { bindToParent, signalGroup } from '../../local/bind-to-parent.ts';
 
 /** A program that is silent for this long is stuck, however busy the machine is. */
 const SILENT_FOR_MS = 20 * 60_000;
@@ -55,7 +55,7 @@ export class Running {
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    leash(child);
+    bindToParent(child);
     let silence = setTimeout(() => signalGroup(child, 'SIGKILL'), SILENT_FOR_MS);
     for (const stream of [child.stdout, child.stderr])
       stream?.setEncoding('utf8').on('data', (text: string) => {

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { leash, signalGroup } from '../../local/leash.ts';
+import { bindToParent, signalGroup } from '../../local/bind-to-parent.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
@@ -31,7 +31,7 @@ export async function runNode(environment: Environment, args: readonly string[],
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH, HOME, CDK_DISABLE_CLI_TELEMETRY: '1', ...environment },
   });
-  leash(child);
+  bindToParent(child);
   const kill = (): void => signalGroup(child, 'SIGKILL');
   signal?.addEventListener('abort', kill, { once: true });
   let said = '';

@@ -1,7 +1,7 @@
 /** Runs an example like a reader does: a separate process, whose output can be awaited. */
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { leash, signalGroup } from '../../local/leash.ts';
+import { bindToParent, signalGroup } from '../../local/bind-to-parent.ts';
 
 export interface Example extends AsyncDisposable {
   readonly output: string;
@@ -20,7 +20,7 @@ export function startExample(file: string, args: readonly string[]): Example {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  leash(child);
+  bindToParent(child);
   let output = '';
   const waiting = new Set<() => void>();
   const tell = (): void => {

@@ -5,7 +5,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { leash, signalGroup } from '../../local/leash.ts';
+import { bindToParent, signalGroup } from '../../local/bind-to-parent.ts';
 
 function run(program: string, args: readonly string[], options: object = {}): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ export async function startPostgres(): Promise<Postgres> {
     stdio: 'ignore',
     detached: true,
   });
-  leash(server);
+  bindToParent(server);
   const connect = ['-h', folder, '-U', 'test', '-d', 'postgres', '-X', '-q', '-A', '-t', '-v', 'ON_ERROR_STOP=1'];
   const query: Postgres['query'] = async (sql) => {
     const stdout = await run('psql', [...connect, '-c', sql]);

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { leash } from '../../local/leash.ts';
+import { bindToParent } from '../../local/bind-to-parent.ts';
 
 export interface Died {
   readonly stdout: string;
@@ -27,7 +27,7 @@ export async function invokeInProcess({ environment, others, nodeOptions = [] }:
     env: { ...process.env, ...environment },
     detached: true,
   });
-  leash(child);
+  bindToParent(child);
   const ended = new Promise<Pick<Died, 'code' | 'signal'>>((resolve) => {
     child.once('close', (code, signal) => resolve({ code, signal }));
   });

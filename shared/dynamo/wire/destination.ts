@@ -13,7 +13,7 @@ import path from 'node:path';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { messageOf } from '../../core/errors.ts';
 import { DynamoFault } from '../engine/driver.ts';
-import type { HttpPlace } from './http.ts';
+import type { HttpEndpoint } from './http.ts';
 import { placeOf } from './http.ts';
 import type { CredentialSource, Credentials } from './credentials.ts';
 import type { Environment } from './aws-environment.ts';
@@ -27,7 +27,7 @@ export interface Destination {
 }
 
 export interface Target {
-  readonly place: HttpPlace;
+  readonly place: HttpEndpoint;
   readonly region: string;
   readonly credentials: Credentials;
 }

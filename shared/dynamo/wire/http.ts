@@ -23,7 +23,7 @@ const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 
 /** An address to send requests to. */
-export interface HttpPlace {
+export interface HttpEndpoint {
   readonly isTls: boolean;
   readonly hostname: string;
   readonly port: number;
@@ -33,7 +33,7 @@ export interface HttpPlace {
 }
 
 /** Parses an endpoint. */
-export function placeOf(endpoint: string): HttpPlace {
+export function placeOf(endpoint: string): HttpEndpoint {
   const { protocol, hostname, port, host, pathname } = new URL(endpoint);
   const isTls = protocol === 'https:';
   return {
@@ -46,7 +46,7 @@ export function placeOf(endpoint: string): HttpPlace {
 }
 
 interface HttpExchange {
-  readonly place: HttpPlace;
+  readonly place: HttpEndpoint;
   readonly body: string;
   /** Called when the request is about to leave, so that its signature is fresh. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
@@ -133,7 +133,7 @@ export class HttpLine {
   }
 }
 
-function isConnected(socket: Socket, { isTls }: HttpPlace): boolean {
+function isConnected(socket: Socket, { isTls }: HttpEndpoint): boolean {
   return (
     !socket.connecting && !(isTls && (socket as Socket & { readonly secureConnecting?: boolean }).secureConnecting)
   );
@@ -168,7 +168,7 @@ function collect(response: IncomingMessage): Promise<Answer> {
   return promise;
 }
 
-function faultOf(error: SystemError, isWritten: boolean, { isTls }: HttpPlace): DynamoFault {
+function faultOf(error: SystemError, isWritten: boolean, { isTls }: HttpEndpoint): DynamoFault {
   // Over TLS the last write may be the farewell to a server that has read the request.
   const isRefusedWrite = !isTls && error.syscall === 'write';
   return systemFault(isWritten && !isRefusedWrite ? 'unanswered' : 'unsent', error);

@@ -61,13 +61,13 @@ export interface DispatcherPorts extends RecurPorts {
   /** Operators' settings; absent: none. */
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
-  readonly workers: Workforce;
+  readonly workers: WorkerStarter;
   /** Receives errors of unusable rows, which are left as they are. */
   readonly onDamaged: (error: unknown) => void;
 }
 
 /** The dispatcher's access to the workers of a queue. */
-export interface Workforce {
+export interface WorkerStarter {
   /** Starts one worker without waiting for it. It reports its own errors: a tick counts a failed start and continues. */
   readonly startWorker: (event: WorkEvent) => Promise<void>;
   /** Makes `maxWorkers` the number of permits. A deployment may have changed it, and workers refuse to start if the numbers differ. */
@@ -215,7 +215,7 @@ export function startOf(queue: string, homeShards: readonly number[], slice: Sli
 /** Starts workers concurrently: one failed start does not stop the others. */
 export async function startWorkers(
   events: readonly WorkEvent[],
-  { startWorker }: Pick<Workforce, 'startWorker'>,
+  { startWorker }: Pick<WorkerStarter, 'startWorker'>,
 ): Promise<{ readonly started: number; readonly failedStarts: number }> {
   const starts = await Promise.allSettled(events.map((event) => startWorker(event)));
   const failedStarts = starts.filter(({ status }) => status === 'rejected').length;

@@ -24,7 +24,7 @@ import type { SessionStore } from '../../session/session-store.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
-import type { DispatchSettings, Workforce } from './dispatcher.ts';
+import type { DispatchSettings, WorkerStarter } from './dispatcher.ts';
 import { lookAtBacklog, startOf, startWorkers, workersSemaphore } from './dispatcher.ts';
 import type { Demand, PartitionBacklog } from './demand.ts';
 import { PendingStarts } from './pending-starts.ts';
@@ -38,7 +38,7 @@ interface WakerPorts {
   readonly semaphores: Pick<SemaphoreStore, 'get'>;
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
-  readonly workers: Pick<Workforce, 'startWorker' | 'declareLimit'>;
+  readonly workers: Pick<WorkerStarter, 'startWorker' | 'declareLimit'>;
   /** Receives errors of unusable rows, which are left as they are. */
   readonly onDamaged: (error: unknown) => void;
 }

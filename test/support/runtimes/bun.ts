@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
-import { leash, signalGroup } from '../../../local/leash.ts';
+import { bindToParent, signalGroup } from '../../../local/bind-to-parent.ts';
 import { ROOT } from '../documents.ts';
 import type { Order, Reply } from './bun-program.ts';
 import type { HostSettings, RuntimeHost } from './host.ts';
@@ -29,7 +29,7 @@ export async function startBun({ binary, table, endpoint }: HostSettings): Promi
     logLevel: 'silent',
   });
   const child = spawn(binary, [program, table, endpoint], { detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
-  leash(child);
+  bindToParent(child);
   const ended = once(child, 'close');
   const asked = new Map<number, PromiseWithResolvers<unknown>>();
   let hasEnded = false;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { build } from 'esbuild';
-import { leash, signalGroup } from '../../../local/leash.ts';
+import { bindToParent, signalGroup } from '../../../local/bind-to-parent.ts';
 import { ROOT } from '../documents.ts';
 import type { HostSettings, RuntimeHost } from './host.ts';
 import type { Errand, Tenure } from './scenario.ts';
@@ -74,7 +74,7 @@ export async function serveIsolates({
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
-  leash(child);
+  bindToParent(child);
   const ended = once(child, 'close');
   let said = '';
   for (const stream of [child.stdout, child.stderr] as Readable[])

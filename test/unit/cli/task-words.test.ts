@@ -1,11 +1,11 @@
 /** The command's summaries of a task and of a queue. */
 import { describe, expect, test } from 'vitest';
 import { dueText, holderText, stateText } from '../../../cli/queue/task-words.ts';
-import { queueState } from '../../../cli/queue/census.ts';
+import { queueState } from '../../../cli/queue/queue-summary.ts';
 import { NEVER } from '../../../shared/tasks/task/batch.ts';
 import type { SessionRecord } from '../../../shared/session/session-record.ts';
 import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
-import type { Census } from '../../../cli/queue/census.ts';
+import type { QueueSummary } from '../../../cli/queue/queue-summary.ts';
 
 const NOW = Date.parse('2026-11-24T20:00:00Z');
 const parent = { state: 'ready', readyAt: NEVER, children: { queue: 'q', id: 'p/children' } } as unknown as TaskRecord;
@@ -38,7 +38,12 @@ test.each([
   [{ due: 3, live: 1 }, 'active'],
   [{ due: 3, live: 0, isPaused: true }, 'paused'],
 ])('a queue with %o is said to be %s', ({ due, live, isPaused = false }: Record<string, unknown>, state) => {
-  const census = { due: { high: 0, normal: due, low: 0 }, parked: 0, workers: { live }, isPaused } as unknown as Census;
+  const census = {
+    due: { high: 0, normal: due, low: 0 },
+    parked: 0,
+    workers: { live },
+    isPaused,
+  } as unknown as QueueSummary;
 
   expect(queueState(census)).toBe(state);
 });

@@ -16,7 +16,7 @@ import { signedHeaders } from '../shared/dynamo/wire/signature.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { lambdaEndpoint } from './lambda-endpoint.ts';
 
-export interface Starter extends Disposable {
+export interface WorkerInvoker extends Disposable {
   /** @throws Error what Lambda answered, or that it did not answer in time */
   readonly start: (functionName: string, event: WorkEvent) => Promise<void>;
 }
@@ -32,7 +32,7 @@ const STARTS_AT_A_TIME = 50;
 const { clock, random } = systemRuntime;
 const BACKOFF = { baseMs: 100, capMs: 1_000 };
 
-export function createStarter({ attempts, requestTimeoutMs }: StarterSettings): Starter {
+export function createStarter({ attempts, requestTimeoutMs }: StarterSettings): WorkerInvoker {
   const line = new HttpLine();
   const invoke = async (functionName: string, body: string): Promise<Answer> => {
     const time = new AbortController();

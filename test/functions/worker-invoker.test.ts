@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { lambdaEndpoint } from '../../functions/lambda-endpoint.ts';
-import type { Starter } from '../../functions/starter.ts';
+import type { WorkerInvoker } from '../../functions/worker-invoker.ts';
 import type { Behaviour, FaultServer } from '../support/fault-server.ts';
 import { answer, startFaultServer } from '../support/fault-server.ts';
 
@@ -29,10 +29,10 @@ describe('the starter', () => {
   const accepted = answer({ status: 202, body: '' });
 
   /** In an environment like Lambda's, which the module reads at import. */
-  async function createStarter(settings: Partial<typeof SETTINGS> = {}): Promise<Starter> {
+  async function createStarter(settings: Partial<typeof SETTINGS> = {}): Promise<WorkerInvoker> {
     vi.stubEnv('AWS_LAMBDA_FUNCTION_NAME', 'dispatcher');
     vi.resetModules();
-    const module = await import('../../functions/starter.ts');
+    const module = await import('../../functions/worker-invoker.ts');
     return module.createStarter({ ...SETTINGS, ...settings });
   }
 

@@ -31,7 +31,7 @@ export async function* unfinishedTasks(queue: QueueConnection): AsyncGenerator<U
   }
 }
 
-export interface Census {
+export interface QueueSummary {
   readonly queue: string;
   readonly isPaused: boolean;
   /** Entries of the index: due (running ones among them) and for later, by priority. */
@@ -55,7 +55,7 @@ export interface Census {
   readonly tookMs: number | undefined;
 }
 
-export async function takeCensus(connection: Connection, queue: QueueConnection): Promise<Census> {
+export async function summarizeQueue(connection: Connection, queue: QueueConnection): Promise<QueueSummary> {
   const now = connection.runtime.clock.now();
   const [record, { hints, ...counts }, parked, dead, workers] = await Promise.all([
     queue.queues.get(queue.queue),
@@ -87,7 +87,7 @@ async function workersOf(
   { semaphores, sessions, maxClockSkewMs }: Connection,
   queue: string,
   now: number,
-): Promise<Census['workers']> {
+): Promise<QueueSummary['workers']> {
   const permits = await semaphores.get(workersSemaphore(queue));
   const holders = permitHolders(permits);
   const live = await liveWorkers(sessions, queue, holders, { now, maxClockSkewMs });
@@ -95,13 +95,13 @@ async function workersOf(
 }
 
 /** Paused, active, or due and without a worker. A queue with a dispatcher is without one for a moment only. */
-export function queueState({ isPaused, due, parked, workers }: Census): 'paused' | 'no worker' | 'active' {
+export function queueState({ isPaused, due, parked, workers }: QueueSummary): 'paused' | 'no worker' | 'active' {
   if (isPaused) return 'paused';
   return workers.live === 0 && sumOf(due) + parked > 0 ? 'no worker' : 'active';
 }
 
 /** In words. */
-export function workersText({ live, permits, limit }: Census['workers']): string {
+export function workersText({ live, permits, limit }: QueueSummary['workers']): string {
   return limit === 0 ? String(live) : `${live}, with ${permits} of ${limit} permits`;
 }
 
@@ -109,7 +109,7 @@ export function sumOf(counts: Readonly<Record<Priority, number>>): number {
   return PRIORITIES.reduce((sum, priority) => sum + counts[priority], 0);
 }
 
-type Counts = Pick<Census, 'due' | 'later' | 'more'> & {
+type Counts = Pick<QueueSummary, 'due' | 'later' | 'more'> & {
   /** Those that are due. */
   readonly hints: readonly ReadyEntry[];
 };

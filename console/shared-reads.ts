@@ -15,7 +15,7 @@ interface Answer {
 /** Questions that are remembered; those asked longest ago are forgotten first. */
 const ANSWERS_KEPT = 100;
 
-export class SharedLooks {
+export class SharedReads {
   readonly #clock: Clock;
   readonly #pace: { readonly everyMs: number; readonly unitsPerSecond: number };
   readonly #answers = new Map<string, Answer>();

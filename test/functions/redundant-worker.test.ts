@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { IdleWorld } from '../../bench/idle-world.ts';
 import { IDLE_QUEUE, openIdleWorld } from '../../bench/idle-world.ts';
-import { reasonToLeave } from '../../functions/surplus.ts';
+import { reasonToLeave } from '../../functions/redundant-worker.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';

@@ -44,7 +44,7 @@ export function assertPosix(): void {
  * Ties a child to the life of this process, and its children to its own.
  * @param child spawned with `detached: true`
  */
-export function leash(child: ChildProcess): void {
+export function bindToParent(child: ChildProcess): void {
   assertPosix();
   const { pid } = child;
   if (pid === undefined) return; // It never started; its `error` event says why.
