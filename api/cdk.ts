@@ -10,7 +10,7 @@ export type { TableDashboard, WatchedQueue } from '../infra/dashboard.ts';
 export type { Dispatcher } from '../infra/dispatcher.ts';
 export type { HandlerFunction } from '../infra/handler-function.ts';
 export type { Waker } from '../infra/waker.ts';
-export type { Worker } from '../infra/worker.ts';
+export type { WorkerFunction } from '../infra/worker.ts';
 export type { TaskTimeName } from '../infra/metrics.ts';
 export { METRIC } from '../functions/metric-names.ts';
 export type { MetricName, QueueAddress } from '../functions/metric-names.ts';

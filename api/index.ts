@@ -47,7 +47,7 @@ export type {
 } from '../shared/coordination/lock/lock-record.ts';
 export type { ContentOptions, Lock, LockOptions } from '../shared/coordination/lock/lock.ts';
 export type { HeldLocks } from '../shared/coordination/lock/held-locks.ts';
-export type { Acquisition } from '../shared/coordination/lock/session-locks.ts';
+export type { LockAcquisition } from '../shared/coordination/lock/session-locks.ts';
 export type { AcquisitionOfSeveral } from '../shared/coordination/lock/several-locks.ts';
 export type {
   DeleteResult,
@@ -77,11 +77,7 @@ export type {
 
 export { SemaphoreFullError } from '../shared/coordination/semaphore/semaphore-contender.ts';
 export type { Full } from '../shared/coordination/semaphore/semaphore-contender.ts';
-export type {
-  Acquisition as PermitAcquisition,
-  PermitOptions,
-  PermitWaitOptions,
-} from '../shared/coordination/semaphore/acquire.ts';
+export type { PermitAcquisition, PermitOptions, PermitWaitOptions } from '../shared/coordination/semaphore/acquire.ts';
 export type { Permit } from '../shared/coordination/semaphore/permit.ts';
 export type { ConcurrencyLimiter, LimiterOptions } from '../shared/coordination/semaphore/concurrency-limiter.ts';
 export type { EvictionOptions, SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';

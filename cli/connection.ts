@@ -23,7 +23,7 @@ import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import type { ConnectOptions, GlobalOptions } from './settings.ts';
 
-export interface Connection extends Disposable {
+export interface CliConnection extends Disposable {
   readonly table: string;
   /** An SDK client, for operations outside the protocol. */
   readonly openClient: () => Promise<DynamoDBClient>;
@@ -62,7 +62,7 @@ export async function connect(
   settings: GlobalOptions,
   runtime: Runtime,
   options: ConnectOptions = {},
-): Promise<Connection> {
+): Promise<CliConnection> {
   const { table, endpoint, region, maxClockSkew } = settings;
   if (endpoint !== undefined) await ensureDynamo(endpoint);
   const dynamo = connectDynamo({ endpoint, region }, runtime, undefined, options);

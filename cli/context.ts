@@ -1,7 +1,7 @@
 /** A command's inputs: its settings, its output, and the table. Commands do not read the environment or create clients. */
 import type { Command } from 'commander';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
-import type { Connection } from './connection.ts';
+import type { CliConnection } from './connection.ts';
 import type { ExitCode } from './exit.ts';
 import type { Output } from './output.ts';
 import type { OpenPage } from './page.ts';
@@ -18,7 +18,7 @@ export interface Context {
   readonly stdin: NodeJS.ReadStream;
   readonly satellites: Satellites;
   /** @throws ConfigurationError without a region or credentials; StoreUnavailableError when the endpoint does not answer */
-  readonly connect: (options?: ConnectOptions) => Promise<Connection>;
+  readonly connect: (options?: ConnectOptions) => Promise<CliConnection>;
 }
 
 /** An action's options come from its own declarations, which commander does not tell the compiler about. */

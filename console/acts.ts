@@ -7,7 +7,7 @@ import { validName } from '../shared/core/validate/name.ts';
 import { waitsFor } from '../shared/tasks/task/batch.ts';
 import { describeTask } from '../shared/tasks/task/task.ts';
 import type { Operations, Operator } from '../shared/operate/operations.ts';
-import type { Connection } from './connection.ts';
+import type { ConsoleConnection } from './connection.ts';
 import type { Json } from '../shared/tasks/task/task.ts';
 import type { Act, ActAnswer } from './model.ts';
 
@@ -65,7 +65,7 @@ export function parseAct(body: unknown): Act {
 }
 
 /** Executes the action as defined in `shared/operate/operations.ts`, and reports the outcome. */
-export async function execute(connection: Connection, act: Act): Promise<ActAnswer> {
+export async function execute(connection: ConsoleConnection, act: Act): Promise<ActAnswer> {
   try {
     return await answerTo(act, connection.open().operations, { by: connection.options.by, reason: act.reason });
   } catch (error) {

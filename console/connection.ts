@@ -27,7 +27,7 @@ export interface Stores extends Omit<TableStores, 'operations'> {
   readonly spent: () => number;
 }
 
-export class Connection implements Disposable {
+export class ConsoleConnection implements Disposable {
   readonly options: ConnectionSettings;
   readonly runtime: Runtime;
   readonly #connection: DynamoConnection;

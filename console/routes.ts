@@ -8,7 +8,7 @@ import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/
 import { validName } from '../shared/core/validate/name.ts';
 import { validWholeNumber } from '../shared/core/validate/whole-number.ts';
 import { execute, parseAct } from './acts.ts';
-import type { Connection } from './connection.ts';
+import type { ConsoleConnection } from './connection.ts';
 import type { Feed, News } from './feed.ts';
 import { lookAtAudit } from './views/audit.ts';
 import { lookAtLocks, lookAtSemaphores } from './views/coordination.ts';
@@ -25,7 +25,7 @@ import { LISTED_STATES, OUTCOMES } from './model.ts';
 import type { SharedReads } from './shared-reads.ts';
 
 interface RoutesPorts {
-  readonly connection: Connection;
+  readonly connection: ConsoleConnection;
   readonly feed: Feed;
   readonly overview: OverviewRead;
   readonly book: SessionBook;
@@ -184,7 +184,7 @@ function unitsIn(context: Context): number {
   return validWholeNumber('units', Number(context.req.query('units')), { min: 1, max: SCAN_LIMIT_UNITS });
 }
 
-function fail(context: Context, error: unknown, { options: { table } }: Connection): Response {
+function fail(context: Context, error: unknown, { options: { table } }: ConsoleConnection): Response {
   if (isMissingTable(error)) return context.json({ error: missingTable(table) }, 503);
   if (error instanceof ConfigurationError) return context.json({ error: error.message }, 400);
   if (error instanceof StoreUnavailableError) return context.json({ error: error.message }, 503);

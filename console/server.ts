@@ -10,7 +10,7 @@ import type { Page, PageOptions } from '../cli/page.ts';
 import { LOOPBACK, close, listen } from '../shared/core/listen.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { answerWith, readAssets } from './assets.ts';
-import { Connection } from './connection.ts';
+import { ConsoleConnection } from './connection.ts';
 import { Feed } from './feed.ts';
 import { Gate } from './gate.ts';
 import { OverviewRead } from './views/overview.ts';
@@ -36,7 +36,7 @@ const LOCAL_UNITS_PER_SECOND = 400;
 /** @throws ConfigurationError if the port is not available */
 export async function startConsole(options: PageOptions, runtime: Runtime): Promise<RunningConsole> {
   const assets = await readAssets();
-  const connection = new Connection(options, runtime);
+  const connection = new ConsoleConnection(options, runtime);
   const book = new SessionBook(connection);
   const overview = new OverviewRead(connection, book);
   const pace = {

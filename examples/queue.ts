@@ -19,7 +19,7 @@ export interface ExampleQueue extends AsyncDisposable {
   readonly name: string;
   readonly leasehold: Leasehold;
   /** Starts workers of a task module; they run until they are stopped. */
-  start(tasks: URL, options?: WorkerOptions): readonly Worker[];
+  start(tasks: URL, options?: WorkerOptions): readonly ExampleWorker[];
   /** Waits until each of these tasks has ended, whichever worker runs them. */
   ended(ids: readonly string[]): Promise<void>;
   /** Starts workers, waits until each of these tasks has ended, and stops them. @returns what the code of the tasks has printed */
@@ -33,7 +33,7 @@ export interface WorkerOptions {
   readonly ttl?: string;
 }
 
-export interface Worker {
+export interface ExampleWorker {
   /** The output of the tasks' code. */
   readonly lines: readonly string[];
   /** The tasks' own reports: `done <id> …`, one for each. */
@@ -59,7 +59,7 @@ export async function openQueue(
   // Runs on the same store do not meet.
   const queue = `${name}-${randomUUID()}`;
   const leasehold = createLeasehold({ table, queue, ...options });
-  const workers: Worker[] = [];
+  const workers: ExampleWorker[] = [];
 
   const start: ExampleQueue['start'] = (tasks, workerOptions) => {
     const started = startWorkers(queue, tasks, workerOptions);
@@ -102,13 +102,13 @@ export function startWorkers(
   queue: string,
   tasks: URL,
   { workers = 1, concurrency = 5, ttl = '5s' }: WorkerOptions = {},
-): readonly Worker[] {
+): readonly ExampleWorker[] {
   const words = ['work', '--entry', fileURLToPath(tasks), '--table', TABLE, '--queue', queue];
   const settings = ['--concurrency', String(concurrency), '--session-ttl', ttl];
   return Array.from({ length: workers }, () => workerOf([...words, ...settings]));
 }
 
-function workerOf(words: readonly string[]): Worker {
+function workerOf(words: readonly string[]): ExampleWorker {
   const child = spawn(process.execPath, [COMMAND, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
   const exited = once(child, 'close');
   const lines: string[] = [];

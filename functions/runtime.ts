@@ -17,7 +17,7 @@ import { METRICS_NAMESPACE, METRICS_SERVICE, metricDimensions } from './metric-n
 /** Stores over one client and its warm connections, with runtime and gauge. Holds no identity, so it may outlive an invocation. */
 export type Connected<Stores> = Stores & { readonly runtime: Runtime; readonly gauge: SkewGauge };
 
-interface Connection<Stores> {
+interface FunctionConnection<Stores> {
   readonly runtime: Runtime;
   /** Stores for one invocation, whose requests are counted by the meter. */
   open(meter: Meter): Connected<Stores>;
@@ -27,7 +27,7 @@ interface Connection<Stores> {
 export function connect<Stores>(
   settings: TaskStoreOptions & Pick<ConnectionOptions, 'endpoint' | 'client'>,
   createStores: (sender: Sender, options: TaskStoreOptions) => Stores,
-): Connection<Stores> {
+): FunctionConnection<Stores> {
   const { table, shards, endpoint, client } = settings;
   const runtime = systemRuntime;
   const { driver, gauge } = connectDynamo({ endpoint, client }, runtime);

@@ -39,13 +39,13 @@ import {
   settingsOf,
   sourceOf,
 } from './task-workers-props.ts';
-import { Worker } from './worker.ts';
+import { WorkerFunction } from './worker.ts';
 
 /** A queue, its dispatcher, its workers, alarms and dashboard. */
 export class TaskWorkers extends Construct implements IGrantable {
   readonly queue: string;
   readonly table: CoordinationTable;
-  readonly worker: Worker;
+  readonly worker: WorkerFunction;
   readonly dispatcher: Dispatcher;
   /** The waker of its table, which the queues of one stack share. */
   readonly waker: Waker | undefined;
@@ -83,7 +83,7 @@ export class TaskWorkers extends Construct implements IGrantable {
         ...(props.removalPolicy === undefined ? {} : { removalPolicy: props.removalPolicy }),
       });
     this.table.claimQueue(this.queue);
-    this.worker = new Worker(this, 'Worker', {
+    this.worker = new WorkerFunction(this, 'Worker', {
       source,
       settings,
       logRetention,

@@ -32,7 +32,7 @@ export interface WorkerProps {
   readonly network: NetworkPlacement | undefined;
 }
 
-export class Worker extends Construct {
+export class WorkerFunction extends Construct {
   /** Absent if the function is the user's own. */
   readonly handler?: HandlerFunction;
   readonly function: LambdaFunction;

@@ -15,7 +15,7 @@ import { createTable } from '../../shared/dynamo/table.ts';
 import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
 import { portOption, spanOption, wholeNumber } from '../arguments.ts';
 import { nameAtTheKeyboard } from '../confirm.ts';
-import type { Connection } from '../connection.ts';
+import type { CliConnection } from '../connection.ts';
 import type { Bind, Context, Environment } from '../context.ts';
 import type { Supervisor } from '../dev/supervisor.ts';
 import type { ExitCode } from '../exit.ts';
@@ -169,7 +169,7 @@ function ensureOwnEngine({ settings: { endpoint } }: Context, { port, engine }: 
     );
 }
 
-async function makeTable({ openClient, table }: Connection): Promise<void> {
+async function makeTable({ openClient, table }: CliConnection): Promise<void> {
   await createTable(await openClient(), table);
 }
 

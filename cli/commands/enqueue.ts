@@ -15,7 +15,7 @@ import type { NewTask } from '../../shared/tasks/task/task-store.ts';
 import type { EnqueueOptions } from '../../shared/tasks/task/task-request.ts';
 import { hintFor } from '../../shared/core/validate/options.ts';
 import { jsonInput, name, spanOption, time } from '../arguments.ts';
-import type { Connection } from '../connection.ts';
+import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { EXIT } from '../exit.ts';
@@ -92,7 +92,7 @@ async function enqueue(context: Context, options: Options, task?: string, input?
  * Prints a note if workers have announced their names without this one. The task is still added, because a worker that defines it may
  * start.
  */
-async function noteUnannounced({ output }: Context, options: Options, connection: Connection, name: string) {
+async function noteUnannounced({ output }: Context, options: Options, connection: CliConnection, name: string) {
   const { queue, queues } = connection.queue(options.queue, options.shards);
   // Only a note: a caller without access to the queue's row may still add tasks, and any other fault appears when the task is added.
   const names = (await queues.glance(queue).catch(() => undefined))?.announcedNames;
@@ -140,7 +140,7 @@ function reject({ output }: Context, bad: readonly BadLine[], good: number): Exi
 async function addAll(
   context: Context,
   options: Options,
-  connection: Connection,
+  connection: CliConnection,
   lines: readonly Line[],
 ): Promise<ExitCode> {
   const { output } = context;

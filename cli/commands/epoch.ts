@@ -10,7 +10,7 @@ import { inFlight } from '../../shared/core/runtime/in-flight.ts';
 import { name } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { audited, confirm, operatorOf } from '../confirm.ts';
-import type { Connection } from '../connection.ts';
+import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT } from '../exit.ts';
@@ -79,7 +79,7 @@ async function raiseEpoch(context: Context, options: Options): Promise<ExitCode>
 
 async function walk(
   client: DynamoDBClient,
-  connection: Connection,
+  connection: CliConnection,
   start: Progress,
   onPage: (place: string) => void,
 ): Promise<Report> {
@@ -94,7 +94,7 @@ async function walk(
   return report;
 }
 
-async function treat(row: Row, { epoch }: Connection, report: Report): Promise<void> {
+async function treat(row: Row, { epoch }: CliConnection, report: Report): Promise<void> {
   if (row.sk === 'session') {
     if (row.isLive && (await epoch.endSession(row.id))) report.ended++;
     return;
@@ -147,7 +147,7 @@ function rowOf(item: Record<string, AttributeValue>): Row {
 }
 
 /** A session with a TTL that has not expired belongs to something that is at work. */
-async function ensureQuiet(client: DynamoDBClient, table: string, connection: Connection): Promise<void> {
+async function ensureQuiet(client: DynamoDBClient, table: string, connection: CliConnection): Promise<void> {
   const now = connection.runtime.clock.now() - connection.maxClockSkewMs;
   for await (const { rows } of pagesOf(client, table)) {
     const live = rows.find(({ sk, isLive, expiresAt }) => sk === 'session' && isLive && (expiresAt ?? 0) > now);

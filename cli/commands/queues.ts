@@ -8,7 +8,7 @@ import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { name, spanOption } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
 import { byOption, operatorOf, reasonOption } from '../confirm.ts';
-import type { Connection, QueueConnection } from '../connection.ts';
+import type { CliConnection, QueueConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT } from '../exit.ts';
@@ -90,7 +90,7 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
 }
 
 /** A queue that ever had a deployed worker has a semaphore for its workers; manually started ones have only their sessions. */
-async function* censuses(connection: Connection, shards: number): AsyncGenerator<QueueSummary> {
+async function* censuses(connection: CliConnection, shards: number): AsyncGenerator<QueueSummary> {
   const seen = new Set<string>();
   for await (const queue of servedQueues(connection)) {
     if (seen.has(queue)) continue;
@@ -99,7 +99,7 @@ async function* censuses(connection: Connection, shards: number): AsyncGenerator
   }
 }
 
-async function* servedQueues({ semaphores, leasehold }: Connection): AsyncGenerator<string> {
+async function* servedQueues({ semaphores, leasehold }: CliConnection): AsyncGenerator<string> {
   const [permits, sessions] = [workersSemaphore(''), workerName('')];
   for await (const semaphore of semaphores.list(permits)) yield semaphore.slice(permits.length);
   for await (const { name: session } of leasehold.sessions.list(sessions)) yield session.slice(sessions.length);
@@ -118,11 +118,11 @@ function isEmpty({ due, later, parked, dead, workers }: QueueSummary): boolean {
 }
 
 /** Whether deployed workers serve it, it is paused, or a dispatcher has ever checked it. */
-async function isOnRecord({ semaphores }: Connection, { queue, queues }: QueueConnection): Promise<boolean> {
+async function isOnRecord({ semaphores }: CliConnection, { queue, queues }: QueueConnection): Promise<boolean> {
   return (await queues.get(queue)) !== undefined || (await semaphores.get(workersSemaphore(queue))) !== undefined;
 }
 
-async function noSuchQueue(connection: Connection, queue: string): Promise<CommandError> {
+async function noSuchQueue(connection: CliConnection, queue: string): Promise<CommandError> {
   const { rows: served } = await take(servedQueues(connection), QUEUES_SUGGESTED);
   const lacks = 'it has no task that waits or is dead, and no worker has served it';
   return new CommandError(EXIT.notFound, `there is no queue ${queue}: ${lacks}${hintFor(queue, served)}`);
@@ -146,7 +146,7 @@ async function change(
 }
 
 /** A queue needs no row of its own, so one whose name is mistyped is known by nothing but what it lacks. */
-async function hasTraces({ semaphores }: Connection, there: QueueConnection): Promise<boolean> {
+async function hasTraces({ semaphores }: CliConnection, there: QueueConnection): Promise<boolean> {
   if ((await semaphores.get(workersSemaphore(there.queue))) !== undefined) return true;
   const [unfinished, dead] = await Promise.all([take(unfinishedTasks(there), 1), take(there.operator.dead(), 1)]);
   return unfinished.rows.length + dead.rows.length > 0;

@@ -7,7 +7,7 @@ import { isOpen, isPack } from '../../shared/tasks/task/pack.ts';
 import type { FailureRecord } from '../../shared/tasks/task/task-store.ts';
 import type { PastAttempt, SlotOfTask, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
-import type { Connection } from '../connection.ts';
+import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import { taskNotFound } from '../exit.ts';
 import type { LimitOptions } from '../listing.ts';
@@ -95,7 +95,7 @@ async function listTasks({ output, connect, runtime }: Context, options: ListOpt
 }
 
 function tasksOf(
-  connection: Connection,
+  connection: CliConnection,
   { queue, shards, state, maxReadUnits }: ListOptions,
   output: Output,
 ): AsyncIterable<TaskRecord> {
@@ -140,7 +140,7 @@ async function showTask(
   output.answer(item, () => itemText(item));
 }
 
-async function holderOf({ sessions, maxClockSkewMs }: Connection, id: string, now: number): Promise<string> {
+async function holderOf({ sessions, maxClockSkewMs }: CliConnection, id: string, now: number): Promise<string> {
   return holderText(id, await sessions.get(id), { now, maxClockSkewMs });
 }
 

@@ -9,7 +9,7 @@ import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
 import { claimOf } from '../../shared/tasks/task/task.ts';
-import type { Connection, QueueConnection } from '../connection.ts';
+import type { CliConnection, QueueConnection } from '../connection.ts';
 
 interface Bereaved {
   readonly session: string;
@@ -20,7 +20,7 @@ interface Bereaved {
 /** Returns the tasks that were handed back. Without an answer of the store, the session is left to expire. */
 export async function settleBereaved(
   { session, innocent }: Bereaved,
-  connection: Connection,
+  connection: CliConnection,
   { queue, store }: QueueConnection,
 ): Promise<readonly CurrentTask[]> {
   const handedBack: CurrentTask[] = [];

@@ -2,7 +2,7 @@
 import { ConfigurationError, shown } from '../../shared/core/errors.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import type { TestTable } from '../../shared/testing/kit.ts';
-import type { Connection } from '../connection.ts';
+import type { CliConnection } from '../connection.ts';
 
 /**
  * Creates the missing tables.
@@ -11,7 +11,7 @@ import type { Connection } from '../connection.ts';
  */
 export async function createDevTables(
   { devTables }: Readonly<Record<string, unknown>>,
-  { openClient, table: ours }: Connection,
+  { openClient, table: ours }: CliConnection,
 ): Promise<readonly string[]> {
   if (devTables === undefined) return [];
   const tables = validTables(devTables);

@@ -16,7 +16,7 @@
 import { styleText } from 'node:util';
 import { shortest } from '../attempts/frames.ts';
 import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
-import type { Connection, QueueConnection } from '../connection.ts';
+import type { CliConnection, QueueConnection } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { CommandError } from '../exit.ts';
 import { plural, printable } from '../output.ts';
@@ -39,7 +39,7 @@ const BLOCK_TOLD_MS = 5_000;
 
 interface SupervisorPorts {
   readonly context: Context;
-  readonly connection: Connection;
+  readonly connection: CliConnection;
   readonly queue: QueueConnection;
 }
 

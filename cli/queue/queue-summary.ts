@@ -8,7 +8,7 @@ import { countParked, entriesInSight, openEntries } from '../../shared/tasks/que
 import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
-import type { Connection, QueueConnection } from '../connection.ts';
+import type { CliConnection, QueueConnection } from '../connection.ts';
 import { shardsInUse } from './shards.ts';
 
 type UnfinishedTask = ReadyTask | RunningTask;
@@ -55,7 +55,7 @@ export interface QueueSummary {
   readonly tookMs: number | undefined;
 }
 
-export async function summarizeQueue(connection: Connection, queue: QueueConnection): Promise<QueueSummary> {
+export async function summarizeQueue(connection: CliConnection, queue: QueueConnection): Promise<QueueSummary> {
   const now = connection.runtime.clock.now();
   const [record, { hints, ...counts }, parked, dead, workers] = await Promise.all([
     queue.queues.get(queue.queue),
@@ -84,7 +84,7 @@ export async function summarizeQueue(connection: Connection, queue: QueueConnect
 }
 
 async function workersOf(
-  { semaphores, sessions, maxClockSkewMs }: Connection,
+  { semaphores, sessions, maxClockSkewMs }: CliConnection,
   queue: string,
   now: number,
 ): Promise<QueueSummary['workers']> {

@@ -6,7 +6,7 @@ import type { WorkerPorts } from '../../shared/tasks/worker/worker.ts';
 import type { WorkModule } from '../../shared/tasks/run/work-module.ts';
 import type { TaskLog } from '../../shared/tasks/task/context.ts';
 import type { TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
-import type { Connection } from '../connection.ts';
+import type { CliConnection } from '../connection.ts';
 
 /** For task code to stop after Ctrl+C, before its task is handed back. */
 export const GRACE_MS = 5_000;
@@ -29,7 +29,7 @@ interface WorkHerePorts {
 
 export function workHere(
   work: WorkModule,
-  connection: Connection,
+  connection: CliConnection,
   { log, spans, onEnqueued, leasehold = connection.leasehold }: WorkHerePorts,
   options: WorkHereOptions,
   handBack: AbortSignal,

@@ -5,7 +5,7 @@
 import { formatSequencer } from '../../shared/core/lease/sequencer.ts';
 import { LockUnavailableError, describeRefusal } from '../../shared/coordination/lock/lock-record.ts';
 import type { Session } from '../../shared/client/session.ts';
-import type { Connection } from '../connection.ts';
+import type { CliConnection } from '../connection.ts';
 import { CommandError, EXIT } from '../exit.ts';
 import { moment, span } from '../output.ts';
 
@@ -45,7 +45,7 @@ interface Patience {
 export async function acquireRights(
   wanted: Wanted,
   session: Session,
-  connection: Connection,
+  connection: CliConnection,
   { waitMs, signal }: Patience,
 ): Promise<readonly Right[]> {
   const { clock } = connection.runtime;
@@ -76,7 +76,7 @@ async function acquireLeadership(name: string, session: Session, patience: Patie
 async function acquirePermit(
   { name, limit }: SemaphoreWanted,
   session: Session,
-  { semaphores, table }: Connection,
+  { semaphores, table }: CliConnection,
   patience: Patience,
 ): Promise<Right> {
   const acquisition = await semaphores.acquire(session.holder, name, { limit, ...waitOptions(patience) });

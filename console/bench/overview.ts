@@ -8,7 +8,7 @@ import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import type { Session } from '../../shared/client/session.ts';
-import { Connection } from '../connection.ts';
+import { ConsoleConnection } from '../connection.ts';
 import { OverviewRead } from '../views/overview.ts';
 import { SessionBook } from '../views/session-book.ts';
 
@@ -39,7 +39,7 @@ async function measure(): Promise<Figures> {
     const now = { ms: systemRuntime.clock.now() };
     const runtime: Runtime = { ...systemRuntime, clock: clockAt(now) };
     const options = { table: TABLE, shards: 8, maxClockSkewMs: MAX_SKEW_MS, queues: [], isReadOnly: true, by: 'bench' };
-    using connection = new Connection({ ...options, endpoint: engine.endpoint, region: 'us-east-1' }, runtime);
+    using connection = new ConsoleConnection({ ...options, endpoint: engine.endpoint, region: 'us-east-1' }, runtime);
     await createSilentTable(await connection.openClient(), TABLE);
     const { leasehold } = connection.open();
     const sessions: Session[] = [];

@@ -1,6 +1,6 @@
 /** Lost leases: counts each once, except leases lost before the first poll. */
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { Connection } from '../connection.ts';
+import { ConsoleConnection } from '../connection.ts';
 import { OverviewRead } from '../views/overview.ts';
 import { SessionBook } from '../views/session-book.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -17,7 +17,7 @@ const MANY = 60;
 
 describe.skipIf(endpoint === null)('lost leases', () => {
   let table: CommandTable;
-  let connection: Connection;
+  let connection: ConsoleConnection;
   let book: SessionBook;
   let overview: OverviewRead;
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe.skipIf(endpoint === null)('lost leases', () => {
   });
   beforeEach(() => {
     const place = { endpoint: table.endpoint, table: table.table, shards: CONSOLE_SHARDS };
-    connection = new Connection(
+    connection = new ConsoleConnection(
       { ...place, maxClockSkewMs: 0, queues: [], isReadOnly: true, by: 'ann@desk' },
       systemRuntime,
     );

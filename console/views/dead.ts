@@ -7,7 +7,7 @@
  */
 import { faultOf } from '../../shared/tasks/queue/fault.ts';
 import type { DeadHint } from '../../shared/tasks/task/task-operator-store.ts';
-import type { Connection, Stores } from '../connection.ts';
+import type { ConsoleConnection, Stores } from '../connection.ts';
 import type { DeadGroup, DeadPage, TaskLine } from '../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
@@ -53,11 +53,11 @@ class Ward {
 }
 
 export class DeadLook {
-  readonly #connection: Connection;
+  readonly #connection: ConsoleConnection;
   readonly #names: KnownNames;
   readonly #wards = new Map<string, Ward>();
 
-  constructor(connection: Connection, names: KnownNames) {
+  constructor(connection: ConsoleConnection, names: KnownNames) {
     this.#connection = connection;
     this.#names = names;
   }

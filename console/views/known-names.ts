@@ -3,7 +3,7 @@
  * `lookAtNames` adds the names that the queue's workers have announced.
  */
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
-import type { Connection } from '../connection.ts';
+import type { ConsoleConnection } from '../connection.ts';
 import type { KnownName } from '../model.ts';
 import type { Priced } from '../shared-reads.ts';
 
@@ -30,7 +30,7 @@ export class KnownNames {
 }
 
 export async function lookAtNames(
-  connection: Connection,
+  connection: ConsoleConnection,
   names: KnownNames,
   queue: string,
 ): Promise<Priced<readonly KnownName[]>> {

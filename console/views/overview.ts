@@ -1,6 +1,6 @@
 /** Polls all queues in turn: the cost of a refresh does not grow with the number of queues. */
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
-import type { Connection } from '../connection.ts';
+import type { ConsoleConnection } from '../connection.ts';
 import type { Holding, Overview, QueueFigures, Reading } from '../model.ts';
 import { QueueLook } from './queue.ts';
 import type { SessionBook } from './session-book.ts';
@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 const RATE_MS = 30_000;
 
 export class OverviewRead {
-  readonly #connection: Connection;
+  readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;
   /** In the order of their next polls. */
   readonly #queues = new Map<string, QueueLook>();
@@ -32,7 +32,7 @@ export class OverviewRead {
   readonly #workers = new WorkerWalk();
   #lostSeen = 0;
 
-  constructor(connection: Connection, book: SessionBook) {
+  constructor(connection: ConsoleConnection, book: SessionBook) {
     this.#connection = connection;
     this.#book = book;
     connection.options.queues.forEach((queue) => this.include(queue));

@@ -6,7 +6,7 @@ import type { ParkedCount } from '../../shared/tasks/queue/listing.ts';
 import { countParked } from '../../shared/tasks/queue/listing.ts';
 import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { RunningTask } from '../../shared/tasks/task/task.ts';
-import type { Connection, Stores } from '../connection.ts';
+import type { ConsoleConnection, Stores } from '../connection.ts';
 import type { Count, QueueFigures } from '../model.ts';
 import type { PartitionSight } from './flow.ts';
 import { RecentFlow } from './flow.ts';
@@ -42,7 +42,7 @@ interface Walk {
 
 export class QueueLook {
   readonly queue: string;
-  readonly #connection: Connection;
+  readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;
   readonly #sources: readonly Source[];
   #tenants: { readonly at: number; readonly areThere: boolean } | undefined;
@@ -53,7 +53,7 @@ export class QueueLook {
   #running: readonly RunningTask[] = [];
   #permits: readonly { readonly session: string; readonly token: number }[] = [];
 
-  constructor(connection: Connection, book: SessionBook, queue: string) {
+  constructor(connection: ConsoleConnection, book: SessionBook, queue: string) {
     this.queue = queue;
     this.#connection = connection;
     this.#book = book;

@@ -2,7 +2,7 @@
 import { scannedTasks } from '../../cli/queue/scanned-tasks.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
-import type { Connection } from '../connection.ts';
+import type { ConsoleConnection } from '../connection.ts';
 import type { Outcome, ScanPage, ScanPrice } from '../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
@@ -30,7 +30,7 @@ const KEPT = 2_000;
 const BYTES_PER_UNIT = 8_192;
 
 export function lookAtFinished(
-  connection: Connection,
+  connection: ConsoleConnection,
   names: KnownNames,
   { queue, name, id, outcome, maxReadUnits }: FinishedQuery,
 ): Promise<Priced<ScanPage>> {
@@ -40,7 +40,7 @@ export function lookAtFinished(
 }
 
 export function lookAtChildren(
-  connection: Connection,
+  connection: ConsoleConnection,
   names: KnownNames,
   { queue, batch, maxReadUnits }: ChildrenQuery,
 ): Promise<Priced<ScanPage>> {
@@ -48,7 +48,7 @@ export function lookAtChildren(
 }
 
 /** Price of `scan`. Requires `dynamodb:DescribeTable`; without it, the price is unknown. */
-export async function priceOfScan(connection: Connection): Promise<Priced<ScanPrice>> {
+export async function priceOfScan(connection: ConsoleConnection): Promise<Priced<ScanPrice>> {
   try {
     const { DescribeTableCommand } = await loadSdk();
     const client = await connection.openClient();
@@ -62,7 +62,7 @@ export async function priceOfScan(connection: Connection): Promise<Priced<ScanPr
 }
 
 async function scan(
-  connection: Connection,
+  connection: ConsoleConnection,
   names: KnownNames,
   query: Parameters<typeof scannedTasks>[1],
   isWanted: (task: TaskRecord) => boolean,

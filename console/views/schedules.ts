@@ -3,7 +3,7 @@ import { take } from '../../shared/core/runtime/take.ts';
 import type { ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
 import { HORIZON_MS, lastSlot, nextSlot, slotTaskId } from '../../shared/tasks/schedule/schedule.ts';
 import type { TaskRecord } from '../../shared/tasks/task/task.ts';
-import type { Connection, Stores } from '../connection.ts';
+import type { ConsoleConnection, Stores } from '../connection.ts';
 import type { Count, ScheduleLine, SchedulePage, SlotLine } from '../model.ts';
 import type { Priced } from '../shared-reads.ts';
 
@@ -15,7 +15,7 @@ const OVERDUE_COUNTED = 100;
 const SECOND_MS = 1_000;
 
 export async function lookAtSchedules(
-  connection: Connection,
+  connection: ConsoleConnection,
   queues: readonly string[],
 ): Promise<Priced<SchedulePage>> {
   const stores = connection.open();

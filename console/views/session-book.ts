@@ -4,7 +4,7 @@
  */
 import type { SessionRecord, Verdict } from '../../shared/session/session-record.ts';
 import { judgeSession } from '../../shared/session/session-record.ts';
-import type { Connection, Stores } from '../connection.ts';
+import type { ConsoleConnection, Stores } from '../connection.ts';
 import type { Holding, LostLease, SessionLine, SessionStanding } from '../model.ts';
 import { DistinctCount } from './distinct-count.ts';
 
@@ -22,14 +22,14 @@ const LOST_KEPT = 50;
 const COUNTED_LIMIT = 100_000;
 
 export class SessionBook {
-  readonly #connection: Connection;
+  readonly #connection: ConsoleConnection;
   readonly #known = new Map<string, Known>();
   readonly #lost = new Map<string, LostLease>();
   /** Remembers ids when the rest is forgotten: a session that is met again is not counted again. */
   readonly #lostSinceOpening = new DistinctCount(COUNTED_LIMIT);
   readonly #openedAt: number;
 
-  constructor(connection: Connection) {
+  constructor(connection: ConsoleConnection) {
     this.#connection = connection;
     this.#openedAt = connection.now();
   }

@@ -2,7 +2,7 @@
  * Live sessions, and the most recently ended ones. The directory lists sessions by name, including sessions that expired in the last weeks;
  * so it is read in steps, and sessions with holdings are read first.
  */
-import type { Connection } from '../connection.ts';
+import type { ConsoleConnection } from '../connection.ts';
 import type { Holding, LockPage, SemaphorePage, SessionPage } from '../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { SessionBook } from './session-book.ts';
@@ -15,7 +15,7 @@ const ENDED_SHOWN = 30;
 const WALK_EVERY_MS = 60_000;
 
 export class SessionsLook {
-  readonly #connection: Connection;
+  readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;
   /** Listed, and not read yet. */
   #pending: readonly string[] = [];
@@ -24,7 +24,7 @@ export class SessionsLook {
   #completedAt: number | undefined;
   #isUnderWay = true;
 
-  constructor(connection: Connection, book: SessionBook) {
+  constructor(connection: ConsoleConnection, book: SessionBook) {
     this.#connection = connection;
     this.#book = book;
   }
@@ -41,14 +41,14 @@ export class SessionsLook {
     return { value: { now: this.#connection.now(), sessions, walk }, units: stores.spent() };
   }
 
-  async #walkOn(stores: ReturnType<Connection['open']>): Promise<void> {
+  async #walkOn(stores: ReturnType<ConsoleConnection['open']>): Promise<void> {
     if (this.#pending.length === 0) await this.#turnPage(stores);
     const batch = this.#pending.slice(0, READ_PER_LOOK);
     await this.#book.refresh(stores, batch, { limit: READ_PER_LOOK });
     this.#pending = this.#pending.slice(READ_PER_LOOK).filter((id) => !this.#book.isKnown(id));
   }
 
-  async #turnPage(stores: ReturnType<Connection['open']>): Promise<void> {
+  async #turnPage(stores: ReturnType<ConsoleConnection['open']>): Promise<void> {
     const now = this.#connection.now();
     if (!this.#isUnderWay) {
       if (now - (this.#completedAt ?? 0) < WALK_EVERY_MS) return;

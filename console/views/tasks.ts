@@ -6,7 +6,7 @@ import { isPack } from '../../shared/tasks/task/pack.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import type { TaskKey, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
-import type { Connection, Stores } from '../connection.ts';
+import type { ConsoleConnection, Stores } from '../connection.ts';
 import type { ListedState, ScanPage, TaskPage, TaskView } from '../model.ts';
 import type { Priced } from '../shared-reads.ts';
 import type { KnownNames } from './known-names.ts';
@@ -54,7 +54,7 @@ const FIRST: Cursor = { kind: 'index', afters: [] };
 const FIRST_PARKED: ParkedCursor = { kind: 'parked', after: null, offset: 0 };
 
 export async function lookAtTasks(
-  connection: Connection,
+  connection: ConsoleConnection,
   names: KnownNames,
   query: TaskQuery,
 ): Promise<Priced<TaskPage>> {
@@ -84,7 +84,7 @@ export async function lookAtTasks(
 }
 
 export async function lookAtTask(
-  connection: Connection,
+  connection: ConsoleConnection,
   { book, names }: { readonly book: SessionBook; readonly names: KnownNames },
   key: TaskKey,
   withChildren: boolean,
@@ -113,7 +113,7 @@ export async function lookAtTask(
 }
 
 async function childrenOf(
-  connection: Connection,
+  connection: ConsoleConnection,
   names: KnownNames,
   { children }: TaskRecord,
 ): Promise<Priced<ScanPage> | undefined> {
@@ -149,7 +149,7 @@ interface Step {
 
 /** Tasks that workers see, then parked ones. */
 async function* walkAll(
-  connection: Connection,
+  connection: ConsoleConnection,
   stores: Stores,
   query: TaskQuery,
   cursor: Cursor,
@@ -166,7 +166,7 @@ async function* walkAll(
 
 /** A few entries of every source that is not at its end, again and again. */
 async function* walkIndex(
-  connection: Connection,
+  connection: ConsoleConnection,
   stores: Stores,
   { queue, withTenants }: TaskQuery,
   cursor: IndexCursor,

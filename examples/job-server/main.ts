@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { check, endingWith } from '../claims.ts';
 import { inSlices } from '../in-slices.ts';
 import { exampleOptions } from '../options.ts';
-import type { Worker } from '../queue.ts';
+import type { ExampleWorker } from '../queue.ts';
 import { startWorkers } from '../queue.ts';
 import { localSettings, openLeasehold } from '../store.ts';
 
@@ -79,7 +79,7 @@ function ordersOf(hour: number): string[] {
 /** The first worker to finish some of the hour's orders is still running others. */
 async function killAtWork(hour: number): Promise<void> {
   const isOfHour = (note: string): boolean => note.startsWith(`done ${run}/hour-${hour}/`);
-  const isBusy = ({ notes }: Worker): boolean => notes.filter(isOfHour).length >= DONE_BEFORE_KILL;
+  const isBusy = ({ notes }: ExampleWorker): boolean => notes.filter(isOfHour).length >= DONE_BEFORE_KILL;
   const deadline = performance.now() + PATIENCE_MS;
   while (!workers.some(isBusy)) {
     if (performance.now() > deadline) throw new Error(`no worker was at work within ${PATIENCE_MS} ms`);

@@ -111,7 +111,7 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/coordination/semaphore/semaphore-contender.ts',
-        in: 'Contender.#pursue',
+        in: 'SemaphoreContender.#pursue',
         at: condition('closedUntil'),
         change: becomes('false'),
       },

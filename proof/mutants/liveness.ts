@@ -103,7 +103,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'shared/coordination/semaphore/semaphore-contender.ts',
-        in: 'Contender.#forgo',
+        in: 'SemaphoreContender.#forgo',
         at: call('withoutTicket'),
         change: becomes('row'),
       },
@@ -145,7 +145,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N43',
     what: 'a place in a worker is never given up, so that a task on its last chance waits for ever',
-    edits: [{ file: WORKER, in: 'Worker.#work', at: cleanup(), change: becomes('{}') }],
+    edits: [{ file: WORKER, in: 'QueueWorker.#work', at: cleanup(), change: becomes('{}') }],
     killedBy: ['L10', 'L3'],
     profile: 'processes',
   },

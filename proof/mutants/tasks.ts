@@ -158,8 +158,8 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     id: 'X72',
     what: 'a worker claims tasks whose names it does not know',
     edits: [
-      { file: WORKER, in: 'Worker.#work', at: condition('isOverdue'), change: becomes('false') },
-      { file: WORKER, in: 'Worker.#work', at: operation('||', 'undefined'), change: leftOnly },
+      { file: WORKER, in: 'QueueWorker.#work', at: condition('isOverdue'), change: becomes('false') },
+      { file: WORKER, in: 'QueueWorker.#work', at: operation('||', 'undefined'), change: leftOnly },
     ],
     killedBy: ['NAME'],
   },

@@ -7,11 +7,7 @@ import type { HeldLocks } from '../coordination/lock/held-locks.ts';
 import type { LockOptions } from '../coordination/lock/lock.ts';
 import type { AcquisitionOfSeveral, SeveralLocksPorts } from '../coordination/lock/several-locks.ts';
 import { SeveralLocks } from '../coordination/lock/several-locks.ts';
-import type {
-  Acquisition as PermitAcquisition,
-  PermitOptions,
-  PermitWaitOptions,
-} from '../coordination/semaphore/acquire.ts';
+import type { PermitAcquisition, PermitOptions, PermitWaitOptions } from '../coordination/semaphore/acquire.ts';
 import { acquirePermit, tryAcquirePermit } from '../coordination/semaphore/acquire.ts';
 import type { SemaphorePorts } from '../coordination/semaphore/semaphore-contender.ts';
 import { SemaphoreFullError } from '../coordination/semaphore/semaphore-contender.ts';

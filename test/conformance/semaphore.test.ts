@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigurationError, LeaseLostError } from '../../shared/core/errors.ts';
-import type { Acquisition } from '../../shared/coordination/semaphore/acquire.ts';
+import type { PermitAcquisition } from '../../shared/coordination/semaphore/acquire.ts';
 import type { Permit } from '../../shared/coordination/semaphore/permit.ts';
 import type { Member } from '../support/crowd.ts';
 import { DEAD_AFTER_MS, SKEW_MS, TTL_MS, acquired, describeCrowd, fillWithCrashed } from '../support/crowd.ts';
@@ -75,7 +75,7 @@ describeCrowd('the semaphore', (start) => {
       const holder = await there.session();
       const held = await acquired(there.semaphores.tryAcquire(holder, name, { limit: 1 }));
       const session = await here.session();
-      let found: Acquisition | undefined;
+      let found: PermitAcquisition | undefined;
 
       const cost = await here.costOf(async () => {
         found = await here.semaphores.tryAcquire(session, name, { limit: 1 });

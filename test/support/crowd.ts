@@ -18,7 +18,7 @@ import type { RateLimitPorts } from '../../shared/coordination/ratelimit/rate-li
 import { systemIds } from '../../shared/core/runtime/ids.ts';
 import type { Random } from '../../shared/core/runtime/random.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
-import type { Acquisition } from '../../shared/coordination/semaphore/acquire.ts';
+import type { PermitAcquisition } from '../../shared/coordination/semaphore/acquire.ts';
 import { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
 import type { SemaphorePorts } from '../../shared/coordination/semaphore/semaphore-contender.ts';
 import type { Permit } from '../../shared/coordination/semaphore/permit.ts';
@@ -76,7 +76,7 @@ function drawsOfEachTest(): () => Random {
   return () => new Prng(SEED).fork(String(++started));
 }
 
-export async function acquired(acquisition: Promise<Acquisition>): Promise<Permit> {
+export async function acquired(acquisition: Promise<PermitAcquisition>): Promise<Permit> {
   const found = await acquisition;
   if (found.kind !== 'acquired') throw new Error(`expected a permit, and all ${found.limit} are taken`);
   return found.permit;

@@ -1,7 +1,7 @@
 /** Many dead tasks in groups, on wide and narrow screens, read in steps. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { Connection } from '../../connection.ts';
+import { ConsoleConnection } from '../../connection.ts';
 import type { RunningConsole } from '../../server.ts';
 import { DeadLook } from '../../views/dead.ts';
 import { KnownNames } from '../../views/known-names.ts';
@@ -82,7 +82,10 @@ export function describeTriageOf(count: number): void {
 
     test('reads in priced steps, until every dead task is in a group', async () => {
       const settings = { maxClockSkewMs: 1_000, queues: [], isReadOnly: true, by: 'ann', shards: CONSOLE_SHARDS };
-      using connection = new Connection({ table: table.table, endpoint: table.endpoint, ...settings }, systemRuntime);
+      using connection = new ConsoleConnection(
+        { table: table.table, endpoint: table.endpoint, ...settings },
+        systemRuntime,
+      );
       const look = new DeadLook(connection, new KnownNames());
       const query = { queue: 'many', name: '', id: '', fault: undefined };
       const first = await look.look({ ...query, isWhole: false });

@@ -29,7 +29,7 @@ export type ContendingSession = Pick<SessionHolder, 'id' | 'timing' | 'signal' |
 export type Attempt<Right = HeldLock> = { readonly kind: 'acquired'; readonly right: Right } | Refusal;
 
 /** Contends for one key or several, until it acquires them or gives up. */
-export interface Contender<Right> {
+export interface KeyContender<Right> {
   /** Key under which `WaiterQueue` queues the waiter. */
   readonly key: string;
   /**
@@ -57,7 +57,7 @@ export function contendedResult(round: number, key: string): Contended | Refusal
   return round < ATTEMPT_ROUNDS_LIMIT ? contended() : { kind: 'contended', key };
 }
 
-export class LockContender implements Contender<HeldLock> {
+export class LockContender implements KeyContender<HeldLock> {
   readonly key: string;
   readonly #wish: LockWish;
   readonly #session: ContendingSession;

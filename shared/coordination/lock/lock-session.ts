@@ -3,7 +3,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { LiveSession } from '../../session/session-record.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
 import type { Lock, LockOptions } from './lock.ts';
-import type { Acquisition, SessionLocks } from './session-locks.ts';
+import type { LockAcquisition, SessionLocks } from './session-locks.ts';
 
 /** A session that is renewed in the background until it ends or is lost. Everything it holds is released with it. */
 export class LockSession implements AsyncDisposable {
@@ -57,7 +57,7 @@ export class LockSession implements AsyncDisposable {
    * A key that this session already holds counts as held (`isOwn`), unless the caller
    * passes `reentrant: true`.
    */
-  tryLock(key: string, options: LockOptions = {}): Promise<Acquisition> {
+  tryLock(key: string, options: LockOptions = {}): Promise<LockAcquisition> {
     return this.sessionLocks.tryAcquire(key, options);
   }
 

@@ -11,7 +11,7 @@ import { validOptions } from '../../core/validate/options.ts';
 import type { Blocked, WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, waitFor } from '../../core/wait/wait.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
-import type { Contender } from './lock-contender.ts';
+import type { KeyContender } from './lock-contender.ts';
 import { LockContender, lockLimitsOf } from './lock-contender.ts';
 import { UnresolvedKeys } from './unresolved-keys.ts';
 import type { LockKeeper, LockOptions } from './lock.ts';
@@ -24,7 +24,7 @@ import type { HolderPorts } from './lock-verdict.ts';
 import { standingOf } from './lock-verdict.ts';
 import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 
-export type Acquisition = { readonly kind: 'acquired'; readonly lock: Lock } | Refusal;
+export type LockAcquisition = { readonly kind: 'acquired'; readonly lock: Lock } | Refusal;
 
 export interface SessionLocksPorts extends HolderPorts {
   /** Part of the sequencer. */
@@ -73,7 +73,7 @@ export class SessionLocks {
   }
 
   /** Returns the lock, or its holder and the earliest end of its tenure, without waiting. */
-  async tryAcquire(key: string, options: LockOptions = {}): Promise<Acquisition> {
+  async tryAcquire(key: string, options: LockOptions = {}): Promise<LockAcquisition> {
     validOptions(OPTIONS, options, LOCK_OPTIONS);
     const attempt = await this.#single(key, options).attempt();
     if (attempt.kind !== 'acquired') this.ensureDecided([key]);
@@ -115,7 +115,7 @@ export class SessionLocks {
 
   protected async wait<Right>(
     keys: readonly string[],
-    contender: Contender<Right>,
+    contender: KeyContender<Right>,
     options: LockOptions & WaitOptions,
   ): Promise<Right> {
     const { turns, runtime } = this.#ports;
@@ -207,7 +207,7 @@ export class SessionLocks {
     return held && { kind: 'held', key: held.key, by: held.holder, isOwn: true };
   }
 
-  #single(key: string, options: LockOptions): Contender<Lock> {
+  #single(key: string, options: LockOptions): KeyContender<Lock> {
     const content = validContent(validKey(key), options);
     const isReentrant = validReentrant(options);
     const wish = { content, isListed: validListed(options) };

@@ -3,7 +3,7 @@ import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { WaitOptions } from '../../core/wait/wait.ts';
-import type { Attempt, Contender } from './lock-contender.ts';
+import type { Attempt, KeyContender } from './lock-contender.ts';
 import { HeldLocks } from './held-locks.ts';
 import type { Lock, LockOptions } from './lock.ts';
 import type { Content, Refusal } from './lock-record.ts';
@@ -42,7 +42,7 @@ export class SeveralLocks extends SessionLocks {
     return this.wait(keys, this.#several(keys, options), options);
   }
 
-  #several(keys: readonly string[], options: LockOptions): Contender<HeldLocks> {
+  #several(keys: readonly string[], options: LockOptions): KeyContender<HeldLocks> {
     if (!Array.isArray(keys)) throw new ConfigurationError(`the lock keys are ${shown(keys)}: give a list of them`);
     const wanted = [...new Set((keys as readonly string[]).map(validKey))].sort();
     const [first] = wanted;

@@ -8,7 +8,7 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { retryContended } from '../../core/wait/retry-contended.ts';
-import type { Attempt, Contender } from './lock-contender.ts';
+import type { Attempt, KeyContender } from './lock-contender.ts';
 import { ATTEMPT_ROUNDS_LIMIT, lockLimitsOf, contendedResult } from './lock-contender.ts';
 import type { HeldLock, Refusal } from './lock-record.ts';
 import { grantedRow, opensAt } from './lock-record.ts';
@@ -20,7 +20,7 @@ import type { AcquireRequest, LockWish, Observed } from './lock-store.ts';
 /** DynamoDB's bound on the actions of one transaction. */
 export const KEYS_LIMIT = 100;
 
-export class SeveralContender implements Contender<readonly HeldLock[]> {
+export class SeveralContender implements KeyContender<readonly HeldLock[]> {
   readonly key: string;
   readonly #keys: readonly string[];
   readonly #wish: LockWish;

@@ -7,7 +7,7 @@ import type { WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, waitFor as wait } from '../../core/wait/wait.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Admission, Full, Request, SemaphorePorts } from './semaphore-contender.ts';
-import { Contender } from './semaphore-contender.ts';
+import { SemaphoreContender } from './semaphore-contender.ts';
 import { giveBackPermit } from './give-back.ts';
 import { settleLater, settleNow } from './semaphore-doubts.ts';
 import { PermitBook } from './permit-book.ts';
@@ -33,7 +33,7 @@ const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
 const PERMIT_OPTIONS = { limit: true, permits: true } as const;
 
 /** `full`: who holds, and when the next of them may be found dead. */
-export type Acquisition = { readonly kind: 'acquired'; readonly permit: Permit } | Full;
+export type PermitAcquisition = { readonly kind: 'acquired'; readonly permit: Permit } | Full;
 
 /**
  * One try, without waiting.
@@ -45,7 +45,7 @@ export async function tryAcquirePermit(
   options: PermitOptions,
   session: SessionHolder,
   ports: SemaphorePorts,
-): Promise<Acquisition> {
+): Promise<PermitAcquisition> {
   validOptions('the options of a permit', options, PERMIT_OPTIONS);
   const asked = { ...request(name, options, session, ports), queueUntil: undefined };
   return acquire(asked, session, ports, (contender) => contender.ask(), granting(name, session, ports));
@@ -61,7 +61,7 @@ export async function acquirePermit(
   options: PermitWaitOptions,
   session: SessionHolder,
   ports: SemaphorePorts,
-): Promise<Acquisition> {
+): Promise<PermitAcquisition> {
   validOptions('the options of a permit', options, { ...PERMIT_OPTIONS, ...WAIT_OPTIONS, fair: true });
   return waitFor(name, options, session, ports, granting(name, session, ports));
 }
@@ -79,7 +79,7 @@ export async function acquireSlot(
 /** Turns a permit into the caller's result. The result calls `close` when this process no longer wants to keep the permit. */
 type Grant<Granted> = (permit: PermitRecord, close: () => void) => Granted;
 
-function granting(name: string, session: SessionHolder, ports: SemaphorePorts): Grant<Acquisition> {
+function granting(name: string, session: SessionHolder, ports: SemaphorePorts): Grant<PermitAcquisition> {
   return (permit, close) => ({ kind: 'acquired', permit: new Permit(name, permit, session, ports, close) });
 }
 
@@ -96,7 +96,7 @@ async function waitFor<Granted>(
   // Requests of different sizes wait for different amounts of capacity, and a fair request must not wait behind an unfair one.
   const kind = JSON.stringify([claim.permits, semaphore.limit, options.fair === true]);
   const line = ports.line && { turns: ports.line, key: name, kind };
-  const contend = async (contender: Contender): Promise<Admission> => {
+  const contend = async (contender: SemaphoreContender): Promise<Admission> => {
     const waited = await wait<Admission, Full>(
       async ({ looks }) => {
         const admission = await (looks === 0 ? contender.ask() : contender.lookAgain());
@@ -115,11 +115,11 @@ async function acquire<Granted>(
   asked: Request,
   session: SessionHolder,
   ports: SemaphorePorts,
-  contend: (contender: Contender) => Promise<Admission>,
+  contend: (contender: SemaphoreContender) => Promise<Admission>,
   grant: Grant<Granted>,
 ): Promise<Granted | Full> {
   const book = PermitBook.of(session);
-  const contender = new Contender(asked, session, ports);
+  const contender = new SemaphoreContender(asked, session, ports);
   const close = (): void => book.close(asked.semaphore.name, asked.claim.since);
   try {
     const admission = await contend(contender);
@@ -141,7 +141,7 @@ async function acquire<Granted>(
 }
 
 /** @returns whether it is certain that the request holds nothing and will never be granted */
-async function abandon(asked: Request, contender: Contender, session: SessionHolder, ports: SemaphorePorts) {
+async function abandon(asked: Request, contender: SemaphoreContender, session: SessionHolder, ports: SemaphorePorts) {
   try {
     const late = await contender.leave();
     if (late !== undefined) await giveBackPermit(asked.semaphore.name, late, PermitBook.of(session).left, ports);

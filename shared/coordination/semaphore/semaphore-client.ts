@@ -7,7 +7,7 @@ import { givenMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
-import type { Acquisition, PermitOptions, PermitWaitOptions } from './acquire.ts';
+import type { PermitAcquisition, PermitOptions, PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, tryAcquirePermit } from './acquire.ts';
 import { changeSemaphore, declareLimit } from './change.ts';
 import type { SemaphorePorts } from './semaphore-contender.ts';
@@ -44,7 +44,7 @@ export class SemaphoreClient {
    * @throws MismatchError if other contenders declare another limit
    * @throws ConfigurationError if an argument is invalid
    */
-  tryAcquire(session: SessionHolder, name: string, options: PermitOptions): Promise<Acquisition> {
+  tryAcquire(session: SessionHolder, name: string, options: PermitOptions): Promise<PermitAcquisition> {
     return tryAcquirePermit(name, options, session, this.#ports);
   }
 
@@ -52,7 +52,7 @@ export class SemaphoreClient {
    * Waits for a permit; returns without one when `wait` has passed.
    * @throws LeaseLostError if the session is lost during the wait; the reason of `signal`; and as `tryAcquire`
    */
-  acquire(session: SessionHolder, name: string, options: PermitWaitOptions): Promise<Acquisition> {
+  acquire(session: SessionHolder, name: string, options: PermitWaitOptions): Promise<PermitAcquisition> {
     return acquirePermit(name, options, session, this.#ports);
   }
 

@@ -88,7 +88,7 @@ export interface Request {
   readonly queueUntil: number | undefined;
 }
 
-export class Contender {
+export class SemaphoreContender {
   readonly #request: Request;
   readonly #session: SessionHolder;
   readonly #ports: SemaphorePorts;

@@ -106,7 +106,7 @@ export function runWorker(
   settings: WorkerSettings,
   handBack: AbortSignal,
 ): Promise<WorkerReport> {
-  return new Worker(registry, ports, settings, handBack).run();
+  return new QueueWorker(registry, ports, settings, handBack).run();
 }
 
 /** One hand-back may be a coincidence. After two in a row, the task probably never fits into a worker's lifetime. */
@@ -115,7 +115,7 @@ const STALLED_HAND_BACKS = 2;
 /** Interval at which a long-lived worker checks whether its queue is still paused. */
 const CLOSED_MS = 1_000;
 
-class Worker {
+class QueueWorker {
   readonly #registry: TaskRegistry;
   readonly #ports: WorkerPorts;
   readonly #settings: WorkerSettings;
