@@ -65,7 +65,7 @@ describeOnEveryStore('long JSON in rows', (open) => {
         throw new Error('once more');
       },
     });
-    await q.work({ see: work });
+    while ((await get())?.state !== 'done') await q.work({ see: work });
 
     expect(seen).toEqual([
       [EVENT, undefined],
