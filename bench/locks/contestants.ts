@@ -7,14 +7,17 @@ import { createSilentTable } from '../silent-table.ts';
 import type { Bill, Peer } from './peers.ts';
 import { DELIVERY_HERO_TABLE, LOCK_CLIENT_TABLES, deliveryHero, lockClient, redisMutex } from './peers.ts';
 
+/** Whether the key comes back, or is one for each order or invocation. */
+export type KeyUse = 'again' | 'once';
+
 export interface Contestant {
   readonly name: string;
   /** Whether ours is measured against it: a lock client for DynamoDB. */
   readonly isPeer: boolean;
   /** Whether a holder that died ever loses its key. */
   readonly takesOver: boolean;
-  /** Acquires an uncontended key, and gives it back. */
-  cycle(key: string): Promise<void>;
+  /** Acquires an uncontended key, and gives it back. Ours lists no key that is used once; theirs list none at all. */
+  cycle(key: string, use: KeyUse): Promise<void>;
   /** The charge for one cycle on an existing key. */
   costOfCycle(key: string): Promise<Bill>;
   close(): Promise<void>;
@@ -38,8 +41,8 @@ async function ours(endpoint: string): Promise<Contestant> {
   const meter = createMeter();
   const leasehold = createLeasehold({ table: TABLE, endpoint, observer: meter });
   const session = await leasehold.session({ ttl: '30s' });
-  const cycle = async (key: string): Promise<void> => {
-    const acquisition = await session.tryLock(key);
+  const cycle = async (key: string, use: KeyUse): Promise<void> => {
+    const acquisition = await session.tryLock(key, { listed: use === 'again' });
     if (acquisition.kind !== 'acquired') throw new Error(`${key} is taken: the measurement is not what it should be`);
     await acquisition.lock.release();
   };
@@ -77,10 +80,10 @@ function contestantOf(peer: Peer, isPeer: boolean): Contestant {
   };
 }
 
-async function difference(cycle: (key: string) => Promise<void>, key: string, read: () => Bill): Promise<Bill> {
-  await cycle(key);
+async function difference(cycle: Contestant['cycle'], key: string, read: () => Bill): Promise<Bill> {
+  await cycle(key, 'again');
   const before = read();
-  await cycle(key);
+  await cycle(key, 'again');
   const after = read();
   return {
     requests: after.requests - before.requests,

@@ -5,10 +5,15 @@ import type { Contestant } from './contestants.ts';
 
 const FLOWS = 16;
 export const SCENES = {
-  freshAlone: { name: 'fresh, alone', flows: 1, key: (_flow: number, cycle: number) => `fresh-${cycle}` },
-  fresh16: { name: 'fresh, 16', flows: FLOWS, key: (flow: number, cycle: number) => `fresh-${flow}-${cycle}` },
-  sameAlone: { name: 'same, alone', flows: 1, key: (flow: number) => `same-${flow}` },
-  same16: { name: 'same, 16', flows: FLOWS, key: (flow: number) => `same-${flow}` },
+  freshAlone: { name: 'fresh, alone', flows: 1, use: 'once', key: (_flow: number, cycle: number) => `fresh-${cycle}` },
+  fresh16: {
+    name: 'fresh, 16',
+    flows: FLOWS,
+    use: 'once',
+    key: (flow: number, cycle: number) => `fresh-${flow}-${cycle}`,
+  },
+  sameAlone: { name: 'same, alone', flows: 1, use: 'again', key: (flow: number) => `same-${flow}` },
+  same16: { name: 'same, 16', flows: FLOWS, use: 'again', key: (flow: number) => `same-${flow}` },
 } as const;
 export type SceneName = keyof typeof SCENES;
 export const SCENE_NAMES = Object.keys(SCENES) as readonly SceneName[];
@@ -51,13 +56,13 @@ function rotated<T>(items: readonly T[], by: number): readonly T[] {
 }
 
 async function playTurn(contestant: Contestant, scene: SceneName, ms: number, prefix: string): Promise<Turn> {
-  const { flows, key } = SCENES[scene];
+  const { flows, use, key } = SCENES[scene];
   const startedAt = clock.monotonic();
   const cpuBefore = process.cpuUsage();
   let done = 0;
   const flow = async (index: number): Promise<void> => {
     for (let cycle = 0; clock.monotonic() - startedAt < ms; cycle++) {
-      await contestant.cycle(`${prefix}-${key(index, cycle)}`);
+      await contestant.cycle(`${prefix}-${key(index, cycle)}`, use);
       done++;
     }
   };
