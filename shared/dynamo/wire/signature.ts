@@ -1,7 +1,7 @@
 /** Signs with AWS's own Signature Version 4: the headers that a request needs, and no others. */
 import { createHmac, createSecretKey, hash } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { SignatureV4 } from '@smithy/signature-v4';
+import type { SignatureV4 } from '@smithy/signature-v4';
 import type { Credentials } from './credentials.ts';
 
 interface Unsigned {
@@ -21,16 +21,25 @@ interface Scope {
   readonly credentials: Credentials;
 }
 
+let signer: Promise<{ readonly SignatureV4: typeof SignatureV4 }> | undefined;
+
+/** Loads the signer's ten files, once. Whoever brings a client, or only defines tasks, does without them. */
+export function loadSigner(): Promise<{ readonly SignatureV4: typeof SignatureV4 }> {
+  signer ??= import('@smithy/signature-v4');
+  return signer;
+}
+
 /** Returns the headers to send, `host` included. The signer keeps the key of the day. @param now epoch milliseconds */
 export async function signedHeaders(
   { method = 'POST', host, path, query = {}, headers, body }: Unsigned,
   { service, region, credentials }: Scope,
   now: number,
 ): Promise<Record<string, string>> {
-  const signer = new SignatureV4({ service, region, credentials, sha256: Sha256, applyChecksum: false });
+  const { SignatureV4: Signer } = await loadSigner();
+  const signature = new Signer({ service, region, credentials, sha256: Sha256, applyChecksum: false });
   const target = { method, protocol: 'https:', hostname: host, path, query };
   const request = { ...target, headers: { host, ...headers }, body };
-  return (await signer.sign(request, { signingDate: new Date(now) })).headers;
+  return (await signature.sign(request, { signingDate: new Date(now) })).headers;
 }
 
 /** The signer keeps the bytes of a day's key, and HMAC takes five times as long with bytes as with a key object. */

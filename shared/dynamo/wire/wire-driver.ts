@@ -16,7 +16,7 @@ import type { Destination, Target } from './destination.ts';
 import { traceHeader } from './aws-environment.ts';
 import { HttpLine } from './http.ts';
 import { TARGETS, bodyOf, firstTable } from './request-body.ts';
-import { signedHeaders } from './signature.ts';
+import { loadSigner, signedHeaders } from './signature.ts';
 
 interface WireDriverPorts {
   readonly runtime: Pick<Runtime, 'clock' | 'ids'>;
@@ -52,6 +52,8 @@ class Wire implements WireDriver {
 
   constructor(ports: WireDriverPorts) {
     this.#ports = ports;
+    // Begun here, because a function has a whole core while it starts. The first request hears of a failure.
+    loadSigner().catch(ignored);
   }
 
   async attempt<K extends DynamoKind>(
@@ -113,10 +115,16 @@ class Wire implements WireDriver {
   }
 
   #found(): Promise<Destination> {
-    this.#finding ??= Promise.resolve(this.#ports.findDestination()).finally(() => {
+    this.#finding ??= this.#find().finally(() => {
       this.#finding = undefined;
     });
     return this.#finding;
+  }
+
+  /** Waits for the signer too: a request's time is read before it is signed, and shows how far the clocks are apart. */
+  async #find(): Promise<Destination> {
+    await loadSigner();
+    return await this.#ports.findDestination();
   }
 
   /** We learn that the other side has closed a connection only after one turn of the event loop. */
@@ -137,4 +145,8 @@ class Wire implements WireDriver {
     };
     return signedHeaders({ ...to.place, headers, body }, { service: 'dynamodb', ...to }, now + this.#offsetMs);
   }
+}
+
+function ignored(): void {
+  // Whoever waits for the same promise receives the error.
 }
