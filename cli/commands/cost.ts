@@ -49,6 +49,7 @@ const FIGURES: Readonly<Record<keyof Omit<Workload, Switch>, readonly [(text: st
   inputBytes: [wholeNumber(0), 'of its input as JSON'],
   resultBytes: [wholeNumber(0), 'of its result as JSON'],
   commitItems: [wholeNumber(0, 99), 'items of up to 1 KB that it commits together with its end'],
+  refusedCommitsPerTask: [amount(0), 'commits of a task that a condition of these items refuses'],
   packSize: [wholeNumber(1, PACK_SIZE_LIMIT), 'tasks that share a row, as enqueueBulk packs them; 1: each has its own'],
   deflatedShare: [amount(0), 'deflated size of JSON from 700 bytes on, and of a pack, as a share'],
   flushSeconds: [amount(0), 'how long the end of a task in a pack may go unrecorded'],
@@ -100,14 +101,12 @@ function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Est
     ['enqueue', verbs.enqueue],
     ['claim', verbs.claim],
     settle,
+    ...(workload.refusedCommitsPerTask > 0 ? ([['refused commit', verbs.refusedCommit]] as const) : []),
     ['retry', verbs.retry],
     ['refused claim', verbs.refusedClaim],
     ...(verbs.removePayload.total > 0 ? ([['remove the input', verbs.removePayload]] as const) : []),
   ];
-  const rows = [
-    ...(verbs.pack === undefined ? alone : rowsOf(verbs.pack, commitItems)),
-    ['heartbeat', verbs.heartbeat],
-  ];
+  const rows = [...(verbs.pack === undefined ? alone : rowsOf(verbs.pack, workload)), ['heartbeat', verbs.heartbeat]];
   const table = tableOf(
     ['write units', 'table', 'ready index', 'together'],
     (rows as Rows).map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(String)]),
@@ -117,11 +116,12 @@ function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Est
 
 type Rows = readonly (readonly [string, VerbUnits])[];
 
-function rowsOf(pack: PackTable, commitItems: number): Rows {
+function rowsOf(pack: PackTable, { commitItems, refusedCommitsPerTask }: Workload): Rows {
   return [
     [`enqueue a pack of ${pack.tasks}`, pack.enqueue],
     ['claim a pack', pack.claim],
     commitItems > 0 ? ['commit one of its tasks', pack.commit] : ['record ends of its tasks', pack.record],
+    ...(refusedCommitsPerTask > 0 ? ([['refused commit of one', pack.refusedCommit]] as const) : []),
     ['one of them fails, and leaves', pack.move],
     ['finish a pack', pack.finish],
   ];

@@ -70,6 +70,7 @@ export const DEFAULT_WORKLOAD: Workload = {
   maxWorkers: 10,
   lingerSeconds: 0,
   refusedPerTask: 0.02,
+  refusedCommitsPerTask: 0,
   retentionDays: 14,
   burstTasks: 1_000,
   startWithinSeconds: 10,
@@ -349,6 +350,7 @@ function validate(workload: Workload): void {
     'resultBytes',
     'commitItems',
     'refusedPerTask',
+    'refusedCommitsPerTask',
     'retentionDays',
     'flushSeconds',
     'lingerSeconds',
@@ -363,6 +365,13 @@ function validate(workload: Workload): void {
     const share = workload[figure];
     ensure(figure, share, share > 0 && share <= 1, 'more than 0, and 1 at most');
   }
+  const { refusedCommitsPerTask, commitItems } = workload;
+  ensure(
+    'refusedCommitsPerTask',
+    refusedCommitsPerTask,
+    refusedCommitsPerTask === 0 || commitItems > 0,
+    '0, because commitItems = 0',
+  );
   validPackSize('packSize', workload.packSize);
   const { packSize, inputBytes } = workload;
   const limit = packSize > 1 ? INPUT_LIMIT_BYTES : PAYLOAD_ROW_LIMIT_BYTES;

@@ -4,7 +4,17 @@ import { inTransaction, sized, writeUnits } from '../../dynamo/engine/capacity.t
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { READY_INDEX, RETENTION_DAYS, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import { enqueuePack } from '../../tasks/rows/task/pack-statements.ts';
-import { NOW, STAMP, STORAGE_OVERHEAD_BYTES, TABLE_SHAPE, UUID, together, unitsOf, verbUnits } from './verb-units.ts';
+import {
+  NOW,
+  STAMP,
+  STORAGE_OVERHEAD_BYTES,
+  TABLE_SHAPE,
+  UUID,
+  refusedCommitUnits,
+  together,
+  unitsOf,
+  verbUnits,
+} from './verb-units.ts';
 import type { VerbUnits } from './verb-units.ts';
 
 export interface PackShape {
@@ -26,6 +36,8 @@ export interface PackTable {
   readonly record: VerbUnits;
   /** One task, with the user's items. */
   readonly commit: VerbUnits;
+  /** Refused by one of the user's conditions, and barred by a record. */
+  readonly refusedCommit: VerbUnits;
   /** One task leaves the pack for its own row, to be retried. */
   readonly move: VerbUnits;
   readonly finish: VerbUnits;
@@ -53,6 +65,7 @@ export function packTable(shape: PackShape, own: DynamoItem): PackTable {
     enqueue: unitsOf(undefined, ready),
     claim: unitsOf(ready, running),
     commit: { ...doubled, table: doubled.table + 2 * commitItems, total: doubled.total + 2 * commitItems },
+    refusedCommit: refusedCommitUnits(running, recorded, commitItems),
     move: together(doubled, created),
     finish: unitsOf(recorded, finished),
     storedBytes: sized(finished).bytes + STORAGE_OVERHEAD_BYTES,

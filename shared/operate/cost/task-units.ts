@@ -7,6 +7,8 @@ export interface TaskCourse {
   readonly attemptsPerTask: number;
   readonly commitItems: number;
   readonly refusedPerTask: number;
+  /** Commits that one of the user's conditions refused. */
+  readonly refusedCommitsPerTask: number;
   readonly secondsPerTask: number;
   /** How long the end of a task in a pack may stay unrecorded. */
   readonly flushSeconds: number;
@@ -28,13 +30,15 @@ export function taskUnits(course: TaskCourse, verbs: VerbTable): TaskUnits {
 /** Verbs, and how often each is sent for a task. */
 type Verbs = readonly (readonly [VerbUnits, number])[];
 
-function unitsAlone({ attemptsPerTask, commitItems, refusedPerTask }: TaskCourse, verbs: VerbTable): TaskUnits {
+function unitsAlone(course: TaskCourse, verbs: VerbTable): TaskUnits {
+  const { attemptsPerTask, commitItems, refusedPerTask, refusedCommitsPerTask } = course;
   const sent: Verbs = [
     [verbs.enqueue, 1],
     [verbs.claim, attemptsPerTask],
     [verbs.retry, attemptsPerTask - 1],
     [commitItems > 0 ? verbs.commit : verbs.complete, 1],
     [verbs.refusedClaim, refusedPerTask],
+    [verbs.refusedCommit, refusedCommitsPerTask],
     [verbs.removePayload, 1],
   ];
   return { ...sumOf(sent), claims: attemptsPerTask, storedBytes: verbs.storedBytes };
@@ -42,7 +46,7 @@ function unitsAlone({ attemptsPerTask, commitItems, refusedPerTask }: TaskCourse
 
 /** A task that fails leaves its pack, and continues in its own row. */
 function unitsInPack(course: TaskCourse, verbs: VerbTable, pack: PackTable): TaskUnits {
-  const { attemptsPerTask, commitItems, refusedPerTask } = course;
+  const { attemptsPerTask, commitItems, refusedPerTask, refusedCommitsPerTask } = course;
   const retries = attemptsPerTask - 1;
   const leaving = Math.min(1, retries);
   const perPack = 1 / pack.tasks;
@@ -64,6 +68,8 @@ function unitsInPack(course: TaskCourse, verbs: VerbTable, pack: PackTable): Tas
     [verbs.claim, retries],
     [verbs.retry, retries - leaving],
     [verbs.refusedClaim, refusedPerTask * (perPack + retries)],
+    [pack.refusedCommit, refusedCommitsPerTask * (1 - leaving)],
+    [verbs.refusedCommit, refusedCommitsPerTask * leaving],
     ...ends,
   ];
   return {

@@ -1,6 +1,6 @@
 /** Rows as the statements write them, and their write units. */
 import type { SizedItem, TableShape } from '../../dynamo/engine/capacity.ts';
-import { sized, writeUnits } from '../../dynamo/engine/capacity.ts';
+import { inTransaction, refusedUnits, sized, writeUnits } from '../../dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../dynamo/engine/schema.ts';
 
@@ -47,6 +47,17 @@ export function together(one: VerbUnits, other: VerbUnits): VerbUnits {
     directoryIndex: one.directoryIndex + other.directoryIndex,
     total: one.total + other.total,
   };
+}
+
+/** Units of one row of the table, whose index entries stay as they are. */
+export function tableOnly(table: number): VerbUnits {
+  return verbUnits({ table, indexes: {} });
+}
+
+/** A transaction that was refused costs what its writes cost; one write of the row then bars late copies of it. */
+export function refusedCommitUnits(running: DynamoItem, barred: DynamoItem, items: number): VerbUnits {
+  const own = verbUnits(inTransaction(refusedUnits(sized(running))));
+  return together(together(own, tableOnly(2 * items)), unitsOf(running, barred));
 }
 
 function size(item: DynamoItem | undefined): SizedItem | undefined {

@@ -17,7 +17,18 @@ import { INPUT_LIMIT_BYTES } from '../../tasks/task/task.ts';
 import type { PackShape, PackTable } from './pack-verbs.ts';
 import { packTable } from './pack-verbs.ts';
 import type { VerbUnits } from './verb-units.ts';
-import { NOW, STAMP, STORAGE_OVERHEAD_BYTES, TABLE_SHAPE, UUID, together, unitsOf, verbUnits } from './verb-units.ts';
+import {
+  NOW,
+  STAMP,
+  STORAGE_OVERHEAD_BYTES,
+  TABLE_SHAPE,
+  UUID,
+  refusedCommitUnits,
+  tableOnly,
+  together,
+  unitsOf,
+  verbUnits,
+} from './verb-units.ts';
 
 export interface TaskShape extends PackShape {
   readonly resultBytes: number;
@@ -29,6 +40,8 @@ export interface VerbTable {
   readonly complete: VerbUnits;
   /** With the user's items. */
   readonly commit: VerbUnits;
+  /** Refused by one of their conditions, and barred. */
+  readonly refusedCommit: VerbUnits;
   readonly retry: VerbUnits;
   readonly refusedClaim: VerbUnits;
   /** Cost of an input that is stored outside its row; 0 for other inputs. */
@@ -72,6 +85,7 @@ export function verbTable(shape: TaskShape): VerbTable {
     claim: unitsOf(ready, running),
     complete,
     commit: shape.commitItems === 0 ? complete : commitUnits(running, done, shape.commitItems),
+    refusedCommit: refusedCommitUnits(running, { ...running, sequence: 1 }, shape.commitItems),
     retry: unitsOf(running, retried),
     refusedClaim: tableOnly(writeUnitsOfBytes(sized(running).bytes)),
     removePayload: tableOnly(payload === undefined ? 0 : writeUnitsOfBytes(sized(payload).bytes)),
@@ -139,8 +153,4 @@ function commitUnits(running: DynamoItem, done: DynamoItem, items: number): Verb
   const own = verbUnits(inTransaction(writeUnits(TABLE_SHAPE, sized(running), sized(done))));
   const theirs = 2 * items;
   return { ...own, table: own.table + theirs, total: own.total + theirs };
-}
-
-function tableOnly(table: number): VerbUnits {
-  return verbUnits({ table, indexes: {} });
 }

@@ -142,6 +142,8 @@ describe('estimateCost', () => {
     ['burstTasks', -1],
     ['startWithinSeconds', NaN],
     ['inputBytes', 400_000],
+    ['refusedCommitsPerTask', -1],
+    ['refusedCommitsPerTask', 0.1],
   ] as const)('refuses %s = %s', (figure, value) => {
     expect(() => estimate({ [figure]: value })).toThrow(ConfigurationError);
   });

@@ -7,6 +7,7 @@ import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { Workload } from '../../../../shared/operate/cost/estimate.ts';
 import { DEFAULT_WORKLOAD, estimateCost, sizeOfJson } from '../../../../shared/operate/cost/estimate.ts';
 import { PRICES } from '../../../../shared/operate/cost/prices.ts';
+import { CommitRefusedError } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { UserWrite } from '../../../../shared/tasks/task/task-store.ts';
 import type { Json } from '../../../../shared/tasks/task/task.ts';
@@ -29,16 +30,21 @@ const shareOf = (value: Json): number => {
   const text = JSON.stringify(value);
   return deflateRawSync(text).byteLength / Buffer.byteLength(text);
 };
-const writes = (q: MemoryQueue, id: string, count: number): UserWrite[] =>
-  Array.from({ length: count }, (_, n) => ({ Put: { TableName: q.table, Item: { pk: `user#${id}`, sk: String(n) } } }));
-/** A task with the given duration, failures and number of committed writes. */
+const writes = (q: MemoryQueue, id: string, count: number, condition = {}): UserWrite[] =>
+  Array.from({ length: count }, (_, n) => ({
+    Put: { TableName: q.table, Item: { pk: `user#${id}`, sk: String(n) }, ...condition },
+  }));
+/** No item is there yet. */
+const REFUSED = { ConditionExpression: 'attribute_exists(pk)' } as const;
+/** A task with the given duration, failures, refused commits and number of committed writes. */
 const working = (
   q: MemoryQueue,
   {
     seconds = 0,
     fails = () => false,
     commits = 0,
-  }: { seconds?: number; fails?: (n: number) => boolean; commits?: number },
+    refusals = () => 0,
+  }: { seconds?: number; fails?: (n: number) => boolean; commits?: number; refusals?: (n: number) => number },
 ) => {
   let run = 0;
   return defineTask({
@@ -46,7 +52,10 @@ const working = (
     retry: { backoff: 10 },
     async run(_: unknown, task) {
       if (seconds > 0) await q.clock.sleep(seconds * 1000, task.signal);
-      if (fails(run++)) throw new Error('not now');
+      const nth = run++;
+      if (fails(nth)) throw new Error('not now');
+      for (let n = refusals(nth); n > 0; n--)
+        await expect(task.commit(undefined, writes(q, task.id, commits, REFUSED))).rejects.toThrow(CommitRefusedError);
       if (commits > 0) await task.commit(undefined, writes(q, task.id, commits));
     },
   });
@@ -58,6 +67,12 @@ describe('tasks with companion rows', () => {
     ['ones of 3 KB', 3_000, {}, {}],
     ['ones whose inputs are beside their rows', 40_000, {}, {}],
     ['ones that commit two rows', 60, { commits: 2 }, { commitItems: 2 }],
+    [
+      'ones of which a third is refused a commit of two rows',
+      60,
+      { commits: 2, refusals: (n) => Number(n % 3 === 0) },
+      { commitItems: 2, refusedCommitsPerTask: 1 / 3 },
+    ],
     ['ones of which half are tried twice', 60, { seconds: 0.02, fails: (n) => n % 3 === 0 }, { attemptsPerTask: 1.5 }],
   ])('%s', async (_what, inputBytes, behaviour, workload) => {
     const q = openMemoryQueue();
@@ -107,6 +122,12 @@ describe('tasks in packs', () => {
     ['of 16, each of them slower than its end may wait', 16, { seconds: 0.8 }, { secondsPerTask: 0.8 }],
     ['of 16, two of which fit into that wait', 16, { seconds: 0.3 }, { secondsPerTask: 0.3 }],
     ['of 16 that commit a row each', 16, { commits: 1 }, { secondsPerTask: 0.001, commitItems: 1 }],
+    [
+      'of 16 that commit a row each, of which a quarter is refused once',
+      16,
+      { commits: 1, refusals: (n) => Number(n % 4 === 0) },
+      { secondsPerTask: 0.001, commitItems: 1, refusedCommitsPerTask: 1 / 4 },
+    ],
     [
       'of 16, of which three fail once',
       16,
