@@ -1,20 +1,27 @@
 /** Tables and figures of the documents that are generated from the code; `test/infra/operating-guide.test.ts` has those of alarms. */
 import { globSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_WORKLOAD, estimateCost } from '../../shared/operate/cost/estimate.ts';
+import { documentedBytes, EVENTS } from '../../bench/events.ts';
+import { DEFAULT_WORKLOAD, estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
 import { PRICES } from '../../shared/operate/cost/prices.ts';
+import type { Standing, StandingWorkload, WorkerDays } from '../../shared/operate/cost/standing-cost.ts';
+import { DAYS_PER_MONTH, standingOf } from '../../shared/operate/cost/standing-cost.ts';
+import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../../shared/tasks/task/task.ts';
 import { ALARM_METRICS, METRICS_SENT } from '../../shared/operate/cost/watching.ts';
 import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
 import { documents, ROOT } from '../support/documents.ts';
 import { expectMade, markdownTable, textOf } from '../support/made-blocks.ts';
 import { unitsByVerb } from '../support/units-by-verb.ts';
+import { unitsOfRest } from '../support/units-of-rest.ts';
 
 const estimate = estimateCost(DEFAULT_WORKLOAD, PRICES);
 const units = await unitsByVerb();
+const rest = await unitsOfRest();
 /** From enqueue to task code: with a running worker, warm and cold. */
 const MODELLED_FIGURE = /(?<![\d.,$])(?:285|357|770)(?![\d.,]*\d)/;
 const dollars = (value: number): string =>
   `$${value.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
+const bytes = (value: number): string => `${Math.round(value).toLocaleString('en-US')} bytes`;
 const amount = (value: number): string =>
   value.toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
 
@@ -54,6 +61,87 @@ const MADE: Readonly<Record<string, () => string>> = {
         ['refused claim', units.refusedClaim, 'refused writes are billed; as much as reading ten rows'],
       ].map((cells) => cells.map(String)),
     ),
+  events: () =>
+    markdownTable(
+      ['input', 'as documented', 'JSON', 'deflated', 'units a task', 'as text'],
+      Object.entries(EVENTS).map(([event, input]) => {
+        const shape = { ...DEFAULT_WORKLOAD, ...sizeOfJson(input), resultBytes: 0, refusedPerTask: 0 };
+        const unitsAt = (deflatedShare: number): string =>
+          String(estimateCost({ ...shape, deflatedShare }, PRICES).writeUnitsPerTask);
+        const deflated = shape.inputBytes * shape.deflatedShare;
+        return [
+          event,
+          bytes(documentedBytes(event as keyof typeof EVENTS)),
+          bytes(shape.inputBytes),
+          bytes(deflated),
+          unitsAt(shape.deflatedShare),
+          unitsAt(1),
+        ];
+      }),
+    ),
+  features: () => {
+    const { enqueueAlone, enqueueBehind, endAlone, endBefore, spawnedLine, spawnedBehind } = rest.ordered;
+    const [enqueued, ended] = [
+      [enqueueAlone, enqueueBehind].map((some) => some - units.enqueue),
+      [endAlone, endBefore].map((some) => some - units.complete),
+    ];
+    return markdownTable(
+      ['feature', 'additional write units'],
+      [
+        [
+          'strict order within a key (`ordered`)',
+          `enqueue ${enqueued.join(' or ')}, the end ${ended.join(' to ')}; spawned in a commit: ${spawnedLine} for the line, and ${spawnedBehind} for each task that waits behind another`,
+        ],
+        ['a limit or rate per key (`key`, `limit`, `rate`)', "claim and end are transactions with the key's row"],
+        ['waiting for children (`waitFor`, `enqueueBatch`)', "each child's end is a transaction with the batch's row"],
+        [
+          `an input above ${INPUT_LIMIT_BYTES / 1024} KB`,
+          '2 per KB, deflated, in a second row, written in the same transaction, and 1 per KB when it is removed',
+        ],
+        ['a tenant', 'none'],
+      ],
+    );
+  },
+  rest: () => {
+    const { session, lock, permits, group, token } = rest;
+    const { tick, wake, start } = standingUnits();
+    const perHour = 3_600_000 / (DEFAULT_TTL_MS / 3);
+    const cycle = (one: { readonly acquire: number; readonly release: number }): number => one.acquire + one.release;
+    return markdownTable(
+      ['', 'units'],
+      [
+        [
+          `a session: create ${session.create}, end ${session.end}`,
+          `${session.create + session.end}, and ${estimate.verbs.heartbeat.total} for each heartbeat: at the default TTL ${perHour} an hour. With \`ttl: null\` a heartbeat is one read unit`,
+        ],
+        [
+          `a lock: acquire ${lock.acquire}, release ${lock.release}; the first acquire of a key ${lock.new.acquire - lock.acquire} more, for its directory entry`,
+          `${cycle(lock)} an uncontended cycle, ${cycle(lock.new)} with a new key, ${cycle(lock.unlisted)} with a new key and \`listed: false\`; ${lock.requests} requests; a waiter reads`,
+        ],
+        [
+          `a semaphore's permit: acquire ${permits.acquire}, release ${permits.release}`,
+          `${cycle(permits)}, up to ${permits.holders} holders; each further KB of row is one more unit in each; one "full" is ${permits.full}`,
+        ],
+        [
+          'a wait group',
+          `${group.perMember} a member and ${group.perRequest} a request to add, ${group.done} when it is done`,
+        ],
+        ['a token of a rate limit', String(token)],
+        [
+          'an idle queue',
+          `the ticks: ${tick(DEFAULT_SHARDS)} read units with ${DEFAULT_SHARDS} shards, ${tick(DEFAULT_SHARDS + 1) - tick(DEFAULT_SHARDS)} for each more. A dispatcher queries each shard and two more, in each priority, with and without tenants, at half a unit each, and reads the queue's row, recurring and parked tasks`,
+        ],
+        [
+          'a wake, at most four a second',
+          `${wake} read unit while workers are live. If it starts one, and every five seconds, also the reads of a tick, and a write unit for each poll in the two seconds after a start`,
+        ],
+        [
+          'a worker that starts',
+          `${start.writeUnits} for session and permit, and about ${start.readUnits} read units; a redundant worker exits after two reads`,
+        ],
+      ],
+    );
+  },
   prices: () =>
     markdownTable(
       ['what', 'price', 'free each month', 'read in'],
@@ -91,6 +179,34 @@ const MADE: Readonly<Record<string, () => string>> = {
     ].join('\n');
   },
 };
+
+/** Units of a tick by shards, and of a wake and a start, by the estimate; `standing.full.test.ts` compares it with measurements. */
+function standingUnits() {
+  const workload = { ...DEFAULT_WORKLOAD, tasksPerDay: 0 };
+  const standing = (what: Standing['what'], shards: number, load: Partial<StandingWorkload & WorkerDays> = {}) => {
+    const days = { startsPerDay: 0, workerSecondsPerDay: 0, ...load };
+    const one = standingOf({ ...workload, shards, ...load }, estimate.verbs, days).find((some) => some.what === what);
+    if (one === undefined) throw new Error(`there is nothing called ${what}`);
+    return one;
+  };
+  const each = (total: number, times: number): number => Number((total / times).toFixed(3));
+  const oneStart = { startsPerDay: 1 };
+  const wakes = standing('wakes', DEFAULT_SHARDS, { tasksPerDay: 1 });
+  return {
+    tick: (shards: number): number => {
+      const { readUnits, invocations } = standing('ticks', shards);
+      return each(readUnits, invocations);
+    },
+    wake: each(wakes.readUnits, wakes.invocations),
+    start: {
+      writeUnits: each(
+        standing('sessions and permits of workers', DEFAULT_SHARDS, oneStart).writeUnits,
+        DAYS_PER_MONTH,
+      ),
+      readUnits: each(standing('looks of workers', DEFAULT_SHARDS, oneStart).readUnits, DAYS_PER_MONTH),
+    },
+  };
+}
 
 test('docs/cost.md says what the code says', () => expectMade('docs/cost.md', MADE));
 
