@@ -30,7 +30,8 @@ export function ledgerOf(root: unknown): Sizes {
   globalThis.ledgerSeen = new WeakSet();
   const sizes: Record<string, number> = {};
   try {
-    walk(ask<{ result: Remote }>('Runtime.evaluate', { expression: 'globalThis.ledgerRoot' }).result, '', 0);
+    const { result } = ask('Runtime.evaluate', { expression: 'globalThis.ledgerRoot' }) as { result: Remote };
+    walk(result, '', 0);
   } finally {
     session.disconnect();
     globalThis.ledgerRoot = undefined;
@@ -38,11 +39,11 @@ export function ledgerOf(root: unknown): Sizes {
   }
   return sizes;
 
-  function ask<Answer>(method: string, params: object): Answer {
-    let told: Answer | undefined;
+  function ask(method: string, params: object): object {
+    let told: object | undefined;
     session.post(method, params, (error: Error | null, result?: object) => {
       if (error !== null) throw error;
-      told = result as Answer;
+      told = result;
     });
     if (told === undefined) throw new Error(`${method} was not answered at once`);
     return told;
@@ -52,18 +53,12 @@ export function ledgerOf(root: unknown): Sizes {
     if (type !== 'object' || objectId === undefined || depth > MAX_DEPTH || subtype?.startsWith('weak') === true)
       return;
     const isSeen = 'function () { return ledgerSeen.has(this) || (ledgerSeen.add(this), false); }';
-    const { result } = ask<{ result: { value?: unknown } }>('Runtime.callFunctionOn', {
-      objectId,
-      functionDeclaration: isSeen,
-      returnByValue: true,
-    });
+    const call = { objectId, functionDeclaration: isSeen, returnByValue: true };
+    const { result } = ask('Runtime.callFunctionOn', call) as { result: { value?: unknown } };
     if (result.value === true) return;
     const size = /^(?:Map|Set|Array|SafeMap|SafeSet)\((\d+)\)$/.exec(description ?? '')?.[1];
     if (size !== undefined) sizes[path] = (sizes[path] ?? 0) + Number(size);
-    const found = ask<Record<'result' | 'privateProperties' | 'internalProperties', readonly Named[] | undefined>>(
-      'Runtime.getProperties',
-      { objectId, ownProperties: true },
-    );
+    const found = ask('Runtime.getProperties', { objectId, ownProperties: true }) as Properties;
     for (const { name, value } of [...(found.result ?? []), ...(found.privateProperties ?? [])])
       if (value !== undefined && name !== '__proto__' && !LEFT_OUT.test(name))
         walk(value, /^\d+$/.test(name) ? `${path}[]` : `${path}.${name}`, depth + 1);
@@ -71,6 +66,8 @@ export function ledgerOf(root: unknown): Sizes {
       if (name === '[[Entries]]' && value !== undefined) walk({ ...value, description: '' }, path, depth + 1);
   }
 }
+
+type Properties = Readonly<Record<'result' | 'privateProperties' | 'internalProperties', readonly Named[] | undefined>>;
 
 interface Named {
   readonly name: string;

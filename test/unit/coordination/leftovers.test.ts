@@ -49,7 +49,9 @@ async function release(tried: {
   await tried.lock!.release();
 }
 
-const refused = async (waiting: Promise<unknown>): Promise<void> => void (await expect(waiting).rejects.toThrow());
+async function refused(waiting: Promise<unknown>): Promise<void> {
+  await expect(waiting).rejects.toThrow();
+}
 
 /** Collections with a bound of their own. */
 const BOUNDED: Readonly<Record<string, number>> = { '.mine.sessionLocks.#left': 1_000 };
