@@ -20,7 +20,8 @@ type Event = Counted | 'leasesLost' | 'blocked' | 'new';
 /** Between lines of a worker to which nothing remarkable happens. */
 const INTERVAL_MS = 5_000;
 
-const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>> = {
+/** The metrics that each event counts. */
+export const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>> = {
   done: [METRIC.tasksCompleted],
   retried: [METRIC.tasksFailed],
   dead: [METRIC.tasksFailed, METRIC.tasksDead],

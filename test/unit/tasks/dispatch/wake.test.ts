@@ -45,13 +45,16 @@ function open(settings: Partial<WakerSettings> = {}) {
   const name = workersSemaphore(QUEUE);
   const started: WorkEvent[] = [];
   let isIndexBehind = false;
+  let areRowsBehind = false;
+  const getMany: typeof wakersStores.tasks.getMany = (keys, onDamaged) =>
+    areRowsBehind ? Promise.resolve([]) : wakersStores.tasks.getMany(keys, onDamaged);
   const page = (partition: ReadyPartition, query: { readonly now: number; readonly limit: number }) =>
     isIndexBehind ? Promise.resolve({ hints: [], next: undefined }) : wakersStores.tasks.page(partition, query);
   const newWaker = (startWorker?: (event: WorkEvent) => Promise<void>): Waker =>
     new Waker(
       {
         ...wakersStores,
-        tasks: { ...wakersStores.tasks, page },
+        tasks: { ...wakersStores.tasks, page, getMany },
         runtime,
         workers: {
           startWorker: startWorker ?? ((event) => Promise.resolve(void started.push(event))),
@@ -78,6 +81,8 @@ function open(settings: Partial<WakerSettings> = {}) {
       await stores.queues.change(QUEUE, observed, { isPaused, reason: '' }, stamp);
     },
     lagBehind: () => (isIndexBehind = true),
+    /** Eventually consistent reads show no row yet. */
+    missRows: () => (areRowsBehind = true),
     async enqueue(count: number, runInMs = 0): Promise<readonly string[]> {
       const ids = Array.from({ length: count }, () => systemIds.unique());
       for (const id of ids) await client.enqueue('task', {}, { id, ...(runInMs > 0 ? { delay: runInMs } : {}) });
@@ -156,6 +161,19 @@ describe('a wake of a queue', () => {
     const [{ tasks = [], ...event } = { queue: 'none', homeShards: [] }] = q.started;
     expect(event).toEqual({ queue: QUEUE, homeShards: [0, 1] });
     expect([...tasks].sort()).toEqual([...ids].sort());
+  });
+
+  test.each([
+    ['the index', { index: true, rows: false }],
+    ['the rows', { index: false, rows: true }],
+    ['anything', { index: true, rows: true }],
+  ])('starts a worker before %s can be read', async (_what, behind) => {
+    const q = open();
+    const ids = await q.enqueue(2);
+    if (behind.index) q.lagBehind();
+    if (behind.rows) q.missRows();
+
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
   });
 
   test("names no tasks if others wait, which come first in the index's order", async () => {

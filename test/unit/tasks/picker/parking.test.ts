@@ -6,7 +6,8 @@ import { HandedBackError } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
-import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
+import { MEMORY_TTL_MS, openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
+import { Mortal } from '../../../support/mortal.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -141,6 +142,30 @@ describe('a place that is left', () => {
     const [first, second] = startedAtMs;
     expect(second?.id).not.toBe(first?.id);
     expect((second?.at ?? 0) - (first?.at ?? 0) - LONG_MS).toBeLessThan(2 * SECOND_MS);
+  });
+
+  test('by one whose worker died for the last time passes to the parked one', async () => {
+    await fill(2);
+    const dying = new Mortal();
+    const definition = defineTask({
+      name: 'keyed',
+      retry: { maxAttempts: 1 },
+      run: (_input, { id }) => (dying.isDead ? void start(id) : dying.kill()),
+    });
+    await q.work({ keyed: definition }, { process: dying });
+    const rows = [await read('k0'), await read('k1')];
+    const waiting = rows.find(({ state }) => state === 'ready');
+    if (waiting?.state !== 'ready') throw new Error('not ready');
+    await q.tasks.parking.park([{ task: waiting, write: { now: q.clock.now(), nonce: 'n1' } }], 'customer');
+    // Its worker repairs once at first, while the session of the dead one is still believed.
+    await q.client.enqueue('busy', {}, { id: 'busy' });
+    const busy = defineTask({ name: 'busy', run: () => q.clock.sleep(2 * LONG_MS) });
+    const beganAt = q.clock.monotonic();
+
+    await q.work({ keyed: definition, busy }, { concurrency: 2 });
+
+    expect(startedAtMs.map(({ id }) => id)).toEqual([waiting.id]);
+    expect((startedAtMs[0]?.at ?? Infinity) - beganAt).toBeLessThan(MEMORY_TTL_MS + 5 * SECOND_MS);
   });
 
   test('stays with a task that is handed back', async () => {

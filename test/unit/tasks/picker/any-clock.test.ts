@@ -1,0 +1,61 @@
+/** Readers of a partition whose wall clock steps, over small pages: every due entry is found in the end. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { entriesOf } from '../../../../shared/tasks/picker/partition-entries.ts';
+import type { TaskAndPackStore } from '../../../../shared/tasks/bulk/pack-store.ts';
+import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
+
+const TASKS = 12;
+const STEP_MS = 1_000;
+/** What the test asks for: enough small pages to read all entries several times. */
+const READS = 40;
+
+const step = fc.integer({ min: -8, max: 8 });
+
+test.each([
+  ['oldest first', false],
+  ['tenants in turn', true],
+])('%s', async (_how, isOfTenants) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 30 }),
+      fc.integer({ min: 1, max: 3 }),
+      async (steps, limit) => {
+        const q = openMemoryQueue();
+        const startsAt = q.clock.now();
+        for (let nth = 0; nth < TASKS; nth++)
+          await q.client.enqueue('t', null, {
+            id: `t${nth}`,
+            runAt: new Date(startsAt + nth * STEP_MS),
+            ...(isOfTenants ? { tenant: `tenant${nth % 3}` } : {}),
+          });
+        const page: TaskAndPackStore['page'] = (partition, query) => q.tasks.page(partition, { ...query, limit });
+        const reader = entriesOf(
+          { queue: QUEUE, priority: 'normal', shard: 0 },
+          { isOfTenants, isExpected: true, isOwn: () => true, headEveryMs: 5_000 },
+          {
+            tasks: { ...q.tasks, page },
+            runtime: q.runtime,
+            onDamaged(error) {
+              throw error;
+            },
+          },
+        );
+        const seen = new Set<string>();
+        let now = startsAt + TASKS * STEP_MS;
+        const read = async (): Promise<void> => {
+          const { hints } = await reader.read({ now, wanted: TASKS, isWorthReading: ({ id }) => !seen.has(id) });
+          for (const { id } of hints) seen.add(id);
+        };
+        for (const by of steps) {
+          now = Math.max(startsAt, now + by * STEP_MS);
+          await read();
+        }
+        now = startsAt + TASKS * STEP_MS;
+        for (let nth = 0; nth < READS && seen.size < TASKS; nth++) await read();
+        expect(seen.size).toBe(TASKS);
+      },
+    ),
+    { seed: 1, numRuns: 15 },
+  );
+});
