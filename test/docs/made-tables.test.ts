@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { documentedBytes, EVENTS } from '../../bench/events.ts';
 import { DEFAULT_WORKLOAD, estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
-import { PRICES } from '../../shared/operate/cost/prices.ts';
+import { NOT_LOOKED_UP, PRICES } from '../../shared/operate/cost/prices.ts';
 import type { Standing, StandingWorkload, WorkerDays } from '../../shared/operate/cost/standing-cost.ts';
 import { DAYS_PER_MONTH, standingOf } from '../../shared/operate/cost/standing-cost.ts';
 import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../../shared/tasks/task/task.ts';
@@ -24,6 +24,10 @@ const dollars = (value: number): string =>
 const bytes = (value: number): string => `${Math.round(value).toLocaleString('en-US')} bytes`;
 const amount = (value: number): string =>
   value.toLocaleString('en-US', { notation: 'compact', maximumSignificantDigits: 3 });
+
+const isLarge = (part: { readonly dollars: number }): boolean => part.dollars >= 1;
+const smallParts = estimate.parts.filter((part) => !isLarge(part));
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 const MADE: Readonly<Record<string, () => string>> = {
   steps: () =>
@@ -143,24 +147,29 @@ const MADE: Readonly<Record<string, () => string>> = {
     );
   },
   prices: () =>
-    markdownTable(
-      ['what', 'price', 'free each month', 'read in'],
-      Object.entries(PRICES.of).map(([name, price]) => [
-        `\`${name}\``,
-        price.per === 1
-          ? `$${price.dollars} a ${price.unit.replace(/s$/, '')}`
-          : `$${price.dollars} for ${amount(price.per)} ${price.unit}`,
-        price.free === 0 ? '–' : amount(price.free),
-        `${price.asOf}, [${new URL(price.source).pathname.split('/')[1]}](${price.source})`,
-      ]),
-    ),
+    [...Map.groupBy(Object.entries(PRICES.of), ([, { source }]) => source)]
+      .map(([source, prices]) => {
+        const each = prices.map(([name, price]) =>
+          [
+            `\`${name}\` $${price.dollars}`,
+            price.per === 1 ? `a ${price.unit.replace(/s$/, '')}` : `for ${amount(price.per)} ${price.unit}`,
+            ...(price.free === 0 ? [] : [`(${amount(price.free)} free)`]),
+            price.asOf === NOT_LOOKED_UP ? '*' : `in ${price.asOf}`,
+          ].join(' '),
+        );
+        return `- [${new URL(source).pathname.split('/')[1]}](${source}): ${each.join('; ')}`;
+      })
+      .join('\n'),
   bill: () =>
     markdownTable(
       ['a million tasks of a second each day, a month', 'dollars', 'after what is free'],
       [
-        ...estimate.parts
-          .filter(({ dollars: some }) => some >= 0.005)
-          .map((part) => [part.what, dollars(part.dollars), dollars(part.dollarsAfterFree)]),
+        ...estimate.parts.filter(isLarge).map((part) => [part.what, dollars(part.dollars), dollars(part.dollarsAfterFree)]),
+        [
+          'all smaller parts',
+          dollars(sum(smallParts.map((part) => part.dollars))),
+          dollars(sum(smallParts.map((part) => part.dollarsAfterFree))),
+        ],
         [
           '**together**',
           `**${dollars(estimate.dollarsPerMonth)}**`,

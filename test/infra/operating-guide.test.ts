@@ -1,5 +1,5 @@
 /** The tables of `docs/operating.md` about functions, alarms and metrics are generated from the template and the code. */
-import { test } from 'vitest';
+import { expect, test } from 'vitest';
 import { METRICS } from '../../infra/metrics.ts';
 import { expectMade, markdownTable } from '../support/made-blocks.ts';
 import { synthesize } from './synthesize.ts';
@@ -49,7 +49,7 @@ test('docs/operating.md says what the stack has', () =>
     },
     alarms: () =>
       markdownTable(
-        ['alarm', 'fires when', 'default threshold, and in how many periods'],
+        ['alarm', 'fires when', 'default threshold, and in how many periods of 5 min'],
         alarms.map((alarm) => {
           const [, what = '', runbook = ''] = /: (.+)\. Runbook: .*(#runbook-.+)$/.exec(alarm.AlarmDescription) ?? [];
           return [`[${idOf(runbook)}](${runbook})`, what.replace(/^it /, 'the waker '), evidenceOf(alarm)];
@@ -57,8 +57,11 @@ test('docs/operating.md says what the stack has', () =>
       ),
     metrics: () =>
       markdownTable(
-        ['metric', 'meaning', 'statistic'],
-        Object.entries(METRICS).map(([name, [meaning, statistic]]) => [`\`${name}\``, meaning, statistic]),
+        ['metric', 'meaning, and the statistic if it is not the sum'],
+        Object.entries(METRICS).map(([name, [meaning, statistic]]) => [
+          `\`${name}\``,
+          statistic === 'Sum' ? meaning : `${meaning} (${statistic})`,
+        ]),
       ),
   }));
 
@@ -76,7 +79,8 @@ function evidenceOf({ Threshold, MetricName = '', Metrics = [], ...alarm }: Alar
   const isPercent = Metrics.some(({ Label = '' }) => Label.endsWith('%'));
   const value = isMs ? seconds(Threshold / 1000) : `${Threshold}${isPercent ? ' %' : ''}`;
   const period = alarm.Period ?? Metrics.find(({ MetricStat }) => MetricStat !== undefined)?.MetricStat?.Period ?? NaN;
-  return `${value} in ${alarm.DatapointsToAlarm} of ${alarm.EvaluationPeriods} × ${seconds(period)}`;
+  expect(period).toBe(5 * 60);
+  return `${value} in ${alarm.DatapointsToAlarm} of ${alarm.EvaluationPeriods}`;
 }
 
 function seconds(value: number): string {
