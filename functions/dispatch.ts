@@ -10,7 +10,8 @@ import type { Tick } from '../shared/tasks/dispatch/slot-store.ts';
 import type { MeterReading } from '../shared/dynamo/engine/meter.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
-import { ScheduleClient } from '../shared/tasks/schedule/schedule-client.ts';
+import type { DefinePorts } from '../shared/tasks/schedule/define-schedules.ts';
+import { defineSchedules } from '../shared/tasks/schedule/define-schedules.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import { validName } from '../shared/core/validate/name.ts';
@@ -36,12 +37,10 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
   const onDamaged = (error: unknown): void => logger.error('row skipped', { error: String(error) });
   let isDefined = env.schedules.length === 0;
   /** Once per process, and so with each deployment. A failed definition is retried at the next tick. */
-  const defineSchedules = async (
-    stores: ConstructorParameters<typeof ScheduleClient>[0],
-  ): Promise<Error | undefined> => {
+  const defineOnce = async (stores: Omit<DefinePorts, 'queue'>): Promise<Error | undefined> => {
     if (isDefined) return undefined;
     try {
-      await new ScheduleClient(stores, { queue: env.queue }).defineAll(env.schedules);
+      await defineSchedules({ ...stores, queue: env.queue }, env.schedules);
       isDefined = true;
       return undefined;
     } catch (error) {
@@ -56,7 +55,7 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
       const tick = { schedule: validName('schedule', event.schedule), slot: validSlot(event.slot) };
       const meter = createMeter();
       const stores = connection.open(meter);
-      const notDefined = await defineSchedules(stores);
+      const notDefined = await defineOnce(stores);
       const workers = workforceOf(env, { stores, starter, logger });
       const report = await dispatch(tick, awsRequestId, { ...stores, workers, onDamaged, spans }, env);
       const capacity = meter.read();

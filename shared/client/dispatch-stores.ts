@@ -1,12 +1,12 @@
 /** The stores of a dispatcher and of a waker: what each of them needs, and no more, so that their bundles stay small. */
 import type { Sender } from '../dynamo/engine/send.ts';
-import type { SemaphoreStore } from '../coordination/semaphore/semaphore-store.ts';
+import type { DeclaringStore } from '../coordination/semaphore/semaphore-store.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import type { SlotStore } from '../tasks/dispatch/slot-store.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
 import type { QueueStore } from '../tasks/task/queue-store.ts';
 import type { TaskStore } from '../tasks/task/task-store.ts';
-import { createSemaphoreStore } from '../coordination/semaphore/row/dynamo-semaphore-store.ts';
+import { createDeclaringStore } from '../coordination/semaphore/row/declaring-store.ts';
 import { createSessionReader } from '../session/row/session-reader.ts';
 import { createQueueStore } from '../tasks/rows/dynamo-queue-store.ts';
 import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
@@ -19,7 +19,7 @@ import { createTaskReader } from '../tasks/rows/task/task-reader.ts';
 export interface WakerStores {
   readonly tasks: TaskReader;
   readonly sessions: Pick<SessionStore, 'getMany'>;
-  readonly semaphores: SemaphoreStore;
+  readonly semaphores: DeclaringStore;
   readonly queues: QueueStore;
 }
 
@@ -33,7 +33,7 @@ export function createWakerStores(sender: Sender, { table }: TaskStoreOptions): 
   return {
     tasks: createTaskReader(sender, table),
     sessions: createSessionReader(sender, table),
-    semaphores: createSemaphoreStore(sender, table),
+    semaphores: createDeclaringStore(sender, table),
     queues: createQueueStore(sender, table),
   };
 }

@@ -3,13 +3,13 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { SemaphoreRecord } from './semaphore.ts';
 import { describeSemaphore, validLimit, withDeclared } from './semaphore.ts';
-import type { SemaphoreStore } from './semaphore-store.ts';
+import type { DeclaringStore } from './semaphore-store.ts';
 
 const ROUNDS_LIMIT = 50;
 const BACKOFF = { baseMs: 5, capMs: 500 };
 
 interface ChangePorts {
-  readonly semaphores: SemaphoreStore;
+  readonly semaphores: DeclaringStore;
   readonly runtime: Runtime;
 }
 

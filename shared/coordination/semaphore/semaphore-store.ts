@@ -75,3 +75,6 @@ export interface SemaphoreStore {
   /** A page of the names that begin with `prefix`, in order. Eventually consistent. */
   page(prefix: string, after: unknown): Promise<{ readonly names: readonly string[]; readonly next: unknown }>;
 }
+
+/** What declaring a limit takes. */
+export type DeclaringStore = Pick<SemaphoreStore, 'create' | 'replace' | 'get'>;

@@ -1,6 +1,4 @@
 /** `ScheduleClient` defines recurring tasks, and runs, pauses and removes them. */
-import { allOf } from '../../core/runtime/all-of.ts';
-import { isSame } from '../../core/runtime/same.ts';
 import { StoreUnavailableError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -10,11 +8,11 @@ import type { Contended } from '../../core/wait/retry-contended.ts';
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { TaskReference } from '../task/task-request.ts';
 import type { ScheduleOptions, TaskSchedule } from './declaration.ts';
-import { validSchedules } from './declaration.ts';
+import type { DefinePorts } from './define-schedules.ts';
+import { defineSchedule, defineSchedules } from './define-schedules.ts';
 import { giveSlot } from './give-slot.ts';
-import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
+import type { ScheduleRecord } from './schedule.ts';
 import { nextSlot, slotTaskId } from './schedule.ts';
-import { scheduleDefinitionOf } from './schedule-definition.ts';
 import type { ScheduleKey, ScheduleStore } from './schedule-store.ts';
 import type { TaskKey } from '../task/task.ts';
 import { DEFAULT_QUEUE } from '../task/task.ts';
@@ -53,15 +51,7 @@ export class ScheduleClient {
     input: NoInfer<Given>,
     options: ScheduleOptions,
   ): Promise<ScheduleRecord> {
-    const defaults = { runtime: this.#runtime, queue: this.#queue };
-    const definition = await scheduleDefinitionOf({ name, task, input, options }, defaults);
-    return retryContended(`schedule ${name}`, ACT, async () => {
-      const observed = await this.#store.get(definition);
-      if (observed !== undefined && !('isRemoved' in observed) && isSameSchedule(observed, definition)) return observed;
-      const stamp = stampOf(this.#runtime);
-      const outcome = await this.#store.put(definition, nextSlot(definition, stamp.now), observed, stamp);
-      return outcome.kind === 'applied' ? outcome.row : contended(outcome);
-    });
+    return defineSchedule(this.#definePorts(), { name, task, input, options });
   }
 
   /**
@@ -69,8 +59,7 @@ export class ScheduleClient {
    * @throws ConfigurationError, even if the other schedules could be defined
    */
   async defineAll(schedules: readonly TaskSchedule[]): Promise<readonly ScheduleRecord[]> {
-    const all = validSchedules('schedules', schedules);
-    return allOf(all.map(({ name, task, input, options }) => this.define(name, task, input, options)));
+    return defineSchedules(this.#definePorts(), schedules);
   }
 
   /** Removes a schedule; what its slots have become stays. @returns whether there was one */
@@ -169,6 +158,10 @@ export class ScheduleClient {
     });
   }
 
+  #definePorts(): DefinePorts {
+    return { schedules: this.#store, runtime: this.#runtime, queue: this.#queue };
+  }
+
   #key(what: string, name: string, options: Pick<ScheduleOptions, 'queue'>): ScheduleKey {
     return { queue: this.#queueOf(what, options), name: validName('schedule name', name) };
   }
@@ -184,10 +177,4 @@ function undecided(name: string): StoreUnavailableError {
     `schedule ${name}: could not tell whether it was removed: the response was lost and the row has changed since; look at it again`,
     { applied: 'unknown' },
   );
-}
-
-/** Compares the definitions: all of a record except the schedule's progress. */
-function isSameSchedule(observed: ScheduleRecord, definition: ScheduleDefinition): boolean {
-  const { nextAt: _, nonce: __, definedAt: ___, lastAt: ____, pausedAt: _____, leftOut: ______, ...defined } = observed;
-  return isSame(defined, definition);
 }

@@ -1,5 +1,6 @@
 import type { PermitRecord, SemaphoreRecord } from '../semaphore.ts';
 import type { EvictionRequest, SemaphoreStore } from '../semaphore-store.ts';
+import { createDeclaringStore } from './declaring-store.ts';
 import { decodeSemaphore } from './semaphore-codec.ts';
 import { semaphoreName } from '../../../dynamo/engine/keys.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
@@ -10,17 +11,13 @@ import * as statements from './semaphore-statements.ts';
 export function createSemaphoreStore(sender: Sender, table: string): SemaphoreStore {
   const rows = new Rows(sender, decodeSemaphore);
   return {
-    create: (semaphore, first, stamp, limits) =>
-      rows.write(statements.createSemaphore(table, semaphore, first, stamp), stamp, limits),
+    ...createDeclaringStore(sender, table),
 
     admit: (semaphore, claim, stamp, limits) =>
       rows.write(statements.admitHolder(table, semaphore, claim, stamp), stamp, limits),
 
     queue: (name, ticket, stamp, limits) =>
       rows.write(statements.queueTicket(table, name, ticket, stamp), stamp, limits),
-
-    replace: (observed, next, stamp, limits) =>
-      rows.write(statements.replaceSemaphore(table, observed, next, stamp), stamp, limits),
 
     release: (name, given, stamp, limits) =>
       rows.write(statements.releaseHolder(table, name, given, stamp), stamp, limits),
@@ -42,8 +39,6 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
       const left = found.holders.find(({ token }) => token === permit.token);
       return { kind: 'applied', closedUntil: left?.closedUntil ?? 0 };
     },
-
-    get: (name) => rows.get(statements.readSemaphore(table, name)),
 
     async page(prefix, after) {
       const { Items = [], LastEvaluatedKey } = await sender.read(statements.pageOfSemaphores(table, prefix, after));

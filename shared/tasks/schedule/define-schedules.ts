@@ -1,0 +1,48 @@
+/** Defines schedules: apart from the other verbs, because a dispatcher does this alone, and its bundle has to stay small. */
+import { allOf } from '../../core/runtime/all-of.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
+import { isSame } from '../../core/runtime/same.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
+import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import type { TaskSchedule } from './declaration.ts';
+import { validSchedules } from './declaration.ts';
+import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
+import { nextSlot } from './schedule.ts';
+import { scheduleDefinitionOf } from './schedule-definition.ts';
+import type { ScheduleStore } from './schedule-store.ts';
+
+export interface DefinePorts {
+  readonly schedules: Pick<ScheduleStore, 'get' | 'put'>;
+  readonly runtime: Runtime;
+  /** Of schedules that name none. */
+  readonly queue: string;
+}
+
+/** @throws ConfigurationError naming what cannot be used */
+export async function defineSchedule(
+  { schedules, runtime, queue }: DefinePorts,
+  declared: Parameters<typeof scheduleDefinitionOf>[0],
+): Promise<ScheduleRecord> {
+  const definition = await scheduleDefinitionOf(declared, { runtime, queue });
+  return retryContended(`schedule ${definition.name}`, ACT, async () => {
+    const observed = await schedules.get(definition);
+    if (observed !== undefined && !('isRemoved' in observed) && isSameSchedule(observed, definition)) return observed;
+    const stamp = stampOf(runtime);
+    const outcome = await schedules.put(definition, nextSlot(definition, stamp.now), observed, stamp);
+    return outcome.kind === 'applied' ? outcome.row : contended(outcome);
+  });
+}
+
+/** @throws ConfigurationError, even if the other schedules could be defined */
+export async function defineSchedules(
+  ports: DefinePorts,
+  declared: readonly TaskSchedule[],
+): Promise<readonly ScheduleRecord[]> {
+  return allOf(validSchedules('schedules', declared).map((one) => defineSchedule(ports, one)));
+}
+
+/** Compares the definitions: all of a record except the schedule's progress. */
+function isSameSchedule(observed: ScheduleRecord, definition: ScheduleDefinition): boolean {
+  const { nextAt: _, nonce: __, definedAt: ___, lastAt: ____, pausedAt: _____, leftOut: ______, ...defined } = observed;
+  return isSame(defined, definition);
+}
