@@ -1,10 +1,10 @@
 /**
- * Three rules about the choice of the next task: none of them loses a task, all of them cost money or time.
+ * Rules about the choice of the next task. Their violations lose no task, but cost money or time.
  *
- * CREEP bounds the index queries of one process in any ten seconds: some for its schedule, and one more for each write that it calls.
- * CROWD bounds the claims that another worker has won, of all workers together, in any ten seconds.
- * LATE: a task of a crashed worker goes first. Once it could be taken over for a TTL, which is three heartbeats,
- * no worker begins many later tasks of its partition, priority and tenant.
+ * CREEP bounds the index queries of one process in ten seconds: a fixed number for its schedule, plus one for each write that it calls.
+ * CROWD bounds the claims that workers lose to each other in ten seconds, over the whole fleet.
+ * LATE: a worker tries tasks of crashed workers first. If such a task could be taken over for three heartbeats,
+ * a worker may have begun only a few later tasks of the same partition and tenant.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent } from '../history.ts';
@@ -32,9 +32,9 @@ export const picking: Family = (assumptions, report) => {
   const lost = new Recent();
   const granted = new Recent();
   const running = new Map<string, DynamoItem>();
-  /** From when on other workers may take over what a session holds. */
+  /** By session: the time from which other workers may take over its tasks. */
   const openAt = new Map<string, number>();
-  /** By task: how many later ones each process has begun. */
+  /** By task: the number of later tasks that each process has begun. */
   const passedBy = new Map<string, Map<string, number>>();
   const reported = new Set<string>();
 
@@ -96,7 +96,7 @@ function recentOf(all: Map<string, Recent>, process: string): Recent {
   return recent;
 }
 
-/** Both clocks may be wrong by half of the bound. A session that was ended has nobody who could still trust it. */
+/** Both clocks may be wrong. A session that was ended has no holder that trusts it. */
 function openAtOf({ status, expiresAt, invalidatedAt }: DynamoItem, maxClockSkewMs: number): number {
   return Number(status === 'live' ? expiresAt : invalidatedAt) - EPOCH_MS + 2 * maxClockSkewMs;
 }
@@ -107,7 +107,7 @@ function isBehind(later: DynamoItem, older: DynamoItem): boolean {
   return isSameOrder && Number(older.readyAt) < Number(later.readyAt) && later.session !== older.session;
 }
 
-/** Whether another worker has the task that this one tried to claim. A lost answer to an own claim is no lost claim. */
+/** Whether another worker has the task that this worker tried to claim. If its own earlier request was applied, the claim is not lost. */
 function isLostClaim(event: HistoryEvent): boolean {
   if (event.kind !== 'refused' || !isTask(event.row)) return false;
   const { ':ready': ready, ':observedCounter': counter, ':session': session } = event.values;
