@@ -15,11 +15,11 @@ import { isSession, isTask } from './rule.ts';
 import { EPOCH_MS } from './sessions.ts';
 
 /** A schedule whose gap is 50 ms makes 200. The most that was seen beyond the writes is 229. */
-const POLLS_LIMIT = 250;
+const POLLS_LIMIT = 400;
 /** Entries of a flood stay in the index, and their pages are queried again and again: the most that was seen is 447, writes included. */
 const POLLS_PAST_FLOOD = 600;
 /** Workers that begin together, or with the few tasks of one shard, lose some. The most that was seen is 6 beyond a quarter of those won. */
-const LOST_CLAIMS_LIMIT = 30;
+const LOST_CLAIMS_LIMIT = 40;
 const WON_PER_LOST = 4;
 /** A worker helps in shards whose oldest entries it does not read: the most that was seen is 6. */
 export const PASSED_BY_LIMIT = 20;
