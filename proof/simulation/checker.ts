@@ -11,6 +11,7 @@ import { locks } from './invariants/locks.ts';
 import { outcomes } from './invariants/outcomes.ts';
 import { packs } from './invariants/packs.ts';
 import { payloads } from './invariants/payloads.ts';
+import { picking } from './invariants/picking.ts';
 import { ratelimits } from './invariants/ratelimits.ts';
 import { requests } from './invariants/requests.ts';
 import { rows } from './invariants/rows.ts';
@@ -37,6 +38,7 @@ const FAMILIES: readonly Family[] = [
     schedules,
     effects,
     cleanup,
+    picking,
     requests,
     rows,
   ],

@@ -2,6 +2,7 @@
 import type { Acknowledged, Applied, HistoryEvent, Ran, Sent } from './history.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
 import { isPack, marked } from './invariants/packs.ts';
+import { PASSED_BY_LIMIT } from './invariants/picking.ts';
 import { isTask } from './invariants/rule.ts';
 import { TAKEN_LIMIT } from './invariants/tenants.ts';
 import type { Corruption } from './damage.ts';
@@ -231,6 +232,52 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10 })),
     ),
     'a read that is charged for much': changed(isRead, (event) => [{ ...event, readUnits: 20_000 }]),
+  },
+  CREEP: {
+    'index queries in a loop': changed(isRead, (event) =>
+      copies(500, (index) => ({ ...event, at: event.at + index, process: 'looping', isPoll: true as const })),
+    ),
+  },
+  CROWD: {
+    'claims that another worker has won': changed(isClaimed, (event) => [
+      event,
+      ...copies(100, (index) => ({
+        ...event,
+        kind: 'refused' as const,
+        operation: undefined,
+        request: -1 - index,
+        found: event.after,
+        values: { ':ready': 'ready', ':observedCounter': 0, ':session': 'late' },
+      })),
+    ]),
+  },
+  LATE: {
+    'later tasks that begin before one of a crashed worker': changed(
+      applied(
+        ({ row, before, after }) =>
+          isTask(row) &&
+          before?.state === 'ready' &&
+          after?.state === 'running' &&
+          after.key === undefined &&
+          after.line === undefined &&
+          after.name === 'quick',
+      ),
+      (event) => [
+        event,
+        ...copies(PASSED_BY_LIMIT + 1, (index) => {
+          const later = { ...event.before, readyAt: Number(event.before?.readyAt) + 1 };
+          return {
+            ...event,
+            at: event.at + 100_000,
+            request: -1 - index,
+            operation: undefined,
+            row: `${event.row}-later`,
+            before: later,
+            after: { ...event.after, ...later, state: 'running', session: 'one' },
+          };
+        }),
+      ],
+    ),
   },
   BATCH: {
     'a child that is counted twice': changed(isRow('batch#'), (event) => [

@@ -4,6 +4,7 @@ import type { Prng } from '../../test/support/machines/prng.ts';
 import { SimulatedProcess } from '../../test/support/machines/process.ts';
 import type { Timeline } from '../../test/support/machines/timeline.ts';
 import { WallClock } from '../../test/support/machines/wall-clock.ts';
+import type { Slice } from '../../shared/tasks/task/slice.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
@@ -17,6 +18,8 @@ export interface Invocation {
   readonly after?: string;
   /** The shards in which the dispatcher wants it to begin. */
   readonly homeShards?: readonly number[];
+  /** Its part of its shard, if it shares it. */
+  readonly slice?: Slice | undefined;
   /** Tasks to begin with. */
   readonly tasks?: readonly string[];
 }

@@ -64,6 +64,8 @@ export interface Read extends At {
   readonly readUnits: number;
   /** The row that was asked for, if by its key. */
   readonly asked?: string | undefined;
+  /** Whether it was a query of an index. */
+  readonly isPoll?: true;
 }
 
 /** The store changed a row. `before` or `after` is undefined if the row does not exist. */

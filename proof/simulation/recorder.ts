@@ -11,7 +11,7 @@ import { Digest } from './history.ts';
 import { isSemaphore } from './invariants/rule.ts';
 import { holdersOf } from './invariants/semaphores.ts';
 import type { Row } from './rows.ts';
-import { rowReadBy, rowsWrittenBy } from './rows.ts';
+import { isPoll, rowReadBy, rowsWrittenBy } from './rows.ts';
 
 /** A right that some code currently believes it has. */
 interface Believer extends RightName {
@@ -133,7 +133,15 @@ export class Recorder {
     if (typeof output !== 'object' || output === null) return;
     const readUnits = readUnitsOf({ kind, input }, output);
     const at = this.#ports.timeline.now;
-    this.emit({ kind: 'read', at, process: process.name, request: number, readUnits, asked: rowReadBy(input) });
+    this.emit({
+      kind: 'read',
+      at,
+      process: process.name,
+      request: number,
+      readUnits,
+      asked: rowReadBy(input),
+      ...(isPoll(input) ? { isPoll: true } : {}),
+    });
   }
 
   /** The store has answered a request. */

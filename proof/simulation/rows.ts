@@ -33,6 +33,11 @@ export function rowReadBy(input: object): string | undefined {
   return typeof Key?.pk === 'string' ? Key.pk : undefined;
 }
 
+/** Whether a request is a query of an index: all but a few of those look for tasks. */
+export function isPoll(input: object): boolean {
+  return 'IndexName' in input && input.IndexName !== undefined;
+}
+
 interface Write {
   readonly TableName: string;
   readonly Key?: DynamoItem;

@@ -389,7 +389,7 @@ class World {
     this.#later(time * prng.exponential(200), () => {
       const process = this.#visit('dispatcher');
       process.deliver(() => {
-        const startWorker = ({ homeShards }: WorkEvent): void => this.#fleet.invoke({ homeShards });
+        const startWorker = ({ homeShards, slice }: WorkEvent): void => this.#fleet.invoke({ homeShards, slice });
         void deliverTick(this.#placeOf(process), { slot, recurs, startWorker, fanOut: this.#fanOut }).catch(
           (error: unknown) => this.#failed(process, error),
         );
@@ -400,7 +400,8 @@ class World {
   /** Runs one waker after the other, each receiving the inserts in its shard of the stream. */
   #startWaker(shard: number): void {
     const process = this.#visit('waker', () => this.#later(100, () => this.#startWaker(shard)));
-    const startWorker = ({ homeShards, tasks = [] }: WorkEvent): void => this.#fleet.invoke({ homeShards, tasks });
+    const startWorker = ({ homeShards, slice, tasks = [] }: WorkEvent): void =>
+      this.#fleet.invoke({ homeShards, slice, tasks });
     this.#streams[shard] = readStream(this.#placeOf(process), this.#fanOut, startWorker);
   }
 

@@ -6,9 +6,9 @@
  * Reads are charged like AWS does: half a unit for a query that finds nothing.
  */
 import { QUEUE_NAME } from '../rows.ts';
+import { Recent, WINDOW_MS } from './recent.ts';
 import type { Family } from './rule.ts';
 
-const WINDOW_MS = 10_000;
 const PERMITS = `permits#${QUEUE_NAME}`;
 /**
  * Read units for looks: twice a second in four shards, by three priorities, for tasks with a tenant and without, make 240.
@@ -88,24 +88,3 @@ export const requests: Family = ({ floodStays = false, readsAreFresh }, report) 
     },
   };
 };
-
-/** Sums the amounts of the last window. */
-class Recent {
-  readonly #entries: { readonly at: number; readonly much: number }[] = [];
-  #first = 0;
-  #sum = 0;
-
-  add(at: number, much: number): number {
-    this.#entries.push({ at, much });
-    this.#sum += much;
-    return this.sumAt(at);
-  }
-
-  sumAt(at: number): number {
-    for (let oldest = this.#entries[this.#first]; oldest !== undefined && oldest.at < at - WINDOW_MS;) {
-      this.#sum -= oldest.much;
-      oldest = this.#entries[++this.#first];
-    }
-    return this.#sum;
-  }
-}

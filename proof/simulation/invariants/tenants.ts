@@ -19,7 +19,7 @@ export const TENANTS = ['hog', 'ada', 'bob'] as const;
 export const TAKEN_LIMIT = 40;
 
 /** Tasks of this name are left to the workers that know it: see `workloads/task-code.ts`. */
-const UNKNOWN_NAME = 'unheard-of';
+export const UNKNOWN_NAME = 'unheard-of';
 
 interface Waiting {
   readonly tenant: string;

@@ -55,6 +55,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       queue: QUEUE,
       shards: profile.shards,
       homeShards: event.homeShards ?? homeShardsOf(place),
+      slice: event.slice,
       concurrency: profile.concurrency,
       pollMs: 1_250,
       graceMs,

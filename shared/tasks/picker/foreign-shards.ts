@@ -8,7 +8,7 @@ import { integerBetween } from '../../core/runtime/random.ts';
 import type { ReadyEntry } from '../task/task-store.ts';
 import type { PartitionSource } from './partition-source.ts';
 import type { PartitionPorts, PartitionSettings, Partitions } from './partitions.ts';
-import { SCAN } from './tuning.ts';
+import { FOREIGN_SAMPLE, SCAN_ENTRIES } from './tuning.ts';
 
 export class ForeignShards {
   readonly #settings: PartitionSettings;
@@ -40,8 +40,8 @@ export class ForeignShards {
     if (source.lane.isOfTenants) return source.next({ now, wanted: 1, isWorthReading, changes: 0 });
     source.serve();
     const partition = { queue: this.#settings.queue, priority: source.lane.priority, shard: source.shard };
-    const { hints } = await tasks.page(partition, { now, limit: SCAN.entries, onDamaged });
-    const oldest = hints.filter(isWorthReading).slice(0, SCAN.oldest);
+    const { hints } = await tasks.page(partition, { now, limit: SCAN_ENTRIES, onDamaged });
+    const oldest = hints.filter(isWorthReading).slice(0, FOREIGN_SAMPLE);
     const at = integerBetween(runtime.random, 0, oldest.length);
     return oldest.slice(at, at + 1);
   }

@@ -105,7 +105,11 @@ export class PartitionSource {
   async next(query: PollQuery): Promise<readonly ReadyEntry[]> {
     this.serve();
     this.#ahead = this.#isAhead ? this.#ahead.filter(query.isWorthReading) : [];
-    if (this.#ahead.length === 0 || this.#reader.isHeadDue) await this.#read(query);
+    if (this.#ahead.length === 0 || this.#reader.isHeadDue) {
+      this.#seenChanges = query.changes;
+      this.#polledAtMonotonicMs = this.#clock.monotonic();
+      this.#keep(await this.#reader.read(query));
+    }
     const hints = this.#ahead.slice(0, query.wanted);
     this.#ahead = this.#ahead.slice(query.wanted);
     return hints;
@@ -125,12 +129,9 @@ export class PartitionSource {
     this.#isEnd = false;
   }
 
-  async #read(query: PollQuery): Promise<void> {
-    this.#seenChanges = query.changes;
-    this.#polledAtMonotonicMs = this.#clock.monotonic();
-    const { hints, isEnd } = await this.#reader.read(query);
+  /** The oldest entries come before those that were left. */
+  #keep({ hints, isEnd }: { readonly hints: readonly ReadyEntry[]; readonly isEnd: boolean }): void {
     const read = new Set(hints.map(({ id }) => id));
-    // The oldest entries come before those that were left.
     this.#isEnd = isEnd;
     this.#ahead = [...hints, ...this.#ahead.filter(({ id }) => !read.has(id))];
     this.#aheadUntilMonotonicMs = this.#clock.monotonic() + PAGE_MAX_AGE_MS;

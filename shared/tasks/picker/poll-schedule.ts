@@ -12,7 +12,15 @@
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import { DISTINCT_FIND_MS, IDLE_AFTER_MS, MIN_POLL_GAP_MS, ROUNDS_PER_FIND, START, UNUSED_LANES_MS } from './tuning.ts';
+import {
+  DISTINCT_FIND_MS,
+  IDLE_AFTER_MS,
+  MIN_POLL_GAP_MS,
+  ROUNDS_PER_FIND,
+  START_BURST_MS,
+  START_GAP_MS,
+  UNUSED_LANES_MS,
+} from './tuning.ts';
 
 export interface PollRates {
   /** Maximum gap between two polls. */
@@ -50,7 +58,7 @@ export class PollSchedule {
     this.#unusedAtMonotonicMs = now;
     this.#foundAtMonotonicMs = now;
     this.#intervalMs = rates.exitsWhenEmpty ? Infinity : 0;
-    this.#hurriesUntilMonotonicMs = rates.exitsWhenEmpty ? now + START.burstMs : now;
+    this.#hurriesUntilMonotonicMs = rates.exitsWhenEmpty ? now + START_BURST_MS : now;
   }
 
   get isDue(): boolean {
@@ -105,7 +113,7 @@ export class PollSchedule {
   #gapMs(sources: number): number {
     const { pollMs, idlePollMs = pollMs, heartbeatMs } = this.#rates;
     const now = this.#clock.monotonic();
-    if (now < this.#hurriesUntilMonotonicMs) return START.gapMs;
+    if (now < this.#hurriesUntilMonotonicMs) return START_GAP_MS;
     const sinceMs = now - this.#foundAtMonotonicMs;
     const betweenFindsMs = Math.max(this.#intervalMs, sinceMs);
     const mostMs = Math.min(sinceMs < IDLE_AFTER_MS ? pollMs : idlePollMs, heartbeatMs / Math.max(1, sources));

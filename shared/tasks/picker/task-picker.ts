@@ -33,13 +33,12 @@ import { Partitions } from './partitions.ts';
 import { PollSchedule, jittered } from './poll-schedule.ts';
 import { TakeRate } from './take-rate.ts';
 import {
-  FOREIGN_POLLS_BEFORE_EXIT,
-  FOREIGN_ROWS,
+  FOREIGN_SAMPLE,
   FRESH_MS,
   MIN_POLL_GAP_MS,
   PAGE_ENTRIES,
   POLLS_PER_REFILL,
-  SCAN,
+  SCAN_ENTRIES,
   UNKNOWN_NAME_RECHECK_MS,
 } from './tuning.ts';
 
@@ -295,7 +294,7 @@ export class TaskPicker {
     if (!exitsWhenEmpty || !this.#candidates.areNone || this.#isEmpty) return undefined;
     const isUnseen = (since: number) => (source: PartitionSource) => source.seenChanges < since;
     const foreign = this.#partitions.foreign();
-    const left = FOREIGN_POLLS_BEFORE_EXIT - foreign.filter((source) => !isUnseen(this.#endedAt)(source)).length;
+    const left = FOREIGN_SAMPLE - foreign.filter((source) => !isUnseen(this.#endedAt)(source)).length;
     return (
       this.#partitions.own().find(isUnseen(this.#endedAt)) ??
       this.#partitions.unused().find(isUnseen(hasDispatcher ? this.#followedAt : this.#endedAt)) ??
@@ -309,10 +308,10 @@ export class TaskPicker {
     const most = Math.min(PAGE_ENTRIES, Math.max(1, this.#waiting, this.#rate.expected));
     // The oldest entries are read while nothing is at work: later, a task that must be tried alone would have to wait for the others.
     const isFirst = this.#candidates.areNone && source.seenChanges < 0;
-    const foreignRows = source.isHeldByOthers ? PAGE_ENTRIES : source.isHot ? Math.min(most, FOREIGN_ROWS) : 1;
+    const foreignRows = source.isHeldByOthers ? PAGE_ENTRIES : source.isHot ? Math.min(most, FOREIGN_SAMPLE) : 1;
     const hints = await source.next({
       now: this.#ports.runtime.clock.now(),
-      wanted: isOwn ? Math.min(PAGE_ENTRIES, Math.max(isFirst ? SCAN.entries : 0, times * most)) : foreignRows,
+      wanted: isOwn ? Math.min(PAGE_ENTRIES, Math.max(isFirst ? SCAN_ENTRIES : 0, times * most)) : foreignRows,
       isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
       changes: this.#changes,
     });

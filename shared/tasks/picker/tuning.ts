@@ -2,7 +2,7 @@
  * The numbers of the task picker, each with the bench or test that set it.
  *
  * Poll rates come from one rule (`poll-schedule.ts`) and the worker's settings `pollMs` and `idlePollMs`.
- * No other file of this folder has a number but 0, 1 and 2 (by lint).
+ * No other file of this folder has a number but 0, 1 and 2 (by lint). Eighteen numbers are free; the others follow from them.
  */
 
 /** Entries of one index query, and rows of one batch read: 50 keys of about 130 bytes are one read unit. Set by `bench scale`. */
@@ -24,17 +24,14 @@ export const ROUNDS_PER_FIND = 16;
 export const DISTINCT_FIND_MS = 500;
 /** A long-lived worker polls at its idle rate when it has found nothing for this long. Set by `bench idle`, first minute. */
 export const IDLE_AFTER_MS = 60_000;
-/**
- * All lanes that the queue's row does not name are polled once in this time, twice that if a dispatcher has noted lanes. Set by `bench
- * idle`.
- */
-export const UNUSED_LANES_MS = 120_000;
+/** All lanes that the queue's row does not name are polled once in this time, twice that if a dispatcher has noted lanes. */
+export const UNUSED_LANES_MS = 2 * IDLE_AFTER_MS;
 /** Age at which the entries that are left of a page are dropped. Set by `bench scale`. */
 export const PAGE_MAX_AGE_MS = 30_000;
 /** A running task is read again after this time, or after half of its running time. Set by the tests of takeovers. */
 export const HELD_RECHECK_MS = 2_000;
-/** A task whose name this worker does not define is read again after this time. Set by `unknown-names.test.ts`. */
-export const UNKNOWN_NAME_RECHECK_MS = 60_000;
+/** A task whose name this worker does not define is read again after this time. */
+export const UNKNOWN_NAME_RECHECK_MS = IDLE_AFTER_MS;
 /**
  * A key that was seen full counts as full for `oneSlot` divided by its limit, at least `least`;
  * if it has stood still for longer, for a `standing`th of that time, at most `most`.
@@ -44,15 +41,17 @@ export const UNKNOWN_NAME_RECHECK_MS = 60_000;
 export const FULL_KEY = { oneSlot: 500, least: 200, most: 5_000, standing: 4, ahead: 10 };
 /** A worker stays this long for a task of a key of which a task has ended here. Set by `bench keys --limits 100`. */
 export const STAY_FOR_KEY_MS = 5_000;
-/** Foreign partitions that a worker polls before it exits. Set by the tests of fleets. */
-export const FOREIGN_POLLS_BEFORE_EXIT = 4;
-/** Entries of one scan for abandoned tasks, and how many of the oldest it draws one from. Half a read unit buys 25. */
-export const SCAN = { entries: 25, oldest: 4 };
-/** Rows read at a time from a foreign partition that has more than its own workers take. Set by `bench scale`. */
-export const FOREIGN_ROWS = 4;
+/** Half a read unit of entries: one scan for abandoned tasks, and the first poll of a worker that has nothing in hand. */
+export const SCAN_ENTRIES = PAGE_ENTRIES / 2;
+/**
+ * The little that a worker takes of a foreign shard: rows read at a time from a partition that has more than its own workers take,
+ * oldest entries of which a scan draws one, partitions polled before it exits. Set by `bench scale` and the tests of fleets.
+ */
+export const FOREIGN_SAMPLE = 4;
 
 /**
- * A worker that was started for a burst polls every `gapMs` for as long as the stream and the indexes may be behind, so that a task that
- * its first polls missed does not wait for a round at the slowest rate. Some 20 polls of half a read unit each.
+ * A worker that was started for a burst polls every `START_GAP_MS` for as long as the stream and the indexes may be behind, so that a
+ * task that its first polls missed does not wait for a round at the slowest rate. Some 20 polls of half a read unit each.
  */
-export const START = { burstMs: 2_000, gapMs: 100 };
+export const START_BURST_MS = 2_000;
+export const START_GAP_MS = 2 * MIN_POLL_GAP_MS;

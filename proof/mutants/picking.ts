@@ -1,0 +1,39 @@
+/** Seeded bugs of the choice of the next task: each task still runs once, but too late, or at too high a price. */
+import { becomes } from './change.ts';
+import type { Mutant } from './mutation.ts';
+import { condition, returned } from './place.ts';
+
+const PICKER = 'shared/tasks/picker/task-picker.ts';
+const ENTRIES = 'shared/tasks/picker/partition-entries.ts';
+const PLAN = 'shared/tasks/dispatch/plan.ts';
+
+/** A feed, and many sources to poll. */
+const FED = { users: 0, concurrency: 8, settleMs: 5_000 } as const;
+const BACKLOG = { floodOf: 'nothing', faultyMs: 40_000, settleMs: 10_000, ttlMs: 3_000 } as const;
+
+export const PICKING_MUTANTS: readonly Mutant[] = [
+  {
+    id: 'K1',
+    what: 'each end of a task makes every own source worth a poll',
+    edits: [{ file: PICKER, in: 'TaskPicker.#ended', at: condition('batch', 'line'), change: becomes('true') }],
+    killedBy: ['CREEP'],
+    profile: 'row',
+    changes: { ...FED, stays: true, environments: 2, shards: 24, feedEveryMs: 60, latencyMs: 3, faultyMs: 12_000 },
+  },
+  {
+    id: 'K2',
+    what: 'workers that share a shard have no slices of it',
+    edits: [{ file: PLAN, in: 'slicesOf', at: returned('nth'), change: becomes('undefined') }],
+    killedBy: ['CROWD'],
+    profile: 'backlog',
+    changes: { ...BACKLOG, environments: 6, concurrency: 4, floodTasks: 800 },
+  },
+  {
+    id: 'K3',
+    what: 'the oldest entries are not read again while there are others',
+    edits: [{ file: ENTRIES, in: 'OldestFirst.isHeadDue', at: returned(), change: becomes('false') }],
+    killedBy: ['LATE'],
+    profile: 'backlog',
+    changes: { ...BACKLOG, environments: 3, concurrency: 2, floodTasks: 4_000, crashEveryMs: 6_000, latencyMs: 30 },
+  },
+];

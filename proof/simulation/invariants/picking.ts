@@ -1,0 +1,115 @@
+/**
+ * Rules about the choice of the next task. Their violations lose no task, but cost money or time.
+ *
+ * CREEP bounds the index queries of one process in ten seconds: a fixed number for its schedule, plus one for each write that it calls.
+ * CROWD bounds the claims that workers lose to each other in ten seconds, over the whole fleet.
+ * LATE: a worker tries tasks of crashed workers first. If such a task could be taken over for three heartbeats,
+ * a worker may have begun only a few later tasks of the same partition and tenant.
+ */
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import type { Applied, HistoryEvent } from '../history.ts';
+import { UNKNOWN_NAME } from './tenants.ts';
+import { Recent } from './recent.ts';
+import type { Family } from './rule.ts';
+import { isSession, isTask } from './rule.ts';
+import { EPOCH_MS } from './sessions.ts';
+
+/** A schedule whose gap is 50 ms makes 200. The most that was seen beyond the writes is 229. */
+const POLLS_LIMIT = 400;
+/** Entries of a flood stay in the index, and their pages are queried again and again: the most that was seen is 447, writes included. */
+const POLLS_PAST_FLOOD = 600;
+/** Workers that begin together, or with the few tasks of one shard, lose some. The most that was seen is 6 beyond a quarter of those won. */
+const LOST_CLAIMS_LIMIT = 40;
+const WON_PER_LOST = 4;
+/** A worker helps in shards whose oldest entries it does not read: the most that was seen is 6. */
+export const PASSED_BY_LIMIT = 20;
+
+export const picking: Family = (assumptions, report) => {
+  const { clocksHold, readsAreFresh, floodStays = false, ttlMs, maxClockSkewMs } = assumptions;
+  const pollsLimit = floodStays ? POLLS_PAST_FLOOD : POLLS_LIMIT;
+  const polls = new Map<string, Recent>();
+  const writes = new Map<string, Recent>();
+  const lost = new Recent();
+  const granted = new Recent();
+  const running = new Map<string, DynamoItem>();
+  /** By session: the time from which other workers may take over its tasks. */
+  const openAt = new Map<string, number>();
+  /** By task: the number of later tasks that each process has begun. */
+  const passedBy = new Map<string, Map<string, number>>();
+  const reported = new Set<string>();
+
+  function once(invariant: string, row: string, message: string): void {
+    if (reported.has(`${invariant} ${row}`)) return;
+    reported.add(`${invariant} ${row}`);
+    report(invariant, row, message);
+  }
+
+  function onTask({ row, before, after, at, process }: Applied): void {
+    running.delete(row);
+    if (before?.leaseCounter !== after?.leaseCounter) passedBy.delete(row);
+    if (after?.state !== 'running') return;
+    // A full key, a line, or a name that the worker does not define holds a task back as well.
+    if (after.key === undefined && after.line === undefined && after.name !== UNKNOWN_NAME) running.set(row, after);
+    if (before?.state !== 'ready') return;
+    granted.add(at, 1);
+    // An index that lags shows tasks where they were, and clocks that are far apart disagree about who is dead.
+    if (!clocksHold || !readsAreFresh) return;
+    for (const [name, older] of running)
+      if (isBehind(after, older) && at > (openAt.get(String(older.session)) ?? Infinity) + ttlMs)
+        countPassed(name, process);
+  }
+
+  function countPassed(row: string, process: string): void {
+    const by = passedBy.get(row) ?? new Map<string, number>();
+    const count = (by.get(process) ?? 0) + 1;
+    passedBy.set(row, by.set(process, count));
+    if (count > PASSED_BY_LIMIT)
+      once('LATE', row, `could be taken over, and ${process} began ${count} later tasks of its partition`);
+  }
+
+  return {
+    on(event) {
+      if (event.kind === 'called') recentOf(writes, event.process).add(event.at, 1);
+      else if (event.kind === 'applied' && isTask(event.row)) onTask(event);
+      else if (event.kind === 'applied' && isSession(event.row) && event.after !== undefined)
+        openAt.set(String(event.after.id), openAtOf(event.after, maxClockSkewMs));
+      else if (isLostClaim(event) && readsAreFresh) {
+        const sum = lost.add(event.at, 1);
+        const won = granted.sumAt(event.at);
+        if (sum > LOST_CLAIMS_LIMIT + won / WON_PER_LOST)
+          once('CROWD', '', `workers lost ${sum} claims to others within 10 s, and won ${won}`);
+      }
+    },
+    onRead({ process, at, isPoll }) {
+      if (isPoll !== true || process.startsWith('waker')) return;
+      const sum = recentOf(polls, process).add(at, 1);
+      const called = recentOf(writes, process).sumAt(at);
+      if (sum > pollsLimit + called)
+        once('CREEP', '', `${process} queried the index ${sum} times for ${called} writes within 10 s`);
+    },
+  };
+};
+
+function recentOf(all: Map<string, Recent>, process: string): Recent {
+  const recent = all.get(process) ?? new Recent();
+  all.set(process, recent);
+  return recent;
+}
+
+/** Both clocks may be wrong. A session that was ended has no holder that trusts it. */
+function openAtOf({ status, expiresAt, invalidatedAt }: DynamoItem, maxClockSkewMs: number): number {
+  return Number(status === 'live' ? expiresAt : invalidatedAt) - EPOCH_MS + 2 * maxClockSkewMs;
+}
+
+/** Whether it comes after another task in the same order. */
+function isBehind(later: DynamoItem, older: DynamoItem): boolean {
+  const isSameOrder = later.readyKey === older.readyKey && later.tenant === older.tenant;
+  return isSameOrder && Number(older.readyAt) < Number(later.readyAt) && later.session !== older.session;
+}
+
+/** Whether another worker has the task that this worker tried to claim. If its own earlier request was applied, the claim is not lost. */
+function isLostClaim(event: HistoryEvent): boolean {
+  if (event.kind !== 'refused' || !isTask(event.row)) return false;
+  const { ':ready': ready, ':observedCounter': counter, ':session': session } = event.values;
+  return ready !== undefined && counter !== undefined && session !== undefined && event.found?.session !== session;
+}
