@@ -8,7 +8,17 @@
 export interface Model {
   readonly name: string;
   readonly what: string;
-  readonly module: 'Task' | 'Lock' | 'Semaphore' | 'WaitGroup' | 'RateLimit' | 'Key' | 'Line' | 'Batch' | 'Schedule';
+  readonly module:
+    | 'Task'
+    | 'Commit'
+    | 'Lock'
+    | 'Semaphore'
+    | 'WaitGroup'
+    | 'RateLimit'
+    | 'Key'
+    | 'Line'
+    | 'Batch'
+    | 'Schedule';
   readonly constants: Readonly<Record<string, string>>;
   /** A property over whole behaviours; without it the model is about safety alone. */
   readonly liveness?: string;
@@ -75,6 +85,7 @@ const OPERATORS: Readonly<Record<Model['module'], readonly string[]>> = {
       'WrongRow <- LockWrong',
     ],
   ],
+  Commit: onRequests('Commit', 'Commit', 'CommitGaveUp'),
   Semaphore: [],
   WaitGroup: onRequests('Group', 'Group', 'GroupGaveUp'),
   RateLimit: onRequests('Bucket', 'Taker', 'TakerGaveUp'),
@@ -92,6 +103,7 @@ const INVARIANTS: Readonly<Record<Model['module'], readonly string[]>> = {
   Lock: [
     ...['I0_Told', 'I1_Exclusion', 'I3_Tokens', 'I4_Final', 'I5_NoOrphan', 'I6_LowerBound', 'I7_LockDelay', 'I8_Live'],
   ],
+  Commit: ['I0_Told', 'I16_Once', 'I17_AckTrue', 'BAR_Known'],
   Semaphore: ['I0_Told', 'I3_Tokens', 'I11_Count', 'I11_Capacity', 'I11_Held', 'L5_Turn'],
   WaitGroup: ['I13_Counts', 'I13_Late', 'I13_Final', 'I13_Lost', 'I13_Lease'],
   RateLimit: ['RATE_Level', 'RATE_Once', 'RATE_Grows'],
@@ -227,6 +239,13 @@ export const MODELS: readonly Model[] = [
     constants: { ...OF_LOCKS, Delay: '0', Timely: 'TRUE' },
     liveness: 'IsFreed IsTaken',
     without: ['Expire', 'TakeOver', 'Settle', 'Crash', 'Destroy', 'Leave', 'Go'],
+  },
+  {
+    name: 'commit',
+    what: 'a condition refuses commits, and copies of them arrive when it has become true',
+    module: 'Commit',
+    constants: { ...OF_REQUESTS, Workers: '{a}', Faults: '3', MaxNet: '3', Commits: '2' },
+    without: [],
   },
   {
     name: 'semaphore',

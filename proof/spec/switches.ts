@@ -1,7 +1,6 @@
 /**
  * Broken on purpose: each switch takes one rule of the protocol away, and the model that must notice it says which invariant does.
- * The switches are in `Holder.tla`, `Task.tla`, `Lock.tla` and `Semaphore.tla` (`B("…")`);
- * `mutants` are the seeded bugs of the code that do the same.
+ * The switches are in the modules (`B("…")`); `mutants` are the seeded bugs of the code that do the same.
  */
 export interface Switch {
   /** Contents of `Broken`: more than one if each compensates for the other. */
@@ -144,6 +143,21 @@ export const SWITCHES: readonly Switch[] = [
     what: 'progress has no order: a late request overwrites its successor',
     mutants: ['X1'],
   },
+  // Commits.
+  {
+    broken: ['unbarred'],
+    model: 'commit',
+    what: 'a caller hears that nothing was applied, and no bar was raised',
+    mutants: ['X118', 'X120'],
+  },
+  {
+    broken: ['anyNumber'],
+    model: 'commit',
+    what: 'a commit does not compare its number with the bar',
+    mutants: ['X119'],
+  },
+  { broken: ['lowBar'], model: 'commit', what: 'a bar has the number of the commit before' },
+  { broken: ['barGuessed'], model: 'commit', what: 'a refused bar counts as raised' },
   // Locks.
   { broken: ['sameToken'], model: 'lock-work', what: 'an acquire does not raise the counter', mutants: ['M1'] },
   { broken: ['deletes'], model: 'lock-work', what: 'a release deletes the row', mutants: ['M2', 'M3'] },

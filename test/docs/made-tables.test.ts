@@ -28,6 +28,20 @@ const amount = (value: number): string =>
 const isLarge = (part: { readonly dollars: number }): boolean => part.dollars >= 1;
 const smallParts = estimate.parts.filter((part) => !isLarge(part));
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const eventUnits = (Object.keys(EVENTS) as (keyof typeof EVENTS)[]).map((event) => {
+  const size = sizeOfJson(EVENTS[event]);
+  const shape = { ...DEFAULT_WORKLOAD, ...size, resultBytes: 0, refusedPerTask: 0 };
+  const unitsAt = (deflatedShare: number): number =>
+    estimateCost({ ...shape, deflatedShare }, PRICES).writeUnitsPerTask;
+  return {
+    event,
+    inputBytes: size.inputBytes,
+    deflatedBytes: size.inputBytes * size.deflatedShare,
+    deflated: unitsAt(size.deflatedShare),
+    asText: unitsAt(1),
+  };
+});
+const listed = (numbers: readonly number[]): string => numbers.join(', ').replace(/, ([^,]+)$/, ' and $1');
 
 const MADE: Readonly<Record<string, () => string>> = {
   steps: () =>
@@ -68,20 +82,14 @@ const MADE: Readonly<Record<string, () => string>> = {
   events: () =>
     markdownTable(
       ['input', 'as documented', 'JSON', 'deflated', 'units a task', 'as text'],
-      Object.entries(EVENTS).map(([event, input]) => {
-        const shape = { ...DEFAULT_WORKLOAD, ...sizeOfJson(input), resultBytes: 0, refusedPerTask: 0 };
-        const unitsAt = (deflatedShare: number): string =>
-          String(estimateCost({ ...shape, deflatedShare }, PRICES).writeUnitsPerTask);
-        const deflated = shape.inputBytes * shape.deflatedShare;
-        return [
-          event,
-          bytes(documentedBytes(event as keyof typeof EVENTS)),
-          bytes(shape.inputBytes),
-          bytes(deflated),
-          unitsAt(shape.deflatedShare),
-          unitsAt(1),
-        ];
-      }),
+      eventUnits.map(({ event, inputBytes, deflatedBytes, deflated, asText }) => [
+        event,
+        bytes(documentedBytes(event)),
+        bytes(inputBytes),
+        bytes(deflatedBytes),
+        String(deflated),
+        String(asText),
+      ]),
     ),
   features: () => {
     const { enqueueAlone, enqueueBehind, endAlone, endBefore, spawnedLine, spawnedBehind } = rest.ordered;
@@ -240,9 +248,21 @@ describe('figures in sentences', () => {
       'README.md',
       `about ${Math.round(((idle.first.dollars + idle.dashboard.dollars) * 100) / 30 / 5) * 5} cents a day`,
     ],
+    [
+      'docs/which-limit.md',
+      `${rest.lock.acquire} to acquire, ${rest.lock.release} to release; a new key ${rest.lock.new.acquire - rest.lock.acquire} more, unless \`listed: false\``,
+    ],
+    [
+      'docs/which-limit.md',
+      `${rest.permits.acquire} and ${rest.permits.release}, up to ${rest.permits.holders} holders; ${rest.permits.full} for a "full"`,
+    ],
     ['docs/cost.md', `at the default TTL ${perHour} an hour`],
     ['docs/cost.md', `at the default TTL costs ${(24 * perHour).toLocaleString('en-US')} units a day`],
     ['docs/cost.md', `16 tasks of 60 bytes a pack are ${packed.writeUnitsPerTask.toFixed(3)} write units a task`],
+    [
+      'bench/README.md',
+      `${listed(eventUnits.map(({ deflated }) => deflated))} write units a task (${listed(eventUnits.map(({ asText }) => asText))} as text)`,
+    ],
     ['bench/README.md', `\`leasehold cost\` estimates ${dollars(estimate.standing.trickle.dollarsPerMonth)}`],
   ])('%s has: %s', (document, sentence) => {
     expect(textOf(document)).toContain(sentence);

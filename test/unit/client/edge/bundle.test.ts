@@ -1,6 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { bundleEdge, openIsolate } from '../../../support/isolates.ts';
+
+const PARTS = `export { connect, enqueuer, lockSession } from './api/edge.ts';`;
+const gzippedKb = (text: string): number => gzipSync(text, { level: 9 }).length / 1024;
 
 describe('the bundle of leasehold/edge', () => {
   test('asks its host for no module, and has nothing of Node, of the SDK, or of its transports in it', async () => {
@@ -23,14 +27,23 @@ describe('the bundle of leasehold/edge', () => {
   });
 
   test('has at most 32 KB gzipped for what locks and enqueues', async () => {
-    const { text } = await bundleEdge(`export { connect, enqueuer, lockSession } from './api/edge.ts';`);
+    const { text } = await bundleEdge(PARTS);
 
-    expect(gzipSync(text, { level: 9 }).length / 1024).toBeLessThanOrEqual(32);
+    expect(gzippedKb(text)).toBeLessThanOrEqual(32);
+  });
+
+  test('is as large as docs/edge.md says, within a twentieth', async () => {
+    const guide = readFileSync(new URL('../../../../docs/edge.md', import.meta.url), 'utf8');
+    const documentedKb = (size: RegExp): number => Number(size.exec(guide)?.[1]);
+    const [whole, part] = [await bundleEdge(), await bundleEdge(PARTS)];
+
+    expect(gzippedKb(whole.text) / documentedKb(/everything, about (\d+) KB gzipped/)).toBeCloseTo(1, 1);
+    expect(gzippedKb(part.text) / documentedKb(/import parts, about (\d+) KB/)).toBeCloseTo(1, 1);
   });
 
   test('leaves out what a bundle that locks and enqueues does not use', async () => {
     const whole = await bundleEdge();
-    const part = await bundleEdge(`export { connect, enqueuer, lockSession } from './api/edge.ts';`);
+    const part = await bundleEdge(PARTS);
 
     expect(part.text.length).toBeLessThan(0.6 * whole.text.length);
   });
