@@ -2,7 +2,7 @@
  * Maps statements to the operators of `Rows.tla`, `SharedRows.tla` and `QueueRows.tla`,
  * with the digest of the statement that each operator was written from.
  *
- * `statements.digest.json` holds the digests; `proof/spec/specification.test.ts` compares them with the golden statements. When it fails,
+ * `statements.digest.json` holds the digests; `proof/spec/digest.long.test.ts` compares them with the golden statements. When it fails,
  * read the statement and its operator side by side, change the operator if the meaning has changed, and then write the digests with
  * `npm run spec -- --digest`. The page in this folder (`README.md`) has the steps.
  */

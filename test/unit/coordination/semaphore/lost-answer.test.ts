@@ -63,6 +63,17 @@ describe('a lost answer', () => {
     expect(await theirs.tryPermit(NAME, LIMIT)).toMatchObject({ kind: 'acquired' });
   });
 
+  test('costs the capacity two heartbeats after the semaphore answers again, however long that takes', async () => {
+    network.fate = 'loseAnswer';
+    await expect(passTime(world, mine.tryPermit(NAME, LIMIT))).rejects.toMatchObject(IS_UNKNOWN);
+    network.fate = 'late';
+    await world.clock.advance(20 * 60_000);
+    network.fate = 'none';
+
+    await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
+    expect(await network.deliver()).toBe(0);
+  });
+
   test('takes no queue position after its contender gave up', async () => {
     const held = await theirs.permit(NAME, LIMIT);
     const queueing = new LossyNetwork(here, /list_append/);

@@ -143,7 +143,7 @@ const policies = fc.record({
   capMs: fc.integer({ min: 100, max: 4_000 }),
 });
 /** A sender that never gave up would try for ever, without any time passing. */
-const MOST_ATTEMPTS = 2_000;
+const MOST_ATTEMPTS = 300;
 
 test('a caller gets the error within its budget, and no timer or listener is left, whatever faults it meets', async () => {
   await fc.assert(
@@ -192,6 +192,6 @@ test('a caller gets the error within its budget, and no timer or listener is lef
       expect(clock.monotonic()).toBeLessThanOrEqual(budgetMs);
       expect([timers, clock.sleeping, getEventListeners(gaveUp.signal, 'abort').length]).toEqual([0, 0, 0]);
     }),
-    { seed: 1, numRuns: 60 },
+    { seed: 1, numRuns: 60, endOnFailure: true },
   );
 });

@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { PlanningHints, QueueRecord } from '../../../../shared/tasks/task/queue-store.ts';
 import { PlanningHintsWriter } from '../../../../shared/tasks/worker/planning-hints.ts';
+import { CorruptItemError, StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 
-function open(known: Partial<QueueRecord> = {}, defined: readonly string[] = ['task']) {
+function open(known: Partial<QueueRecord> = {}, defined: readonly string[] = ['task'], refusal?: Error) {
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
   const written: PlanningHints[] = [];
   const noteHints = (_queue: string, hints: PlanningHints) => {
     written.push(hints);
+    if (refusal !== undefined) return Promise.reject(refusal);
     return Promise.resolve({ kind: 'applied' } as never);
   };
   const workerSettings = { concurrency: 10, startWithinMs: 10_000 };
@@ -27,6 +29,17 @@ function open(known: Partial<QueueRecord> = {}, defined: readonly string[] = ['t
 }
 
 describe('PlanningHintsWriter', () => {
+  test.each([
+    new StoreUnavailableError('throttled', { applied: 'no' }),
+    new CorruptItemError('queue#q', 'took', 'is text'),
+  ])('a store that refuses a hint ends nothing: %s', async (refusal) => {
+    const { hints, run, written } = open({}, ['task'], refusal);
+    await run(100);
+
+    await expect(hints.finish()).resolves.toBeUndefined();
+    expect(written).toHaveLength(1);
+  });
+
   test('writes the mean time of tasks when its worker leaves', async () => {
     const { hints, written, run } = open();
     await run(100);
