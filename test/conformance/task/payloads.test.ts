@@ -186,7 +186,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
 
     await q.work({ see: { ...see, retry: { ...see.retry, maxAttempts: 1 } } });
 
-    expect((await get())?.lastError?.message).toContain('give the worker the store for payloads');
+    expect((await get())?.lastError?.message).toContain('pass the store for payloads to the worker');
     expect(payloads.texts.size).toBe(1);
   });
 

@@ -71,9 +71,9 @@ test('an end that the row could not take is written soon after the row recovers,
 
   expect(await q.client.get('victim')).toMatchObject({ state: 'done', attempts: 1 });
   expect(report?.settled).toMatchObject({ unsettled: 0 });
-  expect(log.lines[0]?.[0]).toBe('end of a task undecided');
+  expect(log.lines[0]?.[0]).toBe('task outcome unknown');
   const [decided, decidedAt = Infinity] = log.lines.at(-1) ?? [];
-  expect(decided).toBe('end of a task decided');
+  expect(decided).toBe('task outcome resolved');
   expect(decidedAt - recoveredAt).toBeLessThanOrEqual(HEARTBEAT_MS);
 });
 

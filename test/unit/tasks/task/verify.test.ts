@@ -127,7 +127,9 @@ test('is refused by another table, and when it was changed', async () => {
   using elsewhere = createLeasehold({ table: 'elsewhere', endpoint: 'http://127.0.0.1:9' });
 
   await expect(elsewhere.verify(sequencer)).rejects.toThrow('ask there');
-  await expect(kit.leasehold.verify(sequencer.replace(':task:', ':lock:'))).rejects.toThrow('was changed on its way');
+  await expect(kit.leasehold.verify(sequencer.replace(':task:', ':lock:'))).rejects.toThrow(
+    'the sequencer was changed',
+  );
 });
 
 function dyingKit() {
