@@ -375,7 +375,7 @@ describeInEveryWorld('locks', (open) => {
       const { sequencer } = await acquired(mine);
       const elsewhere = world.start({ table: 'elsewhere' });
 
-      await expect(elsewhere.leasehold.verify(sequencer)).rejects.toThrow(`is of table ${world.table}`);
+      await expect(elsewhere.leasehold.verify(sequencer)).rejects.toThrow(`belongs to table ${world.table}`);
       await expect(one.leasehold.verify(sequencer.replace(key, 'other'))).rejects.toThrow('the sequencer was changed');
       await expect(one.leasehold.verify('nonsense')).rejects.toThrow('not a sequencer');
     });

@@ -251,6 +251,6 @@ function takenIds(reasons: readonly WriteRefusal[], children: readonly NewTask[]
     next += actionsOf(child);
     if (reason?.code !== 'ConditionalCheckFailed') return [];
     const { state } = reason.item ?? {};
-    return [`${describeTask(child)} is there already${typeof state === 'string' ? ` (${state})` : ''}`];
+    return [`${describeTask(child)} exists already${typeof state === 'string' ? ` (${state})` : ''}`];
   });
 }

@@ -276,7 +276,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       [
         'a callback at a time of its own',
         () => q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn(child, {}, { delay: '1h' }) }),
-        'takes no delay: it is due when the last child has ended',
+        'cannot have delay: it is due when the last child has ended',
       ],
       [
         'a child of another queue',

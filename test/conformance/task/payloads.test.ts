@@ -193,7 +193,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
   test('refuses a huge one without a store, and in a callback, before anything is written', async () => {
     await expect(q.client.enqueue('see', HUGE, { id: 't' })).rejects.toThrow(ConfigurationError);
     const batch = client.enqueueBatch([spawn(see, {}, { id: 't' })], { id: 'b', then: spawn(see, LARGE) });
-    await expect(batch).rejects.toThrow('takes 16384');
+    await expect(batch).rejects.toThrow('takes at most 16384');
 
     expect(await get()).toBeUndefined();
   });

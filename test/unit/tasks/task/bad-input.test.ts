@@ -81,12 +81,12 @@ test.each([
   [
     'whose callback expires',
     () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn(work, {}, { expiresIn: '1h' }) }),
-    'takes no expiresIn',
+    'cannot have expiresIn',
   ],
   [
     'whose callback is in order',
     () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn(work, {}, { key: 'k', ordered: true }) }),
-    'takes no key',
+    'cannot have key',
   ],
   [
     'whose callback is none',

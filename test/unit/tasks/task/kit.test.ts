@@ -39,7 +39,7 @@ test('names code that runs while time is stopped, and the option that lets it pa
   resolve(undefined);
 
   expect((await drained).settled.done).toBe(1);
-  expect(warned.mock.calls[0]?.[0]).toMatch(/waits for the code of stuck s, .* give \{ timePasses: true \}$/);
+  expect(warned.mock.calls[0]?.[0]).toMatch(/waits for the code of stuck s, .* pass \{ timePasses: true \}$/);
 });
 
 test('drains due tasks and their follow-ups', async () => {

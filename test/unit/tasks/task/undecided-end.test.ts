@@ -40,7 +40,7 @@ class Outage {
 function recordingLog(clock: Clock): TaskLog & { readonly lines: (readonly [message: string, at: number])[] } {
   const lines: (readonly [string, number])[] = [];
   const note = (message: string): void => {
-    if (message.startsWith('end of a task')) lines.push([message, clock.now()]);
+    if (message.startsWith('task outcome ')) lines.push([message, clock.now()]);
   };
   return { lines, debug: () => undefined, info: note, warn: note, error: note };
 }
