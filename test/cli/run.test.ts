@@ -251,7 +251,7 @@ describe.skipIf(endpoint === null)('leasehold run', () => {
       ['--lock', 'x', '--', 'no-such-program'],
     ],
     ['a program that is none', 126, 'could not be executed (EACCES)', ['--lock', 'x', '--', '/etc/passwd']],
-    ['nothing to hold', 2, 'pass --lock, --leader or --semaphore', ['--', 'true']],
+    ['nothing to hold', 2, 'use --lock, --leader or --semaphore', ['--', 'true']],
     ['no program', 2, "missing required argument 'command'", ['--lock', 'x']],
     ['a semaphore without a limit', 2, 'such as uploads=15', ['--semaphore', 'slots', '--', 'true']],
     [
