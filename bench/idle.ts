@@ -94,7 +94,7 @@ interface Worked {
   readonly later: Measured;
 }
 
-/** `leasehold work`, from the moment on that it has looked everywhere once. */
+/** `leasehold work`, after its first poll of every source. */
 async function measureWork(load: Load): Promise<Worked> {
   const idle = openIdleWorld();
   return idle.world.run(async () => {

@@ -54,7 +54,7 @@ export function tableName(text: string): string {
 
 export function regionName(text: string): string {
   if (/^[a-z\d]+(?:-[a-z\d]+)*$/i.test(text)) return text;
-  throw new InvalidArgumentError('give the name of a region, such as eu-west-1');
+  throw new InvalidArgumentError('must be the name of a region, such as eu-west-1');
 }
 
 /** For an option that may be given once, because commander would keep only the last. @param why the reason */
@@ -69,7 +69,8 @@ export function givenOnce<T>(parse: (text: string) => T, why: string): (text: st
 export function amount(min: number): (text: string) => number {
   return (text) => {
     const value = numberOf(text);
-    if (!(value >= min) || !Number.isFinite(value)) throw new InvalidArgumentError(`give a number of ${min} or more`);
+    if (!(value >= min) || !Number.isFinite(value))
+      throw new InvalidArgumentError(`must be a number of ${min} or more`);
     return value;
   };
 }

@@ -112,7 +112,7 @@ async function ensureAccess(client: DynamoDBClient): Promise<void> {
   try {
     await client.config.region();
   } catch (cause) {
-    throw new ConfigurationError('no AWS region is known: give --region, set AWS_REGION, or name an --endpoint', {
+    throw new ConfigurationError('no AWS region is known: pass --region, set AWS_REGION, or name an --endpoint', {
       cause,
     });
   }

@@ -15,7 +15,7 @@ type TaskAct = Extract<Act, { readonly verb: 'task.run-now' | 'task.retry' | 'ta
 
 /** @throws ConfigurationError naming what is missing or of the wrong kind */
 export function parseAct(body: unknown): Act {
-  if (typeof body !== 'object' || body === null) throw new ConfigurationError('give an act as a JSON object');
+  if (typeof body !== 'object' || body === null) throw new ConfigurationError('the action must be a JSON object');
   const given = body as Readonly<Record<string, unknown>>;
   const reason = validName('reason', given.reason);
   const verb = given.verb as Act['verb'];
@@ -77,7 +77,7 @@ export async function execute(connection: ConsoleConnection, act: Act): Promise<
 function counterIn({ leaseCounter }: Readonly<Record<string, unknown>>): number {
   const token = optionalCount('token', leaseCounter);
   if (token !== undefined) return token;
-  throw new ConfigurationError('the token is missing: give the whole number that the page shows');
+  throw new ConfigurationError('the token is missing: pass the whole number that the page shows');
 }
 
 function optionalName(what: string, name: unknown): string | undefined {
@@ -87,7 +87,7 @@ function optionalName(what: string, name: unknown): string | undefined {
 function optionalCount(what: string, count: unknown): number | undefined {
   if (count === undefined || (Number.isSafeInteger(count) && (count as number) >= 0))
     return count as number | undefined;
-  throw new ConfigurationError(`${what} = ${JSON.stringify(count)}: give a whole number`);
+  throw new ConfigurationError(`${what} = ${JSON.stringify(count)}: must be a whole number`);
 }
 
 async function answerTo(act: Act, operations: Operations, operator: Operator): Promise<ActAnswer> {
@@ -158,7 +158,7 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
       const { name, leaseCounter: token } = act;
       const permit = await operations.execute(act.verb, { name, token }, operator);
       return permit === undefined
-        ? refused(`semaphore ${name} has no permit with token ${token} (any more); nothing was done`)
+        ? refused(`semaphore ${name} has no permit with token ${token} ; nothing was done`)
         : done(`the permit of session ${permit.session} was taken away; its place opens when its lock-delay is over`);
     }
     case 'session.destroy': {
@@ -187,7 +187,7 @@ function missing(act: TaskAct): ActAnswer {
 }
 
 function missingSchedule({ queue, name }: { readonly queue: string; readonly name: string }): ActAnswer {
-  return refused(`there is no schedule ${name} in queue ${queue} (any more); nothing was done`);
+  return refused(`there is no schedule ${name} in queue ${queue} ; nothing was done`);
 }
 
 function unfit(act: TaskAct, state: string, why: string): ActAnswer {

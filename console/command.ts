@@ -32,7 +32,7 @@ export function command(bind: Bind): Command {
     .option('--read-only', 'show everything, change nothing')
     .option(
       '--queue <name...>',
-      `queues to show beside those that have had a worker (default: ${DEFAULT_QUEUE})`,
+      `queues to show in addition to those that have had a worker (default: ${DEFAULT_QUEUE})`,
       (queue: string, before: readonly string[] | undefined) => [...(before ?? []), name(queue)],
     )
     .addOption(shardsOption())

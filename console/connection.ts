@@ -1,4 +1,4 @@
-/** The console's composition root: one client, and for each look a set of stores whose units are counted apart. */
+/** The console's composition root: one client, and for each poll a set of stores whose units are counted separately. */
 import type { PageOptions } from '../cli/page.ts';
 import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import type { DynamoConnection } from '../shared/dynamo/connect.ts';

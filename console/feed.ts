@@ -1,13 +1,13 @@
-/** The one loop that looks at the table while a page is open: all viewers share it, and without them it rests. */
+/** The one loop that polls the table while a page is open. All viewers share it; without viewers it pauses. */
 import { messageOf } from '../shared/core/errors.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { OverviewRead } from './views/overview.ts';
 import type { Overview } from './model.ts';
 
 export type News =
-  /** `nextInMs`: the pause before the next look, so that a page can tell when a look is overdue. */
+  /** `nextInMs`: the pause before the next poll, so a page can see that a poll is overdue. */
   | { readonly kind: 'overview'; readonly overview: Overview; readonly nextInMs: number }
-  /** The look failed; the next one comes. */
+  /** The poll failed; the next one follows. */
   | { readonly kind: 'failure'; readonly message: string };
 
 type Viewer = (news: News) => void;
@@ -15,7 +15,7 @@ type Viewer = (news: News) => void;
 interface FeedOptions {
   readonly runtime: Runtime;
   readonly everyMs: number;
-  /** A look that costs much is followed by a longer pause, so that looking on never costs more than this, a second. */
+  /** Most read units a second: an expensive poll is followed by a longer pause. */
   readonly unitsPerSecond: number;
 }
 
@@ -25,7 +25,7 @@ export class Feed {
   readonly #viewers = new Set<Viewer>();
   #last: News | undefined;
   #loop: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
-  /** Ends the pause between two looks. */
+  /** Ends the pause between two polls. */
   #hurry = new AbortController();
 
   constructor(look: OverviewRead, options: FeedOptions) {
@@ -33,12 +33,12 @@ export class Feed {
     this.#options = options;
   }
 
-  /** Whether it is looking. */
+  /** Whether it is polling. */
   get isRunning(): boolean {
     return this.#loop !== undefined;
   }
 
-  /** Tells a viewer of every look from now on, and of the last one at once. @returns stops telling */
+  /** Sends a viewer the last poll at once, and every later one. @returns stops sending */
   join(viewer: Viewer): () => void {
     this.#viewers.add(viewer);
     if (this.#loop === undefined) this.#start();
@@ -49,7 +49,7 @@ export class Feed {
     };
   }
 
-  /** Looks again at once, or right after the look that is under way: an act has changed something. */
+  /** Polls at once, or right after the current poll, because an action has changed something. */
   hurry(): void {
     this.#hurry.abort();
   }

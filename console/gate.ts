@@ -85,7 +85,7 @@ export class Gate {
     if (![`127.0.0.1:${this.#port}`, `localhost:${this.#port}`].includes(host))
       return refuse(context, 403, 'This is not the address of this console.');
     if (!this.#isOurs(context, `http://${host}`))
-      return refuse(context, 403, 'Another page asked for this: the console answers its own pages only.');
+      return refuse(context, 403, 'Another page asked for this: the console serves its own pages only.');
     const token = context.req.query(TOKEN_PARAMETER);
     if (context.req.path === this.root && token !== undefined) return this.#enter(context, token);
     const isPublic = READS.has(context.req.method) && PUBLIC.test(context.req.path);

@@ -220,7 +220,7 @@ export interface SessionLine extends Pick<
   readonly renewedAt: number | null;
   readonly endedAt: number | undefined;
   readonly reason: InvalidationReason | undefined;
-  /** As far as the console has looked. */
+  /** As far as the console has read. */
   readonly holds: readonly Holding[];
 }
 

@@ -175,7 +175,7 @@ function newsAfter(news: News, sentAt: number): News {
 function oneOf<const Known extends string>(what: string, known: readonly Known[], wanted: string): Known {
   const found = known.find((one) => one === wanted);
   if (found === undefined)
-    throw new ConfigurationError(`${what} = ${JSON.stringify(wanted)}: give one of ${known.join(', ')}`);
+    throw new ConfigurationError(`${what} = ${JSON.stringify(wanted)}: must be one of ${known.join(', ')}`);
   return found;
 }
 

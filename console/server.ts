@@ -24,7 +24,7 @@ export interface RunningConsole extends Page {
   readonly port: number;
   /** Read units used so far. */
   readUnits(): number;
-  /** Whether it is looking at the table: only while a page is open. */
+  /** Whether it polls the table: only while a page is open. */
   isLooking(): boolean;
 }
 

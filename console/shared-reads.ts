@@ -1,4 +1,4 @@
-/** Looks that all viewers share: one at a time for each question, and its answer is good for a while that grows with its price. */
+/** Reads that all viewers share: one at a time for each question. An expensive answer is reused for longer. */
 import type { Clock } from '../shared/core/runtime/clock.ts';
 
 export interface Priced<T> {
@@ -25,7 +25,7 @@ export class SharedReads {
     this.#pace = pace;
   }
 
-  /** @param question names what `look` looks at: the same name, the same answer */
+  /** @param question names what `look` reads: the same name, the same answer */
   ask<T>(question: string, look: () => Promise<Priced<T>>): Promise<T> {
     const known = this.#answers.get(question);
     if (known !== undefined && this.#clock.monotonic() < known.freshUntil) return known.value as Promise<T>;

@@ -32,7 +32,7 @@ export function command(bind: Bind): Command {
     .summary("Consul's HTTP API for sessions and keys")
     .description(
       "Serves Consul's sessions, keys, transactions and TTL checks from this table, so that programs written for Consul run " +
-        'unchanged. Any number of these on one table are one service. Runs until interrupted.',
+        'unchanged. All gateways of one table are one service. Runs until interrupted.',
     )
     .option('--host <address>', 'where to listen; beyond loopback only with tokens', '127.0.0.1')
     .addOption(portOption(CONSUL_PORT))

@@ -63,7 +63,7 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
       logPlan(logger, env.queue, report);
       logger.info('tick dispatched', { ...tick, report, capacity });
       const { shards, strays } = report;
-      if (strays > 0) logger.warn('tasks in shards that are not deployed', { strays, shards });
+      if (strays > 0) logger.warn('tasks found in undeployed shards', { strays, shards });
       ensureStarted(report);
       // The alarm counts errors. Lambda tries this invocation again, and its slot is taken.
       if (notDefined !== undefined) throw notDefined;
@@ -76,7 +76,7 @@ function validSlot(slot: unknown): string {
   const name = validName('slot', slot);
   if (name.includes('<aws.'))
     throw new ConfigurationError(
-      `slot is ${JSON.stringify(name)}: the scheduler did not fill it in; no tick but the first would do anything`,
+      `slot is ${JSON.stringify(name)}: the scheduler did not fill it in, so only the first tick would do anything`,
     );
   return name;
 }
@@ -87,7 +87,7 @@ function validSlot(slot: unknown): string {
  */
 function ensureStarted({ started, failedStarts }: DispatchReport): void {
   if (failedStarts > 0 && started === 0)
-    throw new Error(`none of ${failedStarts} workers could be started: the log says of each why`);
+    throw new Error(`none of ${failedStarts} workers could be started: see the log for each reason`);
 }
 
 function reportMetrics({ metrics }: Telemetry, report: DispatchReport, capacity: MeterReading): void {

@@ -160,7 +160,7 @@ function wakeQueues(env: Environment): readonly WakeSettings[] {
   } catch {
     // Invalid JSON is not a list of queues: the same error reports it.
   }
-  throw new ConfigurationError(`${ENV.wakeQueues} = ${JSON.stringify(text)}: give a list of queues as JSON`);
+  throw new ConfigurationError(`${ENV.wakeQueues} = ${JSON.stringify(text)}: must be a list of queues as JSON`);
 }
 
 /** The variables in which a dispatcher finds the same settings. */
@@ -234,7 +234,7 @@ function parseTimedNames(text = '[]'): readonly string[] {
 
 /** @throws ConfigurationError unless it is a list of names that fits into the worker's variables */
 export function validTimedNames(names: unknown): readonly string[] {
-  if (!Array.isArray(names)) throw new ConfigurationError(`timedNames = ${shown(names)}: give a list of task names`);
+  if (!Array.isArray(names)) throw new ConfigurationError(`timedNames = ${shown(names)}: must be a list of task names`);
   const characters = JSON.stringify(names).length;
   if (characters > TIMED_NAMES_LIMIT_CHARACTERS)
     throw new ConfigurationError(
@@ -247,7 +247,7 @@ export function validTimedNames(names: unknown): readonly string[] {
 export function parseAttemptSpans(value: string | undefined, name: string = ENV.attemptSpans): AttemptSpans {
   const found = ATTEMPT_SPANS.find((known) => known === (value ?? DEFAULT_ATTEMPT_SPANS));
   if (found === undefined)
-    throw new ConfigurationError(`${name} = ${JSON.stringify(value)}: give one of ${ATTEMPT_SPANS.join(', ')}`);
+    throw new ConfigurationError(`${name} = ${JSON.stringify(value)}: must be one of ${ATTEMPT_SPANS.join(', ')}`);
   return found;
 }
 
@@ -275,7 +275,7 @@ export function endpointUrl(env: Environment): string | undefined {
   if (value === undefined) return undefined;
   if (!/^https?:$/.test(URL.parse(value)?.protocol ?? ''))
     throw new ConfigurationError(
-      `${ENV.endpoint} = ${JSON.stringify(value)}: give a URL such as http://127.0.0.1:8000`,
+      `${ENV.endpoint} = ${JSON.stringify(value)}: must be a URL such as http://127.0.0.1:8000`,
     );
   return value;
 }
@@ -304,7 +304,7 @@ function parseNumber(name: string, value: string, { min, max = Number.MAX_SAFE_I
   const parsed = /^\d{1,16}$/.test(value) ? Number(value) : NaN;
   if (!(parsed >= min && parsed <= max))
     throw new ConfigurationError(
-      `${name} = ${JSON.stringify(value)}: give a whole number ` +
+      `${name} = ${JSON.stringify(value)}: must be a whole number ` +
         (max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`),
     );
   return parsed;

@@ -75,7 +75,7 @@ function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> 
       };
       const woken = await Promise.allSettled([...insertedTasks(event.Records)].map(wake));
       const failures = woken.filter((outcome) => outcome.status === 'rejected');
-      for (const { reason } of failures) logger.error('queue not woken', { error: String(reason) });
+      for (const { reason } of failures) logger.error('wake failed', { error: String(reason) });
       // A queue that fails does not hold up the others; when all have failed, Lambda delivers these records again.
       if (failures.length > 0 && failures.length === woken.length) throw failures[0]?.reason;
       return Object.fromEntries(woken.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : [])));

@@ -56,7 +56,7 @@ export interface WorkHandlerOptions {
   readonly payloads?: PayloadStore;
 }
 
-/** Rows that are read before the first look; more cannot have been meant. */
+/** Maximum number of rows that are read before the first poll. */
 const MAX_NAMED = 25;
 /** Poll interval of an empty backlog while tasks are running, one shard at a time: other workers are started for new tasks. */
 const POLL_MS = 1_250;
@@ -78,7 +78,7 @@ export function createWorkHandler(
   const telemetry = createTelemetry(env);
   const spans = new TaskSpans(openTelemetry, env.attemptSpans);
   const unknownNames = env.timedNames.filter((name) => !registry.has(name));
-  if (unknownNames.length > 0) telemetry.logger.warn('timed names that no task has', { names: unknownNames });
+  if (unknownNames.length > 0) telemetry.logger.warn('timedNames without a task', { names: unknownNames });
   const invocations = new WeakMap<Context, Invocation>();
   const invocationOf = (context: Context): Invocation => {
     const found = invocations.get(context);

@@ -146,7 +146,7 @@ const NEW_TASK_ATTRIBUTES = [
   ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'childrenQueue', 'key', 'total'],
 ];
 
-/** A producer: puts tasks and batches into the queue, and looks at them. */
+/** A producer: puts tasks and batches into the queue, and reads them. */
 export function enqueueAccess(queue: string): AccessRule[] {
   return [
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: [taskRows(queue)] },
@@ -193,7 +193,7 @@ export function scheduleAccess(queue: string): AccessRule[] {
   ];
 }
 
-/** An onlooker: everything of the queue, payloads included, and all coordination rows; changes nothing. */
+/** An observer: reads everything of the queue, payloads included, and all coordination rows; changes nothing. */
 export function observeAccess(queue: string): AccessRule[] {
   return [
     {

@@ -1,5 +1,5 @@
 /**
- * When a person should look: one alarm for each way in which the system can fail its users, and for nothing else.
+ * Alarms: one for each way in which the system can fail its users, and for nothing else.
  * Each description ends in the heading of its runbook, which says what it means and what to do.
  */
 import { Duration } from 'aws-cdk-lib';
@@ -170,7 +170,7 @@ function alarmRules(props: AlarmsProps): Rule[] {
       id: 'SkippedRows',
       what: 'rows are damaged, or were written by a later version, and are left alone',
       metric: queueMetric(address, METRIC.rowsSkipped),
-      // An upgrade may cause this briefly. If it lasts a quarter of an hour, a person must look.
+      // An upgrade may cause this briefly. If it lasts a quarter of an hour, an operator must act.
       ...perTick({ breaching: 3, of: 3 }),
     },
     {

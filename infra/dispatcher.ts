@@ -17,7 +17,7 @@ import { HandlerFunction, WITHOUT_NAMES, allowInvoking, handlerModule } from './
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 
-/** A tick that is older than this has been overtaken by others: each one looks at the whole backlog, not at a window of time. */
+/** A tick that is older than this is redundant, because each later one has seen the whole backlog. */
 const MAX_TICK_AGE = Duration.minutes(5);
 /** Counting and invoking takes a second; the rest is room for a slow store. */
 const TIMEOUT = Duration.minutes(1);

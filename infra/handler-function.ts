@@ -181,7 +181,7 @@ export function networkOf({
 }: Partial<NetworkPlacement>): NetworkPlacement | undefined {
   if (vpc !== undefined) return { vpc, vpcSubnets, securityGroups };
   if (vpcSubnets === undefined && securityGroups === undefined) return undefined;
-  throw new ConfigurationError('vpcSubnets and securityGroups are of a network: give vpc as well');
+  throw new ConfigurationError('vpcSubnets and securityGroups are of a network: pass vpc as well');
 }
 
 /** @throws ConfigurationError where CDK's own error would name files that are not the user's, and no remedy */

@@ -23,7 +23,7 @@ export function claimVariables(named: LambdaFunction, owner: Owner): void {
   const first = OWNERS.get(named) ?? owner;
   if (first !== owner)
     throw new ConfigurationError(
-      `connect: ${named.node.path} names queue ${first.queue} in its variables already: give it grantEnqueue of queue ${owner.queue}, ` +
+      `connect: ${named.node.path} names queue ${first.queue} in its variables already: use grantEnqueue of queue ${owner.queue}, ` +
         'and name table and queue in its code',
     );
   OWNERS.set(named, owner);

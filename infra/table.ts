@@ -64,7 +64,7 @@ export class CoordinationTable extends Construct {
   ): CoordinationTable {
     if (typeof (table as Partial<ITable> | undefined)?.tableArn !== 'string')
       throw new ConfigurationError(
-        `fromTable: table = ${shown(table)}: give a table of the CDK, such as Table.fromTableName(scope, id, name)`,
+        `fromTable: table = ${shown(table)}: must be a table of the CDK, such as Table.fromTableName(scope, id, name)`,
       );
     return new CoordinationTable(
       scope,
@@ -133,7 +133,7 @@ export class CoordinationTable extends Construct {
   claimQueue(queue: string): void {
     if (this.queues.has(queue))
       throw new ConfigurationError(
-        `queue = ${JSON.stringify(queue)} is served by other workers of this table: give each its own name`,
+        `queue = ${JSON.stringify(queue)} is served by other workers of this table: use a different name for each`,
       );
     this.queues.add(queue);
   }
@@ -207,7 +207,7 @@ export class CoordinationTable extends Construct {
     if (isElsewhere)
       throw new ConfigurationError(
         Token.isUnresolved(account)
-          ? `a grant to a principal of account ${principalAccount}, in a stack that does not say its account: give the stack \`env\`, ` +
+          ? `a grant to a principal of account ${principalAccount}, in a stack that does not say its account: set \`env\` of the stack, ` +
               'because a role of the same name in another account would get the policy'
           : `a grant to a principal of account ${principalAccount}, in a stack of account ` +
               `${account}: a policy of this stack cannot reach it; ` +

@@ -193,7 +193,7 @@ const DEFAULT_WORKER_MEMORY_MB = 512;
 export function ensureNotTasksPerWorker(props: object): void {
   if (!('tasksPerWorker' in props)) return;
   throw new ConfigurationError(
-    'tasksPerWorker is not a setting any more: remove it, because the number of workers now follows from how long tasks take; ' +
+    'tasksPerWorker is not a setting: remove it, because the number of workers follows from how long tasks take; ' +
       'startWithin says how soon the last waiting task should begin (default 10 s), and maxWorkers is the cap',
   );
 }
@@ -202,7 +202,7 @@ export function ensureNotTasksPerWorker(props: object): void {
 export function ensureTable(table: unknown): void {
   if (table === undefined || table instanceof CoordinationTable) return;
   throw new ConfigurationError(
-    'table is not a CoordinationTable: wrap a table that is there already with CoordinationTable.fromTable(scope, id, table)',
+    'table is not a CoordinationTable: wrap an existing table with CoordinationTable.fromTable(scope, id, table)',
   );
 }
 
@@ -217,8 +217,7 @@ const LAMBDA_TIMEOUT = Duration.seconds(3);
 /** @throws ConfigurationError if neither or both are given, or with a prop that must be set on `workerFunction` */
 export function sourceOf({ entry, workerFunction: own, ...props }: TaskWorkersProps): WorkerProps['source'] {
   if (own === undefined) return { entry: validEntry(entry) };
-  if (entry !== undefined)
-    throw new ConfigurationError('entry and workerFunction are both given: the tasks are in the one or in the other');
+  if (entry !== undefined) throw new ConfigurationError('entry and workerFunction are mutually exclusive');
   const taken = OF_OUR_FUNCTION.find((name) => props[name as keyof typeof props] !== undefined);
   if (taken !== undefined)
     throw new ConfigurationError(`${taken} is of the function that we make of entry: set it on workerFunction itself`);

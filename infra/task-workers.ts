@@ -63,7 +63,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     const { timeZone, expressionString } = props.schedule ?? ScheduleExpression.rate(DEFAULT_PERIOD);
     if (typeof expressionString !== 'string')
       throw new ConfigurationError(
-        `schedule = ${shown(props.schedule)}: give an expression of aws-cdk-lib/aws-scheduler, ` +
+        `schedule = ${shown(props.schedule)}: must be an expression of aws-cdk-lib/aws-scheduler, ` +
           'such as ScheduleExpression.rate(Duration.minutes(1))',
       );
     const settings = settingsOf(props, expressionString);
@@ -146,14 +146,14 @@ export class TaskWorkers extends Construct implements IGrantable {
     if (!/^export\b[^;=]*\bschedules\b/m.test(readFileSync(entry, 'utf8'))) return;
     Annotations.of(this).addWarningV2(
       'leasehold:schedules',
-      'the module of tasks exports schedules, and the stack does not define them: give the same list as the prop schedules',
+      'the module of tasks exports schedules, and the stack does not define them: pass the same list as the prop schedules',
     );
   }
 
   private warnOfSilence(): void {
     Annotations.of(this).addWarningV2(
       'leasehold:alarmTopic',
-      'alarmTopic is not given, so nobody is told when an alarm rings: give a topic that reaches a person, or alarms: false',
+      'alarmTopic is missing, so an alarm notifies nobody: pass a topic that reaches a person, or alarms: false',
     );
   }
 
@@ -181,7 +181,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this;
   }
 
-  /** Put tasks into this queue and look at them; with `onDuplicate: 'replace'` or `'debounce'`, see `grantReplace`. */
+  /** Put tasks into this queue and read them; with `onDuplicate: 'replace'` or `'debounce'`, see `grantReplace`. */
   grantEnqueue(grantee: IGrantable): Grant {
     return this.table.grant(grantee, enqueueAccess(this.queue));
   }

@@ -78,7 +78,7 @@ const RESERVED_QUEUE = 'schedule';
 export function validateWorkers(settings: WorkerSettings): void {
   validateQueue(settings.queue);
   if (settings.queue === RESERVED_QUEUE)
-    throw new ConfigurationError(`queue = "${RESERVED_QUEUE}" is reserved for recurring tasks: give another name`);
+    throw new ConfigurationError(`queue = "${RESERVED_QUEUE}" is reserved for recurring tasks: use another name`);
   validateSchedules(settings);
   validateSchedule(settings.schedule);
   wholeNumber('maxWorkers', settings.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT });
@@ -141,12 +141,12 @@ function validateSchedule({ expression, flexibleWindowMs }: ScheduleText): void 
   const isCron = /^cron\(\S+( \S+){5}\)$/.test(expression);
   if (!isCron && (period === undefined || period === 0))
     throw new ConfigurationError(
-      `schedule = ${JSON.stringify(expression)} is unknown: give a rate such as rate(1 minute), or a cron expression of six fields`,
+      `schedule = ${JSON.stringify(expression)} is unknown: must be a rate such as rate(1 minute), or a cron expression of six fields`,
     );
   if (flexibleWindowMs === undefined) return;
   if (flexibleWindowMs % MINUTE_MS !== 0 || flexibleWindowMs < MINUTE_MS || flexibleWindowMs > SCHEDULER_MAX_WINDOW_MS)
     throw new ConfigurationError(
-      `flexibleWindow = ${seconds(flexibleWindowMs)}: give whole minutes, from one to a day`,
+      `flexibleWindow = ${seconds(flexibleWindowMs)}: must be whole minutes, from one to a day`,
     );
   if (period !== undefined && flexibleWindowMs >= period)
     throw new ConfigurationError(
@@ -161,8 +161,8 @@ function validateSchedules({ schedules, queue }: WorkerSettings): void {
     validCron(`schedule ${name}`, { cron, zone }, systemClock.now());
     if (options.queue !== undefined && options.queue !== queue)
       throw new ConfigurationError(
-        `schedule ${name}: queue = "${options.queue}", and the dispatcher is of queue "${queue}": ` +
-          'leave the option out, or give the schedule to that queue',
+        `schedule ${name}: queue = "${options.queue}", and the dispatcher serves queue "${queue}": ` +
+          'omit the option, or define the schedule for that queue',
       );
   }
   const characters = schedulesText(schedules).length;
@@ -188,7 +188,7 @@ export function validRunbooks(address: string | undefined): string {
   if (address === undefined) return 'docs/operating.md';
   if (/^https?:$/.test(URL.parse(address)?.protocol ?? '') && !address.includes('#')) return address;
   throw new ConfigurationError(
-    `runbooks = ${JSON.stringify(address)}: give the address of your copy of docs/operating.md, such as https://wiki.example/operating`,
+    `runbooks = ${JSON.stringify(address)}: pass the address of your copy of docs/operating.md, such as https://wiki.example/operating`,
   );
 }
 
@@ -205,7 +205,7 @@ function validateQueue(name: string): void {
   if (QUEUE_NAME.test(name)) return;
   throw new ConfigurationError(
     `queue = ${JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name)} has ${name.length} characters: ` +
-      `give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first`,
+      `must be 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first`,
   );
 }
 
@@ -213,11 +213,11 @@ function validateQueue(name: string): void {
 export function validEntry(entry: unknown): string {
   if (typeof entry !== 'string')
     throw new ConfigurationError(
-      'entry is missing: give the path of the module that exports your tasks, or workerFunction, a function of your own',
+      'entry is missing: pass the path of the module that exports your tasks, or workerFunction, a function of your own',
     );
   if (statSync(entry, { throwIfNoEntry: false })?.isFile() !== true)
     throw new ConfigurationError(
-      `entry = ${JSON.stringify(entry)} is not a file: give the module that exports your tasks`,
+      `entry = ${JSON.stringify(entry)} is not a file: pass the module that exports your tasks`,
     );
   return entry;
 }
@@ -225,7 +225,7 @@ export function validEntry(entry: unknown): string {
 function wholeNumber(what: string, value: number, { min, max }: { readonly min: number; readonly max?: number }): void {
   if (Number.isInteger(value) && value >= min && (max === undefined || value <= max)) return;
   throw new ConfigurationError(
-    `${what} = ${value}: give a whole number ${max === undefined ? `of ${min} or more` : `from ${min} to ${max}`}`,
+    `${what} = ${value}: must be a whole number ${max === undefined ? `of ${min} or more` : `from ${min} to ${max}`}`,
   );
 }
 

@@ -32,11 +32,11 @@ import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 import { WakerAlarms } from './waker-alarms.ts';
 
-/** One look serves as many as were enqueued. */
+/** One poll serves all enqueued tasks. */
 const BATCH_SIZE = 1_000;
 /** By then the schedule has been there. */
 const MAX_RECORD_AGE = Duration.minutes(1);
-/** Looking takes a fraction of a second; the rest is room for a slow store. */
+/** Polling takes a fraction of a second; the rest is for a slow store. */
 const TIMEOUT = Duration.seconds(30);
 const MEMORY_MB = 256;
 /** How much of its environment, 4 KB by Lambda's limit, the queues may take: the rest is for the other variables. */

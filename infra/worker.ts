@@ -93,7 +93,7 @@ function adopted(own: LambdaFunction, settings: WorkerSettings, tableName: strin
 function roleOf({ role }: LambdaFunction): IRole {
   if (role === undefined)
     throw new ConfigurationError(
-      'workerFunction has no role that the stack knows: give a Function that the stack makes',
+      'workerFunction has no role that the stack knows: pass a Function that the stack makes',
     );
   return role;
 }

@@ -9,8 +9,8 @@ export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER):
     if (!Number.isSafeInteger(value) || value < min || value > max)
       throw new InvalidArgumentError(
         max === Number.MAX_SAFE_INTEGER
-          ? `give a whole number of ${min} or more`
-          : `give a whole number from ${min} to ${max}`,
+          ? `must be a whole number of ${min} or more`
+          : `must be a whole number from ${min} to ${max}`,
       );
     return value;
   };

@@ -9,7 +9,7 @@ export function engineOf(text: string, port?: number): EngineOptions {
   const kind = KINDS.find((known) => known === text);
   if (kind !== undefined) return { kind, port };
   if (/^https?:\/\//.test(text)) return { kind: 'endpoint', endpoint: text };
-  throw new InvalidArgumentError(`give ${KINDS.join(', ')}, or the URL of a DynamoDB that takes any credentials`);
+  throw new InvalidArgumentError(`must be ${KINDS.join(', ')}, or the URL of a DynamoDB that takes any credentials`);
 }
 
 /** Checks the text. `engineOf` reads it once the port is known. */

@@ -78,7 +78,7 @@ async function useEndpoint(endpoint: string): Promise<Engine> {
       return { kind: 'endpoint', endpoint, stop: async () => undefined };
     case 'refused': // Our processes send the credentials that emulators accept.
       throw new ConfigurationError(
-        `endpoint ${endpoint} refused a stranger (${answer.reason}): give a DynamoDB that takes any credentials, as emulators do`,
+        `endpoint ${endpoint} refused unknown credentials (${answer.reason}): pass a DynamoDB that takes any credentials, as emulators do`,
       );
     case 'stranger':
       throw new ConfigurationError(

@@ -34,7 +34,7 @@ export interface Scene {
   readonly from?: number;
   /** Slots that the tasks can use at most, if that is less than the fleet has. */
   readonly limit?: number;
-  /** A worker outside Lambda takes the tasks, before anything of the deployment looks. */
+  /** A worker outside Lambda takes the tasks before anything of the deployment polls. */
   readonly isHeldElsewhere?: boolean;
   readonly wanted?: WantedFigures;
 }

@@ -189,7 +189,7 @@ function standingText({ standing, workload }: Estimate): string {
     [...rows, ['together', ...loads.map(({ dollarsPerMonth }) => money(dollarsPerMonth))]],
   );
   return (
-    `${table}\nof the sums above, what comes beside tasks and their compute: looks, functions and sessions. ` +
+    `${table}\npart of the sums above that is not tasks and their compute: polls, functions and sessions. ` +
     "An empty look costs half a read unit. 'wakeOnEnqueue: false' leaves out wakes, and tasks wait for ticks"
   );
 }

@@ -35,12 +35,12 @@ interface Options {
 
 /** As DynamoDB Local and its like, so that another terminal knows where to look. */
 const DEFAULT_PORT = 8_000;
-/** Between looks of the console, while a page is open: reads cost nothing here. */
+/** Pause between polls of the console while a page is open: reads cost nothing here. */
 const LOOK_EVERY_MS = 500;
 
 export function devCommand(bind: Bind): Command {
   const command = new Command('dev')
-    .summary('local development: engine, worker with reload, and console')
+    .summary('start an engine, a reloading worker and the console')
     .description(
       'Starts a DynamoDB on this machine with the table in it, a worker that runs the tasks of a module and starts again ' +
         'when its code changes or crashes, and the console. All of it ends with Ctrl+C, data included.',
@@ -61,7 +61,7 @@ export function devCommand(bind: Bind): Command {
 async function dev(context: Context, options: Options, module = ''): Promise<ExitCode> {
   const entry = path.resolve(module);
   if (!existsSync(entry))
-    throw new ConfigurationError(`there is no ${entry}: give the module that defines the tasks, such as src/tasks.ts`);
+    throw new ConfigurationError(`there is no ${entry}: pass the module that defines the tasks, such as src/tasks.ts`);
   ensureOwnEngine(context, options);
   return await untilInterrupted(async (interrupted) => {
     await using running = await start(context, options, { entry, interrupted });
@@ -165,7 +165,7 @@ function ensureOwnEngine({ settings: { endpoint } }: Context, { port, engine }: 
   if (endpoint !== undefined && !own.includes(endpoint.replace(/\/$/, '')))
     throw new ConfigurationError(
       `dev works with the engine at ${own[0] ?? ''}, and --endpoint or ${ENVIRONMENT.endpoint} names ${endpoint}: ` +
-        `leave it out; for an engine that runs already, give --engine ${endpoint}`,
+        `omit it, or use --engine ${endpoint}`,
     );
 }
 

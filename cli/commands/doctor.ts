@@ -25,7 +25,7 @@ export function doctorCommand(bind: Bind): Command {
   const command = new Command('doctor')
     .summary('check the table, permissions and clocks')
     .description(
-      'Looks at the table, its indexes, settings and stream, permissions and clocks. Changes nothing. Says how to fix each problem.',
+      'Checks the table, its indexes, settings and stream, permissions and clocks, and says how to fix each problem. Changes nothing.',
     )
     .option('--strict', 'treat warnings as failures')
     .option('--entry <module>', 'task module: list waiting tasks that it does not define')

@@ -60,7 +60,7 @@ export function enqueueCommand(bind: Bind): Command {
     .addOption(queueOption())
     .addOption(shardsOption())
     .option('--id <id>', 'its identity: adding it again changes nothing', name)
-    .option('--run-at <time>', 'not before this moment, as 2027-01-31T08:00:00Z', time)
+    .option('--run-at <time>', 'not before this moment, such as 2027-01-31T08:00:00Z', time)
     .addOption(spanOption('--delay <span>', 'delay before the task may run, such as 10m'))
     .addOption(new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES))
     .addOption(spanOption('--wait <span>', 'wait this long for its end, such as 30s, and print its result'))
@@ -71,7 +71,7 @@ export function enqueueCommand(bind: Bind): Command {
 
 async function enqueue(context: Context, options: Options, task?: string, input?: string): Promise<ExitCode> {
   if ((task === undefined) === (options.file === undefined))
-    throw new ConfigurationError('give the name of a task, or --file: one of the two');
+    throw new ConfigurationError('requires the name of a task, or --file');
   if (options.file !== undefined) ensureOfFile(options);
   const registry = options.entry === undefined ? undefined : await loadTasks(options.entry);
   const bytes = task === undefined ? await readTasks(context, options.file ?? '-') : undefined;
@@ -121,7 +121,7 @@ function enqueueOptions(options: Options): EnqueueOptions {
 async function readTasks({ stdin }: Context, file: string): Promise<Buffer> {
   if (file === '-') return buffer(stdin);
   return readFile(file).catch((cause: unknown) => {
-    throw new ConfigurationError(`the file of tasks cannot be read (${messageOf(cause)}): give the path of one`, {
+    throw new ConfigurationError(`the file of tasks cannot be read (${messageOf(cause)}): pass the path of one`, {
       cause,
     });
   });

@@ -46,10 +46,10 @@ export function epochCommand(bind: Bind): Command {
     .description('Prepares a restored or retained table for use.');
   const raise = new Command('raise')
     .description(
-      'Ends all sessions, and lifts every counter to the clock, above all tokens that were given out after the moment that the table was ' +
+      'Ends all sessions, and raises every counter to the clock, above all tokens issued after the moment that the table was ' +
         'restored to. Refuses while sessions live in this table or in the old one. May be repeated, and taken up where it was interrupted.',
     )
-    .option('--old-table <name>', 'the table that this one was restored from, if it is still there', name)
+    .option('--old-table <name>', 'the table that this one was restored from, if it still exists', name)
     .option('--resume <place>', 'resume from the position printed by an interrupted run');
   epoch.addCommand(bind<Options>(audited(raise, 'the name of the table'), raiseEpoch));
   return epoch.addHelpText('after', HELP);
@@ -60,7 +60,7 @@ async function raiseEpoch(context: Context, options: Options): Promise<ExitCode>
   using connection = await context.connect();
   const { table } = connection;
   if (options.oldTable === table)
-    throw new ConfigurationError(`--old-table ${table} is the table itself: give the one that it was restored from`);
+    throw new ConfigurationError(`--old-table ${table} is the table itself: pass the one that it was restored from`);
   const client = await connection.openClient();
   for (const one of [table, ...(options.oldTable === undefined ? [] : [options.oldTable])])
     await ensureQuiet(client, one, connection);
@@ -171,7 +171,7 @@ function parsePlace(place: string): Progress {
   } catch {
     // Said below.
   }
-  throw new ConfigurationError(`--resume ${place}: give what an earlier call has said after "at"`);
+  throw new ConfigurationError(`--resume ${place}: pass what an earlier call has said after "at"`);
 }
 
 function reportText({ floor, looked, raised, ended, changed }: Report, table: string): string {

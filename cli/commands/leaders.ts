@@ -14,7 +14,7 @@ import { untilInterrupted } from '../until-interrupted.ts';
 
 export function leadersCommand(bind: Bind): Command {
   const leaders = new Command('leaders')
-    .summary('who leads which election')
+    .summary('list elections and their leaders')
     .description('Lists elections and watches their leaders.');
   const listing = new Command('list')
     .argument('[prefix]', 'elections whose name begins with it', '')
@@ -25,11 +25,11 @@ export function leadersCommand(bind: Bind): Command {
   );
   const show = new Command('show')
     .argument('<name>', 'the election', name)
-    .description('One election: its leader, and what it proclaims.');
+    .description('One election: its leader and the proclaimed value.');
   leaders.addCommand(bind(show, showLeader));
   const watch = new Command('watch')
     .argument('<name>', 'the election', name)
-    .description('Each change of leader, a line each, until interrupted.');
+    .description('Prints a line for each change of leader, until interrupted.');
   leaders.addCommand(bind(watch, watchLeader));
   return leaders.addHelpText('after', HELP);
 }

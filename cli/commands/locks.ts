@@ -23,7 +23,7 @@ interface ReleaseOptions extends AuditOptions {
 
 export function locksCommand(bind: Bind): Command {
   const locks = new Command('locks')
-    .summary('who holds which key')
+    .summary('list, show and release locks')
     .description('Lists, shows, watches and force-releases locks.');
   const listing = new Command('list')
     .argument('[prefix]', 'keys that begin with it', '')
@@ -37,14 +37,16 @@ export function locksCommand(bind: Bind): Command {
   locks.addCommand(bind(show, showLock));
   const watch = new Command('watch')
     .argument('<key>', 'the key', name)
-    .description('Each change of one key, a line each, until interrupted.');
+    .description('Prints a line for each change of one key, until interrupted.');
   locks.addCommand(bind(watch, watchLock));
   const release = new Command('release')
     .argument('<key>', 'the key', name)
-    .description('Takes a lock away from its holder, who is told by its next heartbeat; its token is refused at once.')
+    .description(
+      'Takes a lock away from its holder, who learns of it at its next heartbeat. Its token is refused at once.',
+    )
     .requiredOption(
       '--token <n>',
-      "the tenure to end: the token that 'show' prints; another one is left alone",
+      "the tenure to end: the token that 'show' prints; any other tenure stays",
       wholeNumber(1),
     )
     .addOption(spanOption('--lock-delay <span>', 'how long the key stays closed (default: as its session has it)'))

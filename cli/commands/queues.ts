@@ -26,7 +26,7 @@ interface ShardsOptions {
 type ChangeOptions = ShardsOptions & AuditOptions;
 type DrainOptions = ShardsOptions & { readonly timeout?: number };
 
-/** Queues that are looked through for one of a similar name. */
+/** Maximum number of queues that are searched for a similar name. */
 const QUEUES_SUGGESTED = 100;
 /** Poll interval of a queue that is being drained. */
 const LOOK_MS = 1_000;
@@ -35,7 +35,7 @@ const REST_MS = 6_000;
 
 export function queuesCommand(bind: Bind): Command {
   const queues = new Command('queues')
-    .summary('backlog, workers, pausing')
+    .summary('list, pause and drain queues')
     .description('Lists, pauses, resumes and drains queues.');
   const listing = new Command('list')
     .description('Lists queues with statistics: every queue that ever had a deployed worker or has a local one now.')
@@ -60,7 +60,7 @@ export function queuesCommand(bind: Bind): Command {
   const drain = new Command('drain')
     .argument('<name>', 'the queue', name)
     .description(
-      'Waits until no task is due or running; of a paused queue, until none is running. Changes ' +
+      'Waits until no task is due or running; for a paused queue, until none is running. Changes ' +
         'nothing: stop adding, or pause another queue, as you like.',
     )
     .addOption(shardsOption())

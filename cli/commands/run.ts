@@ -157,7 +157,7 @@ function environmentOf(environment: Environment, rights: readonly Right[], sessi
 
 function wantedOf({ lock, leader, semaphore }: Options): Wanted {
   if (lock === undefined && leader === undefined && semaphore === undefined)
-    throw new ConfigurationError('nothing to hold is given: give --lock, --leader or --semaphore');
+    throw new ConfigurationError('nothing to hold: use --lock, --leader or --semaphore');
   return { lock, leader, semaphore };
 }
 
@@ -176,7 +176,7 @@ function tell({ output }: Context, { verbose }: Options, lines: () => readonly s
 
 function semaphoreOf(text: string): SemaphoreWanted {
   const at = text.lastIndexOf('=');
-  if (at < 1) throw new InvalidArgumentError('give a name and its limit, such as uploads=15');
+  if (at < 1) throw new InvalidArgumentError('must be a name and its limit, such as uploads=15');
   return { name: name(text.slice(0, at)), limit: wholeNumber(1)(text.slice(at + 1)) };
 }
 

@@ -37,16 +37,16 @@ interface DefineOptions extends Options, AuditOptions, TaskFlags {
 
 export function schedulesCommand(bind: Bind): Command {
   const schedules = new Command('schedules')
-    .summary('tasks that recur')
+    .summary('define, list and run schedules')
     .description('Defines, lists and removes tasks that recur, runs them now, and pauses them.');
   const define = new Command('define')
     .argument('<name>', 'the schedule', name)
     .argument('<task>', 'the task to enqueue at each scheduled time', name)
     .argument('[input]', 'its input, as JSON (default: null)')
     .description(
-      'Defines a schedule, or changes it. Defining it again as it is changes nothing, so scripts may do so every time.',
+      'Defines a schedule, or changes it. Defining an unchanged schedule again changes nothing, so scripts may do it every time.',
     )
-    .requiredOption('--cron <expression>', "five fields, as '0 3 * * *'")
+    .requiredOption('--cron <expression>', "five fields, such as '0 3 * * *'")
     .option('--zone <zone>', 'IANA time zone (default: UTC)')
     .addOption(
       new Option('--missed <policy>', 'what happens to times that passed while nothing looked (default: last)').choices(
@@ -61,7 +61,7 @@ export function schedulesCommand(bind: Bind): Command {
         OVERLAP_POLICIES,
       ),
     )
-    .option('--start-at <time>', 'no times before this moment, as 2027-01-31T08:00:00Z', time)
+    .option('--start-at <time>', 'no times before this moment, such as 2027-01-31T08:00:00Z', time)
     .option('--end-at <time>', 'no times from this moment on', time)
     .addOption(spanOption('--jitter <span>', 'spread tasks of schedules with the same time over this span'))
     .option('--entry <module>', 'the module that defines the tasks: name and input are checked against it')

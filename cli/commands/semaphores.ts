@@ -17,7 +17,7 @@ interface EvictOptions extends AuditOptions {
 
 export function semaphoresCommand(bind: Bind): Command {
   const semaphores = new Command('semaphores')
-    .summary('who holds permits')
+    .summary('list semaphores, evict permits, change limits')
     .description('Lists and shows semaphores, evicts permits, changes limits.');
   const listing = new Command('list')
     .argument('[prefix]', 'semaphores whose name begins with it', '')
@@ -27,18 +27,18 @@ export function semaphoresCommand(bind: Bind): Command {
   });
   const show = new Command('show')
     .argument('<name>', 'the semaphore', name)
-    .description('One semaphore: its holders, and who waits.');
+    .description('One semaphore: its holders and waiters.');
   semaphores.addCommand(bind(show, showSemaphore));
   const evict = new Command('evict')
     .argument('<name>', 'the semaphore', name)
-    .description('Takes one permit away. A live holder is told by its next heartbeat.')
+    .description('Takes one permit away. A live holder learns of it at its next heartbeat.')
     .requiredOption('--token <n>', "which permit: the token that 'show' says", wholeNumber(1));
   semaphores.addCommand(bind<EvictOptions>(audited(evict, 'the name'), evictPermit));
   const limit = new Command('limit')
     .argument('<name>', 'the semaphore', name)
     .argument('<limit>', "a whole number, or 'declared' for what its contenders declare", limitOrDeclared)
     .description(
-      'Changes the limit in effect. Lowering it revokes no permit: new ones are given out once enough have come back.',
+      'Changes the limit in effect. Lowering it does not revoke permits; new ones are granted when enough have been released.',
     );
   semaphores.addCommand(bind<AuditOptions>(audited(limit, 'the name'), setLimit));
   return semaphores.addHelpText('after', HELP);
@@ -85,7 +85,7 @@ async function evictPermit(context: Context, options: EvictOptions, semaphore: s
   const { token } = options;
   const refusal = new CommandError(
     EXIT.refused,
-    `semaphore ${semaphore} has no permit with token ${token} (any more); nothing was done`,
+    `semaphore ${semaphore} has no permit with token ${token} ; nothing was done`,
   );
   const holder = state.holders.find((permit) => permit.token === token);
   if (holder === undefined) throw refusal;

@@ -30,7 +30,7 @@ export function sessionsCommand(bind: Bind): Command {
   const destroy = new Command('destroy')
     .argument('<id>', 'its id', name)
     .description(
-      'Ends a session: all that it holds is free when its lock-delay is over. Its holder learns of it with its next heartbeat.',
+      'Ends a session: everything that it holds is free after its lock-delay. Its holder learns of it at its next heartbeat.',
     );
   sessions.addCommand(bind<AuditOptions>(audited(destroy, 'the id'), destroySession));
   return sessions.addHelpText('after', HELP);

@@ -20,7 +20,7 @@ export function taskActs(bind: Bind): readonly Command[] {
   const retry = new Command('retry')
     .argument('[id]', 'its id', idOrNothing)
     .description(
-      'Makes a task due now: one that waits for its time, or one that is dead or cancelled, which gets all its attempts ' +
+      'Makes a waiting task due now, or a dead or cancelled one, which gets all its attempts ' +
         'back and keeps its history. With --all: the dead tasks of the queue.',
     )
     .option('--all', 'all dead tasks of the queue')
@@ -30,7 +30,7 @@ export function taskActs(bind: Bind): readonly Command[] {
   const cancel = new Command('cancel')
     .argument('<id>', 'its id', name)
     .description(
-      'Ends a task without a result: at once while it waits; by its signal, with the next heartbeat, while it runs.',
+      'Ends a task without a result: a waiting task at once, a running one by its signal, at the next heartbeat.',
     );
   return [
     bind<RetryOptions>(audited(retry, 'the queue (with --all)', 'retried by hand'), retryTasks),
@@ -45,7 +45,7 @@ function idOrNothing(text: string): string {
 
 async function retryTasks(context: Context, options: RetryOptions, id?: string): Promise<void> {
   if ((id === undefined) === (options.all !== true))
-    throw new ConfigurationError('give the id of a task, or --all: one of the two');
+    throw new ConfigurationError('requires the id of a task, or --all');
   if (id === undefined) return retryDead(context, options);
   const given = (['name', 'error', 'limit'] as const).filter((option) => options[option] !== undefined);
   if (given.length > 0)

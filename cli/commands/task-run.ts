@@ -33,7 +33,7 @@ export function taskRunCommand(bind: Bind): Command {
   const command = new Command('run')
     .argument('<id>', 'its id', name)
     .description(
-      'Claims one task and runs it in this process, with a lease like any worker. Ctrl+C hands it back, its attempt not counted.',
+      'Claims one task and runs it in this process, with a lease like any worker. Ctrl+C hands it back without counting the attempt.',
     )
     .requiredOption('--entry <module>', 'the module that defines the tasks')
     .addHelpText(
@@ -54,7 +54,7 @@ async function runTask(context: Context, options: Options, id: string): Promise<
   if (definition === undefined)
     throw new CommandError(
       EXIT.refused,
-      `${describeTask(waiting)} is a ${JSON.stringify(waiting.name)}, which ${options.entry} ` +
+      `${describeTask(waiting)} has the name ${JSON.stringify(waiting.name)}, which ${options.entry} ` +
         `does not define: it has ${[...registry.keys()].join(', ')}`,
     );
   await using session = await connection.leasehold.session({ name: `tasks run ${id}` });

@@ -26,7 +26,7 @@ interface Options extends QueueOptions {
 export function tasksTailCommand(bind: Bind): Command {
   const command = new Command('tail')
     .description(
-      'A line for each task that ends, and each attempt that fails, until interrupted: on an engine of this machine, such as that of dev.',
+      'Prints a line for each task that ends and each attempt that fails, until interrupted. Works with an engine on this machine, such as the one of leasehold dev.',
     )
     .option('--name <name>', 'only those of this definition', name)
     .option('--failed', 'only attempts that failed');
@@ -37,7 +37,7 @@ async function tail({ output, connect, settings, runtime }: Context, options: Op
   const { endpoint, table } = settings;
   if (endpoint === undefined || !isLoopback(endpoint))
     throw new ConfigurationError(
-      'tail reads the stream of an engine on this machine: give its --endpoint, as leasehold dev prints it. ' +
+      'tail reads the stream of an engine on this machine: pass its --endpoint, as leasehold dev prints it. ' +
         'A deployed table has 2 readers a shard at most, and its waker is one: there, look at metrics and logs',
     );
   using connection = await connect();

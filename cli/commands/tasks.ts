@@ -24,7 +24,7 @@ import { taskActs } from './task-acts.ts';
 import { taskRunCommand } from './task-run.ts';
 import { tasksTailCommand } from './tasks-tail.ts';
 
-/** The last two are in no index: they are looked for in the table itself. */
+/** The last two are in no index, so the table itself is scanned. */
 const STATES = ['unfinished', 'ready', 'delayed', 'running', 'dead', 'done', 'cancelled'] as const;
 /** A quarter of a GB, for about a cent: the limit of an accidental scan. */
 const DEFAULT_MAX_READ_UNITS = 32_768;

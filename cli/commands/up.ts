@@ -24,8 +24,7 @@ async function up({ settings, output, connect }: Context): Promise<ExitCode> {
   const client = await connection.openClient();
   const created = await createTable(client, table);
   const description = await describeTable(client, table);
-  if (description === undefined)
-    throw new CommandError(EXIT.failed, `table ${table} was deleted while it was looked at`);
+  if (description === undefined) throw new CommandError(EXIT.failed, `table ${table} was deleted during the check`);
   const findings = await examineTable({ client, table, isEmulator: settings.endpoint !== undefined }, description);
   const faults = findings.filter(({ health }) => health === 'broken' || health === 'warning');
   output.answer({ table, created, findings: faults }, () => {

@@ -21,7 +21,7 @@ const BAR_WIDTH = 30;
 
 export function watchCommand(bind: Bind): Command {
   const command = new Command('watch')
-    .summary('a queue, live')
+    .summary('watch a queue')
     .description(
       'Shows a queue until interrupted: a picture on a terminal, a line each time elsewhere, a JSON value a line with --json.',
     )

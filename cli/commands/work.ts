@@ -30,10 +30,10 @@ interface Options extends QueueOptions {
 
 export function workCommand(bind: Bind): Command {
   const command = new Command('work')
-    .summary('run the tasks of a queue, here')
+    .summary('run the tasks of a queue on this machine')
     .description(
       'Runs tasks in this process, alongside any deployed workers, and enqueues due schedules. ' +
-        'Ctrl+C hands back what runs, its attempts not counted.',
+        'Ctrl+C hands running tasks back without counting the attempts.',
     )
     .requiredOption(
       '--entry <module>',

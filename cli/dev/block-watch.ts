@@ -81,7 +81,7 @@ function watchMainThread(beats: Int32Array): void {
   }, EVERY_MS);
 }
 
-/** Calls back once; without a look if there was no answer in time. */
+/** Calls back once; without a sample if there was no answer in time. */
 function lookAtMainThread(found: (look?: BlockedThread) => void): void {
   const session = new inspector.Session();
   let isOver = false;

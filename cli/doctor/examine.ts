@@ -48,7 +48,7 @@ function lambdaOf({ client, variables, runtime }: Patient): LambdaCaller {
   return { client, variables, clock: runtime.clock };
 }
 
-/** The part that `up` looks at as well. */
+/** The part that `up` checks as well. */
 export async function examineTable(
   { client, table, isEmulator }: Pick<Patient, 'client' | 'table' | 'isEmulator'>,
   description: TableDescription,

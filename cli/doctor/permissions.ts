@@ -41,7 +41,7 @@ async function judge(check: string, send: () => Promise<unknown>): Promise<Findi
   } catch (error) {
     const name = error instanceof Error ? error.name : '';
     if (REFUSED_BY_CONDITION.has(name)) return ok(check, 'yes');
-    // Whether that is wrong depends on who asks: an onlooker may write nothing.
+    // Whether that is wrong depends on the role: an observer may write nothing.
     if (name === 'AccessDeniedException') return warning(check, `no: ${messageOf(error)}`, GRANT);
     return unknown(check, `${name}: ${messageOf(error)}`);
   }

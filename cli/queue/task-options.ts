@@ -46,6 +46,6 @@ export function taskOptionsOf(options: TaskFlags): TaskFlags {
 /** `10/1m`: ten in each minute. */
 function rateOf(text: string): NonNullable<SharedTaskOptions['rate']> {
   const [, count = '', per = ''] = /^(\d+)\/(\d+[a-z]+)$/.exec(text) ?? [];
-  if (count === '') throw new InvalidArgumentError('give a number and a span, such as 10/1m');
+  if (count === '') throw new InvalidArgumentError('must be a number and a span, such as 10/1m');
   return { count: Number(count), per: checked(() => durationMs('the span', per as Duration)) };
 }

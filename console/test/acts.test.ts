@@ -164,7 +164,7 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     const answer = await perform({ verb: 'task.cancel', queue, id, leaseCounter, reason });
 
     expect(answer).toMatchObject({ status: 409, kind: 'refused' });
-    expect(answer.message).toContain('was claimed since');
+    expect(answer.message).toContain('has been claimed since');
     expect(await tasks.get(seen)).toMatchObject({ state: 'running', cancellation: undefined });
     expect(claimed.kind).toBe('applied');
   });

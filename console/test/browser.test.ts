@@ -65,7 +65,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     expect(first.complaints).toEqual([]);
   });
 
-  test('shows a task go through its states while one looks', async () => {
+  test('shows a task go through its states while a page is open', async () => {
     await using session = await table.leasehold.session({ name: 'worker/default', node: 'host-7' });
     const ready = await enqueued(tasks, { queue: 'default', id: 'a photo' });
     await using list = await open('tasks?queue=default');
@@ -156,7 +156,7 @@ describe.skipIf(!isRunnable)('the console in a browser', () => {
     await page.keyboard.press('Enter');
 
     await page.locator('tr .badge', { hasText: 'paused' }).waitFor();
-    // A look may have seen the pause before the act was answered, and until then keys are typed into the dialog.
+    // A poll may have seen the pause before the action was answered; until then, keys are typed into the dialog.
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await page.keyboard.press('4');
     await page.getByRole('heading', { name: 'Sessions' }).waitFor();

@@ -24,10 +24,10 @@ const ENGINES = [
 /** More than the counting limit, so a hundred thousand would cost the same. */
 const TASKS = 4_000;
 const FIRST_PAGE_UNITS = 50;
-/** The next look, and the next answer to a question, would come long after the test, however busy the machine is. */
+/** The next poll, and the next answer to a question, would come long after the test, even on a busy machine. */
 const ONE_LOOK = { everyMs: 3_600_000 };
 
-describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
+describe.each(ENGINES)('views of a long queue on $engine', ({ endpoint }) => {
   let table: CommandTable;
   let tasks: TaskStore;
   beforeAll(async () => {
@@ -146,7 +146,7 @@ describe.each(ENGINES)('looking at a long queue on $engine', ({ endpoint }) => {
 
     over.abort();
     await expect.poll(() => running.isLooking()).toBe(false);
-    // A look that is under way goes on to its end; one more would follow after it.
+    // A poll that is under way finishes; one more would follow it.
     let before: number;
     do {
       before = running.readUnits();
@@ -199,7 +199,7 @@ describe('flowBetween', () => {
     expect(flowBetween(before, after)).toEqual({ arrived: 2, left: 1 });
   });
 
-  test('says nothing about what lies beyond a truncated look', () => {
+  test('says nothing about tasks beyond a truncated read', () => {
     const before = [{ hints: hints(['a', 1], ['b', 2]), isMore: true }];
     const after = [{ hints: hints(['b', 2], ['c', 3]), isMore: true }];
 

@@ -7,7 +7,7 @@
  */
 import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 
-/** One partition of the index, as far as a look went. */
+/** One partition of the index, as far as a poll read it. */
 export interface PartitionSight {
   readonly hints: readonly ReadyEntry[];
   /** There is more behind them. */
@@ -19,18 +19,18 @@ interface Flow {
   readonly left: number;
 }
 
-/** Rates cover the looks of this time. */
+/** Rates cover the polls of this time. */
 const RATE_MS = 30_000;
 
 export class RecentFlow {
   #last: { readonly at: number; readonly sights: readonly PartitionSight[] } | undefined;
   #steps: readonly (Flow & { readonly from: number; readonly to: number })[] = [];
 
-  /** @returns tasks a second over the latest looks; null after the first */
+  /** @returns tasks a second over the latest polls; null after the first */
   note(at: number, sights: readonly PartitionSight[]): Flow | null {
     const last = this.#last;
     this.#last = { at, sights };
-    // After the first look, or a clock that was set back.
+    // After the first poll, or if the clock was set back.
     if (last === undefined || at <= last.at) {
       this.#steps = [];
       return null;
@@ -56,7 +56,7 @@ export function flowBetween(before: readonly PartitionSight[], after: readonly P
   return { arrived, left };
 }
 
-/** Entries that the other look would have seen, and has not. */
+/** Entries that the other poll would have seen, and has not. */
 function countNew(hints: readonly ReadyEntry[], other: PartitionSight): number {
   const ids = new Set(other.hints.map(({ id }) => id));
   const coveredUntil = other.isMore ? (other.hints.at(-1)?.readyAt ?? -Infinity) : Infinity;

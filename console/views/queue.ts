@@ -30,10 +30,10 @@ const DEAD_EVERY_MS = 10_000;
 /** The list of parked tasks also has four parts. */
 const PARKED_PAGES = 6;
 const PARKED_EVERY_MS = 10_000;
-/** Sessions of workers that are read at most with one look. */
+/** Maximum number of worker sessions that one poll reads. */
 const SESSIONS_PER_LOOK = 4;
 
-/** How far a look went in one source. */
+/** How far a poll read one source. */
 interface Walk {
   readonly source: Source;
   readonly hints: ReadyEntry[];
@@ -60,12 +60,12 @@ export class QueueLook {
     this.#sources = sourcesOf(queue, connection.options.shards);
   }
 
-  /** As of the last look; undefined before the first. */
+  /** As of the last poll; undefined before the first. */
   get figures(): QueueFigures | undefined {
     return this.#figures;
   }
 
-  /** False when the last look for tasks of tenants found none. */
+  /** False if the last poll found no tasks of tenants. */
   get mayHaveTenants(): boolean {
     return this.#tenants?.areThere ?? true;
   }

@@ -20,7 +20,7 @@ interface TaskQuery {
   readonly state: ListedState;
   /** Cursor after the previous page. */
   readonly after: string | undefined;
-  /** Whether to look for tasks that name one. */
+  /** Whether to poll for tasks with a tenant. */
   readonly withTenants: boolean;
   /** Only tasks whose name, or whose id, begins like this. */
   readonly name: string;

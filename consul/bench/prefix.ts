@@ -1,4 +1,4 @@
-/** `npm run bench -- prefix`: read units of a prefix query of the gateway, and of each look while it blocks. */
+/** `npm run bench -- prefix`: read units of a prefix query of the gateway, and of each poll while it blocks. */
 import Table from 'cli-table3';
 import { Command } from 'commander';
 import { TABLE, simulatedWorld } from '../../bench/table.ts';
@@ -40,7 +40,7 @@ async function measureAll(): Promise<readonly Figure[]> {
     await world.run(async () => {
       await using session = await leasehold.session();
       for (let n = 0; n < keys; n++) await session.lock(`service/web/${n}`);
-      await measure('a look of a blocking query', () => reader.glance('service/web/', { withSessions: false }));
+      await measure('a poll of a blocking query', () => reader.glance('service/web/', { withSessions: false }));
       await measure('the answer of a prefix query', () => reader.read('service/web/'));
     });
   }

@@ -18,11 +18,11 @@ export function snapshotOf<T>(value: T, facts: readonly unknown[], newestAt: num
 
 const POLL_MS = { min: 800, max: 950 };
 
-/** Something that is waited for, as the first to wait looks at it. */
+/** Something that requests wait for, as the first of them polls it. */
 interface Watched {
   readonly look: () => Promise<Snapshot<unknown>>;
   waiters: number;
-  /** Its last look. */
+  /** Its last poll. */
   looking: Promise<Snapshot<unknown>> | undefined;
 }
 
@@ -43,8 +43,8 @@ export class Polls {
   }
 
   /**
-   * The first look that is news to the caller; undefined when `signal` aborts before:
-   * a look without another waiting caller is then over, too.
+   * The first poll that is news to the caller; undefined if `signal` aborts before:
+   * then a poll without another waiting caller ends, too.
    */
   async next<T>(
     what: string,

@@ -26,7 +26,7 @@ export async function startGateway({ host, port, ...options }: ServerOptions): P
   if (options.tokens === undefined && !isLoopbackHost(host))
     throw new ConfigurationError(
       `host ${host} is not loopback, and there are no tokens: every caller that reaches it ` +
-        'could do everything; give --tokens, or listen on 127.0.0.1',
+        'could do everything; pass --tokens, or listen on 127.0.0.1',
     );
   const closing = new AbortController();
   const app = createConsulApp({ ...options, closing: closing.signal });
@@ -36,7 +36,7 @@ export async function startGateway({ host, port, ...options }: ServerOptions): P
   };
   const server = createAdaptorServer({ fetch: guarded, overrideGlobalObjects: false }) as Server;
   const refusal = (code: string): string =>
-    `cannot listen on ${host} port ${port} (${code}): give another --host or --port`;
+    `cannot listen on ${host} port ${port} (${code}): use another --host or --port`;
   const { address, port: taken } = await listen(server, { host, port, refusal });
   return {
     url: `http://${isIP(address) === 6 ? `[${address}]` : address}:${taken}`,

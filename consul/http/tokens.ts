@@ -21,7 +21,7 @@ export interface TokenRules {
   readonly secret?: string | undefined;
   /** Level by key prefix. */
   readonly keys: Readonly<Record<string, Level>>;
-  /** Sessions: looking at them; creating, renewing and destroying them. */
+  /** Sessions: read, create, renew and destroy them. */
   readonly sessions: Level;
   /** Nodes and checks. */
   readonly nodes: Level;
@@ -120,11 +120,11 @@ export function parseTokens(text: string, source: string): readonly TokenRules[]
   }
   const { tokens } = (typeof parsed === 'object' && parsed !== null ? parsed : {}) as { readonly tokens?: unknown };
   if (!Array.isArray(tokens) || tokens.length === 0)
-    throw new ConfigurationError(`${source} has no tokens: give { "tokens": [ … ] } with at least one`);
+    throw new ConfigurationError(`${source} has no tokens: pass { "tokens": [ … ] } with at least one`);
   const rules = tokens.map((entry, at) => ruleOf(entry, `${source}: token ${at + 1}`));
   const secrets = rules.map(({ secret }) => secret);
   if (new Set(secrets).size < secrets.length)
-    throw new ConfigurationError(`${source}: two tokens have one secret, or none: give each its own`);
+    throw new ConfigurationError(`${source}: two tokens have one secret, or none: use a different one for each`);
   return rules;
 }
 
@@ -148,7 +148,7 @@ function ruleOf(entry: unknown, where: string): TokenRules {
     const found = LEVELS.find((one) => one === given);
     if (found === undefined)
       throw new ConfigurationError(
-        `${where} (${name}): ${what} is ${JSON.stringify(given)}: give ${LEVELS.join(', ')}`,
+        `${where} (${name}): ${what} is ${JSON.stringify(given)}: must be ${LEVELS.join(', ')}`,
       );
     return found;
   };

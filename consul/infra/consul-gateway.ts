@@ -75,7 +75,7 @@ export class ConsulGateway extends Construct {
     const timeout = props.timeout ?? DEFAULT_TIMEOUT;
     const maxWaitMs = timeout.toMilliseconds() - MARGIN_MS;
     if (maxWaitMs <= 0)
-      throw new ConfigurationError(`timeout = ${timeout.toString()}: give more than ${MARGIN_MS / 1_000} seconds`);
+      throw new ConfigurationError(`timeout = ${timeout.toString()}: must be more than ${MARGIN_MS / 1_000} seconds`);
     if (timeout.toMilliseconds() > LAMBDA_MAX_TIMEOUT_MS)
       throw new ConfigurationError(
         `timeout = ${timeout.toString()}: Lambda allows ${LAMBDA_MAX_TIMEOUT_MS / 1_000} seconds at most`,
@@ -128,7 +128,7 @@ function ensureJson(tokens: string | undefined): void {
   try {
     JSON.parse(tokens);
   } catch {
-    throw new ConfigurationError('tokens is not JSON: give { "tokens": [ … ] }, as consul/README.md says');
+    throw new ConfigurationError('tokens is not JSON: pass { "tokens": [ … ] }, as consul/README.md says');
   }
 }
 

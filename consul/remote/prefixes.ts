@@ -1,9 +1,9 @@
 /**
- * All keys below a prefix: looking at them, and waiting for a change.
+ * Reads all keys below a prefix, and waits for a change.
  *
  * Waiting is one poll per prefix and process, shared by all that wait for it.
- * Each poll is a glance: half a read unit for the listing and for each row, a second time for sessions every third time.
- * Only when a glance differs from the one before is the prefix read in earnest, and its waiters told.
+ * Each poll is a short read: half a read unit for the listing and for each row, and every third time as much for sessions.
+ * Only if a short read differs from the one before, the prefix is read completely, and its waiters are notified.
  */
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
 import { validKey } from '../../shared/coordination/lock/lock-record.ts';
@@ -15,7 +15,7 @@ import type { PrefixView } from './prefix.ts';
 import { PrefixReader } from './prefix.ts';
 
 const POLL_MS = { min: 750, max: 900 };
-/** Read the sessions only on every third glance: a session costs as much as its key. */
+/** Read the sessions only on every third poll: a session costs as much as its key. */
 const SESSIONS_EVERY = 3;
 
 /** State of a prefix between polls. */

@@ -178,7 +178,7 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
     const waiters = Array.from({ length: 40 }, () =>
       fetch(`${watcher.url}/v1/kv/${key}?index=${index}&wait=60s`, { signal: leaving.signal }).catch(() => 'left'),
     );
-    // Each of them has looked once, as the first question did, when they wait for the poll of them all.
+    // Each of them has read once, as the first request did, before they wait for their shared poll.
     await expect.poll(() => pollsIn(watcher.meter.read())).toBeGreaterThan(0);
     await expect.poll(async () => (await pollsWithin(watcher, 1_500)).others).toBe(0);
 
@@ -191,7 +191,7 @@ describe.skipIf(endpoint === null)('blocking queries', () => {
     expect(polls.requests).toBeGreaterThan(0);
     // Half a unit for the row, and half for its holder's session every other time.
     expect(polls.requests * 0.75).toBeLessThanOrEqual(polls.seconds + 0.75);
-    // A late one of the forty may still be taking its first look; were each to ask for itself, there would be hundreds.
+    // A late one of the forty may still be in its first poll; if each polled for itself, there would be hundreds.
     expect(polls.others).toBeLessThanOrEqual(3);
     expect(idle).toMatchObject({ requests: 0, others: 0 });
   });

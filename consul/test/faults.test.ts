@@ -50,7 +50,7 @@ describe.skipIf(endpoint === null)('clients of gateways', () => {
   async function waits(gateway: Gateway, path: string, { index }: Reply): Promise<{ readonly answer: Promise<Reply> }> {
     const answer = ask(gateway, 'GET', `${path}${path.includes('?') ? '&' : '?'}index=${index}&wait=5m`);
     answer.catch(() => undefined);
-    // A later question has been answered, so that one had its first look, unless it waits.
+    // A later question has been answered, so that one has polled once, unless it waits.
     await ask(gateway, 'GET', path);
     return { answer };
   }

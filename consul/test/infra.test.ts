@@ -65,8 +65,8 @@ describe('the deployed Consul gateway', () => {
   test.each([
     ['a property that it does not have', { nodes: 'edge' }, /unknown option "nodes": .*did you mean node\?/],
     ['an empty node', { node: '' }, /^node is empty/],
-    ['tokens that are no JSON', { tokens: '{ tokens: [] }' }, /^tokens is not JSON: give/],
-    ['no time for a blocking query', { timeout: Duration.seconds(10) }, /give more than 10 seconds/],
+    ['tokens that are no JSON', { tokens: '{ tokens: [] }' }, /^tokens is not JSON: pass/],
+    ['no time for a blocking query', { timeout: Duration.seconds(10) }, /must be more than 10 seconds/],
     ['more time than Lambda gives', { timeout: Duration.minutes(16) }, /Lambda allows 900 seconds at most/],
   ])('is not made with %s: its function would serve no request', (_what, props, message) => {
     const elsewhere = new Stack(newApp(), 'Wrong');

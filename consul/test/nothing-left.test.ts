@@ -95,7 +95,7 @@ describe('a wait for a change', () => {
     expect(looks).toBe(1);
   });
 
-  test('leaves the look to the others that wait for it', async () => {
+  test('leaves the poll to the others that wait for it', async () => {
     const { clock, over, polls } = open();
     const looking = Promise.withResolvers<typeof unchanged>();
     const look = () => looking.promise;

@@ -4,7 +4,7 @@ import { openMemoryGateway } from './memory-gateway.ts';
 
 /** Far less than the pause between two polls. */
 const AT_ONCE_MS = 50;
-/** A look is over before that many promises have been resolved. */
+/** A poll is over before this many promises have been resolved. */
 const TURNS_OF_A_LOOK = 80;
 
 async function open() {

@@ -56,7 +56,7 @@ check(
   `each of the other ${PICTURES - DAMAGED} thumbnails was made once`,
 );
 
-/** Looks at all items until they are as they should be. */
+/** Reads all items until they are as they should be. */
 async function until(isSo: (items: readonly BulkItem[]) => boolean): Promise<readonly BulkItem[]> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {

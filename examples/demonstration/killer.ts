@@ -18,7 +18,7 @@ const TRIES_LIMIT = 400;
 const BETWEEN_TRIES_MS = 20;
 
 /**
- * Stops a worker, looks in the table whether it holds tasks, and kills it only then; so the kill is always in mid-task.
+ * Stops a worker, and kills it only if the table shows that it holds tasks, so the kill is always in the middle of a task.
  * @param keys the tasks that are not known to be finished
  */
 export async function killOneWorker(

@@ -44,7 +44,7 @@ const command = new Command('npm start --')
   .option('--queue <name>', 'the queue', 'default')
   .option('--workers <n>', 'workers at one time', wholeNumber(1, MAX_WORKERS), 4)
   .option('--concurrency <n>', 'tasks at one time in each worker', wholeNumber(1, MAX_CONCURRENCY), 4)
-  .option('--session-ttl <span>', 'how long a silent worker is believed to live', span('--session-ttl'), 3_000)
+  .option('--session-ttl <span>', "TTL of a worker's session", span('--session-ttl'), 3_000)
   .option('--timeout <span>', 'after how long a worker invocation is killed, as Lambda does', span('--timeout'), 60_000)
   .option('--no-kill', 'do not kill a worker in the middle of its tasks')
   .option('--duplicate-ticks', 'deliver half of the ticks twice', false)
@@ -69,7 +69,7 @@ async function main(options: Flags): Promise<number> {
   };
   try {
     if (options.tasks === undefined && command.getOptionValueSource('entry') === 'cli')
-      throw new ConfigurationError('--entry names the module that defines the tasks of a file: give --tasks as well');
+      throw new ConfigurationError('--entry names the module that defines the tasks of a file: pass --tasks as well');
     const verdict = await demonstrate(
       {
         ...options,

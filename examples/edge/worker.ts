@@ -22,7 +22,7 @@ export interface Env {
 /** The limit of one caller. */
 export const RATE = { rate: 3, per: '1h', burst: 3 } as const;
 const RATE_PER_CALLER = 'quotes';
-/** As long as a person may look at an empty page. */
+/** How long a person may wait for a page. */
 const WAIT = '5s';
 
 export default {

@@ -24,7 +24,7 @@ for (let call = 0; call < Number(calls); call++) {
 // The channel to the parent would keep this process alive.
 process.disconnect();
 
-/** `limiter.take('vendor')` does the same; this one also looks at the clock. */
+/** `limiter.take('vendor')` does the same; this one also reads the clock. */
 async function takeToken(): Promise<Taken> {
   for (;;) {
     const after = Date.now();

@@ -10,7 +10,7 @@ import { render } from './tasks.ts';
 
 const options = await exampleOptions({});
 const BIG = { tenant: 'big', tasks: 300 };
-/** Workers look at four of the eight shards at a time, and read fifty tasks in a look: a tenant in the last shard is met by the second. */
+/** Workers poll four of the eight shards at a time, fifty tasks each: the second poll finds a tenant in the last shard. */
 const TWO_LOOKS = 100;
 const SMALL = Array.from({ length: 20 }, (_, n) => `small-${n + 1}`);
 

@@ -83,9 +83,9 @@ export function validRight<Options extends HeldRightOptions<never, never>>(
   if ((leasehold === undefined) === (client === undefined))
     throw new ConfigurationError(`${kind} requires leasehold or client, and not both`);
   if (client === undefined && typeof (leasehold as Partial<Leasehold>).session !== 'function')
-    throw new ConfigurationError(`${kind}: leasehold = ${shown(leasehold)}: give what createLeasehold() returned`);
+    throw new ConfigurationError(`${kind}: leasehold = ${shown(leasehold)}: pass what createLeasehold() returned`);
   if (typeof name !== 'string' && typeof name !== 'function')
-    throw new ConfigurationError(`${kind}: ${nameOption} = ${shown(name)}: give a name, or a function of the event`);
+    throw new ConfigurationError(`${kind}: ${nameOption} = ${shown(name)}: must be a name, or a function of the event`);
 }
 
 export function heldRight<R extends Right, Event, Unavailable extends LockUnavailableError | SemaphoreFullError>(

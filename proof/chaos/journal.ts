@@ -31,7 +31,7 @@ export type JournalEntry =
       /** When the holder began to ask. */
       readonly askedAt: number;
     }
-  /** Taken before the holder looked, and written when it still believed: it believed at `at`. */
+  /** Taken before the holder checked, and written while it still trusted: it trusted its session at `at`. */
   | { readonly kind: 'believed'; readonly arm: Arm; readonly key: string; readonly token: number }
   /** A write of this element was acknowledged. */
   | { readonly kind: 'acknowledged'; readonly arm: Arm; readonly key: string; readonly element: string }

@@ -37,7 +37,7 @@ export class Producer {
 
   /**
    * @param clients.faulty for enqueueing
-   * @param clients.direct for looking on
+   * @param clients.direct for observing
    */
   constructor(
     clients: { readonly faulty: DynamoDBClient; readonly direct: DynamoDBClient },

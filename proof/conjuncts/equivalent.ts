@@ -109,7 +109,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   },
   {
     id: 'N11',
-    what: 'an acquire without an answer leaves no doubt',
+    what: 'an acquire without a response leaves its key resolved',
     by: 'test/unit/coordination/lock/lost-answer.test.ts: unknown, and frees the key within two heartbeats',
   },
   {

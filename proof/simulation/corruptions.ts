@@ -48,7 +48,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         (event) => [{ ...event, outcome: 'refused' }],
       )(history, prng);
     },
-    'a refusal of the holder of a task, behind a write that was in doubt and never applied': changed(
+    'a refusal of the holder of a task after an unresolved write that was never applied': changed(
       isClaimed,
       (event) => [
         ...[event, called(event, -1, 'task.progress', claimIn(event)), told(event, -1, 'unknown')],

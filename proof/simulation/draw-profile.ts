@@ -67,7 +67,7 @@ export function drawProfile(prng: Prng, name: ProfileName = 'swarm'): Profile {
   return profile;
 }
 
-/** Most histories look at one thing above all. */
+/** Most histories exercise one thing above all. */
 const SHARES = [
   { lockShare: 0, coordinationShare: 0 },
   { lockShare: 0.5, coordinationShare: 0 },
@@ -82,7 +82,7 @@ function drawSizes(prng: Prng): Profile {
     ...drawFeatures(prng.fork('features')),
     environments: prng.integer(1, 5),
     concurrency: prng.integer(1, 5),
-    // Half of all requests look into shards that are empty: more of them cost time, and kill no more mutants.
+    // Half of all requests poll empty shards: more of them cost time, and kill no more mutants.
     shards: prng.pick([1, 1, 1, 2, 3]),
     tasks: prng.integer(20, 45),
     ...prng.pick(SHARES),
@@ -96,7 +96,7 @@ function drawSizes(prng: Prng): Profile {
   };
 }
 
-/** Ways that a worker's life lasts for at least: some thirty requests, one after the other, may be needed to look everywhere. */
+/** Ways that a worker's life lasts for at least: a worker may need some thirty requests, one after the other, to poll every source. */
 const WAYS_IN_A_LIFE = 100;
 
 function drawPace(prng: Prng, ttlMs: number): Pick<Profile, 'invocationMs' | 'latencyMs'> {

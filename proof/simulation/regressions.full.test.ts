@@ -48,7 +48,7 @@ const FALSE_ALARMS: readonly (readonly [what: string, seed: bigint])[] = [
   ['a half after a leap has an index that lags again, and its claims are refused until it has caught up', 2_033_683n],
   ['workers lived for less time than a look at all lanes took', 2_051_220n],
   ['workers that tasks killed kept the one permit of their queue, each for a TTL', 2_053_751n],
-  ['rows were read as they were a minute ago, and each refused claim was followed by a look', 2_070_346n],
+  ['rows were read as they were a minute ago, and each refused claim was followed by a poll', 2_070_346n],
   ['a second delivery of a commit found stock before the refusal of the first was heard', 2_080_515n],
 ];
 

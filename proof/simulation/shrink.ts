@@ -1,4 +1,4 @@
-/** Looks for a smaller profile under which the same seed still violates the same invariant. */
+/** Searches a smaller profile under which the same seed still violates the same invariant. */
 import type { Violation } from './invariants/rule.ts';
 import type { Profile, ProfileName } from './profile.ts';
 import { CALM, faultsOf, without } from './profile.ts';

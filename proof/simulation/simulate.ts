@@ -87,7 +87,7 @@ function changes(text: string): Partial<Profile> {
   try {
     return JSON.parse(text) as Partial<Profile>;
   } catch {
-    throw new InvalidArgumentError('give a JSON object, as a failure prints it');
+    throw new InvalidArgumentError('must be a JSON object, as a failure prints it');
   }
 }
 

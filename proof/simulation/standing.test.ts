@@ -17,7 +17,7 @@ interface Scene {
   readonly asks?: readonly Omit<Ask, 'since' | 'process'>[];
   /** Seconds for which nothing changes, or all but the claims. */
   readonly seconds?: number;
-  /** Each look finds tasks claimed anew. */
+  /** Each sample finds newly claimed tasks. */
   readonly isClaimedAnew?: boolean;
   readonly profile?: Partial<Profile>;
 }

@@ -181,7 +181,7 @@ export class Standing {
     this.#hadPlace = hasPlace;
   }
 
-  /** Whether tasks like it, or of a higher priority, were claimed since the last look, so that it only waits for its turn. */
+  /** Whether tasks like it, or of a higher priority, were claimed since the last sample, so it only waits for its turn. */
   #isServed({ tenant, key, priority }: DynamoItem): boolean {
     return this.#claims.some(
       (claimed) =>
@@ -193,7 +193,7 @@ export class Standing {
 
   #starves(row: string, item: DynamoItem): void {
     const name = this.#starving(row, item);
-    // A sum of looks, not a span: one claim of another does not make up for a minute in which there was none.
+    // A sum of samples, not a span: one claim of another task does not make up for a minute without one.
     const looks = (this.#since.get(name) ?? 0) + 1;
     this.#standing.set(name, looks);
     if (looks * SAMPLE_EVERY_MS <= STARVING_MS) return;

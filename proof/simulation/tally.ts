@@ -183,7 +183,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
 /** Events that a run of a thousand or more histories must contain at least once: every fault, every feature, and every way to end. */
 export const MUST_BE_SEEN: readonly string[] = Object.values(REACHED).flat();
 
-/** A history that accepts less is not looking at the protocol. */
+/** A history that accepts less does not exercise the protocol. */
 const LEAST_ACCEPTED_PER_HISTORY = 250;
 /** From this number on every event must have occurred: the rarest occurs four times in a thousand. */
 const ENOUGH_HISTORIES = 5_000;

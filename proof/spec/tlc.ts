@@ -31,7 +31,7 @@ interface TlcRun {
   readonly coverage?: boolean | undefined;
   /** A file for the graph of all states, each step labelled with its action. */
   readonly dump?: string | undefined;
-  /** Looks at whole behaviours once, when all states are known. */
+  /** Checks whole behaviors once, when all states are known. */
   readonly isLiveness?: boolean | undefined;
   /** Goes on after a violation. */
   readonly goesOn?: boolean | undefined;

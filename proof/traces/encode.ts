@@ -26,7 +26,7 @@ export function kindOf(row: string): Kind | undefined {
   return kind === 'task' || kind === 'lock' || kind === 'session' ? kind : undefined;
 }
 
-/** Refusals by guards that look at more than the specification has are not judged. */
+/** Refusals by guards that read more than the specification has are not judged. */
 const JUDGED = new Set([
   ...['task.claim', 'task.takeOver', 'task.bury', 'task.complete', 'task.commit', 'task.discard', 'task.giveUp'],
   ...['task.retry', 'task.revive', 'task.renew', 'pack.record', 'pack.finish'],

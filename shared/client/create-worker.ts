@@ -140,6 +140,6 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
 function validAttemptSpans(given: AttemptSpans | undefined): AttemptSpans {
   const found = ATTEMPT_SPANS.find((known) => known === (given ?? DEFAULT_ATTEMPT_SPANS));
   if (found === undefined)
-    throw new ConfigurationError(`attemptSpans = ${shown(given)}: give one of ${ATTEMPT_SPANS.join(', ')}`);
+    throw new ConfigurationError(`attemptSpans = ${shown(given)}: must be one of ${ATTEMPT_SPANS.join(', ')}`);
   return found;
 }

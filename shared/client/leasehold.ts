@@ -159,7 +159,7 @@ export class Leasehold implements Disposable {
   readonly table: string;
   /** Enqueues tasks. */
   readonly tasks: TaskClient;
-  /** Looks after tasks: cancel, retry, reschedule, pause and resume a queue. */
+  /** Operates tasks and queues: cancel, retry, reschedule, pause, resume. */
   readonly operator: TaskOperator;
   /** Tasks that recur. */
   readonly schedules: ScheduleClient;
@@ -228,10 +228,10 @@ export class Leasehold implements Disposable {
     const name = validName('session name', settings.name ?? DEFAULT_SESSION_NAME);
     const node = validName('node', settings.node ?? hostname());
     if (!['release', 'delete'].includes(behaviour))
-      throw new ConfigurationError(`behavior = ${shown(behaviour)}: give 'release' or 'delete'`);
+      throw new ConfigurationError(`behavior = ${shown(behaviour)}: must be 'release' or 'delete'`);
     const timing = this.#timingOf(settings);
     if (!Array.isArray(checks))
-      throw new ConfigurationError(`checks = ${shown(checks)}: give a list of ids of health checks`);
+      throw new ConfigurationError(`checks = ${shown(checks)}: must be a list of ids of health checks`);
     if (checks.length > 0) await this.#ensureHealthy({ node, checks });
     const options = { name, node, behaviour, timing, checks };
     const holder = await SessionHolder.create(options, {
@@ -265,7 +265,7 @@ export class Leasehold implements Disposable {
         return verifyTask(parsed, ports);
       case 'semaphore':
         throw new ConfigurationError(
-          `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.get gives`,
+          `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token in the result of semaphores.get`,
         );
     }
   }
@@ -289,7 +289,7 @@ export class Leasehold implements Disposable {
   /** Creates the table if it does not exist, for laptops and tests without a stack. @returns whether it was created */
   async createTable(): Promise<boolean> {
     if (this.#connection === undefined)
-      throw new ConfigurationError('this Leasehold has no connection of its own: create the table yourself');
+      throw new ConfigurationError('this Leasehold has no own connection: create the table yourself');
     return createTable(await this.#connection.openClient(), this.table);
   }
 

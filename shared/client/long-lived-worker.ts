@@ -80,9 +80,9 @@ export async function runLongLivedWorker(
         found = await recur();
         if (found > 0) for (const listener of listeners) listener();
       } catch (error) {
-        // The next look makes up for it.
+        // The next check makes up for it.
         if (!(error instanceof StoreUnavailableError)) throw error;
-        log.error('recurring tasks not looked at, trying again', { error: error.message });
+        log.error('schedule check failed, retrying', { error: error.message });
       }
     }
   })();

@@ -78,8 +78,7 @@ export async function runUntilStopped(
       count(report, totals);
       if (settings.untilDrained && report.ended === 'drained') break;
     } catch (error) {
-      if (error instanceof StoreUnavailableError)
-        log.error('store unavailable, trying again', { error: error.message });
+      if (error instanceof StoreUnavailableError) log.error('store unavailable, retrying', { error: error.message });
       else if (!(error instanceof LeaseLostError)) throw error;
     }
     await runtime.clock.sleep(RESTART_MS * (0.5 + runtime.random.next()), handBack);

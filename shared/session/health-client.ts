@@ -50,7 +50,7 @@ export class HealthClient {
     return this.register(node, NODE_CHECK, options);
   }
 
-  /** Registers a check with a first report, or registers it again. A critical one ends nothing by itself: sessions bound to it look. */
+  /** Registers a check with a first report, or registers it again. A critical one ends nothing by itself: sessions that are bound to it poll it. */
   async register(node: string, id: string, options: CheckOptions = {}): Promise<Check> {
     const key = { node: validName('node', node), id: validId(id) };
     const {
@@ -59,10 +59,12 @@ export class HealthClient {
       status = 'passing',
     } = validOptions(`the options of ${describe(key)}`, options, CHECK_OPTIONS);
     if (!REPORTED.includes(status))
-      throw new ConfigurationError(`${describe(key)}: status = ${shown(status)}: give one of ${REPORTED.join(', ')}`);
+      throw new ConfigurationError(
+        `${describe(key)}: status = ${shown(status)}: must be one of ${REPORTED.join(', ')}`,
+      );
     const ttlMs = givenMs('ttl of a check', ttl) ?? null;
     if (ttlMs === 0)
-      throw new ConfigurationError(`check ${id} of node ${node}: ttl = 0: it would fail at once, give a longer time`);
+      throw new ConfigurationError(`check ${id} of node ${node}: ttl = 0: it would fail at once, use a longer time`);
     const { checks, runtime } = this.#ports;
     const check = { ...key, status, note: validNote(note), ttlMs };
     let observed: CheckRecord | undefined;
@@ -75,7 +77,7 @@ export class HealthClient {
     });
   }
 
-  /** A registered check, to report on or to look at. */
+  /** A registered check, to report on or to read. */
   async check(node: string, id: string): Promise<Check | undefined> {
     const record = await this.#ports.checks.get({ node: validName('node', node), id: validId(id) });
     return record === undefined || record.status === 'deregistered' ? undefined : new Check(record, this.#ports);
@@ -169,7 +171,7 @@ export class Check {
     const note = validNote(text);
     await retryContended(what, CONTENTION, async () => {
       if (this.#record.status === 'deregistered')
-        throw new ConfigurationError(`${what} is not registered any more: register it again before reporting on it`);
+        throw new ConfigurationError(`${what} is no longer registered: register it again before reporting on it`);
       const outcome = await checks.report(this.#record, { status, note }, stampOf(runtime));
       if (outcome.kind === 'refused' && outcome.current === undefined)
         throw new ConfigurationError(`${what} was deregistered long ago: register it again before reporting on it`);

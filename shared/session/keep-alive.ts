@@ -327,7 +327,11 @@ export class SessionHolder implements AsyncDisposable {
       return new LeaseLostError(key, 'invalidated', `it was ended (${current.reason}) at ${current.invalidatedAt}`);
     // Live and ours, so the expiry refused it: an unanswered renewal was sent while the clock was behind.
     if (current.nonce === this.#record.nonce)
-      return new LeaseLostError(key, 'expired', `the clock went from behind ${String(current.expiresAt)} to beyond it`);
+      return new LeaseLostError(
+        key,
+        'expired',
+        `the clock jumped from before ${String(current.expiresAt)} to after it`,
+      );
     return new LeaseLostError(key, 'superseded', 'another process renewed it');
   }
 

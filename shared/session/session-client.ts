@@ -1,4 +1,4 @@
-/** Sessions from outside: looking, listing, waiting for their end, and ending them. */
+/** Sessions as others see them: reads, lists, waits for their end, and ends them. */
 import { ConfigurationError } from '../core/errors.ts';
 import { validName } from '../core/validate/name.ts';
 import { validOptions } from '../core/validate/options.ts';
@@ -13,10 +13,10 @@ export type DestroyResult =
   /** It had ended before, or there is no such session. */
   | { readonly kind: 'gone'; readonly session: SessionRecord | undefined };
 
-/** A session's end is looked for about once a second, at one read unit each time. */
+/** A session's end is polled about once a second, at one read unit each time. */
 const POLL_MS = { min: 750, max: 1_000 };
 
-/** Sessions from outside: look, list, destroy, wait for their end. */
+/** Sessions as others see them: read, list, destroy, wait for their end. */
 export class SessionClient {
   readonly #ports: SessionPorts;
   readonly #maxClockSkewMs: number;
@@ -81,7 +81,7 @@ export class SessionClient {
       const standing = await settleSession(session, this.#ports, this.#maxClockSkewMs);
       if (standing.kind === 'damaged')
         throw new ConfigurationError(
-          `session ${id} has an expiry beyond reason: inspect it by hand, and destroy it if its holder is gone`,
+          `session ${id} has an implausible expiry: inspect it by hand, and destroy it if its holder is gone`,
         );
       if (standing.kind === 'closed' || standing.kind === 'free') continue;
       await runtime.clock.sleep(POLL_MS.min + (POLL_MS.max - POLL_MS.min) * runtime.random.next(), signal);

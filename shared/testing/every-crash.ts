@@ -64,7 +64,7 @@ export function validCrashOptions(options: EveryCrashOptions): EveryCrashOptions
   const isValid = only === undefined || (Number.isInteger(only.request) && OUTCOMES.includes(only.outcome));
   if (!isValid)
     throw new ConfigurationError(
-      `only = ${shown(only)}: give the number of a request and how it ends, such as { request: 7, outcome: 'unanswered' }`,
+      `only = ${shown(only)}: pass the number of a request and how it ends, such as { request: 7, outcome: 'unanswered' }`,
     );
   return options;
 }
@@ -134,7 +134,7 @@ async function endOf(rig: CrashRig): Promise<TaskRecord> {
   }
   const error = (await rig.task())?.lastError?.message;
   throw new Error(
-    `the task, or one that came of it, has not ended after a day${error === undefined ? '' : `; its last error: ${error}`}`,
+    `the task, or one that it created, has not ended after a day${error === undefined ? '' : `; its last error: ${error}`}`,
   );
 }
 

@@ -85,7 +85,7 @@ export class KitWorkers {
   /** Runs a worker that nobody kills, until its end. */
   async work(plan: WorkPlan): Promise<WorkerReport> {
     const report = await this.workIn(new WorkerProcess(), plan);
-    if (report === undefined) throw new InvariantError('a worker was killed that nobody could kill');
+    if (report === undefined) throw new InvariantError('a worker was killed without a kill');
     return report;
   }
 
@@ -145,7 +145,7 @@ export class KitWorkers {
     if (lifetimeMs < Infinity)
       void clock.sleep(Math.max(0, lifetimeMs - GRACE_MS), isOver.signal).then(() => {
         if (!isOver.signal.aborted)
-          handBack.abort(new HandedBackError('the life of its worker is over', { isDeadline: true }));
+          handBack.abort(new HandedBackError('the lifetime of its worker is over', { isDeadline: true }));
       });
     // At the end of its lifetime a worker hands back its running tasks; after `attempts` it only stops claiming.
     try {
@@ -162,7 +162,7 @@ export class KitWorkers {
 function stillRunning(names: readonly string[]): string {
   return (
     `the test kit waits for the code of ${names.join(', ')}, and its clock stands still meanwhile: ` +
-    'where that code waits for a time-out, give { timePasses: true }'
+    'if that code waits for a time-out, pass { timePasses: true }'
   );
 }
 

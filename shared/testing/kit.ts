@@ -127,7 +127,7 @@ export class TestKit {
     validOptions('the options of createTestKit', options, KIT_OPTIONS);
     const { queue = DEFAULT_QUEUE, startsAt = STARTS_AT, random = () => 0.5, concurrency = 1, payloads } = options;
     if (!Number.isInteger(concurrency) || concurrency < 1)
-      throw new ConfigurationError(`concurrency = ${concurrency}: give a whole number from 1`);
+      throw new ConfigurationError(`concurrency = ${concurrency}: must be a whole number from 1`);
     this.clock = new ProcessClock(new Date(validMoment('startsAt', startsAt)));
     this.#options = options;
     this.#queue = queue;
@@ -180,13 +180,13 @@ export class TestKit {
    */
   async crash(point: CrashPoint): Promise<WorkerReport> {
     if (!CRASH_POINTS.includes(point))
-      throw new ConfigurationError(`crash = ${JSON.stringify(point)}: give one of ${CRASH_POINTS.join(', ')}`);
+      throw new ConfigurationError(`crash = ${JSON.stringify(point)}: must be one of ${CRASH_POINTS.join(', ')}`);
     return this.#workers.work({ concurrency: 1, attempts: 1, crash: point });
   }
 
   /**
    * Runs a task twice for each request that its worker sends: the worker is killed before the request is sent, or after the request
-   * was applied but before its answer. Then another worker ends the task, and `check` looks at the result.
+   * was applied but before its answer. Then another worker ends the task, and `check` tests the result.
    * A first run, without a crash, is checked too. Every run starts from the rows and the time at the call, and both are put back at
    * the end.
    * @throws the error of `check`, with the request after which it failed

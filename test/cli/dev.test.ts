@@ -101,7 +101,7 @@ export const rest = defineTask({
 
     expect(await runHere(['dev', path.join(folder, 'none.ts')])).toMatchObject({
       exitCode: 2,
-      err: expect.stringMatching(/there is no .*none\.ts: give the module that defines the tasks/) as string,
+      err: expect.stringMatching(/there is no .*none\.ts: pass the module that defines the tasks/) as string,
     });
     expect(await runHere(['dev', empty])).toMatchObject({
       exitCode: 2,

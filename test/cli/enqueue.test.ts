@@ -71,7 +71,7 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     const forPrograms = await run('fine', '2', '--id', 'one', '--json');
 
     expect(end).toMatchObject({ exitCode: 5, out: '' });
-    expect(end.err).toMatch(/^error: task one of queue default is there already .*\n$/);
+    expect(end.err).toMatch(/^error: task one of queue default exists already .*\n$/);
     expect(forPrograms).toMatchObject({ exitCode: 5, out: '' });
     expect(JSON.parse(forPrograms.err)).toMatchObject({ exitCode: 5 });
   });

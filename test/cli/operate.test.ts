@@ -214,7 +214,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     ['an unknown command', 2, ['lock', 'list'], /^error: unknown command 'lock'\n\(Did you mean locks\?\)/],
     ['a verb that is none', 2, ['tasks', 'shwo', 'x'], /^error: unknown command 'shwo': tasks has list, .*mean show\?/],
     ['an unknown option', 2, ['locks', 'list', '--colour'], /^error: unknown option '--colour'/],
-    ['a number that is none', 2, ['locks', 'list', '--limit', 'many'], /give a whole number of 1 or more/],
+    ['a number that is none', 2, ['locks', 'list', '--limit', 'many'], /must be a whole number of 1 or more/],
     ['a lock that is not there', 4, ['locks', 'show', 'nope'], /^error: there is no lock nope/],
     ['a session that is not there', 4, ['sessions', 'show', 'nope'], /^error: there is no session nope/],
     ['a semaphore that is not there', 4, ['semaphores', 'show', 'nope'], /^error: there is no semaphore nope/],

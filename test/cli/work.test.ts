@@ -81,7 +81,7 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
 
     await line.cut();
     await vi.waitFor(() => {
-      expect(working.err()).toContain('store unavailable, trying again');
+      expect(working.err()).toContain('store unavailable, retrying');
     }, PATIENCE);
     await line.join();
     await run('enqueue', 'fine', '{"n": 1}', '--queue', 'outage', '--id', 'after');

@@ -49,7 +49,7 @@ describeInEveryWorld('locks', (open) => {
       expect(cost.verbs).toEqual({ 'lock.acquire': 1 });
     });
 
-    test('takes a key that was given back just now by another process in two: it looks what it takes', async () => {
+    test('takes a key that another process has just released in two requests, after a read', async () => {
       await (await acquired(mine)).release();
 
       const cost = await other.cost(() => acquired(theirs));
@@ -375,8 +375,8 @@ describeInEveryWorld('locks', (open) => {
       const { sequencer } = await acquired(mine);
       const elsewhere = world.start({ table: 'elsewhere' });
 
-      await expect(elsewhere.leasehold.verify(sequencer)).rejects.toThrow(`is of table ${world.table}`);
-      await expect(one.leasehold.verify(sequencer.replace(key, 'other'))).rejects.toThrow('was changed on its way');
+      await expect(elsewhere.leasehold.verify(sequencer)).rejects.toThrow(`belongs to table ${world.table}`);
+      await expect(one.leasehold.verify(sequencer.replace(key, 'other'))).rejects.toThrow('the sequencer was changed');
       await expect(one.leasehold.verify('nonsense')).rejects.toThrow('not a sequencer');
     });
   });

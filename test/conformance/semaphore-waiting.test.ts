@@ -49,7 +49,7 @@ describeCrowd('waiting for a semaphore', (start) => {
       expect(here.clock.now() - startedAt).toBeLessThan(DEAD_AFTER_MS + 400);
     });
 
-    test('looks without writing while there is no room', async () => {
+    test('polls without a write while there is no free capacity', async () => {
       const holder = await there.session({ ttlMs: 60_000 });
       await acquired(there.semaphores.tryAcquire(holder, name, { limit: 1 }));
       const session = await here.session({ ttlMs: 600_000 });
@@ -58,7 +58,7 @@ describeCrowd('waiting for a semaphore', (start) => {
         here.live(here.semaphores.acquire(session, name, { limit: 1, wait: '20s', pause: '1s' })),
       );
 
-      // The first ask was refused; after it, a look costs one read, and one more each two seconds for the holder's session;
+      // The first ask was refused; after it, a poll costs one read, and one more each two seconds for the holder's session;
       // the last write gives the claim up.
       expect(cost.writeUnits).toBe(2);
       expect(cost.readUnits).toBeLessThanOrEqual(20 * 4 + 10);

@@ -244,7 +244,7 @@ describeInEveryWorld('sessions', (open) => {
 
   describe('bad input', () => {
     test.each([
-      ['a TTL below the least', { ttl: 299 }, 'ttl = 299: give 300 ms to a day'],
+      ['a TTL below the least', { ttl: 299 }, 'ttl = 299: must be 300 ms to a day'],
       ['a TTL of more than a day', { ttl: '25h' as const }, 'ttl = 90000000'],
       ['a TTL that is no time', { ttl: 'soon' as never }, 'ttl = "soon"'],
       ['a lock-delay of more than a minute', { lockDelay: '61s' as const }, 'lockDelay = 61000 ms is above 60000'],
@@ -379,7 +379,7 @@ describeInEveryWorld('health checks', (open) => {
   test('come back when they are registered again', async () => {
     const check = await other.leasehold.health.register(node, 'disk');
     await check.deregister();
-    await expect(check.pass()).rejects.toThrow('is not registered any more');
+    await expect(check.pass()).rejects.toThrow('is no longer registered');
 
     await other.leasehold.health.register(node, 'disk');
 

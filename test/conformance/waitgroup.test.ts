@@ -366,7 +366,7 @@ describeCrowd('the wait group', (start) => {
     expect(adding.requests).toBe(2);
     if (here.hasExactUnits) expect(adding.writeUnits).toBe(2 * 2 + 120 * 2);
     expect(finishing).toEqual({ requests: 120, writeUnits: 120, readUnits: 0 });
-    // The group's row, a look, a stride, and that it is complete.
+    // The group's row, a poll, a stride, and its completion.
     expect(waiting.requests).toBe(4);
     expect(waiting.readUnits).toBeLessThanOrEqual(1 + 2 + 9);
   });

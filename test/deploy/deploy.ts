@@ -32,7 +32,7 @@ const ALL_DONE_MS = 1_200_000;
 const ALL_TASKS = 360;
 /** With default settings, one for every ten tasks whose time nobody knows. */
 const FANNED_OUT = { tasks: 60, workers: 6 };
-/** Looks come once a second. */
+/** Polls come once a second. */
 const LOOKS_TO_NUDGE = 10;
 
 const PAUSE_MS = 3_000;

@@ -144,7 +144,7 @@ export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Looks once a second, for as long as nothing answers too. @throws Error naming what was last seen when it takes too long */
+/** Polls once a second, also while nothing answers. @throws Error naming what was last seen, if it takes too long */
 export async function until<T>(
   what: string,
   look: () => Promise<T>,

@@ -17,7 +17,7 @@ const revision = typeof REVISION === 'undefined' ? 'not deployed' : REVISION;
 const isOurs = process.env.AWS_LAMBDA_FUNCTION_NAME === undefined;
 const documents = DynamoDBDocumentClient.from(new DynamoDBClient({}));
 
-/** How often a task looks whether its gate is open. */
+/** How often a task checks whether its gate is open. */
 const LOOK_MS = 1_000;
 
 /** Does its work at once, or waits at a gate that the test opens: then it says first who runs it. */

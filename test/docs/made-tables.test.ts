@@ -172,7 +172,9 @@ const MADE: Readonly<Record<string, () => string>> = {
     markdownTable(
       ['a million tasks of a second each day, a month', 'dollars', 'after what is free'],
       [
-        ...estimate.parts.filter(isLarge).map((part) => [part.what, dollars(part.dollars), dollars(part.dollarsAfterFree)]),
+        ...estimate.parts
+          .filter(isLarge)
+          .map((part) => [part.what, dollars(part.dollars), dollars(part.dollarsAfterFree)]),
         [
           'all smaller parts',
           dollars(sum(smallParts.map((part) => part.dollars))),
@@ -220,7 +222,7 @@ function standingUnits() {
         standing('sessions and permits of workers', DEFAULT_SHARDS, oneStart).writeUnits,
         DAYS_PER_MONTH,
       ),
-      readUnits: each(standing('looks of workers', DEFAULT_SHARDS, oneStart).readUnits, DAYS_PER_MONTH),
+      readUnits: each(standing('polls of workers', DEFAULT_SHARDS, oneStart).readUnits, DAYS_PER_MONTH),
     },
   };
 }

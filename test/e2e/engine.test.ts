@@ -215,7 +215,7 @@ describe('an endpoint of the user', () => {
     });
 
     expect(await refusal({ kind: 'endpoint', endpoint })).toBe(
-      `endpoint ${endpoint} refused a stranger (UnrecognizedClientException): give a DynamoDB that takes any credentials, as emulators do`,
+      `endpoint ${endpoint} refused unknown credentials (UnrecognizedClientException): pass a DynamoDB that takes any credentials, as emulators do`,
     );
   });
 

@@ -10,7 +10,7 @@ describe.skipIf(endpoint === null)('the example of', () => {
     ['inputs of any size', 'large-inputs', 3],
     ['work that outlives its functions', 'long-work', 6],
     ['a batch with a callback and a parent with children', 'fan-in', 6],
-    ['tasks that recur', 'schedules', 11],
+    ['define, list and run schedules', 'schedules', 11],
     ['a worker at the edge', 'edge', 4],
   ])('%s keeps what it claims', async (_what, name, claims) => {
     await using example = startExample(`examples/${name}/main.ts`, ['--endpoint', endpoint ?? '']);

@@ -37,14 +37,14 @@ describe('npm start', () => {
 
   test.each([
     ['an option that is not there', ['--colour', 'red'], /error: unknown option '--colour'/],
-    ['a TTL that cannot work', ['--session-ttl', '1ms'], /error: ttl = 1: give 300 ms to a day/],
+    ['a TTL that cannot work', ['--session-ttl', '1ms'], /error: ttl = 1: must be 300 ms to a day/],
     ['more at a time than a worker takes', ['--concurrency', '5000'], /error: .*--concurrency.* from 1 to 1000/],
     ['more workers than a machine carries', ['--workers', '5000'], /error: .*--workers.* from 1 to 64/],
-    ['a module without a file of tasks', ['--entry', 'tasks.ts'], /error: --entry .* give --tasks as well/],
+    ['a module without a file of tasks', ['--entry', 'tasks.ts'], /error: --entry .* pass --tasks as well/],
     [
       'a module that is not there',
       ['--tasks', 'a.jsonl', '--entry', 'nowhere.ts'],
-      /error: there is no .*nowhere\.ts: give the module that defines the tasks/,
+      /error: there is no .*nowhere\.ts: pass the module that defines the tasks/,
     ],
   ])('refuses %s before it starts anything, in a line', async (_what, flags, message) => {
     const run = await runStart(...flags);
@@ -95,7 +95,7 @@ describe('a file of tasks', () => {
     expect(run.said).toMatch(/line 5 rejected: the input of task large has 400\d+ bytes as JSON: at most 393216 fit/);
     expect(run.said).toContain('line 6 rejected: id "a" stands in line 1 for other work');
     expect(run.said).toContain('line 8 rejected: unknown field "prioriti"');
-    expect(run.said).toContain('line 9 rejected: priority = "highest": give one of high, normal, low');
+    expect(run.said).toContain('line 9 rejected: priority = "highest": must be one of high, normal, low');
     expect(run.said).toContain('line 10 rejected: not a JSON object');
     expect(run.said).toContain('line 11 rejected: task id is empty');
   });

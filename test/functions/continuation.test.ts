@@ -284,7 +284,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       expect(lambda.invoked).toEqual([]);
     });
 
-    test('reports a start that failed, and fails only when it could look at no queue', async () => {
+    test('reports a start that failed, and fails only if it could read no queue', async () => {
       lambda.fail();
       await enqueue('quick', 't');
 

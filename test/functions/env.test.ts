@@ -51,19 +51,22 @@ describe('parseWorkEnv', () => {
   test.each([
     [{ LEASEHOLD_TABLE: undefined }, 'LEASEHOLD_TABLE is not set: the stack sets it for its functions'],
     [{ LEASEHOLD_TABLE: '' }, 'LEASEHOLD_TABLE is empty: the stack sets it for its functions'],
-    [{ LEASEHOLD_QUEUE: '' }, 'LEASEHOLD_QUEUE is empty: give at least one character'],
-    [{ LEASEHOLD_CONCURRENCY: '0' }, 'LEASEHOLD_CONCURRENCY = "0": give a whole number from 1 to 1000'],
-    [{ LEASEHOLD_CONCURRENCY: 'ten' }, 'LEASEHOLD_CONCURRENCY = "ten": give a whole number from 1 to 1000'],
-    [{ LEASEHOLD_CONCURRENCY: '' }, 'LEASEHOLD_CONCURRENCY = "": give a whole number from 1 to 1000'],
-    [{ LEASEHOLD_LINGER_MS: '900001' }, 'LEASEHOLD_LINGER_MS = "900001": give a whole number from 0 to 900000'],
-    [{ LEASEHOLD_SHARDS: '-1' }, 'LEASEHOLD_SHARDS = "-1": give a whole number from 1 to 256'],
-    [{ LEASEHOLD_SHARDS: '1e2' }, 'LEASEHOLD_SHARDS = "1e2": give a whole number from 1 to 256'],
-    [{ LEASEHOLD_SESSION_TTL_MS: '30s' }, 'LEASEHOLD_SESSION_TTL_MS = "30s": give a whole number of 0 or more'],
+    [{ LEASEHOLD_QUEUE: '' }, 'LEASEHOLD_QUEUE is empty: must have at least one character'],
+    [{ LEASEHOLD_CONCURRENCY: '0' }, 'LEASEHOLD_CONCURRENCY = "0": must be a whole number from 1 to 1000'],
+    [{ LEASEHOLD_CONCURRENCY: 'ten' }, 'LEASEHOLD_CONCURRENCY = "ten": must be a whole number from 1 to 1000'],
+    [{ LEASEHOLD_CONCURRENCY: '' }, 'LEASEHOLD_CONCURRENCY = "": must be a whole number from 1 to 1000'],
+    [{ LEASEHOLD_LINGER_MS: '900001' }, 'LEASEHOLD_LINGER_MS = "900001": must be a whole number from 0 to 900000'],
+    [{ LEASEHOLD_SHARDS: '-1' }, 'LEASEHOLD_SHARDS = "-1": must be a whole number from 1 to 256'],
+    [{ LEASEHOLD_SHARDS: '1e2' }, 'LEASEHOLD_SHARDS = "1e2": must be a whole number from 1 to 256'],
+    [{ LEASEHOLD_SESSION_TTL_MS: '30s' }, 'LEASEHOLD_SESSION_TTL_MS = "30s": must be a whole number of 0 or more'],
     [
       { LEASEHOLD_SESSION_TTL_MS: '10000', LEASEHOLD_HEARTBEAT_MS: '5000' },
       'ttl = 10000 ms is less than three times heartbeat = 5000 ms',
     ],
-    [{ LEASEHOLD_ENDPOINT: 'localhost' }, 'LEASEHOLD_ENDPOINT = "localhost": give a URL such as http://127.0.0.1:8000'],
+    [
+      { LEASEHOLD_ENDPOINT: 'localhost' },
+      'LEASEHOLD_ENDPOINT = "localhost": must be a URL such as http://127.0.0.1:8000',
+    ],
   ])('refuses %o', (wrong, message) => {
     const parse = (): unknown => parseWorkEnv({ ...worker, ...wrong });
 

@@ -43,7 +43,7 @@ describe('the middlewares that hold a right around a handler', () => {
 
   test.each<[string, (options: never) => unknown, object, RegExp]>([
     ['lock without options', lock, {}, /^lock requires leasehold or client, and not both$/],
-    ['lock without a key', lock, { leasehold: { session: () => undefined } }, /^lock: key = undefined: give a name/],
+    ['lock without a key', lock, { leasehold: { session: () => undefined } }, /^lock: key = undefined: must be a name/],
     ['leader, misspelt', leader, { elektion: 'e' }, /unknown option "elektion": .*did you mean election\?$/],
     ['semaphore, misspelt', semaphore, { limits: 1 }, /unknown option "limits": .*did you mean limit\?$/],
   ])('refuses %s', (_what, middleware, options, message) => {

@@ -33,7 +33,7 @@ describe('an existing table', () => {
     const stack = new Stack(newApp(), 'NoTable');
 
     expect(() => CoordinationTable.fromTable(stack, 'Leases', table as never)).toThrow(
-      /^fromTable: table = .*: give a table of the CDK, such as Table\.fromTableName/,
+      /^fromTable: table = .*: must be a table of the CDK, such as Table\.fromTableName/,
     );
   });
 
@@ -60,9 +60,12 @@ test.each<[object, RegExp]>([
   [{ maxWorker: 5 }, /unknown option "maxWorker": .*did you mean maxWorkers\?/],
   [
     { entry: undefined },
-    /^entry is missing: give the path of the module that exports your tasks, or workerFunction, a function of your own$/,
+    /^entry is missing: pass the path of the module that exports your tasks, or workerFunction, a function of your own$/,
   ],
-  [{ schedule: 'rate(1 minute)' }, /^schedule = "rate\(1 minute\)": give an expression of aws-cdk-lib\/aws-scheduler/],
+  [
+    { schedule: 'rate(1 minute)' },
+    /^schedule = "rate\(1 minute\)": must be an expression of aws-cdk-lib\/aws-scheduler/,
+  ],
 ])('refuses %o', (props, message) => {
   expect(() => new TaskWorkers(new Stack(newApp(), 'Wrong'), 'Media', { entry: ENTRY, ...props })).toThrow(message);
 });
@@ -128,7 +131,7 @@ describe('a grant', () => {
     const unknown = inStack();
 
     expect(() => known.workers.grantOperate(role(known.stack, '999999999999'))).toThrow(/999999999999.*111111111111/);
-    expect(() => unknown.workers.grantOperate(role(unknown.stack, '999999999999'))).toThrow(/give the stack `env`/);
+    expect(() => unknown.workers.grantOperate(role(unknown.stack, '999999999999'))).toThrow(/set `env` of the stack/);
     expect(known.workers.grantOperate(role(known.stack, ours.account)).success).toBe(true);
     expect(unknown.workers.grantOperate(Role.fromRoleName(unknown.stack, 'ByName', 'ours')).success).toBe(true);
   });

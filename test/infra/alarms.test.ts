@@ -74,7 +74,7 @@ describe('alarms and dashboard', () => {
     new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarmTopic: new Topic(stack, 'Oncall') });
 
     expect(warnings().map(({ entry }) => JSON.stringify(entry.data))).toEqual([
-      expect.stringContaining('alarmTopic is not given') as string,
+      expect.stringContaining('alarmTopic is missing') as string,
     ]);
     expect(warnings({ alarms: false })).toEqual([]);
     expect(Annotations.fromStack(stack).findWarning('*', Match.anyValue())).toEqual([]);

@@ -55,7 +55,7 @@ describe('a network', () => {
 
   test('has to be there for a place in it', () => {
     expect(() => synthesize({ vpcSubnets: { onePerAz: true } })).toThrow(
-      'vpcSubnets and securityGroups are of a network: give vpc as well',
+      'vpcSubnets and securityGroups are of a network: pass vpc as well',
     );
   });
 });

@@ -67,7 +67,7 @@ describe('a worker that is a function of the user’s own', () => {
   });
 
   test.each<[string, () => unknown, string]>([
-    ['an entry as well', () => withOwn({ entry: 'tasks.ts' }), 'entry and workerFunction are both given'],
+    ['an entry as well', () => withOwn({ entry: 'tasks.ts' }), 'entry and workerFunction are mutually exclusive'],
     ['memory', () => withOwn({ workerMemory: 1_024 }), 'workerMemory is of the function that we make of entry'],
     ['variables', () => withOwn({ environment: { A: '1' } }), 'environment is of the function that we make of entry'],
     ['Lambda’s short default of time', () => withOwn({}, null), 'workerTimeout = 3 s leaves less than 5 s for work'],
@@ -107,10 +107,10 @@ describe('schedules of the stack', () => {
     [
       'another queue',
       [defineSchedule('n', 't', null, { cron: '0 3 * * *', queue: 'b' })],
-      'the dispatcher is of queue "media"',
+      'the dispatcher serves queue "media"',
     ],
     ['two of one name', [nightly, nightly], 'two of them are named "nightly"'],
-    ['no list', nightly, 'give a list of defineSchedule('],
+    ['no list', nightly, 'must be a list of defineSchedule('],
     [
       'inputs that do not fit',
       [defineSchedule('n', 't', 'x'.repeat(4_000), { cron: '0 3 * * *' })],

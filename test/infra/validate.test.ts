@@ -17,35 +17,35 @@ import { ENTRY, newApp } from './synthesize.ts';
 
 /** One broken setting, or pair, and its error message. */
 const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
-  [{ entry: 'no/such/tasks.ts' }, 'entry = "no/such/tasks.ts" is not a file: give the module that exports your tasks'],
+  [{ entry: 'no/such/tasks.ts' }, 'entry = "no/such/tasks.ts" is not a file: pass the module that exports your tasks'],
   [
     { queue: 'q'.repeat(65) },
-    `queue = "${'q'.repeat(65)}" has 65 characters: give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first`,
+    `queue = "${'q'.repeat(65)}" has 65 characters: must be 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first`,
   ],
   [
     { queue: 'all#*' },
-    'queue = "all#*" has 5 characters: give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first',
+    'queue = "all#*" has 5 characters: must be 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first',
   ],
-  [{ queue: 'schedule' }, 'queue = "schedule" is reserved for recurring tasks: give another name'],
+  [{ queue: 'schedule' }, 'queue = "schedule" is reserved for recurring tasks: use another name'],
   [
     { queue: '' },
-    'queue = "" has 0 characters: give 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first',
+    'queue = "" has 0 characters: must be 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first',
   ],
   [
     { schedule: { expressionString: 'every(1 minute)' } },
-    'schedule = "every(1 minute)" is unknown: give a rate such as rate(1 minute), or a cron expression of six fields',
+    'schedule = "every(1 minute)" is unknown: must be a rate such as rate(1 minute), or a cron expression of six fields',
   ],
   [
     { schedule: { expressionString: 'rate(0 minutes)' } },
-    'schedule = "rate(0 minutes)" is unknown: give a rate such as rate(1 minute), or a cron expression of six fields',
+    'schedule = "rate(0 minutes)" is unknown: must be a rate such as rate(1 minute), or a cron expression of six fields',
   ],
   [
     { schedule: { expressionString: 'cron(* * * * *)' } },
-    'schedule = "cron(* * * * *)" is unknown: give a rate such as rate(1 minute), or a cron expression of six fields',
+    'schedule = "cron(* * * * *)" is unknown: must be a rate such as rate(1 minute), or a cron expression of six fields',
   ],
   [
     { schedule: ScheduleExpression.at(new Date('2030-01-01T00:00:00Z')) },
-    'schedule = "at(2030-01-01T00:00:00)" is unknown: give a rate such as rate(1 minute), or a cron expression of six fields',
+    'schedule = "at(2030-01-01T00:00:00)" is unknown: must be a rate such as rate(1 minute), or a cron expression of six fields',
   ],
   [
     { flexibleWindow: Duration.minutes(1) },
@@ -53,20 +53,20 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
   ],
   [
     { flexibleWindow: Duration.seconds(90), schedule: Schedule.rate(Duration.hours(1)) },
-    'flexibleWindow = 90 s: give whole minutes, from one to a day',
+    'flexibleWindow = 90 s: must be whole minutes, from one to a day',
   ],
-  [{ maxWorkers: 0 }, 'maxWorkers = 0: give a whole number from 1 to 1000'],
-  [{ maxWorkers: 2.5 }, 'maxWorkers = 2.5: give a whole number from 1 to 1000'],
-  [{ concurrency: 0 }, 'concurrency = 0: give a whole number from 1 to 1000'],
-  [{ concurrency: NaN }, 'concurrency = NaN: give a whole number from 1 to 1000'],
-  [{ startWithin: Duration.minutes(16) }, 'startWithin in ms = 960000: give a whole number from 0 to 900000'],
-  [{ shards: 257 }, 'shards = 257: give a whole number from 1 to 256'],
-  [{ workerMemory: 64 }, 'workerMemory = 64: give a whole number from 128 to 10240'],
+  [{ maxWorkers: 0 }, 'maxWorkers = 0: must be a whole number from 1 to 1000'],
+  [{ maxWorkers: 2.5 }, 'maxWorkers = 2.5: must be a whole number from 1 to 1000'],
+  [{ concurrency: 0 }, 'concurrency = 0: must be a whole number from 1 to 1000'],
+  [{ concurrency: NaN }, 'concurrency = NaN: must be a whole number from 1 to 1000'],
+  [{ startWithin: Duration.minutes(16) }, 'startWithin in ms = 960000: must be a whole number from 0 to 900000'],
+  [{ shards: 257 }, 'shards = 257: must be a whole number from 1 to 256'],
+  [{ workerMemory: 64 }, 'workerMemory = 64: must be a whole number from 128 to 10240'],
   [
     { sessionTtl: Duration.seconds(10), heartbeatInterval: Duration.seconds(5) },
     'ttl = 10000 ms is less than three times heartbeat = 5000 ms: one lost heartbeat would end the session; raise ttl or lower heartbeat',
   ],
-  [{ lockDelay: Duration.seconds(61) }, 'lockDelay = 61000 ms is above 60000: give 0 to 60 seconds'],
+  [{ lockDelay: Duration.seconds(61) }, 'lockDelay = 61000 ms is above 60000: must be 0 to 60 seconds'],
   [
     { workerTimeout: Duration.seconds(12), sessionTtl: Duration.seconds(10) },
     'workerTimeout = 12 s leaves less than 5 s for work before deadlineMargin = 10 s: raise workerTimeout or lower deadlineMargin',
@@ -91,9 +91,9 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
   ],
   [
     { runbooks: 'docs/operating.md' },
-    'runbooks = "docs/operating.md": give the address of your copy of docs/operating.md, such as https://wiki.example/operating',
+    'runbooks = "docs/operating.md": pass the address of your copy of docs/operating.md, such as https://wiki.example/operating',
   ],
-  [{ attemptSpans: 'links' as 'link' }, 'attemptSpans = "links": give one of parent, link'],
+  [{ attemptSpans: 'links' as 'link' }, 'attemptSpans = "links": must be one of parent, link'],
   [
     { environment: { LEASEHOLD_TABLE: 'other' } },
     'environment sets LEASEHOLD_TABLE: names that begin with LEASEHOLD_ are set from the other properties',
@@ -113,7 +113,7 @@ describe('TaskWorkers refuses', () => {
     new TaskWorkers(stack, 'First', { entry: ENTRY, table, queue: 'media' });
 
     expect(() => new TaskWorkers(stack, 'Second', { entry: ENTRY, table, queue: 'media' })).toThrow(
-      'queue = "media" is served by other workers of this table: give each its own name',
+      'queue = "media" is served by other workers of this table: use a different name for each',
     );
   });
 });

@@ -153,7 +153,7 @@ describe('an unknown name is refused', () => {
 test('names an option of single tasks as such in a bulk', async () => {
   const message = await refusal(({ leasehold }) => leasehold.tasks.enqueueBulk('work', [1], wrong({ key: 'k' })));
 
-  expect(message).toContain('key is about single tasks');
+  expect(message).toContain('key applies to single tasks');
 });
 
 describe('refuses a value that is not an object', () => {
@@ -178,7 +178,7 @@ describe('refuses a value that is not an object', () => {
     ['retry', () => defineTask({ name: 'n', run, retry: wrong(5) })],
     ['retryAll', ({ leasehold }) => leasehold.operator.retryAll(wrong(5))],
   ])('of %s', async (_what, act) => {
-    expect(await refusal(act)).toMatch(/ (are|: )?.*: give an object(, of |$)/);
+    expect(await refusal(act)).toMatch(/ (are|: )?.*: must be an object(, of |$)/);
   });
 });
 
@@ -187,42 +187,42 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
   circle.self = circle;
 
   test.each<[string, string, (hand: Hand) => unknown]>([
-    ['a time', 'ttl = 5n: give milliseconds', ({ leasehold }) => leasehold.session({ ttl: wrong(5n) })],
-    ['a time', 'ttl = NaN: give milliseconds', ({ leasehold }) => leasehold.session({ ttl: NaN })],
+    ['a time', 'ttl = 5n: must be milliseconds', ({ leasehold }) => leasehold.session({ ttl: wrong(5n) })],
+    ['a time', 'ttl = NaN: must be milliseconds', ({ leasehold }) => leasehold.session({ ttl: NaN })],
     ['a time', 'wait = <ref *1> { self: [Circular *1] }', ({ session }) => session.lock('k', { wait: wrong(circle) })],
     [
       'a priority',
-      'priority = 5n: give one of',
+      'priority = 5n: must be one of',
       ({ leasehold }) => leasehold.tasks.enqueue('work', null, { priority: wrong(5n) }),
     ],
     [
       'a trace',
-      'traceparent = 5n: give',
+      'traceparent = 5n: must be a header',
       ({ leasehold }) => leasehold.tasks.enqueue('work', null, { traceparent: wrong(5n) }),
     ],
     [
       'a policy',
-      'onDuplicate = 5n: give one of',
+      'onDuplicate = 5n: must be one of',
       ({ leasehold }) => leasehold.tasks.enqueue('work', null, { id: 'a', onDuplicate: wrong(5n) }),
     ],
     [
       'a module of tasks',
-      'the tasks are undefined: give what their module exports',
+      'the tasks are undefined: pass what their module exports',
       () => createWorker(wrong(undefined)),
     ],
     [
       'the id of a task',
-      'task id is of type undefined: give',
+      'task id is of type undefined: must be a string',
       ({ leasehold }) => leasehold.tasks.get(wrong(undefined)),
     ],
     [
       'members',
-      'add("a"): give a whole number of members, or a list of their ids',
+      'add("a"): must be a whole number of members, or a list of their ids',
       async ({ leasehold }) => (await leasehold.waitGroup('w')).add(wrong('a')),
     ],
     [
       'the session of a member',
-      'lease needs a session: give session.holder',
+      'lease needs a session: pass session.holder',
       async ({ leasehold }) => (await leasehold.waitGroup('w')).lease('a', wrong(undefined)),
     ],
     [
@@ -230,76 +230,80 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'limit and rate require a key',
       ({ leasehold }) => leasehold.tasks.enqueue('work', null, { limit: 1 }),
     ],
-    ['a task', 'the task is null: give', ({ leasehold }) => leasehold.tasks.enqueue(wrong(null), null)],
-    ['checks', 'checks = "abc": give a list', ({ leasehold }) => leasehold.session({ checks: wrong('abc') })],
-    ['keys', 'the lock keys are "abc": give a list', ({ session }) => session.lockAll(wrong('abc'))],
-    ['a signal', 'signal = {}: give an AbortSignal', ({ session }) => session.lock('k', { signal: wrong({}) })],
+    ['a task', 'the task is null: pass', ({ leasehold }) => leasehold.tasks.enqueue(wrong(null), null)],
+    ['checks', 'checks = "abc": must be a list', ({ leasehold }) => leasehold.session({ checks: wrong('abc') })],
+    ['keys', 'the lock keys are "abc": must be a list', ({ session }) => session.lockAll(wrong('abc'))],
+    ['a signal', 'signal = {}: must be an AbortSignal', ({ session }) => session.lock('k', { signal: wrong({}) })],
     [
       'a signal',
-      'signal = {}: give an AbortSignal',
+      'signal = {}: must be an AbortSignal',
       ({ session }) => session.permit('s', { limit: 1, signal: wrong({}) }),
     ],
     [
       'tasks',
-      'enqueueAll: item 1 is not a task: give spawn(task, input, options)',
+      'enqueueAll: item 1 is not a task: pass spawn(task, input, options)',
       ({ leasehold }) => leasehold.tasks.enqueueAll(wrong([{ name: 'work' }])),
     ],
-    ['tasks', 'enqueueAll takes a list of tasks', ({ leasehold }) => leasehold.tasks.enqueueAll(wrong('work'))],
+    ['tasks', 'enqueueAll requires a list of tasks', ({ leasehold }) => leasehold.tasks.enqueueAll(wrong('work'))],
     [
       'a number at once',
-      'inFlight = 0: give a whole number of at least 1',
+      'inFlight = 0: must be a whole number of at least 1',
       ({ leasehold }) => leasehold.tasks.enqueueAll([], { inFlight: 0 }),
     ],
     [
       'work',
-      'limiter l: run(undefined): give a function',
+      'limiter l: run(undefined): must be a function',
       ({ session }) => session.limiter('l', LIMITER).run(wrong(undefined)),
     ],
-    ['a choice', 'choose = 5: give a function', ({ leasehold }) => leasehold.operator.retryAll({ choose: wrong(5) })],
+    [
+      'a choice',
+      'choose = 5: must be a function',
+      ({ leasehold }) => leasehold.operator.retryAll({ choose: wrong(5) }),
+    ],
     [
       'the limit of a limiter',
-      'limiter l: limit = NaN: give a whole number',
+      'limiter l: limit = NaN: must be a whole number',
       ({ session }) => session.limiter('l', { limit: NaN }),
     ],
     [
       'a generation',
-      'the generation of wait group w = "x": give a whole',
+      'the generation of wait group w = "x": must be a whole',
       ({ leasehold }) => leasehold.waitGroup('w', { generation: wrong('x') }),
     ],
     [
       'an index',
-      'watching lock k: index = NaN: give a whole',
+      'watching lock k: index = NaN: must be a whole',
       ({ leasehold }) => leasehold.locks.watch('k', { index: NaN }),
     ],
     [
       'the signal of an observer',
-      'signal = 5: give an AbortSignal',
+      'signal = 5: must be an AbortSignal',
       ({ leasehold }) => leasehold.elections.observe('e', { signal: wrong(5) }).next(),
     ],
     [
       'an encoding',
-      'lock k: encoding = "hex": give one of text, base64',
+      'lock k: encoding = "hex": must be one of text, base64',
       ({ leasehold }) => leasehold.locks.put('k', 'ff', { encoding: wrong('hex') }),
     ],
     [
       'bytes',
-      'the value of lock k is not base64: give',
+      'the value of lock k is not base64: pass',
       ({ leasehold }) => leasehold.locks.put('k', 'not base64!', { encoding: 'base64' }),
     ],
     [
       'bytes that end within a byte',
-      'the value of lock k is not base64: give',
+      'the value of lock k is not base64: pass',
       ({ leasehold }) => leasehold.locks.put('k', 'AB==', { encoding: 'base64' }),
     ],
     [
       'the status of a check',
-      'check c of node n: status = "ok": give one of passing, warning, critical',
+      'check c of node n: status = "ok": must be one of passing, warning, critical',
       ({ leasehold }) => leasehold.health.register('n', 'c', { status: wrong('ok') }),
     ],
     ['the name of a schedule', 'schedule name is empty', ({ leasehold }) => leasehold.schedules.remove('')],
     [
       'a schema',
-      'task n: input = { a: 1 }: give a Standard Schema',
+      'task n: input = { a: 1 }: must be a Standard Schema',
       () => defineTask({ name: 'n', run, input: wrong({ a: 1 }) }),
     ],
     [
@@ -309,15 +313,15 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
     ],
     [
       'an update of a lock without a value',
-      'lock k: flags are given without a value',
+      'lock k: flags require a value',
       async ({ session }) => (await session.lock('k')).update(wrong(undefined)),
     ],
-    ['a payload', 'isPayloadOf(undefined, undefined): give', () => isPayloadOf(wrong(undefined), wrong(undefined))],
-    ['a task of a payload', 'isPayloadOf("n", null): give', () => isPayloadOf('n', wrong(null))],
-    ['a connection', 'connection = undefined: give what', () => enqueuer(wrong(undefined))],
-    ['a connection', 'connection = {}: give what', () => enqueuer(wrong({}))],
-    ['a connection', 'connection = undefined: give what', () => lockSession(wrong(undefined))],
-    ['a connection', 'connection = null: give what', () => getTask(wrong(null), 'a')],
+    ['a payload', 'isPayloadOf(undefined, undefined): pass', () => isPayloadOf(wrong(undefined), wrong(undefined))],
+    ['a task of a payload', 'isPayloadOf("n", null): pass', () => isPayloadOf('n', wrong(null))],
+    ['a connection', 'connection = undefined: pass what', () => enqueuer(wrong(undefined))],
+    ['a connection', 'connection = {}: pass what', () => enqueuer(wrong({}))],
+    ['a connection', 'connection = undefined: pass what', () => lockSession(wrong(undefined))],
+    ['a connection', 'connection = null: pass what', () => getTask(wrong(null), 'a')],
   ])('%s: %s', async (_what, message, act) => {
     expect(await refusal(act)).toContain(message);
   });

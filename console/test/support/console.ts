@@ -9,7 +9,7 @@ import type { CommandSettings } from '../../../test/support/command.ts';
 
 export const CONSOLE_SHARDS = 8;
 
-/** Looks often, so that tests need not wait. */
+/** Polls often, so that tests need not wait. */
 const EVERY_MS = 200;
 
 export function openConsole(

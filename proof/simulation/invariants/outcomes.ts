@@ -47,7 +47,7 @@ export const outcomes: Family = (assumptions, report) => {
   /** By row and counter. */
   const commits = new Map<string, Operation[]>();
   /**
-   * Claims, by row and counter, under which a write was left in doubt and yet applied:
+   * Claims, by row and counter, under which a write stayed unresolved and yet was applied:
    * the next may rightly be refused for what that one has changed.
    */
   const doubtful = new Set<string>();
@@ -130,7 +130,7 @@ export const outcomes: Family = (assumptions, report) => {
     const { claim } = called;
     const current = rows.get(called.row);
     if (claim === undefined || current?.item === undefined || current.version !== version) return false;
-    // A contender that settles for the dead also rests on there being no value, and had looked before.
+    // A contender that settles for an expired session also relies on the absence of a value, which it has read.
     if (['lock.settle', 'lock.disown'].includes(called.verb) && current.item.value !== undefined) return false;
     const { state, leaseCounter, session } = current.item;
     const isHeld = isTask(called.row) ? state === 'running' : isLock(called.row);

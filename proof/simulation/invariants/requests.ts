@@ -11,7 +11,7 @@ import type { Family } from './rule.ts';
 
 const PERMITS = `permits#${QUEUE_NAME}`;
 /**
- * Read units for looks: twice a second in four shards, by three priorities, for tasks with a tenant and without, make 240.
+ * Read units for polls: twice a second in four shards, by three priorities, for tasks with a tenant and without, make 240.
  * The most that was seen beyond the share of writes is 206.
  */
 const LOOK_UNITS = 300;
@@ -24,7 +24,7 @@ const LOOK_UNITS_PAST_FLOOD = 500;
  * more entries.
  */
 const UNITS_OF_WAKE = 50;
-/** The cheapest look costs half a unit. */
+/** The cheapest poll costs half a unit. */
 const LOOKS_PER_UNIT = 2;
 /** Attempts of the write itself, and reads that belong to it. The most that was seen in a busy window is 1.3 units and 3.1 requests. */
 const PER_WRITE = { readUnits: 2, requests: 6 };

@@ -104,13 +104,13 @@ export function connect(options: EdgeOptions, runtime: Runtime = systemRuntime):
 /** The result of `connect`. @throws ConfigurationError for anything else */
 export function validConnection(connection: EdgeConnection): EdgeConnection {
   if ((connection as Partial<EdgeConnection> | null | undefined)?.sender instanceof Sender) return connection;
-  throw new ConfigurationError(`connection = ${shown(connection)}: give what connect returns`);
+  throw new ConfigurationError(`connection = ${shown(connection)}: pass what connect returns`);
 }
 
 /** China's partition has its own domain; others are given as an endpoint. */
 function endpointOf({ region, endpoint }: EdgeOptions): string {
   if (typeof region !== 'string' || !/^[a-z0-9-]+$/.test(region))
-    throw new ConfigurationError(`region = ${shown(region)}: give the region of the table, such as 'eu-west-1'`);
+    throw new ConfigurationError(`region = ${shown(region)}: pass the region of the table, such as 'eu-west-1'`);
   if (endpoint === undefined)
     return `https://dynamodb.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}/`;
   if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? ''))
@@ -122,7 +122,7 @@ function validCredentials(credentials: EdgeOptions['credentials']): EdgeOptions[
   const { accessKeyId, secretAccessKey } = ((credentials as unknown) ?? {}) as Partial<TemporaryCredentials>;
   if (typeof credentials !== 'function' && (typeof accessKeyId !== 'string' || typeof secretAccessKey !== 'string'))
     throw new ConfigurationError(
-      'credentials: give accessKeyId and secretAccessKey, with the sessionToken of temporary ones, or a function that does',
+      'credentials: pass accessKeyId and secretAccessKey, with the sessionToken of temporary ones, or a function that does',
     );
   return credentials;
 }

@@ -32,7 +32,7 @@ export function createLeasehold(options: EdgeOptions, runtime?: Runtime): EdgeLe
 /** One table, for one request. Make one in each: what isolates may share, keys and credentials, they share without it. */
 export class EdgeLeasehold {
   readonly table: string;
-  /** Enqueues tasks, one, many or a batch, and looks at them. */
+  /** Enqueues tasks (one, many or a batch) and reads them. */
   readonly tasks: TaskClient;
   /** Keys and values from outside: get, list, watch, put, delete, release by force. */
   readonly locks: LockClient;
@@ -91,7 +91,7 @@ export class EdgeLeasehold {
     if (parsed.kind === 'lock') return verifyLock(parsed, ports);
     if (parsed.kind === 'task') return verifyTask(parsed, ports);
     throw new ConfigurationError(
-      `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token among those that semaphores.get gives`,
+      `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token in the result of semaphores.get`,
     );
   }
 

@@ -1,4 +1,4 @@
-/** Enqueues tasks one by one, and nothing else: the smallest bundle that hands work on. Beside it, a look at a task. */
+/** Enqueues tasks one by one, and reads a task: the smallest bundle for a producer. */
 import { Rows } from '../../dynamo/engine/rows.ts';
 import { createAddingStore } from '../../tasks/rows/task/adding-store.ts';
 import { decodeTaken, decodeTask } from '../../tasks/rows/task/task-codec.ts';
@@ -51,7 +51,7 @@ export class Enqueuer {
     const defaults = { runtime: this.#runtime, queue: this.#queue, hasPayloadStore: false };
     for (const option of BEYOND)
       if (options[option] !== undefined)
-        throw new ConfigurationError(`${option} is beyond what enqueuer does: enqueue by createLeasehold(…).tasks`);
+        throw new ConfigurationError(`${option} is not supported by enqueuer: use createLeasehold(…).tasks`);
     return this.#adder.add(await plainTaskOf(task, input, options, defaults));
   }
 }

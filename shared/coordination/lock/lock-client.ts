@@ -1,5 +1,5 @@
 /**
- * Locks from outside: looking, waiting for changes, values without a lock, and what operators may do.
+ * Locks without a session: reads, waits for changes, values without a lock, and operator actions.
  */
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs, givenMs } from '../../core/validate/duration.ts';
@@ -66,7 +66,7 @@ export interface ForceOptions {
   /** The operator and the reason, which the row stores. */
   readonly by: string;
   readonly reason: string;
-  /** The tenure to end, as `get` showed it: another one is left alone. */
+  /** The tenure to end, as `get` showed it: any other tenure stays. */
   readonly leaseCounter: number;
   /** How long the key stays closed, so that the ousted holder can notice; absent: the lock-delay of its session. */
   readonly lockDelay?: Duration | undefined;

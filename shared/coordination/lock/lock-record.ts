@@ -132,7 +132,7 @@ export type Refusal =
     }
   /** It has no holder, but its lock-delay lasts until then. */
   | { readonly kind: 'delayed'; readonly key: string; readonly until: number }
-  /** It was free each time this caller looked, and each time another caller was faster. */
+  /** It was free each time this caller read it, and each time another caller was faster. */
   | { readonly kind: 'contended'; readonly key: string };
 
 /** A key, for a reader. */
@@ -186,8 +186,7 @@ export function validContent(
 ): Content | undefined {
   const { value, encoding = 'text', flags = 0 } = given;
   if (value === undefined) {
-    if (given.flags !== undefined)
-      throw new ConfigurationError(`${describeLock(key)}: flags are given without a value: give both, or neither`);
+    if (given.flags !== undefined) throw new ConfigurationError(`${describeLock(key)}: flags require a value`);
     return undefined;
   }
   if (typeof value !== 'string' || !value.isWellFormed())
@@ -196,7 +195,7 @@ export function validContent(
     );
   if (!ENCODINGS.includes(encoding))
     throw new ConfigurationError(
-      `${describeLock(key)}: encoding = ${shown(encoding)}: give one of ${ENCODINGS.join(', ')}`,
+      `${describeLock(key)}: encoding = ${shown(encoding)}: must be one of ${ENCODINGS.join(', ')}`,
     );
   const bytes = encoding === 'text' ? utf8Bytes(value) : base64Bytes(value);
   if (bytes > VALUE_LIMIT_BYTES)
@@ -207,12 +206,12 @@ export function validContent(
   // Otherwise the row would silently lose what a decoder skips or rounds off.
   if (encoding === 'base64' && base64Of(bytesOfBase64(value)) !== value)
     throw new ConfigurationError(
-      `the value of ${describeLock(key)} is not base64: give the standard alphabet with its padding, as Buffer writes it`,
+      `the value of ${describeLock(key)} is not base64: pass the standard alphabet with its padding, as Buffer writes it`,
     );
   const isWhole = typeof flags === 'bigint' ? flags <= MAX_FLAGS : Number.isSafeInteger(flags);
   if (!isWhole || flags < 0)
     throw new ConfigurationError(
-      `${describeLock(key)}: flags = ${flags}: give a whole number from 0 to 2^53 - 1, or a bigint below 2^64`,
+      `${describeLock(key)}: flags = ${flags}: must be a whole number from 0 to 2^53 - 1, or a bigint below 2^64`,
     );
   return { value, encoding, flags };
 }

@@ -23,7 +23,7 @@ export type LockVerdict =
 /**
  * @param session the holder's, as just read
  * @throws ClockSkewError if our clock is proven too wrong to end a session
- * @throws CorruptItemError if its expiry is implausible: a person must look
+ * @throws CorruptItemError if its expiry is implausible: an operator must decide
  */
 export async function standingOf(
   lock: HeldLock,

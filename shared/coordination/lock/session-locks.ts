@@ -147,7 +147,7 @@ export class SessionLocks {
     const key = keys.find((wanted) => this.doubts.has(wanted));
     if (key === undefined) return;
     throw new StoreUnavailableError(
-      `${describeLock(key)}: whether it was acquired is not known, for an answer was lost; this session ` +
+      `${describeLock(key)}: unknown whether it was acquired, because a response was lost; this session ` +
         'gives it back with its coming heartbeats, try again then',
       { applied: 'unknown', cause },
     );
@@ -311,12 +311,12 @@ function blockedBy(refusal: Refusal, now: number): Blocked<Refusal> {
 
 export function validReentrant({ reentrant }: LockOptions): boolean {
   if (reentrant !== undefined && typeof reentrant !== 'boolean')
-    throw new ConfigurationError(`reentrant = ${shown(reentrant)}: give true or false`);
+    throw new ConfigurationError(`reentrant = ${shown(reentrant)}: must be true or false`);
   return reentrant === true;
 }
 
 export function validListed({ listed }: LockOptions): boolean {
   if (listed !== undefined && typeof listed !== 'boolean')
-    throw new ConfigurationError(`listed = ${shown(listed)}: give true or false`);
+    throw new ConfigurationError(`listed = ${shown(listed)}: must be true or false`);
   return listed !== false;
 }

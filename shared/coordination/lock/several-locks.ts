@@ -43,12 +43,12 @@ export class SeveralLocks extends SessionLocks {
   }
 
   #several(keys: readonly string[], options: LockOptions): KeyContender<HeldLocks> {
-    if (!Array.isArray(keys)) throw new ConfigurationError(`the lock keys are ${shown(keys)}: give a list of them`);
+    if (!Array.isArray(keys)) throw new ConfigurationError(`the lock keys are ${shown(keys)}: must be a list of them`);
     const wanted = [...new Set((keys as readonly string[]).map(validKey))].sort();
     const [first] = wanted;
     if (first === undefined || wanted.length > KEYS_LIMIT)
       throw new ConfigurationError(
-        `${wanted.length} lock keys are given: give 1 to ${KEYS_LIMIT}, what one transaction takes`,
+        `${wanted.length} lock keys are given: must be 1 to ${KEYS_LIMIT}, what one transaction takes`,
       );
     const wish = { content: validContent(first, options), isListed: validListed(options) };
     const isReentrant = validReentrant(options);

@@ -58,14 +58,16 @@ export function bucketOf(what: string, options: RateOptions): Bucket {
   const { rate, per, burst = rate } = validOptions(`the options of ${what}`, options, known);
   const perMs = durationMs(`${what}: per`, per);
   if (!Number.isFinite(rate) || rate <= 0 || perMs === 0)
-    throw new ConfigurationError(`${what}: rate = ${shown(rate)} per ${shown(per)}: give more than zero of both`);
+    throw new ConfigurationError(`${what}: rate = ${shown(rate)} per ${shown(per)}: must be more than zero of both`);
   if (!Number.isFinite(burst) || burst < 1)
-    throw new ConfigurationError(`${what}: burst = ${shown(burst)}: give at least 1, or nothing could ever be taken`);
+    throw new ConfigurationError(
+      `${what}: burst = ${shown(burst)}: must be at least 1, or nothing could ever be taken`,
+    );
   const msPerToken = msPerTokenOf(perMs / rate);
   if (burst * msPerToken > LONGEST_FILL_MS)
     throw new ConfigurationError(
       `${what}: burst = ${burst} at rate = ${rate} per ${shown(per)} takes ${Math.round(burst * msPerToken)} ms to flow ` +
-        'in, and no row holds such a moment: give a smaller burst, or a higher rate',
+        'in, and no row holds such a moment: pass a smaller burst, or a higher rate',
     );
   return { msPerToken, burst };
 }
@@ -73,7 +75,7 @@ export function bucketOf(what: string, options: RateOptions): Bucket {
 /** @throws ConfigurationError when the bucket can never hold that many */
 export function drawOf(what: string, { msPerToken, burst }: Bucket, tokens: number, now: number): Draw {
   if (!Number.isFinite(tokens) || tokens <= 0)
-    throw new ConfigurationError(`${what}: tokens = ${shown(tokens)}: give a number above zero`);
+    throw new ConfigurationError(`${what}: tokens = ${shown(tokens)}: must be a number above zero`);
   if (tokens > burst)
     throw new ConfigurationError(
       `${what}: tokens = ${tokens} is more than burst = ${burst}: the bucket never holds that many at once`,

@@ -23,7 +23,7 @@ export interface PermitOptions {
 }
 
 export interface PermitWaitOptions extends PermitOptions, WaitOptions {
-  /** Stands in a queue, first come first served; needs `wait`. Absent: admitted when it looks while there is room. */
+  /** Waits in a queue, first come first served. Requires `wait`. Default: admitted if a poll finds free capacity. */
   readonly fair?: boolean | undefined;
 }
 
@@ -154,7 +154,7 @@ async function abandon(asked: Request, contender: SemaphoreContender, session: S
 
 function undecided(name: string, cause?: unknown): StoreUnavailableError {
   return new StoreUnavailableError(
-    `${describeSemaphore(name)}: whether a permit was taken, or may yet be, is not known; this ` +
+    `${describeSemaphore(name)}: unknown whether a permit was or will be taken, because a response was lost; this ` +
       'session gives it back with its coming heartbeats, try again then',
     { applied: 'unknown', cause },
   );
@@ -175,8 +175,6 @@ function request(
 
 function queueingEnds(name: string, { wait }: PermitWaitOptions, { runtime }: SemaphorePorts): number {
   if (wait === undefined)
-    throw new ConfigurationError(
-      `${describeSemaphore(name)}: fair without wait: a place in the queue must end, give the longest time to wait`,
-    );
+    throw new ConfigurationError(`${describeSemaphore(name)}: fair requires wait, the longest time in the queue`);
   return runtime.clock.now() + durationMs('wait', wait);
 }

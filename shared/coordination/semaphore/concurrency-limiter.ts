@@ -69,7 +69,7 @@ export class ConcurrencyLimiter {
    */
   async done(id: string): Promise<boolean> {
     const permit = parsePermit(id);
-    if (permit === undefined) throw new ConfigurationError(`done(${shown(id)}): give an id as add returned it`);
+    if (permit === undefined) throw new ConfigurationError(`done(${shown(id)}): pass an id as add returned it`);
     const isOurs = permit.session === this.#session.id;
     const book = PermitBook.of(this.#session);
     // Even if no answer comes: a slot that is not meant to be kept is pruned by the next contender of its very session.
@@ -92,7 +92,7 @@ export class ConcurrencyLimiter {
   ): Promise<Result> {
     validOptions(`the options of running in limiter ${this.name}`, options, { signal: true });
     if (typeof work !== 'function')
-      throw new ConfigurationError(`limiter ${this.name}: run(${shown(work)}): give a function`);
+      throw new ConfigurationError(`limiter ${this.name}: run(${shown(work)}): must be a function`);
     const acquisition = await acquirePermit(this.name, this.#wanted(options), this.#session, this.#ports);
     // Without a deadline there is no other answer.
     assert(acquisition.kind === 'acquired', `limiter ${this.name} gave up without being asked to`);

@@ -125,7 +125,7 @@ export class SemaphoreClient {
       if (holder === undefined) return undefined;
       const { isLive, lockDelayMs } = await this.#sessionOf(holder);
       const eviction = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, isLive };
-      // Refused: it was released, or its session ended, in between. Either is seen by looking again.
+      // Refused: it was released, or its session ended, in between. Another read shows which.
       const outcome = await semaphores.evict(name, holder, eviction, stampOf(runtime));
       return outcome.kind === 'applied' ? { ...holder, closedUntil: outcome.closedUntil } : contended();
     });

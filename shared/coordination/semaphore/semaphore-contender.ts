@@ -110,14 +110,14 @@ export class SemaphoreContender {
   }
 
   /**
-   * Asks without having looked: one write when there is room. @throws MismatchError, LeaseLostError, StoreUnavailableError, ClockSkewError
+   * Asks without a read: one write if there is free capacity. @throws MismatchError, LeaseLostError, StoreUnavailableError, ClockSkewError
    */
   async ask(): Promise<Admission> {
     await this.#admit();
     return this.#pursue();
   }
 
-  /** Looks, and writes only when there is something to gain. @throws as `ask` */
+  /** Reads, and writes only if it can gain something. @throws as `ask` */
   async lookAgain(): Promise<Admission> {
     this.#seen = await this.#ports.semaphores.get(this.#request.semaphore.name);
     return this.#pursue();
@@ -175,7 +175,7 @@ export class SemaphoreContender {
         throw new LeaseLostError(
           describeSemaphore(semaphore.name),
           'invalidated',
-          'an operator evicted this permit before its holder knew that it had it',
+          'an operator evicted this permit before its holder learned of it',
         );
       if (row !== undefined && permit !== undefined) {
         PermitBook.of(this.#session).admit(row, permit);

@@ -1,4 +1,4 @@
-/** Looking at a semaphore without changing it. */
+/** Reads a semaphore without changing it. */
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionRecord, Verdict } from '../../session/session-record.ts';
 import { judgeSession } from '../../session/session-record.ts';

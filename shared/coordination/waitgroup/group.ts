@@ -83,7 +83,7 @@ export class WaitGroup implements GroupKey {
   async seal(): Promise<void> {
     const outcome = await this.#ports.groups.seal(this, stampOf(this.#ports.runtime));
     if (outcome.kind === 'refused' && outcome.current === undefined)
-      throw new MismatchError(describeGroup(this), `${describeGroup(this)} is not there: its row was removed`);
+      throw new MismatchError(describeGroup(this), `${describeGroup(this)} does not exist: its row was removed`);
   }
 
   /**
@@ -94,7 +94,7 @@ export class WaitGroup implements GroupKey {
   async lease(id: string, session: Pick<SessionHolder, 'id' | 'signal' | 'ensureBelief'>): Promise<MemberState> {
     validName(`${describeGroup(this)}: member id`, id);
     if (typeof (session as Partial<typeof session> | null | undefined)?.ensureBelief !== 'function')
-      throw new ConfigurationError(`${describeGroup(this)}: lease needs a session: give session.holder`);
+      throw new ConfigurationError(`${describeGroup(this)}: lease needs a session: pass session.holder`);
     session.ensureBelief();
     const limits = limitsOf(session);
     let observed: MemberRecord | undefined;

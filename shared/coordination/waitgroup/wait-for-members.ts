@@ -80,7 +80,7 @@ class Walk {
       if (current === undefined)
         throw new MismatchError(
           describeGroup(this.#group),
-          `${describeGroup(this.#group)} is not there: its row was removed, or never was; open the group without naming a generation`,
+          `${describeGroup(this.#group)} does not exist: its row was removed or never written; open the group without naming a generation`,
         );
       const age = current.generation - this.#group.generation;
       if (age < 0) return pending(false, [], null);

@@ -75,12 +75,12 @@ export function validMembers(
 ): readonly string[] {
   if (typeof members === 'number') {
     if (!Number.isSafeInteger(members) || members < 0)
-      throw new ConfigurationError(`${what}: add(${members}): give a whole number of members, or their ids`);
+      throw new ConfigurationError(`${what}: add(${members}): must be a whole number of members, or their ids`);
     return Array.from({ length: members }, makeId);
   }
   if (!Array.isArray(members))
     throw new ConfigurationError(
-      `${what}: add(${shown(members)}): give a whole number of members, or a list of their ids`,
+      `${what}: add(${shown(members)}): must be a whole number of members, or a list of their ids`,
     );
   const ids = (members as readonly string[]).map((id) => validName(`${what}: member id`, id));
   if (new Set(ids).size < ids.length) {

@@ -28,7 +28,7 @@ export function ensureUnwritten(
 ): void {
   if (earlierAttempt === 'none') return;
   throw new StoreUnavailableError(
-    `${what}: could not tell whether the write was applied: the response was lost and the row has changed since; look at it again`,
+    `${what}: unknown whether the write was applied: the response was lost and the row has changed since; read it again`,
     { applied: 'unknown' },
   );
 }

@@ -40,7 +40,7 @@ export function parseSequencer(text: string, table: string): Sequencer {
   if (mark !== MARK || parts.length !== 7)
     throw new ConfigurationError(`not a sequencer: ${shortened(text)}; ${PASS_IT_WHOLE}`);
   if (digest !== digestOf(text.slice(0, text.lastIndexOf(':'))))
-    throw new ConfigurationError(`the sequencer was changed on its way, its digest does not fit; ${PASS_IT_WHOLE}`);
+    throw new ConfigurationError(`the sequencer was changed, because its digest does not match; ${PASS_IT_WHOLE}`);
   const sequencer = {
     table: decoded(foundTable),
     kind: KINDS.find((known) => known === kind),
@@ -49,11 +49,11 @@ export function parseSequencer(text: string, table: string): Sequencer {
     session: decoded(session),
   };
   if (sequencer.kind === undefined || !Number.isSafeInteger(sequencer.leaseCounter))
-    throw new ConfigurationError(
-      `the sequencer is of a kind that this version does not know: ${kind}, counter ${counter}`,
-    );
+    throw new ConfigurationError(`this version does not know the kind of the sequencer: ${kind}, counter ${counter}`);
   if (sequencer.table !== table)
-    throw new ConfigurationError(`the sequencer is of table ${sequencer.table}, and this is table ${table}: ask there`);
+    throw new ConfigurationError(
+      `the sequencer belongs to table ${sequencer.table}, and this is table ${table}: verify it there`,
+    );
   return { ...sequencer, kind: sequencer.kind };
 }
 

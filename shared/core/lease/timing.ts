@@ -54,18 +54,20 @@ export function validateSessionTiming(timing: SessionTiming): void {
     if (name === 'ttlMs' && value === null) continue;
     if (typeof value !== 'number' || !Number.isFinite(value) || value < 0)
       throw new ConfigurationError(
-        `${name.replace(/Ms$/, '')} = ${shown(value)}: give a number of milliseconds, zero or more`,
+        `${name.replace(/Ms$/, '')} = ${shown(value)}: must be a number of milliseconds, zero or more`,
       );
   }
   const { ttlMs, heartbeatMs, holderMarginMs, lockDelayMs } = timing;
   if (lockDelayMs > MAX_LOCK_DELAY_MS)
-    throw new ConfigurationError(`lockDelay = ${lockDelayMs} ms is above ${MAX_LOCK_DELAY_MS}: give 0 to 60 seconds`);
+    throw new ConfigurationError(
+      `lockDelay = ${lockDelayMs} ms is above ${MAX_LOCK_DELAY_MS}: must be 0 to 60 seconds`,
+    );
   if (ttlMs !== null && (ttlMs < MIN_TTL_MS || ttlMs > MAX_TTL_MS))
     throw new ConfigurationError(
-      `ttl = ${ttlMs}: give ${MIN_TTL_MS} ms to a day; a bare number is milliseconds, '30s' is seconds`,
+      `ttl = ${ttlMs}: must be ${MIN_TTL_MS} ms to a day; a bare number is milliseconds, '30s' is seconds`,
     );
-  // Without a TTL a beat renews nothing, but looks.
-  if (heartbeatMs < 1) throw new ConfigurationError(`heartbeat = ${heartbeatMs}: give at least a millisecond`);
+  // Without a TTL a heartbeat renews nothing, but reads the row.
+  if (heartbeatMs < 1) throw new ConfigurationError(`heartbeat = ${heartbeatMs}: must be at least a millisecond`);
   if (ttlMs === null) return;
   if (heartbeatMs * 3 > ttlMs)
     throw new ConfigurationError(

@@ -12,7 +12,7 @@ export interface Clock {
   monotonic(): number;
   /**
    * Resolves after `ms` milliseconds (or `LONGEST_TIMER_MS`, if that is less), or at once when `signal` aborts.
-   * Aborting is the orderly end of a wait, so it resolves instead of throwing: the caller looks at its own state next.
+   * Aborting is the orderly end of a wait, so it resolves instead of throwing: the caller checks its own state next.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**

@@ -19,7 +19,7 @@ export function durationMs(what: string, duration: Duration): number {
   const parsed = typeof duration === 'number' ? duration : parsedText(duration);
   if (parsed === undefined || !Number.isFinite(parsed) || parsed < 0)
     throw new ConfigurationError(
-      `${what} = ${shown(duration)}: give milliseconds, or a text such as '30s', '2m' or '7d', zero or more`,
+      `${what} = ${shown(duration)}: must be milliseconds, or a text such as '30s', '2m' or '7d', zero or more`,
     );
   return Math.round(parsed);
 }

@@ -9,7 +9,7 @@ export const MAX_EPOCH_MS = 253_402_300_799_999;
 export function validMoment(what: string, moment: number | Date): number {
   const at = moment instanceof Date ? moment.getTime() : moment;
   if (!Number.isFinite(at) || at < 0 || at > MAX_EPOCH_MS)
-    throw new ConfigurationError(`${what} = ${shown(moment)}: give a Date, or milliseconds since 1970`);
+    throw new ConfigurationError(`${what} = ${shown(moment)}: must be a Date, or milliseconds since 1970`);
   return Math.round(at);
 }
 
@@ -17,6 +17,6 @@ export function validMoment(what: string, moment: number | Date): number {
 export function laterBy(what: string, from: number, span: Duration): number {
   const at = from + durationMs(what, span);
   if (at > MAX_EPOCH_MS)
-    throw new ConfigurationError(`${what} = ${shown(span)} ends after the year 9999: give a shorter time`);
+    throw new ConfigurationError(`${what} = ${shown(span)} ends after the year 9999: pass a shorter time`);
   return at;
 }

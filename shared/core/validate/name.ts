@@ -10,8 +10,8 @@ const NAME_LIMIT_BYTES = 512;
  * @throws ConfigurationError
  */
 export function validName(what: string, name: unknown): string {
-  if (typeof name !== 'string') throw new ConfigurationError(`${what} is ${describe(name)}: give a string`);
-  if (name === '') throw new ConfigurationError(`${what} is empty: give at least one character`);
+  if (typeof name !== 'string') throw new ConfigurationError(`${what} is ${describe(name)}: must be a string`);
+  if (name === '') throw new ConfigurationError(`${what} is empty: must have at least one character`);
   if (!name.isWellFormed())
     throw new ConfigurationError(
       `${what} ${JSON.stringify(name)} is not well-formed Unicode: it has half of a surrogate pair`,

@@ -7,7 +7,7 @@ import { ConfigurationError, shown } from '../errors.ts';
 export function validOptions<T extends object>(what: string, options: T, known: Readonly<Record<keyof T, true>>): T {
   const names = Object.keys(known);
   if (!isObject(options))
-    throw new ConfigurationError(`${what} are ${shown(options)}: give an object, of ${names.join(', ')}`);
+    throw new ConfigurationError(`${what} are ${shown(options)}: must be an object, of ${names.join(', ')}`);
   for (const [name, value] of Object.entries(options)) {
     if (Object.hasOwn(known, name) || value === undefined) continue;
     throw new ConfigurationError(

@@ -8,7 +8,7 @@ export function validWholeNumber(
 ): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max) {
     const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
-    throw new ConfigurationError(`${what} = ${shown(value)}: give a whole number ${range}`);
+    throw new ConfigurationError(`${what} = ${shown(value)}: must be a whole number ${range}`);
   }
   return value;
 }

@@ -40,7 +40,7 @@ export function contended(refusal?: { readonly earlierAttempt: 'none' | 'unknown
 }
 
 /**
- * Looks and acts, until an attempt decides something.
+ * Reads and writes until an attempt decides something.
  * @param attempt `round` is 1 at first
  * @throws StoreUnavailableError when every round was lost; `applied: 'unknown'` when one of them had an attempt without an answer
  */
@@ -64,7 +64,10 @@ function tooContended(what: string, rounds: number, earlierAttempt: 'none' | 'un
   const found = `${what} was changed by others in each of ${rounds} attempts`;
   return earlierAttempt === 'none'
     ? new StoreUnavailableError(`${found}, and nothing was done; try again`, { applied: 'no' })
-    : new StoreUnavailableError(`${found}, and one of ours went unanswered: it may have been applied; look first`, {
-        applied: 'unknown',
-      });
+    : new StoreUnavailableError(
+        `${found}, and one of our writes got no response: it may have been applied; read the row first`,
+        {
+          applied: 'unknown',
+        },
+      );
 }

@@ -33,7 +33,7 @@ interface PollPlan<Seen, Memory> {
   readonly look: (due: readonly Due<Memory>[], tell: (key: string, seen: Seen) => void) => Promise<void>;
 }
 
-/** A plan's `look` where nothing is gained by looking at keys together; undefined: there is nothing to tell. */
+/** A plan's `look` if reading keys together gains nothing; undefined: there is nothing to report. */
 export function oneByOne<Seen, Memory>(
   look: (due: Due<Memory>) => Promise<Seen | undefined>,
 ): PollPlan<Seen, Memory>['look'] {

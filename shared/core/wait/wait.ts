@@ -22,7 +22,7 @@ import type { WaiterSlot, WaiterQueue } from './waiter-queue.ts';
 export interface WaitOptions {
   /** How long to wait at most; absent: without end, or as long as the session lives. A store that is away is waited for as well. */
   readonly wait?: Duration | undefined;
-  /** The longest pause between two looks; the first ones are shorter. */
+  /** The longest pause between two polls; the first ones are shorter. */
   readonly pause?: Duration | undefined;
   /** Ends the wait by throwing its reason. */
   readonly signal?: AbortSignal | undefined;
@@ -90,7 +90,7 @@ const SPREAD = { share: 0.1, minMs: 50 };
 /** @throws ConfigurationError */
 export function validSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
   if (signal !== undefined && !((signal as unknown) instanceof AbortSignal))
-    throw new ConfigurationError(`signal = ${shown(signal)}: give an AbortSignal`);
+    throw new ConfigurationError(`signal = ${shown(signal)}: must be an AbortSignal`);
   return signal;
 }
 
@@ -186,12 +186,12 @@ class Wait<Blocker> {
     return turn.isFirst ? undefined : turn.told;
   }
 
-  /** Those behind in the line need not look for themselves. */
+  /** Waiters behind the first do not need to poll. */
   tell(obstacle: Blocker): void {
     this.#turn?.tell(obstacle);
   }
 
-  /** A look; undefined when the store is away and there is time left. */
+  /** A poll; undefined if the store is unavailable and there is time left. */
   async bear<Seen>(look: () => Promise<Seen>): Promise<Seen | undefined> {
     try {
       return await look();

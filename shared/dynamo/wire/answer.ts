@@ -97,7 +97,7 @@ function kindOfStatus(status: number): DynamoFaultKind {
 /** What to say of an answer that names no error of DynamoDB's. */
 function explanation({ status, headers, body }: Answer, content: object | undefined): string {
   if (status >= 300 && status < 400)
-    return `HTTP ${status} leads to ${headers.location ?? 'nowhere'}: no redirect is followed, give the endpoint itself`;
+    return `HTTP ${status} leads to ${headers.location ?? 'nowhere'}: redirects are not followed, use the endpoint itself`;
   const start = new TextDecoder().decode(body.subarray(0, SHOWN_BYTES));
   const who = content === undefined && status < 500 ? 'not DynamoDB, but a proxy perhaps, answered ' : '';
   return `${who}HTTP ${status}: ${start === '' ? 'nothing' : start}`;

@@ -94,7 +94,7 @@ function isAbsent(value: unknown): boolean {
 function numberText(value: number): string {
   if (!Number.isFinite(value)) throw new Error(`Special numeric value ${value} is not allowed`);
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER)
-    throw new Error(`Number ${value} is beyond what a number holds exactly: give a bigint`);
+    throw new Error(`Number ${value} is beyond what a number holds exactly: use a bigint`);
   return String(value);
 }
 
@@ -180,7 +180,7 @@ function decodeTyped(type: string, value: unknown): unknown {
     case 'L':
       return list(value).map(decodeValue);
     case 'BOOL':
-      if (typeof value !== 'boolean') throw new Error('a truth value is neither true nor false');
+      if (typeof value !== 'boolean') throw new Error('a boolean is neither true nor false');
       return value;
     case 'NULL':
       return null;
@@ -204,12 +204,12 @@ function readNumber(digits: string): number | bigint | WideNumber {
 }
 
 function text(value: unknown): string {
-  if (typeof value !== 'string') throw new Error('an attribute is not the text that its type promises');
+  if (typeof value !== 'string') throw new Error('an attribute is not text, as its type says');
   return value;
 }
 
 function list(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Error('an attribute is not the list that its type promises');
+  if (!Array.isArray(value)) throw new Error('an attribute is not a list, as its type says');
   return value;
 }
 

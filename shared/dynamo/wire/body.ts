@@ -14,7 +14,7 @@ export function textOfBody(answer: Answer): string {
 /** The checksum covers the bytes as sent. */
 function unpacked({ headers, body }: Answer): Uint8Array {
   const [sum, encoding = 'identity'] = [headers['x-amz-crc32'], headers['content-encoding']];
-  if (sum !== undefined && Number(sum) !== crc32(body)) throw new Error('its checksum is another');
+  if (sum !== undefined && Number(sum) !== crc32(body)) throw new Error('its checksum does not match');
   if (encoding === 'identity') return body;
   if (encoding !== 'gzip') throw new Error(`it is encoded as ${encoding}`);
   return gunzipSync(body, { maxOutputLength: MAX_ANSWER_BYTES });

@@ -78,6 +78,6 @@ function mapped(
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw new Error('an answer has no list where one belongs');
+  if (!Array.isArray(value)) throw new Error('a response lacks a list');
   return value;
 }

@@ -152,7 +152,7 @@ function collect(response: IncomingMessage): Promise<Answer> {
   response.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
     length += chunk.length;
-    if (length > MAX_ANSWER_BYTES) response.destroy(new Error(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`));
+    if (length > MAX_ANSWER_BYTES) response.destroy(new Error(`the response is longer than ${MAX_ANSWER_BYTES} bytes`));
   });
   // Node reports an answer that breaks off as `aborted`, an error with the code ECONNRESET.
   response.on('error', reject);

@@ -24,7 +24,7 @@ async function importSdk(): Promise<Sdk> {
       return require('@aws-sdk/client-dynamodb') as Sdk;
     } catch {
       throw new ConfigurationError(
-        'the AWS SDK is needed to find credentials and endpoint here, and there is none: install @aws-sdk/client-dynamodb',
+        'the AWS SDK is needed to find credentials and endpoint here, and is not installed: install @aws-sdk/client-dynamodb',
         { cause: error },
       );
     }

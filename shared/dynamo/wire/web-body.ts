@@ -7,7 +7,7 @@ export function textOfFetched({ headers, body }: Answer): string {
   const { 'x-amz-crc32': sum, 'content-encoding': encoding = 'identity' } = headers;
   // The checksum covers the bytes as sent, and a packed body's bytes are gone.
   if (sum !== undefined && encoding === 'identity' && Number(sum) !== crc32(body))
-    throw new Error('its checksum is another');
+    throw new Error('its checksum does not match');
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
 }
 
@@ -24,7 +24,7 @@ export async function bytesOfFetched(response: Response): Promise<Uint8Array> {
     length += value.length;
     if (length > MAX_ANSWER_BYTES) {
       await reader.cancel();
-      throw new Error(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+      throw new Error(`the response is longer than ${MAX_ANSWER_BYTES} bytes`);
     }
   }
   const body = new Uint8Array(length);

@@ -3,7 +3,7 @@
  *
  * Assumptions: tasks arrive evenly (`peakFactor` says how many more arrive at the busiest time),
  * workers are busy for `utilisation` of their time,
- * and a look at the backlog costs what `npm run bench -- queue` measures. Each sum is given before and after what an account has free.
+ * and a poll of the backlog costs what `npm run bench -- queue` measures. Each sum is given before and after what an account has free.
  */
 import { DEFAULT_BULK, validPackSize } from '../../tasks/task/pack-policy.ts';
 import { ConfigurationError } from '../../core/errors.ts';
@@ -244,7 +244,7 @@ function partsOf(known: {
   const storedGb = (tasksPerDay * retentionDays * task.storedBytes) / 1e9;
   const uses: readonly Use[] = [
     ['tasks: enqueue, claim, complete', 'writes', tasks * task.total],
-    ['looking for tasks', 'reads', tasks * known.readUnitsPerTask],
+    ['polls for tasks', 'reads', tasks * known.readUnitsPerTask],
     ...usesOf(standing, architecture),
     [`rows kept for ${retentionDays} days`, 'storage', storedGb],
     ['their backups', 'backups', storedGb],
@@ -259,7 +259,7 @@ function usesOf(standing: readonly Standing[], architecture: Architecture): read
   return standing.flatMap(({ what, writeUnits, readUnits, gbSeconds }): Use[] => [
     ...(writeUnits > 0 ? [[what, 'writes', writeUnits] as const] : []),
     ...(readUnits > 0
-      ? [[writeUnits > 0 || gbSeconds > 0 ? `${what}: looks` : what, 'reads', readUnits] as const]
+      ? [[writeUnits > 0 || gbSeconds > 0 ? `${what}: polls` : what, 'reads', readUnits] as const]
       : []),
     ...(gbSeconds > 0 ? [[`${what}: compute`, architecture, gbSeconds] as const] : []),
   ]);
@@ -384,5 +384,5 @@ function validate(workload: Workload): void {
 }
 
 function ensure(figure: string, value: number, isUsable: boolean, wanted: string): void {
-  if (!isUsable || !Number.isFinite(value)) throw new ConfigurationError(`${figure} = ${value}: give ${wanted}`);
+  if (!isUsable || !Number.isFinite(value)) throw new ConfigurationError(`${figure} = ${value}: must be ${wanted}`);
 }

@@ -15,7 +15,7 @@ export interface Standing {
     | 'wakes'
     | 'sessions and permits of workers'
     | 'heartbeats'
-    | 'looks of workers'
+    | 'polls of workers'
     | 'lingering';
   readonly writeUnits: number;
   readonly readUnits: number;
@@ -113,7 +113,7 @@ export function standingOf(
       gbSeconds: gb(starts * SECONDS.perStart, memoryMb),
     }),
     one('heartbeats', { writeUnits: (alive / heartbeatSeconds) * heartbeat.total }),
-    one('looks of workers', { readUnits: starts * READ_UNITS_PER_START }),
+    one('polls of workers', { readUnits: starts * READ_UNITS_PER_START }),
     one('lingering', {
       readUnits: (lingering * READ_UNITS_PER_PAGE) / SECONDS_PER_LOOK,
       gbSeconds: gb(lingering, memoryMb),

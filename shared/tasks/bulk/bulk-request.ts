@@ -62,7 +62,7 @@ export async function newBulkOf(
 ): Promise<NewBulk> {
   ensureSupported(options);
   if (!Array.isArray(inputs) || inputs.length === 0)
-    throw new ConfigurationError('a bulk has no inputs: give a list of at least one');
+    throw new ConfigurationError('a bulk has no inputs: must be a list of at least one');
   const { id = defaults.runtime.ids.ordered(), packSize = defaultPackSize(task), ...common } = options;
   const size = validPackSize('packSize', packSize);
   validName('bulk id', id);
@@ -108,7 +108,7 @@ function ensureSupported(options: BulkOptions): void {
     ) ?? [];
   if (unsupported !== undefined)
     throw new ConfigurationError(
-      `${unsupported} is about single tasks, and those of a bulk share rows: enqueue them one by one, or leave it out`,
+      `${unsupported} applies to single tasks, and tasks of a bulk share rows: enqueue them one by one, or omit it`,
     );
   validOptions('the options of a bulk', options, SUPPORTED);
 }

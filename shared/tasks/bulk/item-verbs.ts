@@ -86,7 +86,7 @@ function excessOf(claim: Claim, result: Json | undefined): string | undefined {
 function unsupported(claim: Claim, what: string): Promise<never> {
   return Promise.reject(
     new ConfigurationError(
-      `${describeTask(claim)} was enqueued in bulk, and its pack has no room for ${what}: enqueue it as a task of its own`,
+      `${describeTask(claim)} was enqueued in bulk, and its pack has no space for ${what}: enqueue it as a separate task`,
     ),
   );
 }

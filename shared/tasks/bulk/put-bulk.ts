@@ -65,8 +65,8 @@ async function putPack(pack: NewPack, { store, runtime }: BulkPorts): Promise<'c
     ? 'there'
     : new MismatchError(
         describeTask(pack),
-        `${describeTask(pack)} is there already (${current.state}) with other items: a bulk's id stands for the same ` +
-          'inputs in the same order and packs, give this one an id of its own',
+        `${describeTask(pack)} exists already (${current.state}) with other items: use another id, ` +
+          'because the id of a bulk stands for the same inputs in the same order and packs',
       );
 }
 

@@ -108,7 +108,7 @@ class PackRun {
         // An operator may have cancelled it since.
         if (signal.aborted || !this.#recorder.isOpen(index)) continue;
         if ((await this.#runItem(index, signal)) === 'unsettled')
-          throw new StoreUnavailableError('the end of an item could not be recorded', { applied: 'unknown' });
+          throw new StoreUnavailableError('recording the end of an item failed', { applied: 'unknown' });
       }
     } catch (error) {
       // The pack is not the cause: another worker may reach the store.
@@ -165,7 +165,7 @@ class PackRun {
   async #partWithSuspect(): Promise<boolean> {
     const suspect = suspectOf(this.#pack, this.#definition.retry, this.#ports.runtime.clock.now());
     if (suspect === undefined) return true;
-    this.#ports.log.warn('an item is suspected of having killed its worker', {
+    this.#ports.log.warn('pack item suspected of killing its worker', {
       task: itemId(this.#pack.id, suspect.index),
       attempt: suspect.attempts,
       then: settlementOf(suspect),

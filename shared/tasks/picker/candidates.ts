@@ -264,7 +264,7 @@ export class Candidates {
       const standing = await this.#settle(records.get(id));
       if (standing.kind === 'free') continue;
       if (standing.kind === 'damaged')
-        this.#ports.onDamaged(new Error(`session ${id} has an expiry beyond reason; its tasks wait`));
+        this.#ports.onDamaged(new Error(`session ${id} has an implausible expiry; its tasks wait`));
       const until = (standing.kind === 'damaged' ? null : standing.until) ?? Infinity;
       heldUntil.set(id, until);
       this.#live.set(id, { until, recheckAt: Math.min(until, clock.now() + HELD_RECHECK_MS) });

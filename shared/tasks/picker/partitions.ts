@@ -104,7 +104,7 @@ export class Partitions {
     return this.#of(this.#foreign, this.namedLanes);
   }
 
-  /** By the queue's row, or by an entry that was found here. Before any dispatcher has looked, any lane may be in use. */
+  /** By the queue's row, or by an entry that was found here. Before the first tick, any lane may be in use. */
   #isNamed(lane: Lane): boolean {
     const { exitsWhenEmpty, hasDispatcher } = this.#settings;
     const name = laneName(lane);
@@ -134,7 +134,7 @@ export class Partitions {
       clock,
       turns: this.#pollSchedule,
     });
-    // Before any dispatcher has looked, tasks may be in any lane.
+    // Before the first tick, tasks may be in any lane.
     source.isHot = this.isOwn(place) && (this.#isNamed(lane) || this.#ports.lanes() === undefined);
     this.#sources.set(name, source);
     return source;

@@ -326,7 +326,7 @@ export class TaskPicker {
     this.#fill(found.slice(0, most), source);
   }
 
-  /** Looks for tasks of crashed workers alone. */
+  /** Polls only for tasks of crashed workers. */
   async #scan(source: PartitionSource): Promise<void> {
     const hints = await this.#foreign.scan(source, (hint) => this.#candidates.isWorthReading(hint));
     const { found } = await this.#candidates.choose(hints, this.#aHeartbeatAgo);

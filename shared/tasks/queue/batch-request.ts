@@ -42,7 +42,7 @@ export async function newBatchOf(
   const queue = validName('queue', asked);
   const { length } = validRequests(`the children of batch ${id}`, children);
   if (length < 1 || length > BATCH_LIMIT)
-    throw new ConfigurationError(`batch ${id} has ${length} children: give 1 to ${BATCH_LIMIT}`);
+    throw new ConfigurationError(`batch ${id} has ${length} children: must be 1 to ${BATCH_LIMIT}`);
   const tasks = await Promise.all(
     children.map(async (child, place) => {
       const task = await newTaskOf(child.task, child.input, named(child, `${id}/${place}`, queue), defaults);
@@ -55,8 +55,8 @@ export async function newBatchOf(
   const lenient = tasks.find(({ dedup }) => dedup?.policy !== 'reject' || dedup.windowMs !== undefined);
   if (lenient !== undefined)
     throw new ConfigurationError(
-      `child ${lenient.id} of batch ${id} has a policy for ids that are taken: the batch counts ` +
-        'children of its own, leave out onDuplicate and window',
+      `child ${lenient.id} of batch ${id} has onDuplicate or window: omit them, ` +
+        'because a batch counts only its own children',
     );
   if (new Set(tasks.map((task) => task.id)).size < tasks.length)
     throw new ConfigurationError(
@@ -66,7 +66,7 @@ export async function newBatchOf(
   const double = callback && tasks.find((task) => isSameTask(task, callback));
   if (double !== undefined)
     throw new ConfigurationError(
-      `batch ${id} would never call back: its callback has the id of its child ${double.id}, give it one of its own`,
+      `batch ${id} would never call back: its callback has the id of its child ${double.id}, use another id`,
     );
   return { queue, id, tasks, callback };
 }
@@ -87,8 +87,8 @@ export function ensureSameBatch(
   if (current?.total === asked.total && isSame(current.waiter, asked.waiter)) return;
   throw new MismatchError(
     `batch ${asked.id} of queue ${asked.queue}`,
-    `batch ${asked.id} of queue ${asked.queue} is there already, with ${current?.total ?? 'no'} ` +
-      'children or another callback: give this one an id of its own',
+    `batch ${asked.id} of queue ${asked.queue} exists already, with ${current?.total ?? 'no'} ` +
+      'children or another callback: use another id',
   );
 }
 
@@ -105,8 +105,8 @@ export function callbackTaken({ queue, id }: BatchKey, taken: TaskRecord): Misma
   const key = describeTask(taken);
   return new MismatchError(
     key,
-    `the callback of batch ${id} of queue ${queue} would be ${key}, and ${key} is there already (${taken.state}): give the callback ` +
-      `an id of its own, or none: then it is ${id}/then; nothing was done`,
+    `the callback of batch ${id} of queue ${queue} would be ${key}, and ${key} exists already (${taken.state}): use another id ` +
+      `for the callback, or none: then it is ${id}/then; nothing was done`,
   );
 }
 
@@ -122,14 +122,14 @@ async function callbackOf(
   );
   if (option !== undefined)
     throw new ConfigurationError(
-      `the callback of batch ${id} takes no ${option[0]}: it is due when the last child has ` +
-        `ended, give it ${[...CALLBACK_OPTIONS].join(', ')} at most`,
+      `the callback of batch ${id} cannot have ${option[0]}: it is due when the last child has ` +
+        `ended, so it takes only ${[...CALLBACK_OPTIONS].join(', ')}`,
     );
   const task = await newTaskOf(then.task, then.input, named(then, `${id}/then`, queue), defaults);
   if (task.payload !== undefined)
     throw new ConfigurationError(
-      `the input of the callback of batch ${id} has ${task.payload.bytes} bytes: it waits in its row for as long as ` +
-        `the children take, and takes ${INPUT_LIMIT_BYTES}`,
+      `the input of the callback of batch ${id} has ${task.payload.bytes} bytes: it waits in its row for the ` +
+        `children, which takes at most ${INPUT_LIMIT_BYTES}`,
     );
   return { ...task, runAt: NEVER, children: { queue, id } };
 }

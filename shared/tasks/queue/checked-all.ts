@@ -11,13 +11,13 @@ export async function checkedAll(
   defaults: RequestDefaults,
 ): Promise<readonly NewTask[]> {
   const given: unknown = tasks;
-  if (!Array.isArray(given)) throw new ConfigurationError('enqueueAll takes a list of tasks: give one');
+  if (!Array.isArray(given)) throw new ConfigurationError('enqueueAll requires a list of tasks');
   return allOf(
     tasks.map(async (task, index) => {
       if (isChecked(task)) return task;
       if (isRequest(task)) return checkedItem(task, index, defaults);
       throw new ConfigurationError(
-        `enqueueAll: item ${index + 1} is not a task: give spawn(task, input, options), or the result of \`validate\``,
+        `enqueueAll: item ${index + 1} is not a task: pass spawn(task, input, options), or the result of \`validate\``,
       );
     }),
   );

@@ -99,7 +99,7 @@ export class TaskResults {
       const task = await this.#look(key, remainingMs);
       if (task !== undefined) {
         if (name !== undefined && task.name !== name)
-          throw new MismatchError(task.id, `${describeTask(key)} is called ${task.name}, and not ${name}`);
+          throw new MismatchError(task.id, `${describeTask(key)} has the name ${task.name}, not ${name}`);
         if (isEnded(task)) return outcomeOf(task);
         if (remainingMs === 0) return { kind: 'deadline', id: task.id, task };
       }

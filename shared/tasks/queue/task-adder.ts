@@ -74,8 +74,8 @@ export function hasBegun(outcome: Extract<Outcome<TakenTask>, { kind: 'refused' 
 export function mismatch(task: NewTask, current: TakenTask): MismatchError {
   return new MismatchError(
     describeTask(task),
-    `${describeTask(task)} is there already (${current.state}) with ` +
+    `${describeTask(task)} exists already (${current.state}) with ` +
       `${current.name === task.name ? 'other input' : `another name, ${current.name}`}: ` +
-      `an id stands for one piece of work, give this one an id of its own`,
+      `use another id`,
   );
 }

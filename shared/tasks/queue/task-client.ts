@@ -172,7 +172,7 @@ export class TaskClient {
     given: EnqueueOptions & ResultOptions = {},
   ): Promise<TaskOutcome> {
     if (typeof given !== 'object' || (given as unknown) === null)
-      throw new ConfigurationError(`the options of enqueueAndWait are ${shown(given)}: give an object`);
+      throw new ConfigurationError(`the options of enqueueAndWait are ${shown(given)}: must be an object`);
     const { wait, signal, ...options } = given;
     if (isInsideTask())
       throw new ConfigurationError(

@@ -47,7 +47,7 @@ export async function checkLines(
   client: TaskClient,
   registry: TaskRegistry | undefined,
 ): Promise<CheckedLines> {
-  if (!isUtf8(bytes)) throw new ConfigurationError('the tasks are not UTF-8 text: give lines of JSON');
+  if (!isUtf8(bytes)) throw new ConfigurationError('the tasks are not UTF-8 text: pass lines of JSON');
   const lines: Line[] = [];
   const bad: BadLine[] = [];
   const byId = new Map<string, Line>();
@@ -70,7 +70,7 @@ export async function checkLines(
 
 async function checkLine(text: string, client: TaskClient, registry: TaskRegistry | undefined): Promise<NewTask> {
   const { name, input = null, runAt, expiresAt, ...options } = parseObject(text);
-  if (typeof name !== 'string') throw new ConfigurationError('it has no name: give {"name": …, "input": …}');
+  if (typeof name !== 'string') throw new ConfigurationError('it has no name: pass {"name": …, "input": …}');
   return client.validate(referenceTo(name, registry), input, {
     ...(options as EnqueueOptions),
     ...momentOption('runAt', runAt),
@@ -97,7 +97,7 @@ function parseObject(text: string): Record<string, unknown> {
     throw new ConfigurationError(`not JSON: ${messageOf(cause)}`, { cause });
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ConfigurationError('not a JSON object: give {"name": …, "input": …}');
+    throw new ConfigurationError('not a JSON object: pass {"name": …, "input": …}');
   const unknown = Object.keys(value).find((field) => !(FIELDS as readonly string[]).includes(field));
   if (unknown !== undefined)
     throw new ConfigurationError(
@@ -123,7 +123,7 @@ export function momentOf(text: string): Date {
   const [day = ''] = text.split('T');
   // `Date` also accepts many other formats, and reads the 31st of a short month as a day of the next.
   if (!ISO_8601.test(text) || Number.isNaN(at.getTime()) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day))
-    throw new ConfigurationError(`${JSON.stringify(text)} is not a time: give one such as 2027-01-31T08:00:00Z`);
+    throw new ConfigurationError(`${JSON.stringify(text)} is not a time: pass one such as 2027-01-31T08:00:00Z`);
   return at;
 }
 
@@ -135,6 +135,6 @@ function ensureDistinct(line: Line, byId: Map<string, Line>): void {
   if (earlier === undefined || (line.task.dedup !== undefined && line.task.dedup.policy !== 'reject')) return;
   if (earlier.task.name !== name || !isSame(earlier.task.input, input))
     throw new ConfigurationError(
-      `id ${JSON.stringify(id)} stands in line ${earlier.number} for other work: give each its own`,
+      `id ${JSON.stringify(id)} stands in line ${earlier.number} for other work: use a different one for each`,
     );
 }

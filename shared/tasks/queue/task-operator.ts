@@ -108,8 +108,8 @@ export class TaskOperator {
   ): Promise<number> {
     const known = { queue: true, choose: true, limit: true } as const;
     const { queue, choose = () => true, limit = Infinity } = validOptions('the options of retryAll', options, known);
-    if (!(limit >= 1)) throw new ConfigurationError(`limit = ${shown(limit)}: give 1 or more`);
-    if (typeof choose !== 'function') throw new ConfigurationError(`choose = ${shown(choose)}: give a function`);
+    if (!(limit >= 1)) throw new ConfigurationError(`limit = ${shown(limit)}: must be 1 or more`);
+    if (typeof choose !== 'function') throw new ConfigurationError(`choose = ${shown(choose)}: must be a function`);
     let retried = 0;
     for await (const task of this.dead({ queue })) {
       if (!choose(task)) continue;
@@ -156,7 +156,7 @@ export class TaskOperator {
     const key = this.#key(id, options);
     validOptions(`rescheduling ${describeTask(key)}: what is to change`, to, { priority: true, runAt: true });
     if (to.priority === undefined && to.runAt === undefined)
-      throw new ConfigurationError(`rescheduling ${describeTask(key)}: give a priority, a runAt, or both`);
+      throw new ConfigurationError(`rescheduling ${describeTask(key)}: pass a priority, a runAt, or both`);
     const priority = to.priority === undefined ? undefined : validPriority(to.priority);
     const runAt = to.runAt === undefined ? undefined : validMoment('runAt', to.runAt);
     return this.#look(key, options, async (task): Promise<RescheduleReport | undefined> => {
@@ -224,7 +224,7 @@ export class TaskOperator {
         throw new MismatchError(
           describeTask(key),
           `${describeTask(key)} has counter ${task.leaseCounter}, not ${leaseCounter}, and is ${task.state}: ` +
-            'it was claimed since; nothing was done, look again',
+            'it has been claimed since; nothing was done, read it again',
         );
       return (await act(task)) ?? contended();
     });
@@ -242,7 +242,7 @@ export class TaskOperator {
 function validReason(reason: string): string {
   if (reason.length > REASON_LIMIT_CHARACTERS || !reason.isWellFormed())
     throw new ConfigurationError(
-      `the reason has ${reason.length} characters: give well-formed text of at most ${REASON_LIMIT_CHARACTERS}`,
+      `the reason has ${reason.length} characters: pass well-formed text of at most ${REASON_LIMIT_CHARACTERS}`,
     );
   return reason;
 }

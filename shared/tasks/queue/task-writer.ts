@@ -117,8 +117,8 @@ async function tidy(removal: () => Promise<void>): Promise<void> {
 /** The row does not say whose input it has once it has been claimed. */
 function undecided(task: NewTask): StoreUnavailableError {
   return new StoreUnavailableError(
-    `${describeTask(task)}: whether its input was replaced is not known, for the answer was lost and the task has gone on since; ` +
-      'ask again if the work may be done once more',
+    `${describeTask(task)}: unknown whether its input was replaced, because the response was lost and the task has changed since; ` +
+      'repeat the call if the work may be done once more',
     { applied: 'unknown' },
   );
 }

@@ -21,6 +21,6 @@ export function tell(events: TaskEvents | undefined, log: TaskLog, say: (events:
   try {
     say(events);
   } catch (error) {
-    log.error('an event handler threw', { error: messageOf(error) });
+    log.error('event handler failed', { error: messageOf(error) });
   }
 }

@@ -148,7 +148,7 @@ class ClaimVerbs {
     const key = describeTask(this.#claim);
     const { length } = validRequests(`the children of ${key}`, requests);
     if (length < 1 || length > CHILDREN_LIMIT)
-      throw new ConfigurationError(`${key} waits for ${length} children: give 1 to ${CHILDREN_LIMIT}`);
+      throw new ConfigurationError(`${key} waits for ${length} children: must be 1 to ${CHILDREN_LIMIT}`);
     const batch = childrenBatch(this.#claim);
     const asked = (await this.#newTasks(`the children of ${key}`, requests)).map((child) => ({
       ...child,
@@ -213,11 +213,11 @@ const ACTIONS: ReadonlySet<string> = new Set(['Put', 'Update', 'Delete', 'Condit
 
 function ensureWrites(what: string, writes: readonly UserWrite[]): void {
   if (!Array.isArray(writes))
-    throw new ConfigurationError(`${what} are no list: give a list such as [{ Put: { TableName, Item } }]`);
+    throw new ConfigurationError(`${what} must be a list such as [{ Put: { TableName, Item } }]`);
   const stranger = writes.findIndex((write: unknown) => !isWrite(write));
   if (stranger >= 0)
     throw new ConfigurationError(
-      `${what}: number ${stranger + 1} is not a write: give an object with one of ${[...ACTIONS].join(', ')}`,
+      `${what}: number ${stranger + 1} is not a write: must be an object with one of ${[...ACTIONS].join(', ')}`,
     );
 }
 
@@ -238,7 +238,7 @@ function isApplied(outcome: CommitOutcome, what: string, writes: number, childre
   const codes = outcome.reasons.map(({ code }) => code).join(', ');
   const refused =
     taken.length > 0
-      ? `${what} was refused: ${taken.join(', ')}; give each task an id of its own, or spawn only what is missing`
+      ? `${what} was refused: ${taken.join(', ')}; use a different id for each task, or spawn only what is missing`
       : `${what} was refused by a write of its own (${codes})`;
   throw new CommitRefusedError(`${refused}; nothing was applied`, outcome.reasons);
 }
@@ -251,6 +251,6 @@ function takenIds(reasons: readonly WriteRefusal[], children: readonly NewTask[]
     next += actionsOf(child);
     if (reason?.code !== 'ConditionalCheckFailed') return [];
     const { state } = reason.item ?? {};
-    return [`${describeTask(child)} is there already${typeof state === 'string' ? ` (${state})` : ''}`];
+    return [`${describeTask(child)} exists already${typeof state === 'string' ? ` (${state})` : ''}`];
   });
 }

@@ -190,7 +190,7 @@ class TaskRun {
     const thrown = describeThrown(ending.error);
     const outage = judgeOutage(ending.error, this.#task, policy, at);
     if (outage !== undefined) {
-      this.#ports.log.warn('task handed back for an outage of the store', { ...this.#named(), ...outage });
+      this.#ports.log.warn('task handed back: store unavailable', { ...this.#named(), ...outage });
       return this.#finishFailed(outage);
     }
     const failure = judgeFailure(ending.error, this.#task.attempts, policy, at);
@@ -274,12 +274,12 @@ class TaskRun {
     for (let requests = 1; ; requests++) {
       try {
         const settled = await this.#sendEnd(settlement, send);
-        if (requests > 1) this.#ports.log.info('end of a task decided', { ...this.#named(), settled, requests });
+        if (requests > 1) this.#ports.log.info('task outcome resolved', { ...this.#named(), settled, requests });
         return settled;
       } catch (error) {
         if (error instanceof LeaseLostError) return 'lost';
         if (!(error instanceof StoreUnavailableError)) throw error;
-        this.#ports.log.warn('end of a task undecided', { ...this.#named(), settlement, error: error.message });
+        this.#ports.log.warn('task outcome unknown', { ...this.#named(), settlement, error: error.message });
         await this.#pauseBetweenEnds();
         if (this.#ports.handBack.aborted) return 'unsettled';
       }

@@ -48,7 +48,7 @@ const EVENTS = ['onClaimed', 'onSettled', 'onDied', 'onExpired'] as const satisf
 export function workModule(exports: Readonly<Record<string, unknown>>, additions: WorkAdditions = {}): WorkModule {
   if (typeof exports !== 'object' || (exports as unknown) === null)
     throw new ConfigurationError(
-      `the tasks are ${shown(exports)}: give what their module exports, by import * as tasks from './tasks.ts'`,
+      `the tasks are ${shown(exports)}: pass what their module exports, by import * as tasks from './tasks.ts'`,
     );
   const middleware = [...exportedMiddleware(exports), ...(additions.middleware ?? [])];
   const all = [exportedEvents(exports), additions.events].filter((events) => events !== undefined);

@@ -45,7 +45,7 @@ export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
   const keyOf = (reference: string, task: TaskKey | undefined): string => {
     if (!reference.startsWith(`${root}${prefix}`))
       throw new ConfigurationError(
-        `${reference} is not in ${root}${prefix}: give the store that its task was enqueued with`,
+        `${reference} is not in ${root}${prefix}: pass the store that its task was enqueued with`,
       );
     const name = reference.slice(root.length + prefix.length);
     if (task !== undefined && !isPayloadOf(name, task))

@@ -61,11 +61,11 @@ export function validCron(what: string, times: CronTimes, now: number): CronTime
   const fields = typeof cron === 'string' ? cron.trim().split(/\s+/) : [];
   if (fields.length < 5 || fields.length > 6)
     throw new ConfigurationError(
-      `${what}: cron = ${JSON.stringify(cron)}: give five fields (minute hour day month weekday), or six with seconds in front`,
+      `${what}: cron = ${JSON.stringify(cron)}: must be five fields (minute hour day month weekday), or six with seconds in front`,
     );
   if (!isZone(zone))
     throw new ConfigurationError(
-      `${what}: zone = ${JSON.stringify(zone)}: give an IANA time zone such as 'Europe/Berlin'`,
+      `${what}: zone = ${JSON.stringify(zone)}: must be an IANA time zone such as 'Europe/Berlin'`,
     );
   if (firstSlot(what, times, now) === undefined)
     throw new ConfigurationError(`${what}: cron = ${JSON.stringify(cron)} never comes: no such day exists`);

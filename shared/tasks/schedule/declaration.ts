@@ -13,7 +13,7 @@ export interface ScheduleOptions extends SharedTaskOptions {
   readonly cron: string;
   /** An IANA time zone; UTC when absent. */
   readonly zone?: string;
-  /** What happens to slots that passed while no worker or dispatcher looked; `last` when absent. */
+  /** Policy for slots that passed while no worker or dispatcher ran. Default: `last`. */
   readonly missed?: MissedPolicy;
   /** By how much a slot may be late before `skip` leaves it out; an hour when absent. */
   readonly tolerance?: Duration;
@@ -72,7 +72,7 @@ export function validScheduleOptions(name: string, options: ScheduleOptions): Sc
 export function validSchedules(what: string, schedules: unknown): readonly TaskSchedule[] {
   if (!Array.isArray(schedules) || !schedules.every(isTaskSchedule))
     throw new ConfigurationError(
-      `${what} = ${shown(schedules)}: give a list of defineSchedule(name, task, input, options)`,
+      `${what} = ${shown(schedules)}: must be a list of defineSchedule(name, task, input, options)`,
     );
   const names = schedules.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);

@@ -174,7 +174,7 @@ export class ScheduleClient {
 
 function undecided(name: string): StoreUnavailableError {
   return new StoreUnavailableError(
-    `schedule ${name}: could not tell whether it was removed: the response was lost and the row has changed since; look at it again`,
+    `schedule ${name}: unknown whether it was removed: the response was lost and the row has changed since; read it again`,
     { applied: 'unknown' },
   );
 }

@@ -66,7 +66,8 @@ export async function scheduleDefinitionOf(
 
 function oneOf<T extends string>(what: string, value: unknown, known: readonly T[]): T {
   const found = known.find((one) => one === value);
-  if (found === undefined) throw new ConfigurationError(`${what} = ${shown(value)}: give one of ${known.join(', ')}`);
+  if (found === undefined)
+    throw new ConfigurationError(`${what} = ${shown(value)}: must be one of ${known.join(', ')}`);
   return found;
 }
 
@@ -81,7 +82,7 @@ function validOverlap(what: string, overlap: unknown, { isOrdered }: { readonly 
 }
 
 function validJitter(what: string, jitterMs: number): number {
-  if (jitterMs > DAY_MS) throw new ConfigurationError(`${what}: jitter = ${jitterMs} ms: give at most a day`);
+  if (jitterMs > DAY_MS) throw new ConfigurationError(`${what}: jitter = ${jitterMs} ms: must be at most a day`);
   return jitterMs;
 }
 
@@ -89,5 +90,5 @@ function ensureHasSlot(what: string, definition: ScheduleDefinition): void {
   const { startAt, endAt } = definition;
   if (startAt === undefined || endAt === undefined || nextSlot(definition, startAt - 1) !== undefined) return;
   const [start, end] = [startAt, endAt].map((at) => new Date(at).toISOString());
-  throw new ConfigurationError(`${what}: no slot from startAt = ${start} to endAt = ${end}: give a longer span`);
+  throw new ConfigurationError(`${what}: no slot from startAt = ${start} to endAt = ${end}: pass a longer span`);
 }

@@ -77,7 +77,7 @@ export interface ScheduleRecord extends ScheduleDefinition {
 
 export interface LeftOutSlot {
   readonly at: number;
-  /** A task of the schedule had not ended, or no dispatcher had looked for longer than the tolerance. */
+  /** A task of the schedule had not ended, or no dispatcher had run for longer than the tolerance. */
   readonly why: 'overlap' | 'late';
 }
 

@@ -14,6 +14,6 @@ export function validMaxAttempts(what: string, maxAttempts: unknown): number {
 /** @throws ConfigurationError */
 export function validTimeoutMs(what: string, timeout: Duration): number {
   const timeoutMs = durationMs(what, timeout);
-  if (timeoutMs === 0) throw new ConfigurationError(`${what} = 0: give a time longer than zero`);
+  if (timeoutMs === 0) throw new ConfigurationError(`${what} = 0: must be a time longer than zero`);
   return timeoutMs;
 }

@@ -82,10 +82,10 @@ export function defineTask<Input, Output, Given = Input>(
   validOptions('the options of defineTask', options, TASK_OPTIONS);
   const name = validName('task name', options.name);
   if (typeof options.run !== 'function')
-    throw new ConfigurationError(`task ${name}: run is of type ${typeof options.run}: give its code, a function`);
+    throw new ConfigurationError(`task ${name}: run is of type ${typeof options.run}: pass its code, a function`);
   if (options.input !== undefined && !isSchema(options.input))
     throw new ConfigurationError(
-      `task ${name}: input = ${shown(options.input)}: give a Standard Schema, such as one of zod, valibot or arktype`,
+      `task ${name}: input = ${shown(options.input)}: must be a Standard Schema, such as one of zod, valibot or arktype`,
     );
   return {
     kind: 'leasehold.task',
@@ -154,9 +154,7 @@ export function registerTasks(exports: Readonly<Record<string, unknown>>): TaskR
     if (!isTaskDefinition(value)) continue;
     const known = registry.get(value.name);
     if (known !== undefined && known !== value)
-      throw new ConfigurationError(
-        `two tasks are named ${value.name}: names are what stored tasks are run by, give each its own`,
-      );
+      throw new ConfigurationError(`two tasks are named ${value.name}: use a different name for each`);
     registry.set(value.name, value);
   }
   if (registry.size === 0)

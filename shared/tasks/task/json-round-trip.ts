@@ -22,7 +22,7 @@ export function ensureRoundTrips(what: string, value: unknown): void {
   const place = loss.path.length === 0 ? 'it' : loss.path.join('.');
   throw new ConfigurationError(
     `${what} cannot be stored as JSON: ${place} is ${loss.what}, which would not reach the ` +
-      'worker; give texts, numbers, lists and plain objects',
+      'worker; pass texts, numbers, lists and plain objects',
   );
 }
 

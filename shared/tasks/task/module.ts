@@ -16,7 +16,7 @@ export async function loadTasks(entry: string): Promise<TaskRegistry> {
 export async function loadModule(entry: string): Promise<Readonly<Record<string, unknown>>> {
   const file = path.resolve(entry);
   if (!existsSync(file))
-    throw new ConfigurationError(`there is no ${file}: give the module that defines the tasks, such as src/tasks.ts`);
+    throw new ConfigurationError(`there is no ${file}: pass the module that defines the tasks, such as src/tasks.ts`);
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (cause) {

@@ -15,7 +15,7 @@
  *   - A worker that parks reads the key once more and unparks what it has capacity for by then, so it does not miss an end in between.
  *   - Tasks left parked by a crash, a lost request, a cancelled head of a rate, or an index that lags
  *     behind are unparked by the next tick. Without a dispatcher, workers do it: each checks every
- *     minute (`REPAIR_EVERY_MS`) as long as one of its slots looks for work, whatever else it finds; if all slots are
+ *     minute (`REPAIR_EVERY_MS`) as long as one of its slots polls for work, even if it finds other work; if all slots are
  *     busy, it checks when the first of them is free. With a dispatcher, only a worker that is completely idle does so.
  *
  * Does not guarantee

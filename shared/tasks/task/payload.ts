@@ -67,7 +67,7 @@ export function carriedInput(
     );
   if (bytes > PAYLOAD_ROW_LIMIT_BYTES && !hasStore)
     throw new ConfigurationError(
-      `${what} has ${bytes} bytes as JSON: at most ${PAYLOAD_ROW_LIMIT_BYTES} fit into the table; give the client a store for payloads`,
+      `${what} has ${bytes} bytes as JSON: at most ${PAYLOAD_ROW_LIMIT_BYTES} fit into the table; pass a store for payloads to the client`,
     );
   return { input: null, payload: { text, bytes, digest: sha256(text) } };
 }
@@ -102,7 +102,7 @@ function nameOf({ queue, id }: TaskKey): readonly string[] {
 export function isPayloadOf(name: string, task: TaskKey): boolean {
   if (typeof name !== 'string' || !isTaskKey(task))
     throw new ConfigurationError(
-      `isPayloadOf(${shown(name)}, ${shown(task)}): give the name of a payload and a task, as the calls of a store get them`,
+      `isPayloadOf(${shown(name)}, ${shown(task)}): pass the name of a payload and a task, as the calls of a store get them`,
     );
   const [queue, id] = name.split('/');
   const [ownQueue, ownId] = nameOf(task);
@@ -142,7 +142,7 @@ export async function inputOf(
   if (payload === undefined) return task.input;
   const { reference } = payload;
   if (reference !== undefined && payloads === undefined)
-    throw new Error(`the input of ${describeTask(task)} is at ${reference}: give the worker the store for payloads`);
+    throw new Error(`the input of ${describeTask(task)} is at ${reference}: pass the store for payloads to the worker`);
   const text =
     reference === undefined
       ? await tasks.getPayload(task, { signal })

@@ -20,7 +20,7 @@ export function ensureSpawnable(parent: Claim, children: readonly NewTask[], wri
     ensureTransactable(child, `spawned by ${key}`);
     if (ids.has(idOf(child)))
       throw new ConfigurationError(
-        `${key} spawns ${describeTask(child)}, which it names twice or is itself: give each task an id of its own`,
+        `${key} spawns ${describeTask(child)}, which is itself or named twice: use a different id for each task`,
       );
     ids.add(idOf(child));
   }
@@ -52,8 +52,8 @@ export function ensureAwaitable(parent: Claim, children: readonly NewTask[]): vo
   const behind = children.find((child) => line !== undefined && child.line === line);
   if (behind !== undefined)
     throw new ConfigurationError(
-      `${describeTask(parent)} would wait for ${describeTask(behind)}, which would stand behind it ` +
-        `in the line of key ${line}, so that neither ever went on: ` +
+      `${describeTask(parent)} would wait for ${describeTask(behind)}, which would wait behind it ` +
+        `in the line of key ${line}, so neither could continue: ` +
         `give the child another key, or spawn it in the commit of its parent`,
     );
 }
@@ -76,7 +76,7 @@ export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): 
 export function ensureUnordered({ id, queue, line }: NewTask): void {
   if (line === undefined) return;
   throw new ConfigurationError(
-    `${describeTask({ queue, id })} is ordered, and cannot be part of a transaction of your own: ` +
+    `${describeTask({ queue, id })} is ordered, and cannot be part of your own transaction: ` +
       `to join the line of key ${line}, Leasehold reads it again ` +
       `when another caller was faster, and writes that you send yourself cannot; enqueue it by itself, or spawn it in the commit of a task`,
   );

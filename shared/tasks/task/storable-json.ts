@@ -20,7 +20,7 @@ export function storableJson(what: string, value: unknown, limitBytes: number): 
 export function jsonText(what: string, value: unknown): { readonly text: string; readonly bytes: number } {
   const text = stringify(what, value);
   if (typeof text !== 'string')
-    throw new ConfigurationError(`${what} is ${typeof value}, which JSON has no form for: give null, or a value`);
+    throw new ConfigurationError(`${what} is ${typeof value}, which JSON has no form for: must be null, or a value`);
   return { text, bytes: utf8Bytes(text) };
 }
 

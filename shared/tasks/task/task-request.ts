@@ -170,7 +170,7 @@ export async function plainTaskOf(
   validOptions('the options of a task', options, ENQUEUE_OPTIONS);
   const { clock, ids } = defaults.runtime;
   if (typeof task !== 'string' && ((task as unknown) === null || typeof task !== 'object'))
-    throw new ConfigurationError(`the task is ${shown(task)}: give its definition, or its name`);
+    throw new ConfigurationError(`the task is ${shown(task)}: pass its definition, or its name`);
   const name = validName('task name', typeof task === 'string' ? task : task.name);
   // A null id is invalid. If we generated one instead, every retry would add the task again.
   const { id: asked = ids.ordered(), queue = defaults.queue, tenant = defaults.tenant } = options;
@@ -200,26 +200,26 @@ export async function plainTaskOf(
 export function validPriority(priority: string): Priority {
   const found = PRIORITIES.find((known) => known === priority);
   if (found === undefined)
-    throw new ConfigurationError(`priority = ${shown(priority)}: give one of ${PRIORITIES.join(', ')}`);
+    throw new ConfigurationError(`priority = ${shown(priority)}: must be one of ${PRIORITIES.join(', ')}`);
   return found;
 }
 
 function validRunAt({ runAt, delay }: EnqueueOptions, now: number): number {
   if (runAt !== undefined && delay !== undefined)
-    throw new ConfigurationError('runAt and delay are both given: give one of them');
+    throw new ConfigurationError('runAt and delay are mutually exclusive');
   if (delay !== undefined) return laterBy('delay', now, delay);
   return runAt === undefined ? now : validMoment('runAt', runAt);
 }
 
 function validExpiry({ expiresAt, expiresIn }: EnqueueOptions, runAt: number): number | undefined {
   if (expiresAt !== undefined && expiresIn !== undefined)
-    throw new ConfigurationError('expiresAt and expiresIn are both given: give one of them');
+    throw new ConfigurationError('expiresAt and expiresIn are mutually exclusive');
   if (expiresAt === undefined && expiresIn === undefined) return undefined;
   const at =
     expiresIn === undefined ? validMoment('expiresAt', expiresAt ?? 0) : laterBy('expiresIn', runAt, expiresIn);
   if (at <= runAt)
     throw new ConfigurationError(
-      `expiresAt = ${at} is not after runAt = ${runAt}: the task would expire before it is due; give a later expiry`,
+      `expiresAt = ${at} is not after runAt = ${runAt}: the task would expire before it is due; pass a later expiry`,
     );
   return at;
 }
@@ -237,7 +237,7 @@ function validLinks(options: EnqueueOptions): NewTask['links'] {
 }
 
 function validLine({ key, limit = 1, ordered = false, onDuplicate = 'reject' }: EnqueueOptions): string | undefined {
-  if (typeof ordered !== 'boolean') throw new ConfigurationError(`ordered = ${shown(ordered)}: give true or false`);
+  if (typeof ordered !== 'boolean') throw new ConfigurationError(`ordered = ${shown(ordered)}: must be true or false`);
   if (!ordered) return undefined;
   if (key === undefined) throw new ConfigurationError('ordered requires a key');
   if (limit !== 1)
@@ -261,9 +261,9 @@ function validRate(rate: NonNullable<EnqueueOptions['rate']>): RateOfKey {
   const { count, per } = validOptions('rate', rate, { count: true, per: true });
   const perMs = durationMs('rate.per', per);
   if (!Number.isInteger(count) || count < 1)
-    throw new ConfigurationError(`rate.count = ${shown(count)}: give 1 or more`);
+    throw new ConfigurationError(`rate.count = ${shown(count)}: must be 1 or more`);
   if (perMs < MIN_RATE_WINDOW_MS)
-    throw new ConfigurationError(`rate.per = ${perMs} ms: give a span of at least ${MIN_RATE_WINDOW_MS} ms`);
+    throw new ConfigurationError(`rate.per = ${perMs} ms: must be a span of at least ${MIN_RATE_WINDOW_MS} ms`);
   return { count, perMs };
 }
 
@@ -274,7 +274,7 @@ function validTraceparent(traceparent: string | undefined): string | undefined {
   if (traceparent === undefined || /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent))
     return traceparent;
   throw new ConfigurationError(
-    `traceparent = ${shown(traceparent)}: give a header such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`,
+    `traceparent = ${shown(traceparent)}: must be a header such as 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01`,
   );
 }
 
@@ -287,7 +287,9 @@ function validDedup({ id, onDuplicate = 'reject', window, delay }: EnqueueOption
     throw new ConfigurationError('onDuplicate and window require an id');
   const policy = DUPLICATE_POLICIES.find((known) => known === onDuplicate);
   if (policy === undefined)
-    throw new ConfigurationError(`onDuplicate = ${shown(onDuplicate)}: give one of ${DUPLICATE_POLICIES.join(', ')}`);
+    throw new ConfigurationError(
+      `onDuplicate = ${shown(onDuplicate)}: must be one of ${DUPLICATE_POLICIES.join(', ')}`,
+    );
   if (policy === 'debounce' && delay === undefined)
     throw new ConfigurationError("onDuplicate = 'debounce' requires a delay");
   return { policy, windowMs: window === undefined ? undefined : laterBy('window', now, window) - now };

@@ -28,7 +28,7 @@ import type { Attributes, Span, SpanDraft, Tracing } from './tracing.ts';
  */
 export const ATTEMPT_SPANS = ['parent', 'link'] as const;
 export type AttemptSpans = (typeof ATTEMPT_SPANS)[number];
-/** A trace that leads through a takeover is what people look for; of tasks that wait for long the spans arrive in parts. */
+/** One trace through a takeover is what people search for; the spans of tasks that wait long arrive in parts. */
 export const DEFAULT_ATTEMPT_SPANS: AttemptSpans = 'parent';
 
 /** Items of one bulk that have a span for their creation; its `send` counts them all. */

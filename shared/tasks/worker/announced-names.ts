@@ -1,5 +1,5 @@
 /**
- * The task names that a worker writes into its queue's row, where commands look for the name that a person meant.
+ * The task names that a worker writes into its queue's row, where commands search for the name that a person meant.
  *
  * A worker on Lambda writes them with its other hints (`planning-hints.ts`), and one outside Lambda when it starts. Plans do not use them.
  * A name stays in the row until newer names need its room. A worker with too many names announces the first ones.
@@ -39,7 +39,7 @@ export async function announceNames(
   } catch (error) {
     if (error instanceof InvariantError) throw error;
     // Only commands that name tasks miss them. A worker without the right to write the row still works.
-    log.debug('task names not announced', { queue, error: messageOf(error) });
+    log.debug('announcing task names failed', { queue, error: messageOf(error) });
   }
 }
 

@@ -26,7 +26,7 @@ export class RowProblems {
   }
 
   skewed({ message: error }: ClockSkewError): void {
-    if (!this.#isSkewed) this.#log.error('nothing is taken over', { error });
+    if (!this.#isSkewed) this.#log.error('takeovers stopped: clock skew', { error });
     this.#isSkewed = true;
   }
 }

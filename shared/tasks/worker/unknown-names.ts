@@ -24,7 +24,7 @@ export class UnknownNames {
   note({ id, name }: TaskKey & { readonly name: string }): void {
     if (this.#names.has(name) || this.#names.size === NAMES_SAID) return;
     this.#names.add(name);
-    this.#log.error('task left alone, its name is unknown', {
+    this.#log.error('task skipped: unknown name', {
       name,
       task: id,
       known: [...this.#registry.keys()],

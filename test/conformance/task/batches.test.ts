@@ -96,7 +96,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
 
       expect((await get('parent'))?.lastError).toMatchObject({
         name: 'CommitRefusedError',
-        message: expect.stringContaining(`task taken of queue ${q.queue} is there already (ready)`) as string,
+        message: expect.stringContaining(`task taken of queue ${q.queue} exists already (ready)`) as string,
       });
     });
   });
@@ -190,7 +190,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       const enqueuing = q.client.enqueueBatch([spawn(child, {})], { id: 'b', then });
 
       await expect(enqueuing).rejects.toThrow(MismatchError);
-      await expect(enqueuing).rejects.toThrow(`task published of queue ${q.queue} is there already (ready)`);
+      await expect(enqueuing).rejects.toThrow(`task published of queue ${q.queue} exists already (ready)`);
       expect(await get('b/0')).toBeUndefined();
       expect(await q.client.getBatch('b')).toBeUndefined();
     });
@@ -276,7 +276,7 @@ describeOnEveryStore('tasks that belong together', (open) => {
       [
         'a callback at a time of its own',
         () => q.client.enqueueBatch([spawn(child, {})], { id: 'b', then: spawn(child, {}, { delay: '1h' }) }),
-        'takes no delay: it is due when the last child has ended',
+        'cannot have delay: it is due when the last child has ended',
       ],
       [
         'a child of another queue',

@@ -142,7 +142,7 @@ describeOnEveryStore('the identity of a task', (open) => {
   });
 
   test.each([
-    ['an unknown policy', { id: 'x', onDuplicate: 'never' }, 'give one of reject, keep, replace, debounce'],
+    ['an unknown policy', { id: 'x', onDuplicate: 'never' }, 'must be one of reject, keep, replace, debounce'],
     ['a policy without an id', { onDuplicate: 'keep' }, 'require an id'],
     ['a window without an id', { window: '1m' }, 'require an id'],
     ['a negative window', { id: 'x', window: -1 }, 'window = -1'],

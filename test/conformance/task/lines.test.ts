@@ -315,7 +315,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     ['order without a key', { key: undefined }, 'ordered requires a key'],
     ['order beside a limit', { limit: 2 }, 'one task at a time'],
     ['order that replaces', { onDuplicate: 'replace' }, 'two places'],
-    ['order that is not a truth', { ordered: 'yes' }, 'give true or false'],
+    ['order that is not a truth', { ordered: 'yes' }, 'must be true or false'],
   ])('refuses %s before anything is written', async (_what, options, message) => {
     const enqueuing = enqueue('a', options as unknown as EnqueueOptions);
 

@@ -151,7 +151,7 @@ describeOnEveryStore('operating on tasks', (open) => {
       await expect(
         q.client.enqueue(noop, {}, { delay: '2h', expiresAt: q.runtime.clock.now() + 1_000 }),
       ).rejects.toThrow(ConfigurationError);
-      await expect(q.client.enqueue(noop, {}, { expiresAt: 1, expiresIn: '1s' })).rejects.toThrow('give one of them');
+      await expect(q.client.enqueue(noop, {}, { expiresAt: 1, expiresIn: '1s' })).rejects.toThrow('mutually exclusive');
     });
   });
 
@@ -222,7 +222,7 @@ describeOnEveryStore('operating on tasks', (open) => {
       expect(await q.operator.reschedule(id, { priority: 'high' })).toEqual({ kind: 'unfit', state: 'running' });
       expect(() => q.operator.reschedule(id, {})).toThrow(ConfigurationError);
       expect(() => q.operator.reschedule(id, { priority: 'urgent' as 'high' })).toThrow(
-        'give one of high, normal, low',
+        'must be one of high, normal, low',
       );
     });
 

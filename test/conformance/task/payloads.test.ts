@@ -186,14 +186,14 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
 
     await q.work({ see: { ...see, retry: { ...see.retry, maxAttempts: 1 } } });
 
-    expect((await get())?.lastError?.message).toContain('give the worker the store for payloads');
+    expect((await get())?.lastError?.message).toContain('pass the store for payloads to the worker');
     expect(payloads.texts.size).toBe(1);
   });
 
   test('refuses a huge one without a store, and in a callback, before anything is written', async () => {
     await expect(q.client.enqueue('see', HUGE, { id: 't' })).rejects.toThrow(ConfigurationError);
     const batch = client.enqueueBatch([spawn(see, {}, { id: 't' })], { id: 'b', then: spawn(see, LARGE) });
-    await expect(batch).rejects.toThrow('takes 16384');
+    await expect(batch).rejects.toThrow('takes at most 16384');
 
     expect(await get()).toBeUndefined();
   });

@@ -220,7 +220,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       expect(await slot(14)).toMatchObject({ state: 'ready', isHeld: false });
     });
 
-    test('replace: a dispatcher that looked before another made the slot does not stop what that one made', async () => {
+    test('replace: a dispatcher that read before another made the slot does not stop the new task', async () => {
       await define({ overlap: 'replace' });
       clock.step(HOUR);
       const late = await schedules.get({ queue: q.queue, name: 'hourly' });
@@ -266,7 +266,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
 
     test.each([
       ['ordered tasks and skip', { key: 'k', ordered: true, overlap: 'skip' }, 'ordered tasks wait for each other'],
-      ['an unknown policy', { overlap: 'twice' }, 'give one of queue, skip, replace, allow'],
+      ['an unknown policy', { overlap: 'twice' }, 'must be one of queue, skip, replace, allow'],
       ['a limit without a key', { limit: 2 }, 'limit and rate require a key'],
       ['an option of one task', { runAt: 1 }, 'unknown option "runAt"'],
       ['an end before its start', { startAt: 2_000, endAt: 1_000 }, 'no slot from startAt'],

@@ -379,11 +379,11 @@ describeOnEveryStore('recurring tasks', (open) => {
       client.define('s', 'report', {}, { cron: '0 * * * *', ...options });
 
     test.each([
-      ['an expression that is none', { cron: 'soon' }, 'give five fields'],
+      ['an expression that is none', { cron: 'soon' }, 'must be five fields'],
       ['a field out of range', { cron: '99 * * * *' }, 'cron = "99 * * * *"'],
       ['a day that never comes', { cron: '0 0 30 2 *' }, 'never comes'],
-      ['an unknown zone', { zone: 'Mars/Olympus' }, 'give an IANA time zone'],
-      ['an unknown policy', { missed: 'maybe' }, 'give one of skip, last, all'],
+      ['an unknown zone', { zone: 'Mars/Olympus' }, 'must be an IANA time zone'],
+      ['an unknown policy', { missed: 'maybe' }, 'must be one of skip, last, all'],
       ['a negative tolerance', { tolerance: -1 }, 'zero or more'],
     ])('%s, before anything is written', async (_what, options, message) => {
       await expect(define(options)).rejects.toThrow(ConfigurationError);

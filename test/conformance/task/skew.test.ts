@@ -25,7 +25,7 @@ describeOnEveryStore('a worker whose clock is proven wrong by more than the boun
     const report = await q.work({ noop }, { ports: { sessions, gauge: { provenSkewMs: () => 60_000 }, log } });
 
     expect(report).toMatchObject({ ended: 'drained', claimed: 1, takenOver: 0 });
-    expect(said).toEqual(['nothing is taken over']);
+    expect(said).toEqual(['takeovers stopped: clock skew']);
     expect(await q.tasks.get({ queue: q.queue, id })).toMatchObject({ state: 'done' });
     expect(await q.tasks.get(held)).toMatchObject({ state: 'running', session: dying.id });
   });

@@ -156,7 +156,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await q.client.getBatch('batch')).toMatchObject({ pending: 0, done: 1 });
   });
 
-  test('are planned again when a task joins between the look and the commit', async () => {
+  test('are planned again when a task joins between the read and the commit', async () => {
     let intruders = 2;
     const { driver } = open();
     const disturbed: DynamoDriver = {
@@ -324,7 +324,7 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
 
     expect(await get('parent')).toMatchObject({
       state: 'dead',
-      lastError: { message: expect.stringContaining('would stand behind it in the line of key k') as string },
+      lastError: { message: expect.stringContaining('would wait behind it in the line of key k') as string },
     });
     expect(await get('a')).toBeUndefined();
   });

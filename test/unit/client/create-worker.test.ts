@@ -130,7 +130,7 @@ describe('a worker of one’s own process', () => {
   test.each([
     ['concurrency', { concurrency: 0 }, 'concurrency = 0'],
     ['ttl', { ttl: '30s' }, 'did you mean sessionTtl?'],
-    ['attemptSpans', { attemptSpans: 'none' }, 'attemptSpans = "none": give one of parent, link'],
+    ['attemptSpans', { attemptSpans: 'none' }, 'attemptSpans = "none": must be one of parent, link'],
     ['grace', { grace: 'soon' }, 'grace'],
   ])('refuses %s that it cannot use', (_what, options, message) => {
     expect(() => createWorker({ greet }, options as WorkerOptions)).toThrow(message);

@@ -8,7 +8,7 @@ const NOWHERE = { table: 'leasehold', endpoint: 'http://127.0.0.1:9' };
 
 test.each([0, -1, 1.5, NaN, 257, '8', null])('refuses %s shards', (shards) => {
   expect(() => createLeasehold({ ...NOWHERE, shards: shards as number })).toThrow(
-    /^shards = .*: give a whole number from 1 to 256$/,
+    /^shards = .*: must be a whole number from 1 to 256$/,
   );
 });
 

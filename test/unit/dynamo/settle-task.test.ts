@@ -50,7 +50,7 @@ describe('the end of a task whose companion refuses', () => {
     expect(await settle(refused('None', 'ConditionalCheckFailed'))).toMatchObject({
       name: 'StoreUnavailableError',
       applied: 'no',
-      message: expect.stringContaining('task.release: what hangs on the task refused') as string,
+      message: expect.stringContaining('task.release: the rows that depend on the task refused') as string,
     });
   });
 

@@ -93,7 +93,7 @@ export class DependentRows {
     const { result } = await this.#change(change, stamp, limits);
     if (result.kind === 'applied') return { kind: 'applied', row: undefined };
     if (result.kind === 'refused') return outcomeOf(result, decodeTask, decodeTask);
-    throw new StoreUnavailableError(`${own.verb}: what hangs on the task refused to change with it`, {
+    throw new StoreUnavailableError(`${own.verb}: the rows that depend on the task refused the change`, {
       applied: result.earlierAttempt === 'unknown' ? 'unknown' : 'no',
     });
   }
@@ -211,7 +211,7 @@ export class DependentRows {
     const actions = transaction.input.TransactItems?.length ?? 0;
     if (actions > TRANSACTION_ACTIONS_LIMIT)
       throw new ConfigurationError(
-        `${describeTask(task)} and what goes with it would take ${actions} actions, and ` +
+        `${describeTask(task)} and its dependent rows would take ${actions} actions, and ` +
           `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}: ` +
           `${1 + companions.length} are its own and those of lines and batches, write or spawn less together with it`,
       );

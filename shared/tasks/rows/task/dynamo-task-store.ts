@@ -241,7 +241,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     limits: ClaimLimits | undefined,
   ): Promise<WriteResult | { readonly kind: 'full'; readonly full: Fullness }> {
     const limit = observed.links?.concurrency;
-    if (limit === undefined) throw new Error('a task without a key takes no place');
+    if (limit === undefined) throw new Error('a task without a key takes no slot');
     const isLookedAt = limits?.expectsCapacity !== true || limit.rate !== undefined;
     const state = isLookedAt
       ? decodeKey((await sender.read(readKey(table, observed.queue, limit.key))).Item)

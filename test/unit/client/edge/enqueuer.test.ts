@@ -91,7 +91,7 @@ describe('an enqueuer', () => {
       'a large input as large',
       'a tenant as tenant',
     ]);
-    expect(verdicts[`the items of a pack as ${itemId('bulk', 0)}`]).toMatch(/^MismatchError: .* is there already/);
+    expect(verdicts[`the items of a pack as ${itemId('bulk', 0)}`]).toMatch(/^MismatchError: .* exists already/);
   });
 
   test('knows its own task when the answer was lost and the task has gone on since', async () => {

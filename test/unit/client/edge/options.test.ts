@@ -12,13 +12,13 @@ const GIVEN: EdgeOptions = {
 };
 
 test.each([
-  [{ region: undefined }, /^region = undefined: give the region of the table/],
-  [{ region: 'EU West' }, /^region = "EU West": give the region of the table/],
-  [{ credentials: undefined }, /^credentials: give accessKeyId and secretAccessKey/],
-  [{ credentials: { accessKeyId: 'a' } }, /^credentials: give accessKeyId and secretAccessKey/],
+  [{ region: undefined }, /^region = undefined: pass the region of the table/],
+  [{ region: 'EU West' }, /^region = "EU West": pass the region of the table/],
+  [{ credentials: undefined }, /^credentials: pass accessKeyId and secretAccessKey/],
+  [{ credentials: { accessKeyId: 'a' } }, /^credentials: pass accessKeyId and secretAccessKey/],
   [{ endpoint: 'nowhere' }, /^endpoint "nowhere" is not a URL/],
-  [{ maxInFlight: 0 }, /^maxInFlight = 0: give a whole number/],
-  [{ maxRequests: 1.5 }, /^maxRequests = 1.5: give a whole number/],
+  [{ maxInFlight: 0 }, /^maxInFlight = 0: must be a whole number/],
+  [{ maxRequests: 1.5 }, /^maxRequests = 1.5: must be a whole number/],
   [{ shards: 0 }, /^shards = 0/],
   [{ driver: 'wire' }, /driver/],
 ])('leasehold/edge refuses %o', (wrong, message) => {
@@ -71,6 +71,6 @@ test.each([
   const small = enqueuer(connect({ ...GIVEN, fetch: never }));
 
   await expect(small.enqueue('task', {}, options as AddOptions)).rejects.toThrow(
-    `${option} is beyond what enqueuer does: enqueue by createLeasehold(…).tasks`,
+    `${option} is not supported by enqueuer: use createLeasehold(…).tasks`,
   );
 });

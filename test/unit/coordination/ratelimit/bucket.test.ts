@@ -39,7 +39,7 @@ test.each<RateOptions>([
   { rate: Number.MIN_VALUE, per: '1s', burst: 1 },
 ])('refuses when it is made what no row could hold: %j', (rate) => {
   expect(() => open(rate)).toThrow(
-    /^rate limit bytes: burst = .* ms to flow in, .*: give a smaller burst, or a higher rate$/,
+    /^rate limit bytes: burst = .* ms to flow in, .*: pass a smaller burst, or a higher rate$/,
   );
 });
 

@@ -7,7 +7,7 @@ test('a wait for a group whose row was removed, or never was, ends at once inste
   const group = await world.start().leasehold.waitGroup('g', { generation: 5 });
 
   await expect(passTime(world, group.wait())).rejects.toThrow(MismatchError);
-  await expect(group.wait({ wait: 0 })).rejects.toThrow('wait group g (generation 5) is not there');
+  await expect(group.wait({ wait: 0 })).rejects.toThrow('wait group g (generation 5) does not exist');
 });
 
 test('a wait for a generation that has yet to begin sees its end', async () => {

@@ -51,6 +51,6 @@ describe('a sequencer', () => {
   test('rejects a sequencer of another table, and names both', () => {
     const text = formatSequencer({ table: 'blue', kind: 'lock', key: 'k', leaseCounter: 1, session: 's' });
 
-    expect(() => parseSequencer(text, 'green')).toThrow('is of table blue, and this is table green');
+    expect(() => parseSequencer(text, 'green')).toThrow('belongs to table blue, and this is table green');
   });
 });

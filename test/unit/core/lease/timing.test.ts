@@ -17,12 +17,12 @@ describe('sessionTiming', () => {
       { ttlMs: 1_000, heartbeatMs: 300, holderMarginMs: 800 },
       /^heartbeat = 300 ms plus holderMargin = 800 ms does not fit into ttl = 1000 ms$/,
     ],
-    [{ ttlMs: 100 }, /^ttl = 100: give 300 ms to a day/],
+    [{ ttlMs: 100 }, /^ttl = 100: must be 300 ms to a day/],
     [{ ttlMs: 86_400_001 }, /^ttl = 86400001/],
-    [{ ttlMs: NaN }, /^ttl = NaN: give a number of milliseconds/],
+    [{ ttlMs: NaN }, /^ttl = NaN: must be a number of milliseconds/],
     [{ lockDelayMs: 60_001 }, /^lockDelay = 60001 ms is above 60000/],
     [{ maxClockSkewMs: -1 }, /^maxClockSkew = -1/],
-    [{ ttlMs: null, heartbeatMs: 0 }, /^heartbeat = 0: give at least a millisecond/],
+    [{ ttlMs: null, heartbeatMs: 0 }, /^heartbeat = 0: must be at least a millisecond/],
   ])('refuses %j and names both settings', (given, message) => {
     expect(() => sessionTiming(given)).toThrow(ConfigurationError);
     expect(() => sessionTiming(given)).toThrow(message);

@@ -39,5 +39,7 @@ test('accepts or refuses any text exactly as the library ms does', () => {
 });
 
 test.each([null, undefined, {}, NaN, Infinity, -1, '-1s', 'soon', '1s 2s'])('%o is no duration', (given) => {
-  expect(() => durationMs('ttl', given as Duration)).toThrow(/^ttl = .*: give milliseconds, or a text such as '30s'/);
+  expect(() => durationMs('ttl', given as Duration)).toThrow(
+    /^ttl = .*: must be milliseconds, or a text such as '30s'/,
+  );
 });

@@ -24,10 +24,10 @@ describe('validOptions', () => {
     [{ zoen: 'UTC' }, 'the options: unknown option "zoen": known are ttl, zone; did you mean zone?'],
     [{ wait: 5 }, 'the options: unknown option "wait": known are ttl, zone'],
     [{ toString: 5 }, 'the options: unknown option "toString": known are ttl, zone'],
-    [null, 'the options are null: give an object, of ttl, zone'],
-    [undefined, 'the options are undefined: give an object, of ttl, zone'],
-    ['30s', 'the options are "30s": give an object, of ttl, zone'],
-    [[1], 'the options are [ 1 ]: give an object, of ttl, zone'],
+    [null, 'the options are null: must be an object, of ttl, zone'],
+    [undefined, 'the options are undefined: must be an object, of ttl, zone'],
+    ['30s', 'the options are "30s": must be an object, of ttl, zone'],
+    [[1], 'the options are [ 1 ]: must be an object, of ttl, zone'],
   ])('refuses %o', (options, message) => {
     expect(() => check(options)).toThrow(new ConfigurationError(message));
   });

@@ -55,7 +55,7 @@ describe('estimateCost', () => {
 
   test('has each tick look at every lane of every shard, and of two beyond', () => {
     const looks = (workload: Partial<Workload>): number =>
-      estimate(workload).parts.find(({ what }) => what === 'ticks: looks')?.perMonth ?? 0;
+      estimate(workload).parts.find(({ what }) => what === 'ticks: polls')?.perMonth ?? 0;
 
     const [few, many] = [looks({ shards: 8 }), looks({ shards: 16 })];
     expect(few).toBeCloseTo(43_200 * (6 * 10 * 0.5 + 3.5));

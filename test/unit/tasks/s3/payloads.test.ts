@@ -54,7 +54,7 @@ test('ids with slashes and percent signs keep to their own objects', async () =>
 test('reads and deletes nothing elsewhere, whatever a reference says', async () => {
   for (const reference of ['s3://other/leasehold/x.json', 's3://my-inputs/secrets/x.json', 'file:///etc/passwd']) {
     await expect(payloads.get(reference)).rejects.toThrow(ConfigurationError);
-    await expect(payloads.delete(reference)).rejects.toThrow('give the store');
+    await expect(payloads.delete(reference)).rejects.toThrow('pass the store');
   }
   expect(server.objects.size).toBe(0);
 });

@@ -29,8 +29,12 @@ describe('a declared schedule', () => {
 
   test.each([
     ['one that is not in a list', nightly, 'exports schedules = '],
-    ['an object that only looks like one', [{ name: 'nightly', cron: '0 3 * * *' }], 'give a list of defineSchedule('],
-    ['nothing at all', [undefined], 'give a list of defineSchedule('],
+    [
+      'an object that only looks like one',
+      [{ name: 'nightly', cron: '0 3 * * *' }],
+      'must be a list of defineSchedule(',
+    ],
+    ['nothing at all', [undefined], 'must be a list of defineSchedule('],
     ['two of one name', [nightly, nightly], 'two of them are named "nightly"'],
   ])('of a module is refused as %s', (_what, schedules, message) => {
     expect(() => workModule({ report, schedules })).toThrow(message);

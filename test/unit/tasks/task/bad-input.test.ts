@@ -20,13 +20,13 @@ test.each<[string, Record<string, unknown>, string]>([
   ['a negative delay', { delay: -1 }, 'delay = -1'],
   ['a delay that is no duration', { delay: 'soon' }, 'delay = "soon"'],
   ['a delay that never ends', { delay: Infinity }, 'delay = '],
-  ['a moment and a delay', { delay: '1s', runAt: 5 }, 'give one of them'],
+  ['a moment and a delay', { delay: '1s', runAt: 5 }, 'mutually exclusive'],
   ['a moment before 1970', { runAt: -5 }, 'runAt = -5'],
   ['a moment in seconds of another era', { runAt: 1e18 }, 'runAt = '],
   ['a date that is none', { runAt: new Date('never') }, 'runAt = Invalid Date'],
   ['an unknown priority', { priority: 'urgent' }, 'priority = "urgent"'],
-  ['an expiry before the start', { delay: '1h', expiresAt: 5 }, 'give a later expiry'],
-  ['an expiry of no time', { expiresIn: 0 }, 'give a later expiry'],
+  ['an expiry before the start', { delay: '1h', expiresAt: 5 }, 'pass a later expiry'],
+  ['an expiry of no time', { expiresIn: 0 }, 'pass a later expiry'],
   ['an unknown policy', { onDuplicate: 'merge', id: 'a' }, 'onDuplicate = "merge"'],
   ['a policy without an id', { onDuplicate: 'keep' }, 'require an id'],
   ['a negative window', { window: -5, id: 'a' }, 'window = -5'],
@@ -45,7 +45,7 @@ test.each<[string, Record<string, unknown>, string]>([
   ['an empty tenant', { tenant: '' }, 'tenant is empty'],
   ['no attempt at all', { maxAttempts: 0 }, 'maxAttempts = 0'],
   ['attempts without end', { maxAttempts: Infinity }, 'maxAttempts = Infinity'],
-  ['a timeout of no time', { timeout: 0 }, 'timeout = 0: give a time longer than zero'],
+  ['a timeout of no time', { timeout: 0 }, 'timeout = 0: must be a time longer than zero'],
   ['a timeout that is no duration', { timeout: 'short' }, 'timeout = "short"'],
 ])('refuses %s', async (_what, options, message) => {
   const enqueuing = kit.tasks.enqueue(work, {}, options);
@@ -76,17 +76,17 @@ test.each([
   [
     'whose child may be another’s',
     () => kit.tasks.enqueueBatch([spawn(work, {}, { id: 'a', onDuplicate: 'keep' })], { id: 'b' }),
-    'child a of batch b has a policy',
+    'child a of batch b has onDuplicate or window',
   ],
   [
     'whose callback expires',
     () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn(work, {}, { expiresIn: '1h' }) }),
-    'takes no expiresIn',
+    'cannot have expiresIn',
   ],
   [
     'whose callback is in order',
     () => kit.tasks.enqueueBatch([spawn(work, {})], { id: 'b', then: spawn(work, {}, { key: 'k', ordered: true }) }),
-    'takes no key',
+    'cannot have key',
   ],
   [
     'whose callback is none',
@@ -109,7 +109,7 @@ test.each([
   [
     'an unknown policy for missed slots',
     { cron: '0 3 * * *', missed: 'some' },
-    'missed = "some": give one of skip, last',
+    'missed = "some": must be one of skip, last',
   ],
   ['a negative tolerance', { cron: '0 3 * * *', tolerance: -1 }, 'tolerance = -1'],
   ['an unknown priority of a schedule', { cron: '0 3 * * *', priority: 'urgent' }, 'priority = "urgent"'],

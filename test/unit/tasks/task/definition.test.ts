@@ -6,7 +6,7 @@ import { createTestKit } from '../../../../shared/testing/kit.ts';
 
 test('a definition without code is refused', () => {
   expect(() => defineTask({ name: 'empty' } as never)).toThrow(
-    'task empty: run is of type undefined: give its code, a function',
+    'task empty: run is of type undefined: pass its code, a function',
   );
 });
 

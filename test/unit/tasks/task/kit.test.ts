@@ -39,7 +39,7 @@ test('names code that runs while time is stopped, and the option that lets it pa
   resolve(undefined);
 
   expect((await drained).settled.done).toBe(1);
-  expect(warned.mock.calls[0]?.[0]).toMatch(/waits for the code of stuck s, .* give \{ timePasses: true \}$/);
+  expect(warned.mock.calls[0]?.[0]).toMatch(/waits for the code of stuck s, .* pass \{ timePasses: true \}$/);
 });
 
 test('drains due tasks and their follow-ups', async () => {
@@ -192,7 +192,9 @@ test('refuses large inputs without a payload store, as in production', async () 
   const measure = defineTask({ name: 'measure', run: () => undefined });
   const kit = createTestKit({ tasks: { measure } });
 
-  await expect(kit.tasks.enqueue(measure, 'x'.repeat(1_000_000))).rejects.toThrow('give the client a store');
+  await expect(kit.tasks.enqueue(measure, 'x'.repeat(1_000_000))).rejects.toThrow(
+    'pass a store for payloads to the client',
+  );
 });
 
 test("names the missing table of a commit, not the tasks' table", async () => {
@@ -298,7 +300,7 @@ test("runs the handler's middleware and events", async () => {
 
 test.each<[string, () => unknown, string]>([
   ['no task at all', () => createTestKit({ tasks: {} }), 'no task found'],
-  ['a concurrency of 0', () => createTestKit({ tasks, concurrency: 0 }), 'concurrency = 0: give a whole number'],
+  ['a concurrency of 0', () => createTestKit({ tasks, concurrency: 0 }), 'concurrency = 0: must be a whole number'],
   ['a start that is none', () => createTestKit({ tasks, startsAt: new Date('never') }), 'startsAt = Invalid Date'],
   ['a queue without a name', () => createTestKit({ tasks, queue: '' }), 'queue is empty'],
   ['a table without a key', () => createTestKit({ tasks, tables: [{ name: 't', partitionKey: '' }] }), 'is empty'],
@@ -313,7 +315,7 @@ test.each<[string, () => unknown, string]>([
   [
     'an unknown point',
     () => createTestKit({ tasks }).crash('never' as never),
-    'crash = "never": give one of beforeRun',
+    'crash = "never": must be one of beforeRun',
   ],
 ])('refuses %s', async (_what, act, message) => {
   // Some are refused at once, some with a promise.

@@ -11,7 +11,7 @@ const enqueue = (options: unknown): Promise<unknown> =>
 
 describe('a name that is null', () => {
   test.each(['id', 'queue', 'tenant'])('is not left out: %s', async (name) => {
-    await expect(enqueue({ [name]: null })).rejects.toThrow(/ is null: give a string$/);
+    await expect(enqueue({ [name]: null })).rejects.toThrow(/ is null: must be a string$/);
   });
 
   test('is a bad line', async () => {
@@ -19,7 +19,7 @@ describe('a name that is null', () => {
 
     const { bad } = await checkLines(Buffer.from('{"name":"work","id":null}'), client, undefined);
 
-    expect(bad).toEqual([{ line: 1, error: 'task id is null: give a string' }]);
+    expect(bad).toEqual([{ line: 1, error: 'task id is null: must be a string' }]);
   });
 });
 
@@ -63,7 +63,7 @@ describe('a moment as text', () => {
   test.each(['5', '', '2027-02-31', '2027-02-29', '2027-13-01', '2027-01-31T25:00Z', '31.1.2027', 'Jan 2027', '2027'])(
     'is refused: %s',
     (text) => {
-      expect(() => momentOf(text)).toThrow('is not a time: give one such as 2027-01-31T08:00:00Z');
+      expect(() => momentOf(text)).toThrow('is not a time: pass one such as 2027-01-31T08:00:00Z');
     },
   );
 });

@@ -86,7 +86,7 @@ describe('the result of a task', () => {
     await q.client.enqueue(silent, null, { id: 't' });
 
     await expect(q.client.result('never', { wait: '1m' })).rejects.toThrow('there is no task never of queue default');
-    await expect(q.client.result(double, { id: 't' })).rejects.toThrow('is called silent, and not double');
+    await expect(q.client.result(double, { id: 't' })).rejects.toThrow('has the name silent, not double');
     await expect(q.client.result('t', { waits: '1s' } as never)).rejects.toThrow(/unknown option "waits"/);
   });
 

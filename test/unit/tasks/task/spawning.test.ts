@@ -58,13 +58,17 @@ describe('a commit', () => {
     ['both together', commit(many(50), writes(50)), 'which take 101 actions'],
     ['tasks whose inputs are beside their rows', commit(many(50, {}, 17_000)), 'which take 101 actions'],
     ['more bytes', commit(many(12, {}, 380_000)), 'one transaction takes 4194304; spawn fewer at once'],
-    ['one id twice', commit([...many(1), ...many(1)]), 'spawns task child-0 of queue default, which it names twice'],
-    ['its own id', commit(many(1, { id: 'parent' })), 'or is itself'],
+    [
+      'one id twice',
+      commit([...many(1), ...many(1)]),
+      'spawns task child-0 of queue default, which is itself or named twice',
+    ],
+    ['its own id', commit(many(1, { id: 'parent' })), 'is itself or named twice'],
     ['a policy for ids that are taken', commit(many(1, { onDuplicate: 'keep' })), 'with onDuplicate = keep: a trans'],
     ['a window of an id', commit(many(1, { window: '1h' })), 'with window = 3600000 ms: a transaction is refused'],
     ['what is no list', commit('work' as never), 'what task parent of queue default spawns must be an array'],
     ['what is no request', commit([...many(1), { input: 1 } as never]), 'number 2 is not a task request'],
-    ['an unknown policy', commit(many(1, { onDuplicate: 'merge' as never })), 'onDuplicate = "merge": give one of'],
+    ['an unknown policy', commit(many(1, { onDuplicate: 'merge' as never })), 'onDuplicate = "merge": must be one of'],
     ['an unknown priority', commit(many(1, { priority: 'urgent' as never })), 'priority = "urgent"'],
     ['a negative delay', commit(many(1, { delay: -5 })), 'delay = -5'],
     ['an order without a key', commit(many(1, { ordered: true })), 'ordered requires a key'],
@@ -100,8 +104,8 @@ describe('a commit', () => {
 
 describe('a task that waits', () => {
   test.each<[string, Verb, string]>([
-    ['nobody', waitFor([]), 'waits for 0 children: give 1 to 97'],
-    ['more than a hundred', waitFor(many(101)), 'waits for 101 children: give 1 to 97'],
+    ['nobody', waitFor([]), 'waits for 0 children: must be 1 to 97'],
+    ['more than a hundred', waitFor(many(101)), 'waits for 101 children: must be 1 to 97'],
     [
       'children whose inputs are beside their rows',
       waitFor(many(50, {}, 17_000)),

@@ -40,7 +40,7 @@ class Outage {
 function recordingLog(clock: Clock): TaskLog & { readonly lines: (readonly [message: string, at: number])[] } {
   const lines: (readonly [string, number])[] = [];
   const note = (message: string): void => {
-    if (message.startsWith('end of a task')) lines.push([message, clock.now()]);
+    if (message.startsWith('task outcome ')) lines.push([message, clock.now()]);
   };
   return { lines, debug: () => undefined, info: note, warn: note, error: note };
 }
@@ -71,9 +71,9 @@ test('an end that the row could not take is written soon after the row recovers,
 
   expect(await q.client.get('victim')).toMatchObject({ state: 'done', attempts: 1 });
   expect(report?.settled).toMatchObject({ unsettled: 0 });
-  expect(log.lines[0]?.[0]).toBe('end of a task undecided');
+  expect(log.lines[0]?.[0]).toBe('task outcome unknown');
   const [decided, decidedAt = Infinity] = log.lines.at(-1) ?? [];
-  expect(decided).toBe('end of a task decided');
+  expect(decided).toBe('task outcome resolved');
   expect(decidedAt - recoveredAt).toBeLessThanOrEqual(HEARTBEAT_MS);
 });
 

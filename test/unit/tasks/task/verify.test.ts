@@ -126,8 +126,10 @@ test('is refused by another table, and when it was changed', async () => {
   const [{ sequencer } = { sequencer: '' }] = shown;
   using elsewhere = createLeasehold({ table: 'elsewhere', endpoint: 'http://127.0.0.1:9' });
 
-  await expect(elsewhere.verify(sequencer)).rejects.toThrow('ask there');
-  await expect(kit.leasehold.verify(sequencer.replace(':task:', ':lock:'))).rejects.toThrow('was changed on its way');
+  await expect(elsewhere.verify(sequencer)).rejects.toThrow('verify it there');
+  await expect(kit.leasehold.verify(sequencer.replace(':task:', ':lock:'))).rejects.toThrow(
+    'the sequencer was changed',
+  );
 });
 
 function dyingKit() {

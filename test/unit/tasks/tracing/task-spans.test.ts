@@ -248,7 +248,7 @@ describe('with a provider that is registered', () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.tasks.enqueue(child, { n: 1 }, { id: 'c' });
 
-    await expect(kit.tasks.enqueue(child, { n: 2 }, { id: 'c' })).rejects.toThrow('is there already');
+    await expect(kit.tasks.enqueue(child, { n: 2 }, { id: 'c' })).rejects.toThrow('exists already');
     expect(recorded.take().map(({ status, attributes }) => [status.code, attributes['error.type']])).toEqual([
       [SpanStatusCode.UNSET, undefined],
       [SpanStatusCode.ERROR, 'MismatchError'],
