@@ -9,7 +9,7 @@ import type { Enqueued, TaskClient } from '../../shared/tasks/queue/task-client.
 import type { DuplicatePolicy } from '../../shared/tasks/task/dedup.ts';
 import { DUPLICATE_POLICIES } from '../../shared/tasks/task/dedup.ts';
 import type { BadLine, Line } from '../../shared/tasks/queue/task-file.ts';
-import { checkLines, referenceTo } from '../../shared/tasks/queue/task-file.ts';
+import { LINE_FIELDS, checkLines, referenceTo } from '../../shared/tasks/queue/task-file.ts';
 import { loadTasks } from '../../shared/tasks/task/module.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
 import type { EnqueueOptions } from '../../shared/tasks/task/task-request.ts';
@@ -224,7 +224,7 @@ function progressOf(
 
 const HELP = `
 A line of a file: {"name": "resize", "input": {"key": "a.png"}, "id": "a.png", "priority": "high", "runAt": "2027-01-31T08:00:00Z"}
-Only the name is needed. Fields: name, input, id, priority, runAt, delay, onDuplicate, window, expiresAt, expiresIn, maxAttempts, timeout.
+Only the name is needed. Fields: ${LINE_FIELDS.join(', ')}.
 Safe to re-run if every line has an id; lines without an id are added again.
 
 Exit codes: 1 there are bad lines, and nothing was added, or with --wait: the task is dead, cancelled, or not done by then;

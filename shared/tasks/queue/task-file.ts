@@ -5,6 +5,7 @@ import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import type { EnqueueOptions, TaskClient, TaskReference } from './task-client.ts';
 import { hintFor } from '../../core/validate/options.ts';
 import type { TaskRegistry } from '../task/definition.ts';
+import { ENQUEUE_OPTIONS } from '../task/task-request.ts';
 import type { NewTask } from '../task/task-store.ts';
 
 export interface Line {
@@ -23,20 +24,11 @@ export interface CheckedLines {
   readonly bad: readonly BadLine[];
 }
 
-const FIELDS = [
-  'name',
-  'input',
-  'id',
-  'priority',
-  'runAt',
-  'delay',
-  'onDuplicate',
-  'window',
-  'expiresAt',
-  'expiresIn',
-  'maxAttempts',
-  'timeout',
-] as const;
+/** What a line may say: all that `enqueue` takes. The queue is the command's, and its tasks begin no trace. */
+export const LINE_FIELDS = [
+  ...['name', 'input'],
+  ...Object.keys(ENQUEUE_OPTIONS).filter((option) => option !== 'queue' && option !== 'traceparent'),
+];
 
 /**
  * @param registry the definitions, to check names and inputs against. Default: no check
@@ -98,10 +90,10 @@ function parseObject(text: string): Record<string, unknown> {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ConfigurationError('not a JSON object: pass {"name": …, "input": …}');
-  const unknown = Object.keys(value).find((field) => !(FIELDS as readonly string[]).includes(field));
+  const unknown = Object.keys(value).find((field) => !LINE_FIELDS.includes(field));
   if (unknown !== undefined)
     throw new ConfigurationError(
-      `unknown field ${JSON.stringify(unknown)}: known are ${FIELDS.join(', ')}${hintFor(unknown, FIELDS)}`,
+      `unknown field ${JSON.stringify(unknown)}: known are ${LINE_FIELDS.join(', ')}${hintFor(unknown, LINE_FIELDS)}`,
     );
   return value as Record<string, unknown>;
 }

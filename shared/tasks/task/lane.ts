@@ -25,10 +25,6 @@ export const LANES: readonly Lane[] = PRIORITIES.flatMap((priority) => [
   { priority, isOfTenants: true },
 ]);
 
-export function lanesOf(lanes: readonly Lane[], priority: Priority): readonly Lane[] {
-  return lanes.filter((lane) => lane.priority === priority);
-}
-
 /** Decodes the queue's row. */
 export function laneName({ priority, isOfTenants }: Lane): string {
   return isOfTenants ? `${priority} tenants` : priority;

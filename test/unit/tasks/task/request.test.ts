@@ -23,6 +23,16 @@ describe('a name that is null', () => {
   });
 });
 
+test('a line says the options of its task, and the command says the queue', async () => {
+  const { client } = openMemoryQueue();
+  const text = '{"name":"work","key":"k","limit":2,"tenant":"t"}\n{"name":"work","queue":"other"}';
+
+  const { lines, bad } = await checkLines(Buffer.from(text), client, undefined);
+
+  expect(lines).toMatchObject([{ task: { tenant: 't', links: { concurrency: { key: 'k', limit: 2 } } } }]);
+  expect(bad).toMatchObject([{ line: 2, error: expect.stringContaining('unknown field "queue"') as string }]);
+});
+
 describe('a time without a date that could say it', () => {
   test.each([
     [{ delay: '99999999d' }, 'delay = "99999999d" ends after the year 9999'],
