@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { BlindBug } from './bugs.ts';
+import type { BlindBug } from './bug.ts';
 import { BLIND_BUGS } from './bugs.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');

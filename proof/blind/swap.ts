@@ -1,5 +1,5 @@
 /** Source with a blind bug in it. */
-import type { BlindBug } from './bugs.ts';
+import type { BlindBug } from './bug.ts';
 
 /** @throws if a piece does not occur exactly once */
 export function swapped(source: string, file: string, { id, swaps }: BlindBug): string {
