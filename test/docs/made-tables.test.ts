@@ -41,7 +41,6 @@ const eventUnits = (Object.keys(EVENTS) as (keyof typeof EVENTS)[]).map((event) 
     asText: unitsAt(1),
   };
 });
-const listed = (numbers: readonly number[]): string => numbers.join(', ').replace(/, ([^,]+)$/, ' and $1');
 
 const MADE: Readonly<Record<string, () => string>> = {
   steps: () =>
@@ -261,10 +260,6 @@ describe('figures in sentences', () => {
     ['docs/cost.md', `at the default TTL ${perHour} an hour`],
     ['docs/cost.md', `at the default TTL costs ${(24 * perHour).toLocaleString('en-US')} units a day`],
     ['docs/cost.md', `16 tasks of 60 bytes a pack are ${packed.writeUnitsPerTask.toFixed(3)} write units a task`],
-    [
-      'bench/README.md',
-      `${listed(eventUnits.map(({ deflated }) => deflated))} write units a task (${listed(eventUnits.map(({ asText }) => asText))} as text)`,
-    ],
     ['bench/README.md', `\`leasehold cost\` estimates ${dollars(estimate.standing.trickle.dollarsPerMonth)}`],
   ])('%s has: %s', (document, sentence) => {
     expect(textOf(document)).toContain(sentence);
