@@ -100,9 +100,10 @@ function isBehind(later: DynamoItem, older: DynamoItem): boolean {
   return isSameOrder && Number(older.readyAt) < Number(later.readyAt) && later.session !== older.session;
 }
 
-/** Whether another worker has the task that this worker tried to claim. If its own earlier request was applied, the claim is not lost. */
+/** Whether another worker has claimed the task since it was read. If its own earlier request was applied, the claim is not lost. */
 function isLostClaim(event: HistoryEvent): boolean {
-  if (event.kind !== 'refused' || !isTask(event.row)) return false;
+  if (event.kind !== 'refused' || !isTask(event.row) || event.found === undefined) return false;
   const { ':ready': ready, ':observedCounter': counter, ':session': session } = event.values;
-  return ready !== undefined && counter !== undefined && session !== undefined && event.found?.session !== session;
+  const isClaim = ready !== undefined && counter !== undefined && session !== undefined;
+  return isClaim && event.found.leaseCounter !== counter && event.found.session !== session;
 }
