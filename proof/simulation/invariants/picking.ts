@@ -36,13 +36,6 @@ export const picking: Family = (assumptions, report) => {
   const openAt = new Map<string, number>();
   /** By task: the number of later tasks that each process has begun. */
   const passedBy = new Map<string, Map<string, number>>();
-  const reported = new Set<string>();
-
-  function once(invariant: string, row: string, message: string): void {
-    if (reported.has(`${invariant} ${row}`)) return;
-    reported.add(`${invariant} ${row}`);
-    report(invariant, row, message);
-  }
 
   function onTask({ row, before, after, at, process }: Applied): void {
     running.delete(row);
@@ -64,7 +57,7 @@ export const picking: Family = (assumptions, report) => {
     const count = (by.get(process) ?? 0) + 1;
     passedBy.set(row, by.set(process, count));
     if (count > PASSED_BY_LIMIT)
-      once('LATE', row, `could be taken over, and ${process} began ${count} later tasks of its partition`);
+      report('LATE', row, `could be taken over, and ${process} began ${count} later tasks of its partition`);
   }
 
   return {
@@ -77,7 +70,7 @@ export const picking: Family = (assumptions, report) => {
         const sum = lost.add(event.at, 1);
         const won = granted.sumAt(event.at);
         if (sum > LOST_CLAIMS_LIMIT + won / WON_PER_LOST)
-          once('CROWD', '', `workers lost ${sum} claims to others within 10 s, and won ${won}`);
+          report('CROWD', '', `workers lost ${sum} claims to others within 10 s, and won ${won}`);
       }
     },
     onRead({ process, at, isPoll }) {
@@ -85,7 +78,7 @@ export const picking: Family = (assumptions, report) => {
       const sum = recentOf(polls, process).add(at, 1);
       const called = recentOf(writes, process).sumAt(at);
       if (sum > pollsLimit + called)
-        once('CREEP', '', `${process} queried the index ${sum} times for ${called} writes within 10 s`);
+        report('CREEP', '', `${process} queried the index ${sum} times for ${called} writes within 10 s`);
     },
   };
 };
@@ -107,9 +100,10 @@ function isBehind(later: DynamoItem, older: DynamoItem): boolean {
   return isSameOrder && Number(older.readyAt) < Number(later.readyAt) && later.session !== older.session;
 }
 
-/** Whether another worker has the task that this worker tried to claim. If its own earlier request was applied, the claim is not lost. */
+/** Whether another worker has claimed the task since it was read. If its own earlier request was applied, the claim is not lost. */
 function isLostClaim(event: HistoryEvent): boolean {
-  if (event.kind !== 'refused' || !isTask(event.row)) return false;
+  if (event.kind !== 'refused' || !isTask(event.row) || event.found === undefined) return false;
   const { ':ready': ready, ':observedCounter': counter, ':session': session } = event.values;
-  return ready !== undefined && counter !== undefined && session !== undefined && event.found?.session !== session;
+  const isClaim = ready !== undefined && counter !== undefined && session !== undefined;
+  return isClaim && event.found.leaseCounter !== counter && event.found.session !== session;
 }
