@@ -26,7 +26,7 @@ test.each([
   ['an action without its parts', () => [{ Put: null }], 'number 1 is not a write'],
   ['an action of another name', () => [{ put: {} }], 'number 1 is not a write'],
   ['two actions in one', (table: string) => [{ ...put(table), Delete: {} }], 'number 1 is not a write'],
-  ['no list', put, 'are no list'],
+  ['no list', put, 'must be a list'],
 ])('refuses %s', async (_what, writes, message) => {
   const answer = await told(writes);
 
