@@ -137,6 +137,32 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     killedBy: ['KEY'],
   },
   {
+    id: 'X121',
+    what: 'a task that waits for its children keeps the slot of its key',
+    edits: [
+      {
+        file: 'shared/tasks/rows/task/dynamo-task-store.ts',
+        in: 'createTaskStore.waitForChildren',
+        at: entry('writes'),
+        change: ({ text }) => `${text}, from: 'ready'`,
+      },
+    ],
+    killedBy: ['KEY'],
+  },
+  {
+    id: 'X122',
+    what: 'a task whose worker died, and that is cancelled, keeps the slot of its key',
+    edits: [
+      {
+        file: 'shared/tasks/rows/task/cancelling.ts',
+        in: 'cancelTask',
+        at: entry('promote'),
+        change: ({ text }) => `${text}, from: 'ready'`,
+      },
+    ],
+    killedBy: ['KEY'],
+  },
+  {
     id: 'X13',
     what: 'a claim takes a place of its key though there is none',
     edits: [
