@@ -150,19 +150,6 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     killedBy: ['KEY'],
   },
   {
-    id: 'X122',
-    what: 'a task whose worker died, and that is cancelled, keeps the slot of its key',
-    edits: [
-      {
-        file: 'shared/tasks/rows/task/cancelling.ts',
-        in: 'cancelTask',
-        at: entry('promote'),
-        change: ({ text }) => `${text}, from: 'ready'`,
-      },
-    ],
-    killedBy: ['KEY'],
-  },
-  {
     id: 'X13',
     what: 'a claim takes a place of its key though there is none',
     edits: [
