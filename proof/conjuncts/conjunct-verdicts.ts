@@ -67,11 +67,6 @@ const REDUNDANT: readonly Redundant[] = [
     because: '`#directoryName = :place`: only a parked task has such a name, and with it the key to go back to',
     conjuncts: ['task.putBack: attribute_exists(#parkedKey)'],
   },
-  {
-    because:
-      'it always holds: the statement is guarded by the first action of its transaction, and has to name a condition',
-    conjuncts: ['key, SET #v = :v: attribute_exists(#pk) OR attribute_not_exists(#pk)'],
-  },
 ];
 
 /** Guards that histories send, and the exercise of all verbs and the short flows do not. */

@@ -1,6 +1,17 @@
 import { becomes, disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, branch, choice, clause, condition, element, operation, property, statement } from './place.ts';
+import {
+  argument,
+  branch,
+  choice,
+  clause,
+  condition,
+  element,
+  entry,
+  operation,
+  property,
+  statement,
+} from './place.ts';
 
 const LINKED_ROWS = 'shared/tasks/rows/task/dependent-rows.ts';
 const OPERATOR = 'shared/tasks/rows/task/operator-statements.ts';
@@ -118,9 +129,22 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: LINKED_ROWS,
-        in: 'DependentRows.#change',
+        in: 'DependentRows.#leaveKey',
         at: operation('!==', 'running'),
         change: ({ left }) => `${left} === 'ready'`,
+      },
+    ],
+    killedBy: ['KEY'],
+  },
+  {
+    id: 'X121',
+    what: 'a task that waits for its children keeps the slot of its key',
+    edits: [
+      {
+        file: 'shared/tasks/rows/task/dynamo-task-store.ts',
+        in: 'createTaskStore.waitForChildren',
+        at: entry('writes'),
+        change: ({ text }) => `${text}, from: 'ready'`,
       },
     ],
     killedBy: ['KEY'],
@@ -129,7 +153,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     id: 'X13',
     what: 'a claim takes a place of its key though there is none',
     edits: [
-      ...disarmed(KEY, 'HAS_ROOM', 'size(#running) < :limit'),
+      ...disarmed(KEY, 'HAS_ROOM', '#running < :limit'),
       { file: 'shared/tasks/task/key-limit.ts', in: 'hasCapacity', at: branch('running'), change: 'drop' },
     ],
     killedBy: ['KEY'],

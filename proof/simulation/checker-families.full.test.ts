@@ -104,8 +104,7 @@ const CORRUPTIONS: Readonly<Record<string, Corruption>> = {
     changed(
       history,
       prng,
-      (event): event is Applied =>
-        isRow('key#', event) && event.after?.running === undefined && event.before !== undefined,
+      (event): event is Applied => isRow('key#', event) && Number(event.after?.running) < Number(event.before?.running),
       (event) => [withAfter(event, { running: event.before?.running })],
     ),
   'a slot that is left out': (history, prng) =>

@@ -292,11 +292,8 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   },
   KEY: {
     'a place of a key that is not given back': changed(
-      applied(
-        ({ row, before, after }) =>
-          row.startsWith('key#') && before !== undefined && after !== undefined && after.running === undefined,
-      ),
-      (event) => [withAfter(event, { running: event.before?.running ?? new Set(['nobody']) })],
+      applied(({ row, before, after }) => row.startsWith('key#') && Number(after?.running) < Number(before?.running)),
+      (event) => [withAfter(event, { running: event.before?.running })],
     ),
     'a key that begins more than its rate': changed(
       applied(({ row, after }) => row.startsWith('key#') && row.endsWith('#triple') && after?.started !== undefined),

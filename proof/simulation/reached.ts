@@ -50,8 +50,7 @@ export class Reached {
 
   #onKey(row: string, after: Applied['after']): void {
     const rule: KeyRule | undefined = TASK_KEYS.find(({ key }) => row.endsWith(`#${key}`));
-    const { size = 0 } = (after?.running ?? {}) as { readonly size?: number };
-    if (size === rule?.limit) this.#seen('key: all places taken');
+    if (after?.running === rule?.limit) this.#seen('key: all places taken');
     if (rule?.rate !== undefined && after?.started === rule.rate.count) this.#seen('key: rate used up');
   }
 

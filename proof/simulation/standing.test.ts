@@ -81,7 +81,7 @@ test.each([
   ['stands in a line', { ...DUE, heldKey: 'k' }],
   ['is of a key that is full', { ...DUE, key: { key: 'k', limit: 1 } }],
 ])('L10 accuses no worker for a task that %s', (_what, task) => {
-  const rows = { 'task#jobs#a': task, 'session#s': WORKER, 'key#jobs#k': { running: new Set(['b']) } };
+  const rows = { 'task#jobs#a': task, 'session#s': WORKER, 'key#jobs#k': { running: 1 } };
 
   expect(violationsOf({ rows })).toEqual([]);
 });

@@ -323,8 +323,7 @@ function hasCapacity({ queue, key }: DynamoItem, rows: ReadonlyMap<string, Dynam
   if (key === undefined) return true;
   const { key: name, limit, count } = key as { readonly key: string; readonly limit: number; readonly count?: number };
   if (count !== undefined) return false;
-  const { size = 0 } = (rows.get(`key#${String(queue)}#${name}`)?.running ?? {}) as { readonly size?: number };
-  return size < limit;
+  return Number(rows.get(`key#${String(queue)}#${name}`)?.running ?? 0) < limit;
 }
 
 function plain(_name: string, value: unknown): unknown {

@@ -11,7 +11,7 @@
 EXTENDS Queue
 CONSTANT Limit
 
-KeyInit == [t |-> [i \in TaskIds |-> NewTask], run |-> {}]
+KeyInit == [t |-> [i \in TaskIds |-> NewTask], run |-> 0]
 \* back: it puts back what has room.
 KeyStart(w) == [back |-> FALSE] @@ WorkerStart
 
@@ -23,10 +23,11 @@ KeyAccepts(x, r) ==
     [] r.k = "park" -> IF B("parksRunning") THEN ~x.t[r.i].parked ELSE CanPark(x.t[r.i], r)
     [] r.k = "putBack" -> CanPutBack(x.t[r.i])
     [] OTHER -> TaskAccepts(x.t[r.i], r)
+RunLeft(x) == IF CanLeaveKey(x.run) THEN KeyLeft(x.run) ELSE x.run
 RunAfter(x, r) ==
-  CASE r.k = "claim" -> KeyEntered(x.run, r.i)
-    [] r.k = "take" -> IF B("takeLeaves") THEN KeyLeft(x.run, r.i) ELSE x.run
-    [] OTHER -> IF B("keepsPlace") THEN x.run ELSE KeyLeft(x.run, r.i)
+  CASE r.k = "claim" -> KeyEntered(x.run)
+    [] r.k = "take" -> IF B("takeLeaves") THEN RunLeft(x) ELSE x.run
+    [] OTHER -> IF B("keepsPlace") THEN x.run ELSE RunLeft(x)
 KeyAfter(x, r) ==
   CASE r.k = "park" -> [x EXCEPT !.t[r.i] = TaskParked(@, r)]
     [] r.k = "putBack" -> [x EXCEPT !.t[r.i] = TaskPutBack(@)]
@@ -63,7 +64,7 @@ Fair == Spec /\ FairNetwork /\ \A w \in Workers : WF_vars(Quit(w)) /\ SF_vars(St
 
 -----------------------------------------------------------------------------
 KEY_Limit == Cardinality(Running) <= Limit
-KEY_Exact == db.run = Running
+KEY_Exact == db.run = Cardinality(Running)
 KEY_InSight == "hidden" \notin wrong
 \* A task that is parked comes back, and each ends.
 Unparks == \A i \in TaskIds : Task(i).parked ~> ~Task(i).parked

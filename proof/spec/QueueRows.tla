@@ -6,13 +6,14 @@
 (***************************************************************************)
 EXTENDS Rows, FiniteSets
 
-(* A key's row is the set of its tasks that run. *)
+(* A key's row counts its tasks that run. *)
 
 \* key.enter, in the transaction of task.claim: fewer run than the limit.
-HasRoom(running, limit) == Cardinality(running) < limit
-KeyEntered(running, id) == running \cup {id}
-\* key.leave, in the transaction that takes the task out of `running`. No guard.
-KeyLeft(running, id) == running \ {id}
+HasRoom(running, limit) == running < limit
+KeyEntered(running) == running + 1
+\* key.leave, in the transaction that takes the task out of `running`: the row counts one. Refused, the task ends without it.
+CanLeaveKey(running) == running > 0
+KeyLeft(running) == running - 1
 
 (* A task t has, beside the fields of Rows, parked (workers do not see it, *)
 (* for its key is full), held and ticket (it waits in a line).             *)

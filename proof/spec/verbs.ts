@@ -37,7 +37,17 @@ export const TRACED: Readonly<Record<string, readonly string[]>> = {
   'task.claim': ['CanClaim', 'Taken', 'HasRoom', 'KeyEntered'],
   'task.commit': ['IsMyLater', 'Finished'],
   'task.complete': [
-    ...['IsMine', 'Finished', 'KeyLeft', 'CanAdvance', 'LineAdvanced', 'CanClose', 'LineClosed', 'IsPlaceTaken'],
+    ...[
+      'IsMine',
+      'Finished',
+      'CanLeaveKey',
+      'KeyLeft',
+      'CanAdvance',
+      'LineAdvanced',
+      'CanClose',
+      'LineClosed',
+      'IsPlaceTaken',
+    ],
     ...['CanCall', 'TaskCalled', 'CanCountDown', 'CanCountLast', 'CountedDown'],
     ...['CanWake', 'IsNotWaiting', 'Woken'],
   ],

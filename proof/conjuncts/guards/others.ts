@@ -25,7 +25,7 @@ import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
 import { enqueuePack } from '../../../shared/tasks/rows/task/pack-statements.ts';
 import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts';
-import { enterKey } from '../../../shared/tasks/rows/key-statements.ts';
+import { enterKey, leaveKey } from '../../../shared/tasks/rows/key-statements.ts';
 import type { CheckRecord } from '../../../shared/session/health.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
 import type { QueueRecord, StartsNote } from '../../../shared/tasks/task/queue-store.ts';
@@ -280,7 +280,7 @@ export const OTHER_CASES: readonly Case[] = [
     },
   ],
   [
-    'key, SET #v = :v: (attribute_not_exists(#running) OR size(#running) < :limit)',
+    'key, SET #v = :v: (attribute_not_exists(#running) OR #running < :limit)',
     (rows) => {
       rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, FULL, { window: undefined }, { now: NOW }));
       return entering(rows, 'b', FULL);
@@ -306,6 +306,15 @@ export const OTHER_CASES: readonly Case[] = [
       const limit = { ...RATE, rate: { count: 5, perMs: 1_000 } };
       rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, limit, { window: undefined }, { now: NOW + 1_000 }));
       return entering(rows, 'b', limit, WINDOW);
+    },
+  ],
+  [
+    'key, SET #v = :v: #running > :zero',
+    (rows) => {
+      const leave = leaveKey(TABLE, { queue: 'q', id: 'a' }, FULL.key, { now: NOW });
+      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, FULL, { window: undefined }, { now: NOW }));
+      rows.write(leave);
+      return beside(rows, leave);
     },
   ],
   raised('#leaseCounter = :observed', 'task', 0, { leaseCounter: 2 }),

@@ -9,7 +9,7 @@ export function decodeKey(item: DynamoItem | undefined): KeyState {
   const row = new ItemReader(item);
   const count = (attribute: string): number => row.count(attribute);
   return {
-    running: item.running instanceof Set ? item.running.size : 0,
+    running: row.optional('running', count) ?? 0,
     window: row.optional('window', count),
     started: row.optional('started', count) ?? 0,
     enteredAt: row.optional('enteredAt', count),

@@ -5,13 +5,14 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `key#<queue>#<key>`, `key` | enter |
  * | v | N | schema version | enter |
- * | running | SS | ids of the running tasks; absent if there are none | enter, leave |
+ * | running | N | how many of its tasks run | enter, leave |
  * | window, started | N, epoch ms; N | the rate's current window, and the tasks started in it; absent without a rate | enter |
  * | enteredAt | N, epoch ms | when a task last started: shows how long the key has been idle | enter |
  * | ttl | N, epoch s | a year after a task left: longer than any running task can last | leave; removed by enter |
  *
- * It is only written in the transaction that claims a task, or takes it out of `running`. So it names exactly the tasks of the key
+ * It is only written in the transaction that claims a task, or takes it out of `running`. So it counts exactly the tasks of the key
  * that are in state `running`. That includes tasks of crashed workers, which keep their slots until another worker has taken them over.
+ * It does not say which tasks these are, so a write costs the same at any limit.
  */
 import type { KeyLimit } from '../task/key-limit.ts';
 import { windowOf } from '../task/key-limit.ts';
@@ -21,10 +22,8 @@ import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/en
 import type { Statement } from '../../dynamo/engine/statement.ts';
 import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
 
-const HAS_ROOM = '(attribute_not_exists(#running) OR size(#running) < :limit)';
-/** For the one statement that has no guard. */
-const ALWAYS = 'attribute_exists(#pk) OR attribute_not_exists(#pk)';
-const ENTER = ', #enteredAt = :now ADD #running :me';
+const HAS_ROOM = '(attribute_not_exists(#running) OR #running < :limit)';
+const ENTER = ', #enteredAt = :now ADD #running :one';
 
 /**
  * Guard: fewer run than the limit; and fewer were started in the current window than the rate allows, or a new window has begun.
@@ -41,7 +40,7 @@ export function enterKey(
 ): Statement<'update'> {
   const { rate } = limit;
   const base = { table, key: taskConcurrencyKey(task.queue, limit.key) };
-  const values = { ':v': SCHEMA_VERSION, ':limit': limit.limit, ':me': new Set([task.id]), ':now': now };
+  const values = { ':v': SCHEMA_VERSION, ':limit': limit.limit, ':one': 1, ':now': now };
   if (rate === undefined)
     return updateStatement('key.enter', {
       ...base,
@@ -55,20 +54,21 @@ export function enterKey(
       ...base,
       guard: `${HAS_ROOM} AND #window = :window AND #started < :count`,
       effect: `SET #v = :v, #started = #started + :one${ENTER} REMOVE #ttl`,
-      values: { ...values, ':window': window, ':count': rate.count, ':one': 1 },
+      values: { ...values, ':window': window, ':count': rate.count },
     });
   return updateStatement('key.enter', {
     ...base,
     guard: `${HAS_ROOM} AND (attribute_not_exists(#window) OR #window < :window)`,
     effect: `SET #v = :v, #window = :window, #started = :one${ENTER} REMOVE #ttl`,
-    values: { ...values, ':window': window, ':one': 1 },
+    values: { ...values, ':window': window },
   });
 }
 
 /**
- * Unguarded because it is in the transaction that takes the task out of `running`, whose guard is true only once; and if the row was
- * deleted by TTL or by hand, its tasks must still be able to end.
+ * Part of the transaction that takes the task out of `running`, whose guard is true only once.
+ * Guard: the row counts at least one.
  * Effect: its slot is free.
+ * Outcomes: refused = the row was deleted while the task ran, so there is nothing to free: the task ends without this write.
  */
 export function leaveKey(
   table: string,
@@ -79,9 +79,9 @@ export function leaveKey(
   return updateStatement('key.leave', {
     table,
     key: taskConcurrencyKey(task.queue, key),
-    guard: ALWAYS,
-    effect: 'SET #v = :v, #ttl = :ttl DELETE #running :me',
-    values: { ':v': SCHEMA_VERSION, ':me': new Set([task.id]), ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.semaphore) },
+    guard: '#running > :zero',
+    effect: 'SET #v = :v, #ttl = :ttl, #running = #running - :one',
+    values: { ':v': SCHEMA_VERSION, ':zero': 0, ':one': 1, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.semaphore) },
   });
 }
 

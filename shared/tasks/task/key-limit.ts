@@ -10,6 +10,9 @@
  *
  * Does not guarantee
  *   - Order. Any waiting task of a key may be next.
+ *   - The limit after rows were deleted by hand, or restored. The key's row counts the running tasks and does not say which they are:
+ *     if it was deleted, those that ran then and those that began later share its count until it is 0 again;
+ *     and the row of a running task that was deleted leaves its slot taken.
  *
  * A task without a key pays nothing for this. The limit belongs to the task:
  * if tasks of one key have different limits, each obeys its own.
@@ -50,7 +53,8 @@ export interface Fullness {
 export const IDLE_KEY: KeyState = { running: 0, window: undefined, started: 0, enteredAt: undefined };
 
 /**
- * The row names each running task, and every claim rewrites it: beyond a few dozen running tasks, use a separate queue instead of a key.
+ * Every claim and every end of a task of the key writes its row, and one row takes about 250 tasks a second: beyond that, use a separate
+ * queue instead of a key.
  */
 export const KEY_LIMIT_MAX = 100;
 

@@ -1,7 +1,10 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigurationError } from '../../../shared/core/errors.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { taskConcurrencyKey } from '../../../shared/dynamo/engine/keys.ts';
 import { hasCapacity, windowOf } from '../../../shared/tasks/task/key-limit.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { RunningTask } from '../../../shared/tasks/task/task.ts';
@@ -29,6 +32,12 @@ describeOnEveryStore('limits per key', (open) => {
     const task = await q.tasks.get({ queue: q.queue, id });
     if (task?.state !== 'ready') throw new Error('not ready');
     return q.tasks.claim(task, session, stamp());
+  };
+  const deleteKeyRow = async () => {
+    const { client, table } = open();
+    await client.send(
+      new DeleteItemCommand({ TableName: table, Key: marshall(taskConcurrencyKey(q.queue, 'tenant-1')) }),
+    );
   };
   const run = async (id: string): Promise<RunningTask> => {
     const outcome = await claim(id);
@@ -96,6 +105,28 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('b')).kind).toBe('refused');
     await q.tasks.complete(claimOf(outcome.row), null, stamp());
     expect((await claim('b')).kind).toBe('applied');
+  });
+
+  test('a task whose key lost its row ends, and leaves no slot more than the limit', async () => {
+    for (const id of ['a', 'b', 'c']) await enqueue(id, { limit: 1 });
+    const task = await run('a');
+    await deleteKeyRow();
+
+    expect((await q.tasks.complete(claimOf(task), null, stamp())).kind).toBe('applied');
+    expect((await claim('b')).kind).toBe('applied');
+    expect((await claim('c')).kind).toBe('refused');
+  });
+
+  test('a task whose key was counted anew from nothing ends, and takes the slot of none', async () => {
+    for (const id of ['a', 'b', 'c', 'd']) await enqueue(id, { limit: 1 });
+    const before = await run('a');
+    await deleteKeyRow();
+    const after = await run('b');
+
+    expect((await q.tasks.complete(claimOf(before), null, stamp())).kind).toBe('applied');
+    expect((await q.tasks.commit(claimOf(after), null, [], numbered())).kind).toBe('applied');
+    expect((await claim('c')).kind).toBe('applied');
+    expect((await claim('d')).kind).toBe('refused');
   });
 
   test('a worker runs all of a key in one go, and never more at once than the limit', async () => {

@@ -4,7 +4,9 @@ import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/dri
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import { DependentRows } from '../../../shared/tasks/rows/task/dependent-rows.ts';
-import { releaseTask } from '../../../shared/tasks/rows/task/task-statements.ts';
+import { completeTask } from '../../../shared/tasks/rows/task/task-statements.ts';
+import { batchKey } from '../../../shared/dynamo/engine/keys.ts';
+import { SCHEMA_VERSION } from '../../../shared/dynamo/engine/schema.ts';
 import { systemIds } from '../../../shared/core/runtime/ids.ts';
 import type { Claim } from '../../../shared/tasks/task/task.ts';
 import { FakeClock } from '../../../shared/testing/fake-clock.ts';
@@ -13,20 +15,38 @@ const TABLE = 'leasehold';
 const STAMP = { now: 1, nonce: 'mine' };
 const LOST = new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
 
-/** The reasons for the first action, the task's own, and for the second, the place of its key. */
-const refused = (own: string, place: string, item?: DynamoItem) =>
+/** The reasons for the first action, the task's own, and for the second, the count of its batch. */
+const refused = (own: string, count: string, item?: DynamoItem, batch?: DynamoItem) =>
   new DynamoFault('transactionCanceled', {
     code: 'TransactionCanceledException',
     message: 'refused',
     reasons: [
       { code: own, item },
-      { code: place, item: undefined },
+      { code: count, item: batch },
     ],
   });
 
-/** @param answers to one attempt after the other; undefined: it is applied */
+const BATCH = {
+  v: SCHEMA_VERSION,
+  queue: 'q',
+  id: 'b',
+  total: 1,
+  pending: 1,
+  done: 0,
+  dead: 0,
+  cancelled: 0,
+  nonce: 'n',
+};
+/** The answer to the first count: this is the last child. */
+const IS_LAST = refused('None', 'ConditionalCheckFailed', undefined, {
+  ...batchKey('q', 'b'),
+  ...BATCH,
+  waiter: '{"kind":"nobody"}',
+});
+
+/** @param answers to one attempt after the other to count the last child; undefined: it is applied */
 async function settle(...answers: readonly (DynamoFault | undefined)[]): Promise<unknown> {
-  const left = [...answers];
+  const left = [IS_LAST, ...answers];
   const driver = {
     attempt: () => {
       const fault = left.shift();
@@ -35,10 +55,10 @@ async function settle(...answers: readonly (DynamoFault | undefined)[]): Promise
   } as unknown as DynamoDriver;
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
   const sender = new Sender({ driver, runtime: { clock, random: { next: () => 0.5 }, ids: systemIds } });
-  const links = { concurrency: { key: 'k', limit: 1, rate: undefined } };
+  const links = { batch: 'b' };
   const claim: Claim = { queue: 'q', id: 't', session: 's', leaseCounter: 7, claimedAt: 0, links };
   const linked = new DependentRows(sender, { table: TABLE, shards: 1 });
-  const settled = linked.settle({ task: claim, to: 'ready', own: releaseTask(TABLE, claim, STAMP) }, STAMP);
+  const settled = linked.settle({ task: claim, to: 'done', own: completeTask(TABLE, claim, undefined, STAMP) }, STAMP);
   return clock.runUntil(
     settled.catch((error: unknown) => error),
     () => true,
@@ -50,7 +70,7 @@ describe('the end of a task whose companion refuses', () => {
     expect(await settle(refused('None', 'ConditionalCheckFailed'))).toMatchObject({
       name: 'StoreUnavailableError',
       applied: 'no',
-      message: expect.stringContaining('task.release: the rows that depend on the task refused') as string,
+      message: expect.stringContaining('task.complete: the rows that depend on the task refused') as string,
     });
   });
 

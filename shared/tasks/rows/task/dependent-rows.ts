@@ -120,15 +120,10 @@ export class DependentRows {
   }
 
   #change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Sent> {
-    const { task, from = 'running', to } = change;
-    const { batch, concurrency: key } = task.links ?? {};
-    const send = (companions: readonly Action[]): Promise<Sent> => {
-      const leave =
-        key !== undefined && from === 'running' && to !== 'running'
-          ? [actionOf(leaveKey(this.#table, task, key.key, stamp))]
-          : [];
-      return this.#sendThroughLines(change, [...companions, ...leave], stamp, limits);
-    };
+    const { task, to } = change;
+    const batch = task.links?.batch;
+    const send = (companions: readonly Action[]): Promise<Sent> =>
+      this.#sendThroughLines(change, companions, stamp, limits);
     return batch === undefined || !isEnd(to)
       ? send([])
       : this.#endChild({ queue: task.queue, id: batch }, to, stamp, send);
@@ -165,7 +160,14 @@ export class DependentRows {
     });
   }
 
-  /** Sends a change: the end of a line's task advances the line, and ordered children join their lines. */
+  /** If the task leaves `running`, it leaves the slot of its key. */
+  #leaveKey({ task, from = 'running', to }: Change, stamp: Stamp): readonly Action[] {
+    const key = task.links?.concurrency?.key;
+    const leaves = key !== undefined && from === 'running' && to !== 'running';
+    return leaves ? [actionOf(leaveKey(this.#table, task, key, stamp))] : [];
+  }
+
+  /** Sends a change: its key gets its slot back, the end of a line's task advances the line, and ordered children join their lines. */
   async #sendThroughLines(
     change: Change,
     companions: readonly Action[],
@@ -173,6 +175,7 @@ export class DependentRows {
     limits: WriteLimits | undefined,
   ): Promise<Sent> {
     const moves = movesOf(change);
+    let leave = this.#leaveKey(change, stamp);
     const gone = new Set<number>();
     return retryContended(lineOf(change.task), LINE_CONTENTION, async () => {
       const plans = await allOf(moves.map((move) => this.#lines.plan(move, gone, stamp)));
@@ -190,10 +193,13 @@ export class DependentRows {
       ]);
       // If a child has the id of the waiter, the waiter's row refuses it, and no other action may name that row.
       const apart = companions.filter((companion) => !others.has(rowOf(companion)));
-      const all = [...apart, ...inLines];
-      const sent = await this.#send(change, all, children, stamp, limits);
-      const refused = actions.filter((_, at) => companionRefusal(sent, apart.length + at) !== undefined);
-      if (refused.length === 0) return sent;
+      const before = [...apart, ...leave];
+      const sent = await this.#send(change, [...before, ...inLines], children, stamp, limits);
+      const refused = actions.filter((_, at) => companionRefusal(sent, before.length + at) !== undefined);
+      // The row of its key was deleted: it counts nobody, and the task must still be able to end.
+      const hasNoSlot = leave.length > 0 && companionRefusal(sent, apart.length) !== undefined;
+      if (hasNoSlot) leave = [];
+      else if (refused.length === 0) return sent;
       for (const { suspect } of refused) if (suspect !== undefined) gone.add(suspect);
       return contended(sent.result.kind === 'canceled' ? sent.result : undefined);
     });
