@@ -54,6 +54,7 @@ async function runWith({ id, killedBy }: BlindBug): Promise<readonly Outcome[]> 
   return testResults.flatMap(({ assertionResults }) => assertionResults);
 }
 
+/** A pattern of the title, whose suites the option `-t` separates by another text than the report does. */
 function literal(title: string): string {
-  return title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll(' ', '(?: > | )');
 }
