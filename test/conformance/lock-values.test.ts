@@ -205,7 +205,7 @@ describeInEveryWorld('the values of locks', (open) => {
 
     test('refuses flags that are not a whole number, or flags without a value', async () => {
       await expect(mine.tryLock(key, { value: 'x', flags: 1.5 })).rejects.toThrow('flags = 1.5');
-      await expect(mine.tryLock(key, { flags: 1 })).rejects.toThrow('without a value');
+      await expect(mine.tryLock(key, { flags: 1 })).rejects.toThrow('flags require a value');
     });
 
     test('a row that does not decode fails closed for its key alone', async () => {
