@@ -11,6 +11,7 @@ const BENCHES = {
   creep: () => import('./creep.ts'),
   directory: () => import('./directory.ts'),
   fanout: () => import('./fanout.ts'),
+  heard: () => import('./heard.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
   locks: () => import('./locks.ts'),

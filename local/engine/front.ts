@@ -16,6 +16,7 @@ import { Agent, createServer, request as ask } from 'node:http';
 import { isLoopbackHost } from '../../shared/dynamo/connect.ts';
 import { LOOPBACK, close } from '../../shared/core/listen.ts';
 import { listenOnLoopback } from './listen.ts';
+import { WriteCount } from './write-count.ts';
 
 export interface EngineAddress {
   readonly host: string;
@@ -40,12 +41,18 @@ const IDLE_MS = 10_000;
  */
 export async function openFront(port: number | undefined): Promise<Front> {
   const agent = new Agent({ keepAlive: true, timeout: IDLE_MS });
+  const writes = new WriteCount();
   let engine: EngineAddress | undefined;
+  const admit = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    response.on('close', () => writes.note(request.headers));
+    const added = await writes.hold(request.headers, response);
+    if (engine === undefined || response.destroyed) response.destroy();
+    else forward(request, response, { engine: { ...engine, agent }, added });
+  };
   const server = createServer((request, response) => {
     const refusal = refusalOf(request.headers);
-    if (refusal !== undefined) refuse(request, response, refusal);
-    else if (engine === undefined) response.destroy();
-    else forward(request, response, { ...engine, agent });
+    if (refusal === undefined) void admit(request, response);
+    else refuse(request, response, refusal);
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   const own = await listenOnLoopback(server, port);
@@ -79,11 +86,11 @@ function refuse(request: IncomingMessage, response: ServerResponse, message: str
   response.end(JSON.stringify({ __type: 'com.amazonaws.dynamodb.v20120810#AccessDeniedException', message }));
 }
 
-/** Passes a request and its answer on unchanged. If one side breaks off, the other does too, because the outcome is unknown. */
+/** Passes a request and its answer on. If one side breaks off, the other does too, because the outcome is unknown. */
 function forward(
   request: IncomingMessage,
   response: ServerResponse,
-  engine: EngineAddress & { readonly agent: Agent },
+  { engine, added }: { readonly engine: EngineAddress & { readonly agent: Agent }; readonly added: readonly string[] },
 ): void {
   const { method, url: path, rawHeaders: headers } = request;
   const breakOff = (): void => {
@@ -92,7 +99,7 @@ function forward(
   };
   const asking = ask({ ...engine, method, path, headers }, (answer) => {
     response.sendDate = false;
-    response.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
+    response.writeHead(answer.statusCode ?? 502, [...answer.rawHeaders, ...added]);
     answer.on('error', breakOff).pipe(response);
   });
   asking.on('error', breakOff);

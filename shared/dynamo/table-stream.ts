@@ -15,8 +15,12 @@ interface TableStreamOptions {
   readonly clock: Clock;
 }
 
+/** With it an engine that we start says how many writes it has answered, and holds a read that has seen them all until the next one. */
+export const WRITES_HEADER = 'x-leasehold-writes';
 /** As often as Lambda reads each shard of a stream. */
 const EVERY_MS = 250;
+/** Between two reads that found something: an engine takes a few milliseconds for a read. */
+const BURST_MS = 20;
 const RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 5_000;
 /** Engines use the credentials at most for their key and region; the engines that Leasehold starts ignore them. */
@@ -35,21 +39,28 @@ export async function followTable(
   const engine = { endpoint, clock, stop };
   while (!stop.aborted) {
     try {
-      let iterators: readonly string[] = await openShards(engine, table);
+      let shards: readonly Shard[] = await openShards(engine, table);
       let haveEnded = false;
+      let restMs = EVERY_MS;
       // A shard that has ended has others after it.
       while (!haveEnded) {
-        await clock.sleep(EVERY_MS, stop);
+        await clock.sleep(restMs, stop);
         stop.throwIfAborted();
-        const next: string[] = [];
-        for (const iterator of iterators) {
-          const page = await ask(engine, 'DynamoDBStreams_20120810.GetRecords', { ShardIterator: iterator });
-          const { Records = [], NextShardIterator } = page as RecordsPage;
+        const next: Shard[] = [];
+        let found = 0;
+        for (const shard of shards) {
+          const { Records = [], NextShardIterator, writes } = await readShard(engine, shard);
           if (Records.length > 0) await deliver(Records);
-          if (typeof NextShardIterator === 'string') next.push(NextShardIterator);
+          found += Records.length;
+          // An engine may answer a write before it shows the record: then it is read again without being held.
+          const isUpToDate = Records.length > 0 || writes === shard.writes;
+          if (typeof NextShardIterator === 'string')
+            next.push({ iterator: NextShardIterator, writes, isHeld: writes !== undefined && isUpToDate });
         }
-        haveEnded = next.length < iterators.length;
-        iterators = next;
+        haveEnded = next.length < shards.length;
+        shards = next;
+        if (shards.every(({ isHeld }) => isHeld)) restMs = found > 0 ? BURST_MS : 0;
+        else restMs = EVERY_MS;
       }
     } catch {
       // Either we were stopped, or nothing depends on this: its users report a missing engine.
@@ -58,9 +69,29 @@ export async function followTable(
   }
 }
 
+interface Shard {
+  readonly iterator: string;
+  /** As the engine counted them at the last read. */
+  readonly writes?: string | undefined;
+  /** The engine may hold the next read until there are more. */
+  readonly isHeld: boolean;
+}
+
 interface RecordsPage {
   readonly Records?: readonly StreamRecord[];
   readonly NextShardIterator?: string | null;
+}
+
+async function readShard(
+  engine: Engine,
+  { iterator, writes, isHeld }: Shard,
+): Promise<RecordsPage & Pick<Shard, 'writes'>> {
+  const seen = isHeld && writes !== undefined ? { [WRITES_HEADER]: writes } : {};
+  const { answer, headers } = await exchange(engine, 'DynamoDBStreams_20120810.GetRecords', {
+    input: { ShardIterator: iterator },
+    headers: seen,
+  });
+  return { ...(answer as RecordsPage), writes: headers.get(WRITES_HEADER) ?? undefined };
 }
 
 interface ShardsPage {
@@ -74,7 +105,7 @@ interface ShardsPage {
 }
 
 /** Iterators at the ends of the shards that are open. @throws Error */
-async function openShards(engine: Engine, table: string): Promise<string[]> {
+async function openShards(engine: Engine, table: string): Promise<Shard[]> {
   const described = await ask(engine, 'DynamoDB_20120810.DescribeTable', { TableName: table });
   const { LatestStreamArn: StreamArn } = (described as { readonly Table: { readonly LatestStreamArn?: string | null } })
     .Table;
@@ -95,7 +126,7 @@ async function openShards(engine: Engine, table: string): Promise<string[]> {
     open.map(async (ShardId) => {
       const input = { StreamArn, ShardId, ShardIteratorType: 'LATEST' };
       const answer = await ask(engine, 'DynamoDBStreams_20120810.GetShardIterator', input);
-      return (answer as { readonly ShardIterator: string }).ShardIterator;
+      return { iterator: (answer as { readonly ShardIterator: string }).ShardIterator, isHeld: false };
     }),
   );
 }
@@ -107,7 +138,15 @@ interface Engine {
 }
 
 /** @throws Error when there is no answer in time, or it is a refusal */
-async function ask({ endpoint, clock, stop }: Engine, target: string, input: unknown): Promise<unknown> {
+async function ask(engine: Engine, target: string, input: unknown): Promise<unknown> {
+  return (await exchange(engine, target, { input })).answer;
+}
+
+async function exchange(
+  { endpoint, clock, stop }: Engine,
+  target: string,
+  { input, headers = {} }: { readonly input: unknown; readonly headers?: Readonly<Record<string, string>> },
+): Promise<{ readonly answer: unknown; readonly headers: Headers }> {
   const overdue = new AbortController();
   const cancel = clock.after(REQUEST_TIMEOUT_MS, () => overdue.abort(new Error('the stream did not answer')));
   try {
@@ -118,13 +157,14 @@ async function ask({ endpoint, clock, stop }: Engine, target: string, input: unk
         'x-amz-target': target,
         'x-amz-date': '20260101T000000Z',
         authorization: UNCHECKED_AUTHORIZATION,
+        ...headers,
       },
       body: JSON.stringify(input),
       signal: AbortSignal.any([stop, overdue.signal]),
     });
     const answer = (await response.json()) as { readonly message?: string };
     if (!response.ok) throw new Error(answer.message ?? `HTTP ${response.status}`);
-    return answer;
+    return { answer, headers: response.headers };
   } finally {
     cancel();
   }

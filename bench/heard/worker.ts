@@ -1,0 +1,14 @@
+/** A worker in a process of its own. It sends the id of each task when the task's first line runs. */
+import { createWorker } from '../../shared/client/create-worker.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
+
+const [endpoint = ''] = process.argv.slice(2);
+const heard = defineTask({ name: 'heard', run: (_input, { id }) => void process.send?.(id) });
+await createWorker(
+  { heard },
+  { endpoint, table: 'leasehold', log: { debug: ignored, info: ignored, warn: ignored, error: ignored } },
+).run();
+
+function ignored(): void {
+  // Log lines would be measured too.
+}
