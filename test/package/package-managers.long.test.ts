@@ -91,8 +91,9 @@ function installManager({ name, package: found, script }: Manager, folder: strin
   return bin;
 }
 
-test('every manager has a row in the figures', () => {
+test('the figures name every manager', () => {
   const figures = readFileSync(path.join(ROOT, 'bench/README.md'), 'utf8');
+  const [, chapter = ''] = figures.toLowerCase().split('## package managers');
 
-  for (const { name } of MANAGERS) expect(figures.toLowerCase()).toMatch(new RegExp(String.raw`^\| ${name}\b`, 'm'));
+  for (const { name } of MANAGERS) expect(chapter).toMatch(new RegExp(String.raw`\b${name} \d`));
 });
