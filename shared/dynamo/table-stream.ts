@@ -2,7 +2,7 @@
  * Reads a table's changes from the engine's stream, for local processes. In a deployment, the table's waker does this.
  *
  * Engines serve their streams at the table's endpoint, and reading them is free.
- * AWS charges for reads and allows two readers per shard, which the wakers use, so nothing here is for AWS.
+ * This module is not for AWS, which charges for reads and allows two readers per shard; the wakers use these.
  * A wake is a hint: records from before the stream was opened, or during an outage, are not delivered, and polls find their tasks.
  */
 import type { StreamRecord } from './inserted.ts';
@@ -15,7 +15,7 @@ interface TableStreamOptions {
   readonly clock: Clock;
 }
 
-/** As often as Lambda reads each shard of a stream. */
+/** The interval at which Lambda reads each shard of a stream. */
 const EVERY_MS = 250;
 const RETRY_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -37,7 +37,7 @@ export async function followTable(
     try {
       let iterators: readonly string[] = await openShards(engine, table);
       let haveEnded = false;
-      // A shard that has ended has others after it.
+      // Other shards follow a shard that has ended.
       while (!haveEnded) {
         await clock.sleep(EVERY_MS, stop);
         stop.throwIfAborted();
@@ -52,7 +52,7 @@ export async function followTable(
         iterators = next;
       }
     } catch {
-      // Either we were stopped, or nothing depends on this: its users report a missing engine.
+      // We were stopped, or the engine is missing, which other users of the engine report.
       await clock.sleep(RETRY_MS, stop);
     }
   }
@@ -87,7 +87,7 @@ async function openShards(engine: Engine, table: string): Promise<string[]> {
     shards.push(...(page.StreamDescription.Shards ?? []));
     after = page.StreamDescription.LastEvaluatedShardId;
   } while (after);
-  // Engines differ in what they say of the end of a shard that is open.
+  // Engines differ in how they represent the end of an open shard.
   const ended = new Set(shards.map(({ ParentShardId }) => ParentShardId));
   const open = shards.map(({ ShardId }) => ShardId).filter((id) => !ended.has(id));
   if (open.length === 0) throw new Error(`the stream of table ${table} has no shard`);
@@ -106,7 +106,7 @@ interface Engine {
   readonly stop: AbortSignal;
 }
 
-/** @throws Error when there is no answer in time, or it is a refusal */
+/** @throws Error when there is no response in time, or the request is refused */
 async function ask({ endpoint, clock, stop }: Engine, target: string, input: unknown): Promise<unknown> {
   const overdue = new AbortController();
   const cancel = clock.after(REQUEST_TIMEOUT_MS, () => overdue.abort(new Error('the stream did not answer')));
