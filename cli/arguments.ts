@@ -10,7 +10,7 @@ import { span } from './output.ts';
 
 export { wholeNumber };
 
-/** `30s`, `2m`; a number alone is refused, because people mean seconds by it and programs milliseconds. */
+/** `30s`, `2m`. A plain number is refused, because people mean seconds and programs mean milliseconds. */
 function spanMs(text: string): number {
   if (Number(text) > 0)
     throw new InvalidArgumentError(`${text} of what? Give the unit as well, such as ${text}s or ${text}ms`);
@@ -22,7 +22,7 @@ export function spanOrMs(text: string): number {
   return checked(() => durationMs('the value', text as Duration));
 }
 
-/** An option that takes a span of time, and says its default as one. */
+/** Creates an option for a duration, whose default is shown as a duration. */
 export function spanOption(flags: string, description: string, defaultMs?: number): Option {
   const option = new Option(flags, description).argParser(spanMs);
   return defaultMs === undefined ? option : option.default(defaultMs, span(defaultMs));
@@ -36,7 +36,7 @@ export function portOption(defaultPort: number, flag = '--port', what = 'where t
     .default(defaultPort);
 }
 
-/** A moment, as ISO 8601 writes it. */
+/** A time in ISO 8601. */
 export function time(text: string): Date {
   return checked(() => momentOf(text));
 }
@@ -57,7 +57,7 @@ export function regionName(text: string): string {
   throw new InvalidArgumentError('must be the name of a region, such as eu-west-1');
 }
 
-/** For an option that may be given once, because commander would keep only the last. @param why the reason */
+/** For an option that may be given only once, because commander would silently keep the last value. @param why the reason */
 export function givenOnce<T>(parse: (text: string) => T, why: string): (text: string, before?: T) => T {
   return (text, before) => {
     if (before !== undefined) throw new InvalidArgumentError(`given twice: ${why}`);
@@ -65,7 +65,7 @@ export function givenOnce<T>(parse: (text: string) => T, why: string): (text: st
   };
 }
 
-/** Any number of at least `min`. */
+/** A number that is at least `min`. */
 export function amount(min: number): (text: string) => number {
   return (text) => {
     const value = numberOf(text);
@@ -75,7 +75,7 @@ export function amount(min: number): (text: string) => number {
   };
 }
 
-/** An operand that is JSON; null when it is absent. @throws ConfigurationError */
+/** Parses an operand as JSON; null if it is absent. @throws ConfigurationError */
 export function jsonInput(input: string | undefined): unknown {
   try {
     return input === undefined ? null : JSON.parse(input, finite);
@@ -84,7 +84,7 @@ export function jsonInput(input: string | undefined): unknown {
   }
 }
 
-/** JSON has no bound to its numbers, and no infinity that one beyond JavaScript's could be stored as. */
+/** JSON allows numbers of any size, but a number beyond JavaScript's range would become infinity, which JSON cannot store. */
 function finite(_: string, value: unknown): unknown {
   if (value === Infinity || value === -Infinity) throw new RangeError('a number in it is too large');
   return value;

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { hintFor } from '../shared/core/validate/options.ts';
 
 /**
- * Refuses the words that `list` was given as the default verb and does not take: the first is probably a verb, misspelt.
- * commander ends the program with it as with any wrong command line.
+ * Refuses operands that `list`, as the default verb, does not accept: the first one is probably a misspelt verb.
+ * commander then ends the program, as for any wrong command line.
  */
 export function refuseUnknownVerb({ args, parent, registeredArguments }: Command): void {
   const [verb] = args;

@@ -22,9 +22,9 @@ interface Terminal {
 }
 
 interface CommandLine {
-  /** @param argv what was typed behind the program's name */
+  /** @param argv the arguments after the program's name */
   perform(argv: readonly string[]): Promise<ExitCode>;
-  /** Says on standard error that standard output failed, unless the reader of it has simply read enough. */
+  /** Reports on standard error that standard output failed, unless its reader has just closed it. */
   cannotAnswer(error: NodeJS.ErrnoException): ExitCode;
 }
 
@@ -59,7 +59,7 @@ export function openCommandLine(terminal: Terminal): CommandLine {
         return exitCode;
       } catch (error) {
         if (!(error instanceof CommanderError)) throw error;
-        // Help that was asked for ends with 0; whatever else commander ends with is a wrong command line.
+        // Requested help ends with 0. Any other end by commander is a wrong command line.
         return error.exitCode === 0 ? EXIT.done : EXIT.usage;
       }
     },
@@ -81,7 +81,7 @@ function contextOf({ environment, stdin, satellites }: Terminal, settings: Globa
     satellites,
     runtime: systemRuntime,
     connect: async (options) => {
-      // The SDK takes a third of a second to load; help and completion do without.
+      // The SDK takes a third of a second to load, and help and completion do not need it.
       const { connect } = await import('./connection.ts');
       return connect(settings, systemRuntime, options);
     },

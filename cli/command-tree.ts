@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** A command and all below it, depth first. */
+/** Returns a command and all commands below it, depth first. */
 export function everyCommand(command: Command): readonly Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
 }

@@ -1,5 +1,5 @@
 /**
- * Confirmation of actions that take something from its holder: the operator types its name and gives a reason, and the audit log
+ * Confirmation of actions that take something away from a holder. The operator types its name and gives a reason, and the audit log
  * records both. `--yes KEY` is for scripts; it repeats the name, so that a command from the history does not hit another object.
  */
 import { hostname, userInfo } from 'node:os';

@@ -30,11 +30,11 @@ export interface CliConnection extends Disposable {
   readonly runtime: Runtime;
   readonly gauge: SkewGauge;
   readonly leasehold: Leasehold;
-  /** For the gateway. */
+  /** Used by the gateway. */
   readonly stores: Stores;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionStore;
-  /** How far any two clocks are apart, at most. */
+  /** Clock bound: the largest difference between any two clocks. */
   readonly maxClockSkewMs: number;
   readonly audit: AuditStore;
   readonly epoch: EpochStore;
@@ -43,7 +43,7 @@ export interface CliConnection extends Disposable {
   queue(queue: string, shards: number): QueueConnection;
 }
 
-/** A queue and the shards of its workers: tasks in other shards wait until a dispatcher's tick reads those shards. */
+/** A queue and the shards of its workers. Tasks in other shards wait until a dispatcher's tick reads those shards. */
 export interface QueueConnection {
   readonly queue: string;
   readonly shards: number;
@@ -107,7 +107,7 @@ export async function connect(
   };
 }
 
-/** The SDK finds out with the first request, tries that for a while, and then says it at length. */
+/** The SDK would notice this only at the first request, after retries and with a long message. */
 async function ensureAccess(client: DynamoDBClient): Promise<void> {
   try {
     await client.config.region();

@@ -21,14 +21,14 @@ export interface Context {
   readonly connect: (options?: ConnectOptions) => Promise<CliConnection>;
 }
 
-/** An action's options come from its own declarations, which commander does not tell the compiler about. */
+/** An action's options come from its own declarations, which commander's types do not express. */
 export type Action<Options> = (
   context: Context,
   options: Options,
   ...operands: readonly string[]
 ) => Promise<ExitCode> | Promise<void>;
 
-/** Binds an action to a command: gives it its context, and turns what it throws into an exit code. */
+/** Binds an action to a command: passes its context, and turns a thrown error into an exit code. */
 export type Bind = <Options>(command: Command, action: Action<Options>) => Command;
 
 /** Loads a command lazily, because loading the others would take most of the time of a short call. */
@@ -37,9 +37,9 @@ export type LoadCommand = () => Promise<(bind: Bind) => Command>;
 /** The exports of a removable part of the command; `api/satellites.ts` registers the installed ones. */
 interface Satellite {
   readonly command: (bind: Bind) => Command;
-  /** Only the console has a page. */
+  /** Present only for the console. */
   readonly openPage?: OpenPage;
 }
 
-/** By the name of the command. Each is loaded only if it is needed. */
+/** By command name. Each is loaded only when needed. */
 export type Satellites = Readonly<Record<string, () => Promise<Satellite>>>;

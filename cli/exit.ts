@@ -1,5 +1,5 @@
 /**
- * How the command ends: one table for all commands, printed with `leasehold --help`.
+ * Exit codes: one table for all commands, printed with `leasehold --help`.
  * An error takes at most two lines on the screen; with `--json` it is one JSON object on standard error.
  */
 import { isMissingTable, missingTable } from '../shared/dynamo/engine/missing-table.ts';
@@ -16,7 +16,7 @@ import { describeTask } from '../shared/tasks/task/task.ts';
 
 export const EXIT = {
   done: 0,
-  /** The command ran, and its answer is no. */
+  /** The command ran, and its result is negative. */
   failed: 1,
   usage: 2,
   unavailable: 3,
@@ -71,7 +71,7 @@ export function taskNotFound(key: TaskKey): CommandError {
 interface Failure {
   readonly exitCode: ExitCode;
   readonly message: string;
-  /** Unexpected: a person who reports it needs more than its message. */
+  /** An unexpected error: a bug report needs more than its message. */
   readonly stack?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Lists as people and programs read them: bounded, and honest about the bound. */
+/** Prints bounded lists, for people and programs, and states if a list was cut. */
 import { Option } from 'commander';
 import { take } from '../shared/core/runtime/take.ts';
 import { wholeNumber } from './arguments.ts';

@@ -7,7 +7,7 @@ import Table from 'cli-table3';
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Anything that JSON has a form for; an undefined member is left out. */
+/** Any value with a JSON form. Undefined members are left out. */
 export type Printable = object | string | number | boolean | null;
 
 /** Sets become lists, and numbers beyond JavaScript's range become digits. */
@@ -33,7 +33,7 @@ export class Output {
 
   /** Prints a command's answer: `value` with `--json`, otherwise `text`. */
   answer(value: Printable, text: () => string): void {
-    // All of these characters are within texts, where JSON takes their escapes.
+    // These characters occur only inside strings, where JSON allows escapes.
     this.line(this.isJson ? printable(JSON.stringify(value, asJson)) : text());
   }
 
@@ -46,7 +46,7 @@ export class Output {
     if (!this.isJson) this.err.write(`${text}\n`);
   }
 
-  /** Coloured where standard output is a terminal that wants colours. */
+  /** Coloured if standard output is a terminal with colours. */
   style(style: Style, text: string): string {
     return styleText(style, text, { stream: this.out });
   }
@@ -61,7 +61,7 @@ const EDGES = ['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid'
 const RULES = ['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'];
 const NO_LINES = Object.fromEntries([...EDGES, ...RULES].map((part) => [part, '']));
 
-/** Columns side by side, without lines: it greps and it fits. */
+/** Formats aligned columns without lines, which can be searched with grep. */
 export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const table = new Table({
     head: head.map((title) => styleText('bold', title.toUpperCase())),
@@ -72,7 +72,7 @@ export function tableOf(head: readonly string[], rows: readonly (readonly string
   return table.toString().replaceAll(/(?<![^\S\n])[^\S\n]+$/gm, '');
 }
 
-/** Names and values of one thing, below each other. */
+/** Formats the names and values of one object, one per line. */
 export function factsOf(facts: readonly (readonly [string, string | undefined])[]): string {
   const known = facts.filter((fact): fact is readonly [string, string] => fact[1] !== undefined);
   const width = Math.max(...known.map(([name]) => name.length));
@@ -117,12 +117,12 @@ export function moment(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** Until when a right is believed in that its session keeps. */
+/** Formats the time until which a lease of a session is trusted. */
 export function untilText(until: number | null, now: number): string {
   return until === null ? 'it is destroyed: it has no TTL' : `${relative(until, now)}, unless it is renewed`;
 }
 
-/** When, and how long ago that is. */
+/** Formats a time, and how long ago it was. */
 export function momentAndAge(at: number, now: number): string {
   return `${moment(at)} (${relative(at, now)})`;
 }
@@ -131,7 +131,7 @@ export function plural(count: number, singular: string, several = `${singular}s`
   return `${count.toLocaleString('en-US')} ${count === 1 ? singular : several}`;
 }
 
-/** A count that ended at a bound may be less than there are. */
+/** Formats a count that stopped at a limit and may be too small. */
 export function counted(count: number, more: boolean): string {
   return `${count.toLocaleString('en-US')}${more && count > 0 ? ' or more' : ''}`;
 }

@@ -1,4 +1,4 @@
-/** The command and its subcommands, as one tree: what parsing, help and completion are made from. */
+/** The command and its subcommands as one tree, for parsing, help and completion. */
 import { Command, Option } from 'commander';
 import { DEFAULT_TABLE, ENVIRONMENT } from '../shared/core/environment.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
@@ -9,7 +9,7 @@ import type { Bind, Context, LoadCommand, Satellites } from './context.ts';
 import { EXIT_CODE_HELP } from './exit.ts';
 import { ownVersion } from './version.ts';
 
-/** In the order in which help names them. */
+/** In the order of the help. */
 const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   dev: async () => (await import('./commands/dev.ts')).devCommand,
   run: async () => (await import('./commands/run.ts')).runCommand,

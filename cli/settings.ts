@@ -8,6 +8,6 @@ export interface GlobalOptions {
 }
 
 export interface ConnectOptions {
-  /** Whether reads that are asked for at about the same moment share a request. */
+  /** Whether reads at about the same time share a request. */
   readonly gathers?: boolean;
 }

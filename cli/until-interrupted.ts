@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { ExitCode } from './exit.ts';
 import { EXIT } from './exit.ts';
 
-/** Ctrl+C, a supervisor's wish, and a terminal that was closed. */
+/** Signals of Ctrl+C, of a supervisor, and of a closed terminal. */
 const INTERRUPTS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Runs an endless operation. Ctrl+C is its normal end, and so not a failure. */
+/** Runs an endless operation. Ctrl+C is its normal end and not a failure. */
 export async function untilInterrupted(watch: (signal: AbortSignal) => Promise<void>): Promise<ExitCode> {
   const interrupted = new AbortController();
   const stop = (): void => interrupted.abort();
@@ -18,7 +18,7 @@ export async function untilInterrupted(watch: (signal: AbortSignal) => Promise<v
   }
 }
 
-/** For what goes on by itself, such as a server. */
+/** For operations that run by themselves, such as a server. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }

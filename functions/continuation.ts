@@ -1,8 +1,8 @@
 /**
  * A worker near its end with tasks left starts its successor, so that a long backlog does not wait for the next tick.
  *
- * Each invocation starts at most one, and of the deliveries of one start only the first works:
- * it takes the slot of its predecessor in the ledger.
+ * Each invocation starts at most one, and if a start is delivered more than once, only the first delivery works:
+ * it takes its predecessor's slot in the store of ticks.
  * So a chain of workers never forks, and the workers' semaphore bounds the number of chains.
  * A chain has at most thirteen workers, so that Lambda's guard against recursive invocations, which ends a chain
  * after about sixteen, can stay on. The next tick picks up tasks that a chain leaves, and replaces a failed start.
@@ -36,18 +36,18 @@ export async function isFirstDelivery(
 const MAX_GENERATION = 12;
 
 /**
- * The event of the next worker of this chain; undefined when the chain has all its workers.
- * @param session this worker's
+ * Returns the event of the next worker of this chain; undefined if the chain is at its maximum length.
+ * @param session this worker's session
  */
 export function successorOf(event: WorkEvent, homeShards: readonly number[], session: string): WorkEvent | undefined {
   const { queue, generation, slice } = event;
-  // An event from elsewhere may hold anything here: it begins a chain.
+  // An event from elsewhere may have any value here. It starts a new chain.
   const before = Number.isInteger(generation) ? Number(generation) : 0;
   if (before >= MAX_GENERATION) return undefined;
   return { ...startOf(queue, homeShards, slice), after: session, generation: before + 1 };
 }
 
-/** Told to hand its tasks back by its deadline, not ended for want of tasks, a pause, or a failure. */
+/** Whether the worker ended because of its deadline, and not because of an empty queue, a pause or a failure. */
 export function hasTasksLeft({ ended }: WorkerReport): boolean {
   return ended === 'handedBack';
 }

@@ -1,4 +1,4 @@
-/** The dispatcher function: one tick of the schedule becomes as many workers as the backlog justifies. */
+/** The dispatcher function: at each tick of the schedule, starts as many workers as the backlog justifies. */
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { logMetrics } from '@aws-lambda-powertools/metrics/middleware';
@@ -65,7 +65,7 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
       const { shards, strays } = report;
       if (strays > 0) logger.warn('tasks found in undeployed shards', { strays, shards });
       ensureStarted(report);
-      // The alarm counts errors. Lambda tries this invocation again, and its slot is taken.
+      // The alarm counts errors. Lambda retries this invocation, which then finds its own slot.
       if (notDefined !== undefined) throw notDefined;
       return { ...report, capacity };
     });
@@ -95,7 +95,7 @@ function reportMetrics({ metrics }: Telemetry, report: DispatchReport, capacity:
     metrics.addMetric(METRIC.ticksDuplicated, MetricUnit.Count, 1);
     return;
   }
-  // In every tick, zero included: an alarm rings if it is missing.
+  // Sent at every tick, even if zero, because an alarm fires if it is missing.
   metrics.addMetric(METRIC.oldestReadyTaskAgeMs, MetricUnit.Milliseconds, report.oldestReadyAgeMs);
   const count = (name: MetricName, value: number): void => {
     if (value > 0) metrics.addMetric(name, MetricUnit.Count, value);

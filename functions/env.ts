@@ -13,7 +13,7 @@ import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/tasks/task/
 import type { AttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
 import { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tasks/tracing/task-spans.ts';
 
-/** For the stack, which sees nothing of tasks. */
+/** Settings for the stack, which does not see tasks. */
 export type { AttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
 export { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tasks/tracing/task-spans.ts';
 export { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/tasks/task/task.ts';
@@ -32,11 +32,11 @@ export const ENV = {
   lockDelayMs: 'LEASEHOLD_LOCK_DELAY_MS',
   maxClockSkewMs: 'LEASEHOLD_MAX_CLOCK_SKEW_MS',
   deadlineMarginMs: 'LEASEHOLD_DEADLINE_MARGIN_MS',
-  /** How long a worker stays with nothing to do. */
+  /** How long an idle worker stays. */
   lingerMs: 'LEASEHOLD_LINGER_MS',
   /** The queues of a waker: a list of `WakeSettings`, as JSON. */
   wakeQueues: 'LEASEHOLD_WAKE_QUEUES',
-  /** Tasks that recur and that the stack declares: a list, as `schedulesText` writes it. */
+  /** The recurring tasks that the stack declares: a list, as `schedulesText` writes it. */
   schedules: 'LEASEHOLD_SCHEDULES',
   /** Whether a worker that nears its deadline with tasks left starts its successor. */
   continuation: 'LEASEHOLD_CONTINUATION',
@@ -44,14 +44,14 @@ export const ENV = {
   attemptSpans: 'LEASEHOLD_ATTEMPT_SPANS',
   /** Names of tasks with their own time metrics: a list, as JSON. */
   timedNames: 'LEASEHOLD_TIMED_NAMES',
-  /** Another DynamoDB than AWS's: laptops and tests. */
+  /** Endpoint of a DynamoDB other than AWS's, for laptops and tests. */
   endpoint: 'LEASEHOLD_ENDPOINT',
 } as const;
 
-/** Tasks mostly wait for others, and a worker that waits ten times at once costs a tenth per task. */
+/** Tasks mostly wait for other services. A worker with ten waiting tasks costs a tenth per task. */
 export const DEFAULT_CONCURRENCY = 10;
 export const MAX_CONCURRENCY = 1_000;
-/** Enough for 100 tasks at once, and gentle to whatever they call; the first thing to raise. */
+/** Enough for 100 concurrent tasks, and a moderate load for the services that they call. Raise this first. */
 export const DEFAULT_MAX_WORKERS = 10;
 /** The permits of all workers share one row of at most 400 KB, and Lambda's default account limit is as many. */
 export const MAX_WORKERS_LIMIT = 1_000;
@@ -59,9 +59,9 @@ export const MAX_WORKERS_LIMIT = 1_000;
 export const DEFAULT_START_WITHIN_MS = 10_000;
 /** No worker lives longer. */
 export const MAX_START_WITHIN_MS = 900_000;
-/** Time to abort what runs, hand it back and end the session, slow replies included, before Lambda stops the process. */
+/** Time to abort running tasks, hand them back and end the session before Lambda stops the process, even with slow responses. */
 export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
-/** A worker with nothing to do exits, because staying is billed and the table's stream starts another. */
+/** An idle worker exits, because its time is billed and the table's stream starts another worker. */
 export const DEFAULT_LINGER_MS = 0;
 /** Lambda's longest invocation. */
 const MAX_LINGER_MS = 900_000;
@@ -88,12 +88,12 @@ interface QueueEnv {
 
 export interface DispatchEnv extends QueueEnv {
   readonly workerFunction: string;
-  /** How soon the last task that waits should begin, as far as `maxWorkers` allows. */
+  /** Time within which the last waiting task should start, as far as `maxWorkers` allows. */
   readonly startWithinMs: number;
   /** Tasks that one worker runs at once. */
   readonly concurrency: number;
   readonly maxClockSkewMs: number;
-  /** Tasks that recur and that the stack declares. */
+  /** The recurring tasks that the stack declares. */
   readonly schedules: readonly TaskSchedule[];
 }
 
@@ -103,9 +103,9 @@ export interface WorkEnv extends QueueEnv {
   readonly timing: SessionTiming;
   /** How long before the invocation's deadline running tasks are handed back. */
   readonly deadlineMarginMs: number;
-  /** How long it stays with nothing to do, and is billed for it. */
+  /** How long an idle worker stays. This time is billed. */
   readonly lingerMs: number;
-  /** Whether it starts its successor when it has to end with tasks left. */
+  /** Whether a worker that must end while tasks are left starts its successor. */
   readonly continuation: boolean;
   readonly attemptSpans: AttemptSpans;
   /** Longest task time that is measured, because plans do not use longer times. */
@@ -169,7 +169,7 @@ function variablesOf(settings: WakeSettings): Environment {
   return Object.fromEntries(given) as Environment;
 }
 
-/** @throws ConfigurationError naming the variable and its value, or both settings of a broken relation */
+/** @throws ConfigurationError naming the variable and its value, or both settings of a violated constraint */
 export function parseWorkEnv(env: Environment = process.env): WorkEnv {
   return {
     ...parseQueueEnv(env),
@@ -198,7 +198,7 @@ function parseQueueEnv(env: Environment): QueueEnv {
   };
 }
 
-/** Schedules as the dispatcher's variable holds them: of a task, its name. */
+/** Returns schedules in the form of the dispatcher's variable, which contains only the name of each task. */
 export function schedulesText(schedules: readonly TaskSchedule[]): string {
   return JSON.stringify(
     schedules.map(({ name, task, input, options }) => [
@@ -243,7 +243,7 @@ export function validTimedNames(names: unknown): readonly string[] {
   return names.map((name) => validName('a name of timedNames', name));
 }
 
-/** @throws ConfigurationError naming the setting as its caller knows it */
+/** @throws ConfigurationError with the caller's name of the setting */
 export function parseAttemptSpans(value: string | undefined, name: string = ENV.attemptSpans): AttemptSpans {
   const found = ATTEMPT_SPANS.find((known) => known === (value ?? DEFAULT_ATTEMPT_SPANS));
   if (found === undefined)
@@ -251,7 +251,7 @@ export function parseAttemptSpans(value: string | undefined, name: string = ENV.
   return found;
 }
 
-/** Defaults and relations are the protocol's own: a heartbeat that is not given is a third of the TTL. */
+/** Defaults and constraints are the protocol's own. For example, the default heartbeat is a third of the TTL. */
 function parseTiming(env: Environment): SessionTiming {
   return sessionTiming({
     ttlMs: optionalNumber(env, ENV.sessionTtlMs),

@@ -8,13 +8,13 @@ export const METRICS_NAMESPACE = 'Leasehold';
 /** Powertools adds it to every metric as the dimension `service`. */
 export const METRICS_SERVICE = 'leasehold';
 
-/** A queue, and the table that it is on: two deployments in one account may well name their queues alike. */
+/** A queue and its table, because two deployments in one account may use the same queue names. */
 export interface QueueAddress {
   readonly table: string;
   readonly queue: string;
 }
 
-/** The one set of dimensions that every metric carries. */
+/** The dimensions that every metric has. */
 export function metricDimensions({ table, queue }: QueueAddress): Record<'service' | 'table' | 'queue', string> {
   return { service: METRICS_SERVICE, table, queue };
 }

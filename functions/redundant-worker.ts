@@ -1,5 +1,5 @@
 /**
- * Whether a started worker is one too many: two reads, before it has written anything.
+ * Checks with two reads whether a started worker is redundant, before it has written anything.
  *
  * A tick and a wake may start a worker each, and Lambda delivers starts twice; opening a session for each would cost three write units.
  * This check is advisory: the permit decides, and the worker requests it after opening its session.
@@ -17,15 +17,15 @@ interface SurplusQuery {
   readonly timing: SessionTiming;
 }
 
-/** Why it is not needed; undefined when it may be. */
+/** Returns why the worker is not needed; undefined if it may be needed. */
 export async function reasonToLeave(
   stores: Pick<Connected<TaskStores>, 'queues' | 'semaphores' | 'sessions' | 'runtime'>,
   { queue, maxWorkers, timing }: SurplusQuery,
 ): Promise<string | undefined> {
   const permits = await stores.semaphores.get(workersSemaphore(queue));
-  // Another number is being declared: the acquire says what to do.
+  // The limit is being changed. The acquire then reports how to proceed.
   if (permits?.declared === maxWorkers && permitsHeld(permits.holders) >= permits.limit) {
-    // Holders that have died are still in the row: their room is for the next that asks.
+    // Expired holders are still in the row, but their capacity goes to the next worker that requests a permit.
     const { inUse, limit } = await judgeSemaphore(permits, timing, stores);
     return inUse >= limit ? `${inUse} others are at work` : undefined;
   }

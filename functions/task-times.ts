@@ -10,8 +10,8 @@ import type { MetricName } from './metric-names.ts';
 import { METRIC } from './metric-names.ts';
 
 /**
- * The format takes as many, and Powertools writes by itself when it has them;
- * a line of them is small enough to be written whole by a process that dies next.
+ * The format's maximum, at which Powertools writes by itself.
+ * A line of this size is small enough to be written completely before a process is killed.
  */
 const VALUES_IN_LINE = 100;
 
@@ -46,7 +46,7 @@ export class TaskTimeMetrics {
       if (ms === undefined) continue;
       const list = values.get(metric) ?? [];
       values.set(metric, list);
-      // Clocks of two machines differ.
+      // Two machines' clocks may differ, so the time could be negative.
       list.push(Math.max(0, Math.round(ms)));
       isFull ||= list.length === VALUES_IN_LINE - 1;
     }

@@ -1,12 +1,12 @@
 /**
  * Logs requests that DynamoDB throttled, immediately, because a worker that is killed later reports nothing.
- * The error names the limit and the table or index; the key, with its partition, is the row's.
+ * The error names the limit, and the table or index. The key is the row's, and contains its partition.
  */
 import type { Clock } from '../shared/core/runtime/clock.ts';
 import type { SendObserver } from '../shared/dynamo/engine/send.ts';
 import { targetOf } from '../shared/dynamo/engine/send.ts';
 
-/** Between lines about one verb: a table that throttles throttles thousands of requests. */
+/** Pause between two lines about one operation, because a throttled table refuses thousands of requests. */
 const INTERVAL_MS = 10_000;
 
 export function throttleLog(

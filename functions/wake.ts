@@ -1,7 +1,7 @@
 /**
  * The waker function: reads inserted task rows from the table's stream, and starts workers for their queues.
  *
- * One function serves all queues of a table that want it.
+ * One function serves all queues of a table that use it.
  * Lambda reads each shard of the stream with one invocation at a time, in batches,
  * so the cost is bounded by the stream's shards and not by the number of producers.
  * A late, lost or duplicate event changes when tasks run, not which tasks run: see `shared/tasks/dispatch/wake.ts`.
@@ -23,7 +23,7 @@ import { connect, createTelemetry } from './runtime.ts';
 import { createWakerStores } from '../shared/client/dispatch-stores.ts';
 import { createLambdaStarter, logPlan, workforceOf } from './workforce.ts';
 
-/** By queue, what came of its wake; a queue whose wake failed is missing, and the log says why. */
+/** The result of the wake for each queue. A queue whose wake failed is missing, and the log has the reason. */
 type WakeResult = Readonly<Record<string, WakeReport>>;
 
 export const handler: MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> = createWakeHandler();
@@ -38,7 +38,7 @@ function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> 
   const [first] = env.queues;
   const { logger } = createTelemetry(first);
   const starter = createLambdaStarter();
-  // All queues are of one table.
+  // All queues belong to one table.
   const stores = connect(first, createWakerStores).open(createMeter());
   const open = (queue: DispatchEnv): WokenQueue => {
     const { metrics } = createTelemetry(queue);
@@ -76,7 +76,7 @@ function createWakeHandler(): MiddyfiedHandler<DynamoDBStreamEvent, WakeResult> 
       const woken = await Promise.allSettled([...insertedTasks(event.Records)].map(wake));
       const failures = woken.filter((outcome) => outcome.status === 'rejected');
       for (const { reason } of failures) logger.error('wake failed', { error: String(reason) });
-      // A queue that fails does not hold up the others; when all have failed, Lambda delivers these records again.
+      // A failed queue does not delay the others. If all have failed, Lambda delivers these records again.
       if (failures.length > 0 && failures.length === woken.length) throw failures[0]?.reason;
       return Object.fromEntries(woken.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : [])));
     });

@@ -1,6 +1,6 @@
 /**
- * The worker function: one invocation is one session, one permit, and as many tasks as fit.
- * Nothing in it knows whether it runs in AWS or on a laptop.
+ * The worker function. Each invocation has one session and one permit, and runs as many tasks as fit into its time.
+ * It does not depend on whether it runs in AWS or on a laptop.
  */
 import { injectLambdaContext } from '@aws-lambda-powertools/logger/middleware';
 import type { MiddlewareObj, MiddyfiedHandler } from '@middy/core';
@@ -40,17 +40,17 @@ import type { Context } from './middleware/lambda-context.ts';
 export type WorkResult =
   | { readonly permit: true; readonly session: string; readonly report: WorkerReport; readonly capacity: MeterReading }
   /**
-   * `maxWorkers` others are at work, or that number is being changed,
-   * or the queue is paused: most often it leaves before it opens a session.
+   * `maxWorkers` other workers are running, or that number is being changed,
+   * or the queue is paused. In most of these cases the worker exits before it opens a session.
    */
   | { readonly permit: false; readonly session?: string; readonly capacity: MeterReading };
 
 export interface WorkHandlerOptions {
   /** Middleware around every attempt, first one outermost, nested inside the middleware that the task module exports. */
   readonly middleware?: readonly TaskMiddleware[];
-  /** Told after what the module exports as `events`. */
+  /** Called after the handlers that the module exports as `events`. */
   readonly events?: TaskEvents;
-  /** Your client of DynamoDB, which then sends all requests, as `createLeasehold` takes one. */
+  /** Your DynamoDB client, which then sends all requests, as for `createLeasehold`. */
   readonly client?: SdkClient;
   /** Store for inputs that do not fit into the table. Default: the task module's export `payloads`, if any. */
   readonly payloads?: PayloadStore;
@@ -58,13 +58,13 @@ export interface WorkHandlerOptions {
 
 /** Maximum number of rows that are read before the first poll. */
 const MAX_NAMED = 25;
-/** Poll interval of an empty backlog while tasks are running, one shard at a time: other workers are started for new tasks. */
+/** Poll interval of an empty backlog while tasks run, one shard at a time. It is long, because new tasks start other workers. */
 const POLL_MS = 1_250;
 /** The part of the deadline margin in which task code may still stop by itself; the rest is for handing back and ending the session. */
 const GRACE_SHARE = 0.4;
 
 /**
- * The handler for a set of tasks.
+ * Creates the handler for a set of tasks.
  * @param taskExports the exports of the module that defines them: `import * as tasks from './tasks.ts'`
  * @throws ConfigurationError at load, so that a wrong deployment fails its first invocation with the reason
  */
@@ -143,7 +143,7 @@ export function createWorkHandler(
         const permit = await semaphores
           .tryAcquire(session, workersSemaphore(env.queue), { limit: env.maxWorkers })
           .catch(mismatchOf);
-        // In the middle of a deployment that changes `maxWorkers`: the next tick of its dispatcher makes the new number the one in effect.
+        // A deployment is changing `maxWorkers`. The next tick of its dispatcher puts the new number into effect.
         if (permit instanceof MismatchError) return notNeeded(permit.message);
         if (permit.kind === 'full') return notNeeded(`${env.maxWorkers} others are at work`);
         const { signal, monotonicMs } = deadlineOf(context);
@@ -213,7 +213,7 @@ interface Invocation {
   readonly stores: Connected<TaskStores>;
 }
 
-/** A forged one can at most make a worker begin elsewhere. */
+/** A forged event can at most make a worker begin in other shards. */
 function validSlice({ slice }: WorkEvent): WorkEvent['slice'] {
   if (typeof slice !== 'object') return undefined;
   const { nth, of } = slice;
@@ -221,8 +221,8 @@ function validSlice({ slice }: WorkEvent): WorkEvent['slice'] {
 }
 
 /**
- * An event names shards to begin with, some perhaps that only clients have;
- * a forged or outdated one can at most make a worker begin elsewhere.
+ * An event names the first shards to poll, some of which may be known only to clients.
+ * A forged or outdated event can at most make a worker begin in other shards.
  */
 function validHomeShards(event: WorkEvent, env: WorkEnv): readonly number[] {
   const { queue, homeShards } = event;

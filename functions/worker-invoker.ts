@@ -1,7 +1,7 @@
 /**
  * Starts workers: hands Lambda an event for each, and waits only until Lambda has accepted it.
  *
- * One call is all that the functions need of Lambda's API: it is signed and sent by the parts that the default driver is made of.
+ * The functions need only one call of Lambda's API, so the parts of the default driver sign and send it.
  * AWS's client would be half of the waker's bundle, and most of its cold start.
  */
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
@@ -17,7 +17,7 @@ import { ConfigurationError } from '../shared/core/errors.ts';
 import { lambdaEndpoint } from './lambda-endpoint.ts';
 
 export interface WorkerInvoker extends Disposable {
-  /** @throws Error what Lambda answered, or that it did not answer in time */
+  /** @throws Error with Lambda's response, or because there was none in time */
   readonly start: (functionName: string, event: WorkEvent) => Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export interface StarterSettings {
   readonly requestTimeoutMs: number;
 }
 
-/** As many as there are connections: a start that waits for one would use up its time before it is sent. */
+/** The number of connections: a start that waits for a connection would use up its time before it is sent. */
 const STARTS_AT_A_TIME = 50;
 const { clock, random } = systemRuntime;
 const BACKOFF = { baseMs: 100, capMs: 1_000 };
@@ -47,12 +47,12 @@ export function createStarter({ attempts, requestTimeoutMs }: StarterSettings): 
     for (let attempt = 1; ; attempt++) {
       const outcome = await invoke(functionName, body).catch((error: unknown) => error as Error);
       if (!(outcome instanceof Error) && outcome.status === ACCEPTED) return;
-      // A worker that is started twice finds nothing to do.
+      // A worker that is started twice finds no work and exits.
       if (attempt >= attempts || !isPassing(outcome)) throw errorOf(outcome);
       await clock.sleep(fullJitterMs(random, BACKOFF, attempt));
     }
   };
-  // One that fails does not stop the others.
+  // A failed start does not stop the others.
   const limit = sideBySide(STARTS_AT_A_TIME);
   return {
     start: (functionName, event) => limit(() => start(functionName, JSON.stringify(event))),
@@ -77,7 +77,7 @@ function invocation(functionName: string, body: string) {
   const headers = {
     'content-type': 'application/octet-stream',
     'x-amz-invocation-type': 'Event',
-    // Without it Lambda does not see that functions invoke each other in a circle.
+    // Without it, Lambda cannot detect functions that invoke each other in a circle.
     ...(trace === undefined ? {} : { 'x-amzn-trace-id': trace }),
   };
   const sign = (): Promise<Record<string, string>> =>

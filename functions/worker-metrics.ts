@@ -17,7 +17,7 @@ import type { TaskTimeMetrics } from './task-times.ts';
 
 type Event = Counted | 'leasesLost' | 'blocked' | 'new';
 
-/** Between lines of a worker to which nothing remarkable happens. */
+/** Interval between lines while no event with an alarm happens. */
 const INTERVAL_MS = 5_000;
 
 /** The metrics that each event counts. */
@@ -38,10 +38,10 @@ export const METRICS_OF: Readonly<Partial<Record<Event, readonly MetricName[]>>>
   new: [METRIC.tasksNew],
 };
 
-/** An alarm rings for one of them, or a few. Tasks of unknown names and skipped rows are met again and again: theirs may wait. */
+/** An alarm fires for one or a few of these. Tasks with unknown names and skipped rows are found repeatedly, so their counts may wait. */
 const URGENT: ReadonlySet<Event> = new Set(['dead', 'buried', 'failing', 'stalled', 'leasesLost']);
 
-/** As long as two periods of the alarm that compares insertions with the waker's invocations. */
+/** Two periods of the alarm that compares insertions with the waker's invocations. */
 const NEW_FOR_MS = 600_000;
 
 /** Whether the waker should have noticed it recently: a retried or recreated task is not an insertion. */
@@ -75,7 +75,7 @@ export class WorkerMetrics implements Disposable {
     if (URGENT.has(event)) this.write();
   }
 
-  /** Writes what was counted since the last line, if anything was. */
+  /** Writes the counts since the last line, if there are any. */
   write(): void {
     const reading = this.#meter.read();
     const expiries = expiriesApplied(reading);

@@ -54,7 +54,7 @@ interface PlanReport {
   readonly started: number;
 }
 
-/** Logs a plan that wants more workers than there are, whether or not it may start them. */
+/** Logs a plan that wants more workers than are running, even if it may not start them. */
 export function logPlan(logger: Telemetry['logger'], queue: string, { planned, started }: PlanReport): void {
   if (planned === undefined) return;
   const { wanted, live, starting, missing, ...why } = planned;

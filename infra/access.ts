@@ -28,7 +28,7 @@ export interface AccessRule {
   /** The only attributes that a request may mention, in its row, its condition or its effect. Default: any. */
   readonly attributes?: readonly string[];
   /**
-   * A write may not ask for the row as it was or is (`ReturnValues`). A put whose condition fails still gets the row that refused it:
+   * Whether a write must not return the old or new row (`ReturnValues`). A put whose condition fails still gets the row that refused it:
    * IAM has no condition for that.
    */
   readonly returnsNothing?: true;
@@ -42,22 +42,22 @@ const MEMBERS: AccessRule = { on: 'table', actions: ['Query'], keys: ['waitgroup
 const taskRows = (queue: string): string => `task#${queue}#*`;
 /** Children with a parent or a callback are counted in their batch. */
 const batchRows = (queue: string): string => `batch#${queue}#*`;
-/** The tasks of one key that run at once are counted in its row. */
+/** A key's row counts its running tasks. */
 const keyRows = (queue: string): string => `key#${queue}#*`;
 /** Inputs that are too large for a task's row. */
 const payloadRows = (queue: string): string => `payload#${queue}#*`;
-/** Where failed attempts failed. */
+/** The stacks of failed attempts. */
 const failureRows = (queue: string): string => `failure#${queue}#*`;
 /**
- * The tasks of one key that run in order stand in its line;
- * a line's rows share a partition, and places in it are deleted when they are left.
+ * Ordered tasks of a key are in its line.
+ * A line's rows share a partition, and a position is deleted when its task leaves the line.
  */
 const lineRows = (queue: string): string => `line#${queue}#*`;
 const slotRows = (schedule: string): string => `slot#${schedule}#*`;
 const queueRow = (queue: string): string => `queue#${queue}`;
 /** The semaphore that caps a queue's live workers. */
 const permitsRow = (queue: string): string => `permits#${queue}`;
-/** The permits of all queues, which people see next to other semaphores and may change. */
+/** The permits of all queues, which operators see next to other semaphores and may change. */
 const PERMITS = 'permits#*';
 const scheduleRows = (queue: string): string => `schedule#${queue}#*`;
 /** Due schedules in the ready index, and all schedules in the directory. */
@@ -66,13 +66,13 @@ const AUDIT_ROWS = 'audit#*';
 const readyEntries = (queue: string): string => `${queue}#*`;
 /** Tenants' tasks that may be due, in the directory. */
 const tenantEntries = (queue: string): string => `tenant#${queue}#*`;
-/** Tasks that wait for a place of their key, in the directory. */
+/** Tasks that wait for a slot of their key, in the directory. */
 const parkedEntries = (queue: string): string => `parked#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
 /**
- * The dispatcher: takes the slot of its tick, makes tasks of due schedules, each in the schedule's line, asks tasks that these replace to stop,
- * says how many workers there may be and which lanes are in use, and counts workers and the backlog.
+ * The dispatcher: takes the slot of its tick, creates the tasks of due schedules in the schedules' lines, requests replaced tasks to stop,
+ * sets the maximum number of workers and the lanes in use, and counts workers and the backlog.
  */
 export function dispatchAccess(queue: string): AccessRule[] {
   return [
@@ -90,7 +90,7 @@ export function dispatchAccess(queue: string): AccessRule[] {
   ];
 }
 
-/** A dispatcher tells a session that one of its tasks is to stop; it cannot end the session, nor keep it alive. */
+/** A dispatcher can notify a session that one of its tasks must stop. It cannot end the session or keep it alive. */
 const REVOCATION_ATTRIBUTES = ['pk', 'sk', 'status', 'revoked'];
 
 /**
@@ -109,7 +109,7 @@ export function wakeAccess(queue: string): AccessRule[] {
 }
 
 /**
- * A worker: takes a permit, keeps a session, claims and finishes tasks, and puts the children and callbacks of those into the same queue.
+ * A worker: takes a permit, keeps a session, claims and finishes tasks, and adds their children and callbacks to the same queue.
  */
 export function workAccess(queue: string): AccessRule[] {
   return [
@@ -133,12 +133,12 @@ export function workAccess(queue: string): AccessRule[] {
   ];
 }
 
-/** A worker leaves hints for plans in its queue's row, and cannot pause or open the queue. */
+/** A worker writes hints for plans into its queue's row, but cannot pause or resume the queue. */
 const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 'startWithin'];
 
 /**
  * Attributes of a new task: no attributes of a holder, an end, or a result.
- * IAM ignores conditions, so an existing row could be overwritten, but never so that it looks finished.
+ * IAM ignores conditions, so a producer could overwrite an existing row, but cannot make it look finished.
  */
 const NEW_TASK_ATTRIBUTES = [
   ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter'],
@@ -165,7 +165,7 @@ export function replaceAccess(queue: string): AccessRule[] {
   return [...enqueueAccess(queue), { on: 'table', actions: ['UpdateItem'], keys: [taskRows(queue)] }];
 }
 
-/** All but the keys of the ready index: with them, a row of coordination would stand among the tasks that may be due. */
+/** All attributes but the keys of the ready index, which would put a coordination row among the tasks that may be due. */
 const ATTRIBUTES_OUT_OF_READY = [...ATTRIBUTES].filter(
   (name) => name !== READY_INDEX.partitionKey && name !== READY_INDEX.sortKey,
 );
@@ -185,7 +185,7 @@ export function coordinateAccess(): AccessRule[] {
   ];
 }
 
-/** Defines, lists and removes tasks that recur. */
+/** Defines, lists and removes recurring tasks. */
 export function scheduleAccess(queue: string): AccessRule[] {
   return [
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },

@@ -1,6 +1,6 @@
 /**
- * Alarms: one for each way in which the system can fail its users, and for nothing else.
- * Each description ends in the heading of its runbook, which says what it means and what to do.
+ * Alarms: one for each way in which the system can fail its users, and no others.
+ * Each description ends in the heading of its runbook, which explains the alarm and the remedy.
  */
 import { Duration } from 'aws-cdk-lib';
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
@@ -16,24 +16,24 @@ import { METRIC } from '../functions/metric-names.ts';
 import { queueMetric } from './metrics.ts';
 import { periodMs } from './validate.ts';
 
-/** From when on an alarm rings. */
+/** Thresholds of the alarms. */
 export interface AlarmThresholds {
   /**
-   * A task waits for longer than this. Default: three periods of the schedule,
-   * ten minutes at least; 25 hours for a cron expression that does not tell its period.
+   * Maximum wait of a task. Default: three periods of the schedule,
+   * but at least ten minutes; 25 hours for a cron expression without a known period.
    */
   readonly oldestReadyTask?: Duration;
   /** Tasks that died within five minutes. Default: 1. */
   readonly deadTasks?: number;
-  /** Failed attempts within five minutes of tasks that have been failing for ten. Default: 1. */
+  /** Failed attempts within five minutes, of tasks that have been failing for ten minutes. Default: 1. */
   readonly failingTasks?: number;
-  /** Rights lost within five minutes, twice within a quarter of an hour; once, for a schedule slower than five minutes. Default: 1. */
+  /** Leases lost within five minutes, in two of three periods; in one period if the schedule is slower than five minutes. Default: 1. */
   readonly lostLeases?: number;
   /** Share of refused claims, in percent, when more than a hundred were tried in five minutes. Default: 20. */
   readonly refusedClaimsPercent?: number;
   /** Invocations of the worker that ended with an error within five minutes. Default: 1. */
   readonly workerErrors?: number;
-  /** Requests that DynamoDB throttled within five minutes, twice within a quarter of an hour. Default: 1. */
+  /** Requests that DynamoDB throttled within five minutes, in two of three periods. Default: 1. */
   readonly throttles?: number;
 }
 
@@ -49,9 +49,9 @@ interface AlarmsProps {
   readonly workerTimeout: Duration;
   readonly deadLetters: IQueue;
   readonly thresholds: AlarmThresholds;
-  /** The address of the guide that the runbooks are in. */
+  /** The URL of the guide with the runbooks. */
   readonly runbooks: string;
-  /** Default: the alarms only show their state. */
+  /** Default: none; the alarms only show their state. */
   readonly topic?: ITopic | undefined;
 }
 
@@ -59,9 +59,9 @@ const MINUTE_MS = 60_000;
 const MIN_PATIENCE_MS = 10 * MINUTE_MS;
 /** The period of our metrics. Ticks at least this frequent report in every period. */
 const FREQUENT_MS = 5 * MINUTE_MS;
-/** Most cron expressions do not tell their period; daily schedules are the longest common period; add an hour of slack. */
+/** The period of most cron expressions is unknown. A day is the longest common period; this adds an hour of slack. */
 const CRON_PATIENCE_MS = 25 * 60 * MINUTE_MS;
-/** Fewer claims than this say nothing about their share of refusals. */
+/** With fewer claims than this, the share of refusals is not meaningful. */
 const CLAIMS_WORTH_JUDGING = 100;
 
 /** How many of the last periods must reach the threshold. Default: 1 of 1. */
@@ -95,7 +95,7 @@ export class Alarms extends Construct {
   }
 }
 
-/** An alarm whose description says what it is about, and ends in its runbook. */
+/** Creates an alarm whose description explains it and ends in its runbook. */
 export function addAlarm(
   scope: Construct,
   { subject, runbooks }: { readonly subject: string; readonly runbooks: string },
@@ -140,7 +140,7 @@ function alarmRules(props: AlarmsProps): Rule[] {
       id: 'FailingTasks',
       what: 'tasks have been failing for ten minutes, and will be dead if they go on',
       metric: queueMetric(address, METRIC.tasksFailingLong),
-      // Attempts are far apart by then: one report is enough.
+      // By then, attempts are far apart, so one report is enough.
       threshold: thresholds.failingTasks,
     },
     {
@@ -182,7 +182,7 @@ function alarmRules(props: AlarmsProps): Rule[] {
       id: 'UnknownTasks',
       what: 'tasks wait whose names no worker that met them knows',
       metric: queueMetric(address, METRIC.tasksUnknown),
-      // While a deployment that adds a task rolls out, old workers meet it.
+      // While a deployment that adds a task rolls out, old workers may find that task.
       ...perTick({ breaching: 3, of: 3 }),
     },
     {
@@ -226,8 +226,8 @@ function silence(schedule: { readonly isFrequent: boolean; readonly scheduleEnab
 }
 
 /**
- * Lambda counts an error at the time at which its invocation began: the report of a worker that dies at its end lands as many periods back.
- * Two more are for the period under way and for the report's own delay.
+ * Lambda counts an error at the start time of its invocation, so the report of a worker that crashes at its end is that many periods late.
+ * Two more periods are for the current one and for the delay of the report.
  */
 function periodsOfInvocation(timeout: Duration): number {
   return Math.ceil(timeout.toMilliseconds() / FREQUENT_MS) + 2;
@@ -245,14 +245,14 @@ function refusedClaimsPercent(address: QueueAddress): MathExpression {
       '100 * FILL(refused, 0) / (FILL(refused, 0) + FILL(claimed, 0)), 0)',
     usingMetrics: {
       refused: queueMetric(address, METRIC.claimsRefused),
-      // Each claim reports one wait, except a takeover: a count that costs no further metric.
+      // Each claim except a takeover reports one wait, so the number of waits counts claims without another metric.
       claimed: queueMetric(address, METRIC.taskWaitMs, { statistic: 'SampleCount' }),
     },
     period: Duration.minutes(5),
   });
 }
 
-/** Lambda takes an event that starts a worker, and drops it after a minute without a free execution. */
+/** Lambda accepts an event that starts a worker, and drops it after a minute without free concurrency. */
 function droppedStarts(worker: IFunction, dispatcher: IFunction): MathExpression {
   const period = Duration.minutes(5);
   return new MathExpression({

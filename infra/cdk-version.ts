@@ -13,7 +13,7 @@ import { ConfigurationError } from '../shared/core/errors.ts';
 /** The oldest `aws-cdk-lib` that synthesizes these constructs; `release/build.ts` names it in the package's peers. */
 export const OLDEST_CDK = '2.224.0';
 
-/** A finding of cdk-nag that is accepted, and why. */
+/** An accepted finding of cdk-nag, and the reason. */
 interface Acknowledgement {
   readonly id: string;
   readonly reason: string;

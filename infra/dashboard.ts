@@ -1,7 +1,7 @@
 /**
- * One page for the queues of a table: is work waiting, is it being done, do workers contend for the same tasks, what does it cost.
- *
- * CloudWatch bills a dashboard whatever is on it, so the queues of one stack share theirs.
+ * One page for the queues of a table. It shows whether work waits, whether it gets done, whether workers contend for the same tasks, and
+ * the cost.
+ * CloudWatch bills each dashboard regardless of its content, so the queues of one stack share one.
  */
 import { Duration, Stack } from 'aws-cdk-lib';
 import type { IAlarm, IMetric } from 'aws-cdk-lib/aws-cloudwatch';
@@ -19,7 +19,7 @@ export interface WatchedQueue {
   readonly queue: string;
   readonly dispatcher: IFunction;
   readonly worker: IFunction;
-  /** Alarms of the queue, and of the waker that it shares. */
+  /** Alarms of the queue, and of its shared waker. */
   readonly alarms: readonly IAlarm[];
 }
 
@@ -58,7 +58,7 @@ export class TableDashboard extends Construct {
   add({ queue, dispatcher, worker, alarms }: WatchedQueue): void {
     const address = { table: this.#table.tableName, queue };
     const reported = (name: MetricName): IMetric => queueMetric(address, name, { period: PERIOD });
-    // Zeros are not sent, and a gap would look like silence.
+    // Zeros are not sent, and a gap would look like missing reports.
     const gauge = (name: MetricName): IMetric =>
       new MathExpression({
         expression: 'FILL(gauge, 0)',

@@ -1,4 +1,4 @@
-/** The example deployment as the context of the CDK's command describes it, checked by cdk-nag. */
+/** The example deployment, with settings from the CDK command's context, checked by cdk-nag. */
 import { App, Tags, Validations } from 'aws-cdk-lib';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';

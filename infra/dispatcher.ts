@@ -1,4 +1,4 @@
-/** The function that a schedule wakes, which invokes as many workers as the backlog needs; and that schedule, with its dead letters. */
+/** The dispatcher function, which invokes as many workers as the backlog needs; its schedule; and the dead-letter queue of both. */
 import { Aws, Duration, Stack } from 'aws-cdk-lib';
 import { Grant, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
@@ -17,9 +17,9 @@ import { HandlerFunction, WITHOUT_NAMES, allowInvoking, handlerModule } from './
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 
-/** A tick that is older than this is redundant, because each later one has seen the whole backlog. */
+/** A tick older than this is redundant, because each later tick has read the whole backlog. */
 const MAX_TICK_AGE = Duration.minutes(5);
-/** Counting and invoking takes a second; the rest is room for a slow store. */
+/** Counting and invoking takes a second; the rest is for a slow store. */
 const TIMEOUT = Duration.minutes(1);
 const MEMORY_MB = 256;
 
@@ -106,7 +106,7 @@ export class Dispatcher extends Construct {
     });
   }
 
-  /** May be assumed only by schedules of this account's default group: no other customer can make the scheduler act for us. */
+  /** Only schedules in this account's default group can assume this role, so no other customer can make the scheduler act for us. */
   private createScheduleRole(): Role {
     const group = Stack.of(this).formatArn({
       service: 'scheduler',

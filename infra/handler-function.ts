@@ -22,8 +22,9 @@ const REQUIRE_BANNER =
   "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);";
 
 /**
- * The runtime has it, and it is loaded only where the environment does not tell region and credentials: in the bundle it would be half of every cold start.
- * Code of a user's tasks that imports it gets the runtime's.
+ * The runtime contains the SDK, and we load it only if the environment lacks region and credentials. In the bundle it would be half of
+ * every cold start.
+ * Task code that imports it gets the runtime's copy.
  */
 const LOADED_WHEN_NEEDED = ['@aws-sdk/client-dynamodb'];
 
@@ -33,30 +34,30 @@ const BUNDLING: BundlingOptions = {
   target: 'node24',
   logLevel: LogLevel.WARNING,
   minify: true,
-  // Logs and rows tell the errors of a user's tasks apart by their class names; minified ones would all be called `a`.
+  // Logs and rows distinguish errors of task code by class name. Minified classes would all be called `a`.
   keepNames: true,
   sourceMap: true,
   sourcesContent: false,
   banner: REQUIRE_BANNER,
-  // Runs the tested SDK, and one file loads faster than the runtime's hundreds.
+  // Uses the tested version of the SDK, and one file loads faster than the runtime's hundreds of files.
   bundleAwsSDK: true,
   externalModules: LOADED_WHEN_NEEDED,
   commandHooks: {
     beforeBundling: () => [],
     beforeInstall: () => [],
-    // A container has neither our Node nor our program: there the source map stays whole, and a cold start reads more.
+    // A bundling container has neither our Node nor our program, so the source map stays complete, and a cold start reads more.
     afterBundling: (_input, output) =>
       output === AssetStaging.BUNDLING_OUTPUT_DIR ? [] : [trimCommand(path.join(output, 'index.mjs.map'))],
   },
 };
 
-/** For a function without a user's code: our own errors write their names out, and a tenth of the bundle goes. */
+/** For functions without user code: our own errors contain their names as text, and minifying saves a tenth of the bundle. */
 export const WITHOUT_NAMES: BundlingOptions = { keepNames: false };
 
 /** Affects only Lambda's own lines: the function's own logs and metrics are written as before. */
 const WITHOUT_INVOCATION_LINES = { loggingFormat: LoggingFormat.JSON, systemLogLevelV2: SystemLogLevel.WARN } as const;
 
-/** The network of a function that must reach private addresses. */
+/** The network placement of a function that must reach private addresses. */
 export interface NetworkPlacement {
   readonly vpc: IVpc;
   readonly vpcSubnets?: SubnetSelection | undefined;
@@ -79,7 +80,7 @@ interface HandlerFunctionProps {
   readonly omitsInvocationLines?: boolean | undefined;
   /** Default: outside your VPCs. */
   readonly network?: NetworkPlacement | undefined;
-  /** Added to our options, for tasks that need native modules or loaders. */
+  /** Merged into our options, for tasks that need native modules or loaders. */
   readonly bundling?: BundlingOptions | undefined;
 }
 
@@ -144,7 +145,10 @@ export class HandlerFunction extends Construct {
     });
   }
 
-  /** The construct library would mix X-Ray's wildcard into the role's other permissions, where excusing it would excuse them too. */
+  /**
+   * The construct library would mix X-Ray's wildcard into the role's other permissions, and accepting that finding would accept it for all
+   * of them.
+   */
   private trace(mode: Tracing): void {
     const resource = this.function.node.defaultChild as CfnFunction;
     resource.tracingConfig = { mode };
@@ -173,7 +177,7 @@ export function allowInvoking(grantee: IGrantable, invoked: IFunction): void {
   Grant.addToPrincipal({ grantee, actions: ['lambda:InvokeFunction'], resourceArns: [invoked.functionArn] });
 }
 
-/** @throws ConfigurationError when there is a place in a network, and no network */
+/** @throws ConfigurationError when there is a network placement without a network */
 export function networkOf({
   vpc,
   vpcSubnets,
@@ -184,7 +188,7 @@ export function networkOf({
   throw new ConfigurationError('vpcSubnets and securityGroups are of a network: pass vpc as well');
 }
 
-/** @throws ConfigurationError where CDK's own error would name files that are not the user's, and no remedy */
+/** @throws ConfigurationError in cases where CDK's own error would name files that are not the user's, and no remedy */
 function ofProject(entry: string, make: () => NodejsFunction): NodejsFunction {
   try {
     return make();

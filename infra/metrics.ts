@@ -5,7 +5,10 @@ import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
 import { METRIC, METRICS_NAMESPACE, metricDimensions, taskDimensions } from '../functions/metric-names.ts';
 
-/** A gauge is read once a tick, so its maximum counts; of a time, the value that one task in a hundred exceeds; everything else adds up. */
+/**
+ * The statistic by kind: the maximum of a gauge, because it is measured once a tick; the 99th percentile of a time; the sum of everything
+ * else.
+ */
 type Statistic = 'Sum' | 'Maximum' | 'p99';
 
 /** The meaning of each metric, for the table in `docs/operating.md`, and the statistic that dashboard and alarms read. */

@@ -1,9 +1,9 @@
-/** The variables in which a function finds table and queue. It has one set of them, so they name one queue. */
+/** The variables that tell a function its table and queue. A function has only one set of them, so they name one queue. */
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { ENV } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 
-/** A queue, as variables name it. */
+/** The values of these variables for one queue. */
 interface NamedQueue {
   readonly tableName: string;
   readonly queue: string;

@@ -1,6 +1,6 @@
 /**
- * Assertions of `npm run synth` about the example deployment, in addition to cdk-nag: each alarm has its runbook, each runbook its alarm,
- * and no function is traced unless that was asked for.
+ * Assertions of `npm run synth` about the example deployment, in addition to cdk-nag: each alarm has a runbook, each runbook has an alarm,
+ * and functions are traced only on request.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -24,7 +24,7 @@ interface SourceMap {
  */
 export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean): SourceMap {
   const kept = map.sources.map((source) => keeps(source));
-  /** New numbers of the sources that are used, in the order of their first use. */
+  /** New numbers of the used sources, in the order of their first use. */
   const numbers = new Map<number, number>();
 
   /**
@@ -51,7 +51,7 @@ export function trimSourceMap(map: SourceMap, keeps: (source: string) => boolean
     ...map,
     sources: [...numbers.keys()].map((used) => map.sources[used] ?? ''),
     names: [],
-    // With an empty line at the end, because Node reads a last segment that maps to nothing as one of a source, unless something follows.
+    // Adds an empty line at the end. Without it, Node would assign a last segment without a source to a source.
     mappings: encode([...lines, []]),
   };
 }

@@ -26,13 +26,15 @@ import type { AccessRule } from './access.ts';
 import { coordinateAccess } from './access.ts';
 
 export interface CoordinationTableProps {
-  /** Keep the table when the stack goes, and refuse its deletion. Default: true, because a lost table is lost tasks. */
+  /**
+   * Whether to keep the table when the stack is deleted, and refuse its deletion. Default: true, because losing the table loses all tasks.
+   */
   readonly production?: boolean;
   /** Encrypt with this key. Default: a key that AWS owns, at no cost. */
   readonly encryptionKey?: IKey;
   /** The content of a stream record about a changed row. Default: its keys if a waker reads the stream; otherwise no stream. */
   readonly stream?: StreamViewType;
-  /** Default: CloudFormation makes one up, which lets a changed table be replaced. */
+  /** Default: CloudFormation generates one, which allows it to replace a changed table. */
   readonly tableName?: string;
   /** Removal policy of the table when it leaves the stack. Default: retained in production, otherwise destroyed. */
   readonly removalPolicy?: RemovalPolicy;
@@ -46,7 +48,7 @@ const TABLE_PROPS = {
   removalPolicy: true,
 } as const satisfies Record<keyof CoordinationTableProps, true>;
 
-/** How many readers each shard of the stream may have, by DynamoDB's limit; every stack whose queues are woken has one. */
+/** DynamoDB's limit on readers per shard of the stream. Every stack with woken queues has one reader. */
 const STREAM_READERS_LIMIT = 2;
 
 /** The table, with the grants that its rows allow. */
@@ -85,7 +87,7 @@ export class CoordinationTable extends Construct {
     super(scope, id);
     validOptions('the props of CoordinationTable', props, TABLE_PROPS);
     this.encryptionKey = props.encryptionKey;
-    // Its stream is there once it is asked for, which exact optional types do not say.
+    // The stream exists once it was requested, which the types do not express.
     this.table = existing ?? (this.createTable(props) as ITable);
     this.isAdopted = existing !== undefined;
   }
@@ -127,8 +129,8 @@ export class CoordinationTable extends Construct {
   }
 
   /**
-   * Takes a queue's name for one set of workers.
-   * @throws ConfigurationError when it is taken: two sets would share tasks without sharing the code to run them
+   * Reserves a queue's name for one set of workers.
+   * @throws ConfigurationError when it is taken: two sets of workers would share tasks without sharing the code to run them
    */
   claimQueue(queue: string): void {
     if (this.queues.has(queue))
@@ -148,8 +150,8 @@ export class CoordinationTable extends Construct {
   }
 
   /**
-   * Takes a place among the readers of the stream, for the queues of one stack.
-   * @throws ConfigurationError when there is none left
+   * Registers a reader of the stream, for the queues of one stack.
+   * @throws ConfigurationError when the limit is reached
    */
   claimStream(reader: Stack): void {
     this.streamReaders.add(reader);

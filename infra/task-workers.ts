@@ -4,7 +4,7 @@
  *     new TaskWorkers(this, 'Media', { entry: 'src/tasks.ts', schedule: ScheduleExpression.rate(Duration.minutes(1)), maxWorkers: 50 });
  *
  * The module `entry` exports tasks made with `defineTask`; its other exports are ignored.
- * Every setting is checked here, alone and against the others, so that a deployment that could not work does not happen.
+ * Every setting is checked here, alone and against the others, so that a deployment that could not work is refused.
  */
 import { readFileSync } from 'node:fs';
 import { Annotations, Duration } from 'aws-cdk-lib';
@@ -157,7 +157,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     );
   }
 
-  /** Printed by `cdk synth`: a first burst reaches it at full width. */
+  /** A note that `cdk synth` prints: the first burst already reaches the limit. */
   private sayHowMany({ queue, maxWorkers, concurrency }: WorkerSettings): void {
     const most = (maxWorkers * concurrency).toLocaleString('en-US');
     Annotations.of(this).addInfo(
@@ -169,19 +169,19 @@ export class TaskWorkers extends Construct implements IGrantable {
     return { table: this.table.tableName, queue: this.queue };
   }
 
-  /** Your tasks' own rights: `bucket.grantRead(workers)`. */
+  /** The principal for your tasks' own permissions: `bucket.grantRead(workers)`. */
   get grantPrincipal(): IPrincipal {
     return this.worker.function.grantPrincipal;
   }
 
-  /** One more variable for your tasks. @throws ConfigurationError for a name that is ours */
+  /** Adds an environment variable for your tasks. @throws ConfigurationError for a name that Leasehold uses */
   addEnvironment(name: string, value: string): this {
     validateEnvironment({ [name]: value });
     this.worker.function.addEnvironment(name, value);
     return this;
   }
 
-  /** Put tasks into this queue and read them; with `onDuplicate: 'replace'` or `'debounce'`, see `grantReplace`. */
+  /** Grants permission to add tasks to this queue and read them. For `onDuplicate: 'replace'` or `'debounce'`, see `grantReplace`. */
   grantEnqueue(grantee: IGrantable): Grant {
     return this.table.grant(grantee, enqueueAccess(this.queue));
   }
@@ -202,20 +202,20 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this.grantEnqueue(producer);
   }
 
-  /** Sessions, locks, elections, semaphores and wait groups of the table; no tasks. */
+  /** Grants the use of sessions, locks, elections, semaphores and wait groups of the table; no tasks. */
   grantCoordinate(grantee: IGrantable): Grant {
     return this.table.grantCoordinate(grantee);
   }
 
   /**
-   * Define, list and remove the schedules of this queue: a task that recurs is enqueued by the dispatcher, so that is a
+   * Grants permission to define, list and remove schedules of this queue. The dispatcher enqueues recurring tasks, so this includes the
    * right to enqueue.
    */
   grantSchedule(grantee: IGrantable): Grant {
     return this.table.grant(grantee, scheduleAccess(this.queue));
   }
 
-  /** See the queue, payloads included, and all coordination rows; change nothing. */
+  /** Grants permission to read the queue, including payloads, and all coordination rows. No writes. */
   grantObserve(grantee: IGrantable): Grant {
     return this.table.grant(grantee, observeAccess(this.queue));
   }
@@ -225,17 +225,17 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this.table.grant(grantee, operateAccess(this.queue));
   }
 
-  /** Any metric that the handlers report; sums over five minutes, or the maximum of a gauge. */
+  /** Returns a metric that the handlers report: the sum over five minutes, or the maximum of a gauge. */
   metric(name: MetricName, options?: MetricOptions): Metric {
     return queueMetric(this.address, name, options);
   }
 
-  /** How long tasks of one name waited, ran, or took from end to end; the 99th percentile, unless another statistic is asked for. */
+  /** Returns how long tasks of one name waited, ran, or took from end to end. Default statistic: the 99th percentile. */
   metricOfTask(name: TaskTimeName, task: string, options?: MetricOptions): Metric {
     return taskMetric(this.address, name, { task, ...options });
   }
 
-  /** How long the oldest due task has been waiting, in milliseconds. */
+  /** Returns the metric for how long the oldest due task has been waiting, in milliseconds. */
   metricOldestReadyTaskAge(options?: MetricOptions): Metric {
     return this.metric(METRIC.oldestReadyTaskAgeMs, options);
   }

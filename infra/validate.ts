@@ -63,12 +63,12 @@ const LAMBDA_MEMORY_MB = { min: 128, max: 10_240 };
 const SCHEDULER_MAX_WINDOW_MS = 24 * 60 * MINUTE_MS;
 /** Minimum time between a worker's start and its margin: enough for a cold start, a session, and a claim. */
 const MIN_WORKING_TIME_MS = 5_000;
-/** Names of queues become names of metrics' dimensions and patterns in policies, where `*`, `?` and `$` would mean something else. */
+/** Queue names become metric dimensions and patterns in policies, where `*`, `?` and `$` have another meaning. */
 const QUEUE_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const EVERY_FEW_MINUTES = /^cron\((?:\*|[*0]\/(\d+)) \* (?:\* \* \?|\* \? \*|\? \* \*) \*\)$/;
 const UNIT_MS = { minute: MINUTE_MS, hour: 60 * MINUTE_MS, day: 24 * 60 * MINUTE_MS };
 
-/** How much of the dispatcher's environment, 4 KB by Lambda's limit, they may take: the rest is for the other variables. */
+/** Maximum size of the schedules in the dispatcher's environment. Lambda's limit is 4 KB; the rest is for the other variables. */
 const SCHEDULES_LIMIT_CHARACTERS = 3_000;
 
 /** The ready index stores the recurring schedules of all queues under this name, so a queue with this name could read them. */

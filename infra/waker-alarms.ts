@@ -61,7 +61,7 @@ export class WakerAlarms extends Construct {
     const silent = addAlarm(this, words, {
       id: 'WakerSilent',
       what: 'tasks are inserted and the waker is not invoked, so they wait for the next tick',
-      // Replaced at synthesis: most queues come later than the alarm.
+      // Replaced at synthesis, because most queues are added after the alarm.
       metric: new MathExpression({
         expression: 'FILL(invocations, 0)',
         usingMetrics: { invocations: waker.metricInvocations({ period: PERIOD }) },

@@ -1,9 +1,8 @@
 /**
- * The function that a table's stream invokes when tasks are enqueued, and what lets it read that stream.
- *
- * One for all queues of the table in a stack, because every reader of a stream
- * is paid for and DynamoDB allows two. A queue in another stack than its
- * table has a waker there: the table's stack cannot name functions of stacks that depend on it.
+ * The function that a table's stream invokes when tasks are enqueued, and its permission to read the stream.
+ * All queues of the table in a stack share one waker, because every reader of a stream
+ * costs money and DynamoDB allows two. A queue in a different stack than its
+ * table has its waker in its own stack, because the table's stack cannot name functions of stacks that depend on it.
  */
 import { Annotations, Duration, Lazy, Stack, Token } from 'aws-cdk-lib';
 import { Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
@@ -34,12 +33,12 @@ import { WakerAlarms } from './waker-alarms.ts';
 
 /** One poll serves all enqueued tasks. */
 const BATCH_SIZE = 1_000;
-/** By then the schedule has been there. */
+/** After this time, a tick has already handled the tasks. */
 const MAX_RECORD_AGE = Duration.minutes(1);
 /** Polling takes a fraction of a second; the rest is for a slow store. */
 const TIMEOUT = Duration.seconds(30);
 const MEMORY_MB = 256;
-/** How much of its environment, 4 KB by Lambda's limit, the queues may take: the rest is for the other variables. */
+/** Maximum size of the queues' settings in its environment. Lambda's limit is 4 KB; the rest is for the other variables. */
 const WAKE_QUEUES_LIMIT_CHARACTERS = 3_500;
 /** Lambda's limit on the name of a function, which is not known before the deployment. */
 const FUNCTION_NAME_CHARACTERS = 64;
@@ -54,8 +53,8 @@ interface WakerProps {
 
 export class Waker extends Construct {
   /**
-   * The waker of this table in the stack of `scope`; undefined where the table has no stream, with a warning unless that is an error.
-   * @throws ConfigurationError when it is asked for and the table has no stream, or when too many stacks read it
+   * Returns the table's waker in the stack of `scope`; undefined, with a warning, if the table has no stream.
+   * @throws ConfigurationError when it was explicitly requested but the table has no stream, or when too many stacks read the stream
    */
   static ofTable(
     scope: Construct,
@@ -146,7 +145,7 @@ export class Waker extends Construct {
     allowInvoking(this.function, worker);
   }
 
-  /** Watches over this queue's wakes, too. The first of its queues gives the address of the runbooks. */
+  /** Adds alarms for this queue's wakes. The first queue determines the URL of the runbooks. */
   watch(
     queue: QueueAddress,
     { runbooks, topic }: { readonly runbooks: string; readonly topic: ITopic | undefined },
@@ -155,7 +154,7 @@ export class Waker extends Construct {
     this.#alarms.add(queue, topic);
   }
 
-  /** Empty if no queue asked for them. */
+  /** Empty if no queue requested them. */
   get alarms(): readonly Alarm[] {
     return this.#alarms?.all ?? [];
   }
@@ -193,7 +192,7 @@ export function wakeSettings(settings: WorkerSettings, workerFunction: string): 
   };
 }
 
-/** Only what was inserted: tasks that come back are seen by the worker that had them. */
+/** Only insertions. The worker that had a task already knows that it has become ready again. */
 function insertedTasks(queues: readonly string[]): string {
   const keys = { pk: { S: queues.map((queue) => ({ prefix: `task#${queue}#` })) } };
   return JSON.stringify({ eventName: ['INSERT'], dynamodb: { Keys: keys } });

@@ -18,7 +18,7 @@ import { HandlerFunction, handlerModule } from './handler-function.ts';
 import type { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
 
-/** A worker that could not be started soon is of no use: the next tick counts the backlog again and invokes again. */
+/** A start that is delayed for long is useless, because the next tick counts the backlog again and starts workers again. */
 const MAX_EVENT_AGE = Duration.minutes(1);
 
 export interface WorkerProps {
@@ -47,7 +47,7 @@ export class WorkerFunction extends Construct {
       this.function = this.handler.function;
     }
     this.role = roleOf(this.function);
-    // The lease is the retry: a task whose worker died is taken over by the next worker, so the platform must not run the event again.
+    // The platform must not retry the event, because the next worker takes over the tasks of a crashed worker anyway.
     this.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: MAX_EVENT_AGE });
     acknowledge(this.function, {
       id: 'Serverless::Serverless-LambdaAsyncFailureDestination',
@@ -99,9 +99,9 @@ function roleOf({ role }: LambdaFunction): IRole {
 }
 
 /**
- * Writes the module that Lambda loads: all exports of the user's, handed to our handler, which picks the task definitions.
- * Its text depends on nothing but the two paths, and its name on nothing but its text, so an unchanged program keeps its asset hash.
- * It stands in the project, because the bundler takes no entry from outside, and where tools keep what they can make again.
+ * Writes the module that Lambda loads. It passes all exports of the user's module to our handler, which selects the task definitions.
+ * Its text depends only on the two paths, and its name only on its text, so an unchanged program keeps its asset hash.
+ * It is in the project, because the bundler accepts no entry from outside, and there in a folder for generated files.
  */
 function writeEntry(tasks: string): string {
   const directory = path.join(projectOf(tasks), 'node_modules', '.cache', 'leasehold');
@@ -119,7 +119,7 @@ function writeEntry(tasks: string): string {
   return file;
 }
 
-/** The nearest folder above the tasks that has packages installed. */
+/** Returns the nearest folder above the tasks with installed packages. */
 function projectOf(tasks: string): string {
   let folder = path.dirname(realpathSync(tasks));
   while (!existsSync(path.join(folder, 'node_modules')) && folder !== path.dirname(folder))

@@ -20,11 +20,11 @@ import { printable, span } from '../output.ts';
 import { framesOf } from './frames.ts';
 import { prefixOf } from './prefix.ts';
 
-/** Listens to a worker and speaks for it. */
+/** Listens to a worker and prints its lines. */
 interface AttemptLines {
   readonly log: TaskLog;
   readonly events: TaskEvents;
-  /** The definitions, once they are loaded: they say how many attempts a task has. */
+  /** The definitions, once loaded. They determine a task's maximum attempts. */
   know(registry: TaskRegistry): void;
 }
 
@@ -81,7 +81,7 @@ class TerminalLines implements AttemptLines {
     this.#registry = registry;
   }
 
-  /** The failure of a claim waits for the end that it leads to, a moment later; everything else is said at once. */
+  /** A failure is printed together with the end of its claim a moment later; everything else is printed at once. */
   #record(level: string, message: string, record: Fields): void {
     const { task, error } = record;
     if ((message === FAILED || message === DEAD) && typeof task === 'string') {
@@ -98,7 +98,7 @@ class TerminalLines implements AttemptLines {
     this.#say(`${prefixOf(this.#output.err)}${this.#styled(style, level.padEnd(5))} ${printable(text)}`);
   }
 
-  /** An item of a pack, or a task that is run by hand: its end is said elsewhere. */
+  /** For an item of a pack, or a task that is run by hand, other code prints the end. */
   #failedApart(task: string, { name, attempt, error, then }: Fields): void {
     const words = [name, task].filter((word) => typeof word === 'string').join(' ');
     const end = then === 'dead' ? WORDS.dead : WORDS.retried;
@@ -144,7 +144,7 @@ class TerminalLines implements AttemptLines {
     return cause === undefined ? lines : [...lines, ...this.#errorLines(cause, 'caused by ')];
   }
 
-  /** `attempt 2/5, 12 ms`; the attempt of a task that was tried once only if there are others. */
+  /** `attempt 2/5, 12 ms`. Omits the number of a first attempt that is also the last. */
   #attempt(task: RunningTask): string {
     const definition = this.#registry.get(task.name);
     const most = definition && retryOf(definition, task).maxAttempts;
@@ -166,7 +166,7 @@ class TerminalLines implements AttemptLines {
 
 const FAILED = 'task attempt failed';
 const DEAD = 'task is dead';
-/** Fields of a record that the mark of its line says already. */
+/** Fields of a record that the line's mark already shows. */
 const OF_ATTEMPT: ReadonlySet<string> = new Set(['time', 'queue', 'task', 'name', 'attempt']);
 
 const WORDS: Readonly<Record<Settlement, string>> = {
@@ -188,12 +188,12 @@ function took(ms: number): string {
   return ms < 1_000 ? `${Math.round(ms)} ms` : span(ms);
 }
 
-/** The lines of a message below its first. */
+/** Returns the lines of a message after the first. */
 function indented(message: string): string {
   return message.split('\n').map(printable).join('\n  ');
 }
 
-/** As a shell reads it as one word. */
+/** Quotes a text so that a shell reads it as one word. */
 function shellWord(text: string): string {
   const safe = printable(text);
   return /^[\w./:@%+=,-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", String.raw`'\''`)}'`;

@@ -13,7 +13,7 @@ interface Frames {
 const MOST_FRAMES = 6;
 const FRAME = /^\s+at (?:(?<what>.*?) \()?(?<where>(?:file:\/\/|node:|\/|[A-Za-z]:\\)[^)]*?:\d+:\d+)\)?$/;
 
-/** Without the error's own message, which may have lines that look like frames. */
+/** Excludes the error's own message, which may have lines that look like frames. */
 export function framesOf(stack: string, message: string): Frames {
   const after = stack.indexOf(message);
   const lines = (after === -1 ? stack : stack.slice(after + message.length)).split('\n');
@@ -40,7 +40,7 @@ function pathOf(where: string): string {
   }
 }
 
-/** As one would type it. */
+/** Returns a path as a user would type it. */
 export function shortest(file: string): string {
   const relative = path.relative(process.cwd(), file);
   return relative.startsWith(`..${path.sep}..`) ? file : relative;

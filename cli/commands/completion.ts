@@ -1,4 +1,4 @@
-/** `leasehold completion`: a script for the user's shell, made from the tree of commands, so that it cannot be out of date with it. */
+/** `leasehold completion`: a script for the user's shell, generated from the tree of commands, so it is never out of date. */
 import { Argument, Command } from 'commander';
 import { everyCommand } from '../command-tree.ts';
 import type { Bind } from '../context.ts';

@@ -33,7 +33,7 @@ interface Options {
   readonly sessionTtl: number;
 }
 
-/** As DynamoDB Local and its like, so that another terminal knows where to look. */
+/** The port of DynamoDB Local and similar emulators, so that other terminals find it. */
 const DEFAULT_PORT = 8_000;
 /** Pause between polls of the console while a page is open: reads cost nothing here. */
 const LOOK_EVERY_MS = 500;
@@ -97,7 +97,7 @@ interface Wanted {
 async function start(context: Context, options: Options, { entry, interrupted }: Wanted): Promise<Running> {
   const { settings, runtime, output } = context;
   const stops: (() => Promise<unknown>)[] = [];
-  // The last first, and the others also when one of them fails.
+  // Last part first. If one fails, the others are still stopped.
   const stopAll = async (): Promise<void> => {
     const stop = stops.pop();
     if (stop === undefined) return;
@@ -201,7 +201,7 @@ function settingsOf({ table, endpoint, region, json, maxClockSkew }: GlobalOptio
   };
 }
 
-/** Apart from `using`: where the compiler rewrites that, it leaves the names of imported modules as they are. */
+/** A separate function, because the compiler's rewriting of `using` does not rename imported modules. */
 async function loadParts() {
   const { startEngine } = await import('../../local/engine.ts');
   const { connect } = await import('../connection.ts');

@@ -1,4 +1,4 @@
-/** `leasehold doctor`: is everything as it should be, and what to do where it is not. */
+/** `leasehold doctor`: checks the deployment, and suggests repairs. */
 import { Command } from 'commander';
 import { awsEnvironment } from '../../shared/dynamo/wire/aws-environment.ts';
 import { loadWork } from '../../shared/tasks/run/work-module.ts';

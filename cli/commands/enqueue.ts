@@ -46,7 +46,7 @@ const OF_ONE_TASK = {
   wait: '--wait',
 } as const satisfies Partial<Record<keyof Options, string>>;
 
-/** Bad lines that a person is shown; a program gets them all. */
+/** Maximum bad lines to show to people. Programs get all of them. */
 const BAD_LINES_SHOWN = 20;
 
 export function enqueueCommand(bind: Bind): Command {
@@ -209,7 +209,7 @@ async function addAndWait({ output }: Context, client: TaskClient, task: NewTask
   }
 }
 
-/** A line that is written over, where standard error is a terminal. */
+/** A line that is overwritten if standard error is a terminal. */
 function progressOf(
   { output }: Context,
   total: number,

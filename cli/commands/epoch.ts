@@ -1,4 +1,4 @@
-/** `leasehold epoch`: makes a table safe to work on that was restored, or kept by a deployment that is gone. */
+/** `leasehold epoch`: makes a restored table, or one retained from a deleted deployment, safe to use. */
 import { Command } from 'commander';
 import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
@@ -36,7 +36,7 @@ interface Report {
   changed: number;
 }
 
-/** A page of the walk; the rows of one are written side by side. */
+/** Size of a page of the walk. The rows of a page are written concurrently. */
 const PAGE_ROWS = 100;
 const WRITES_AT_ONCE = 10;
 
@@ -106,7 +106,7 @@ async function treat(row: Row, { epoch }: CliConnection, report: Report): Promis
   else report.changed++;
 }
 
-/** As far as this command needs one. */
+/** The parts of a row that this command needs. */
 interface Row {
   readonly sk: string;
   readonly id: string;
@@ -118,7 +118,7 @@ interface Row {
   readonly expiresAt: number | undefined;
 }
 
-/** From the beginning, or from behind a row. */
+/** Continues from the beginning, or after a row. */
 async function* pagesOf(
   client: DynamoDBClient,
   table: string,
@@ -146,7 +146,7 @@ function rowOf(item: Record<string, AttributeValue>): Row {
   };
 }
 
-/** A session with a TTL that has not expired belongs to something that is at work. */
+/** A session with a TTL that has not expired belongs to a running program. */
 async function ensureQuiet(client: DynamoDBClient, table: string, connection: CliConnection): Promise<void> {
   const now = connection.runtime.clock.now() - connection.maxClockSkewMs;
   for await (const { rows } of pagesOf(client, table)) {
@@ -169,7 +169,7 @@ function parsePlace(place: string): Progress {
     const { floor, after } = JSON.parse(Buffer.from(place, 'base64url').toString()) as Progress;
     if (Number.isSafeInteger(floor) && typeof after === 'object') return { floor, after };
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new ConfigurationError(`--resume ${place}: pass what an earlier call has said after "at"`);
 }

@@ -1,4 +1,4 @@
-/** `leasehold leaders`: who leads which election. */
+/** `leasehold leaders`: lists the leader of each election. */
 import { Command } from 'commander';
 import type { Leader } from '../../shared/coordination/election/election.ts';
 import { electionKey } from '../../shared/coordination/election/election.ts';

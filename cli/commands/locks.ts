@@ -1,4 +1,4 @@
-/** `leasehold locks`: lists holders of keys with their times, and releases one by force. */
+/** `leasehold locks`: lists holders of keys with their times, and force-releases a key. */
 import { Command } from 'commander';
 import type { LockInfo } from '../../shared/coordination/lock/lock-record.ts';
 import { name, spanOption, wholeNumber } from '../arguments.ts';
@@ -74,7 +74,7 @@ async function listLocks({ output, connect, runtime }: Context, options: ListOpt
   );
 }
 
-/** Held keys, those that are closed, and entries that no one has ever locked. */
+/** Held keys, closed keys, and entries that were never locked. */
 async function* unreleased(locks: AsyncIterable<LockInfo>, now: number): AsyncGenerator<LockInfo> {
   for await (const info of locks) {
     const isReleased = info.holder === undefined && info.closedUntil <= now && info.lockIndex > 0;
@@ -89,7 +89,7 @@ async function showLock({ output, connect, runtime }: Context, _options: object,
   output.answer(info, () => lockText(info, runtime.clock.now()));
 }
 
-/** Without an entry, as a session with the behaviour `delete` leaves a key, there may still be a lock-delay. */
+/** A key without an entry may still have a lock-delay, for example after a session with the behavior `delete`. */
 function absenceHint(closedUntil: number, now: number): string {
   return closedUntil > now
     ? `its entry was deleted with its session, and its lock-delay keeps the key closed until ${moment(closedUntil)}`
@@ -130,7 +130,7 @@ async function releaseLock(context: Context, options: ReleaseOptions, key: strin
   });
 }
 
-/** Before the operator is asked: a decision about an older tenure was about another holder. */
+/** Checked before the operator is asked, because a decision about an older tenure concerned another holder. */
 function ensureTenure(info: LockInfo, token: number): void {
   if (info.holder?.leaseCounter !== token) throw superseded(info.key, token, info);
 }

@@ -1,4 +1,4 @@
-/** `leasehold queues`: how much waits, who works, and holding a queue still. */
+/** `leasehold queues`: shows backlogs and workers, and pauses and resumes queues. */
 import { Command } from 'commander';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
@@ -30,7 +30,7 @@ type DrainOptions = ShardsOptions & { readonly timeout?: number };
 const QUEUES_SUGGESTED = 100;
 /** Poll interval of a queue that is being drained. */
 const LOOK_MS = 1_000;
-/** Workers ask every five seconds whether their queue is open; the sixth is for a claim that was on its way. */
+/** Workers check every five seconds whether their queue is open. The sixth second is for a claim in flight. */
 const REST_MS = 6_000;
 
 export function queuesCommand(bind: Bind): Command {
@@ -145,7 +145,7 @@ async function change(
     );
 }
 
-/** A queue needs no row of its own, so one whose name is mistyped is known by nothing but what it lacks. */
+/** A queue does not need its own row, so a mistyped name is only detected because nothing belongs to it. */
 async function hasTraces({ semaphores }: CliConnection, there: QueueConnection): Promise<boolean> {
   if ((await semaphores.get(workersSemaphore(there.queue))) !== undefined) return true;
   const [unfinished, dead] = await Promise.all([take(unfinishedTasks(there), 1), take(there.operator.dead(), 1)]);
@@ -182,7 +182,7 @@ async function drainQueue(
   }
 }
 
-/** How many of the due tasks were read. */
+/** Number of due tasks that were read. */
 function seenOf({ due, looked, more }: QueueSummary): string {
   const all = sumOf(due);
   return looked < all ? `of the oldest ${looked} of ${counted(all, more)} tasks due` : `of ${plural(all, 'task')} due`;

@@ -26,7 +26,7 @@ interface Options extends Partial<Wanted> {
 
 type Argv = readonly [string, ...string[]];
 
-/** For a program to put its things away once it has lost its lease; a lock-delay that is shorter shortens it. */
+/** Time for a program to clean up after it has lost its lease. A shorter lock-delay shortens it. */
 const DEFAULT_GRACE_MS = 5_000;
 
 export function runCommand(bind: Bind): Command {
@@ -95,7 +95,7 @@ async function run(context: Context, options: Options, argv: Argv): Promise<Exit
   const extend = (): void => guard.extend(session.remainingTrustMs() + graceMs);
   const child = await Child.start(argv, environmentOf(context.environment, rights, session.id), (group) => {
     guard.hold(group);
-    // At once: a wrapper that is frozen before its first heartbeat would leave the program without a deadline.
+    // Set at once, because otherwise a wrapper that is frozen before its first heartbeat would leave the program without a deadline.
     extend();
   }).catch((error: unknown) => {
     guard.release();
@@ -107,7 +107,7 @@ async function run(context: Context, options: Options, argv: Argv): Promise<Exit
   await child.stop(graceMs, clock);
   // Not earlier, because if an error occurs before this line, the guard must end the program along with this process.
   guard.release();
-  // A program that ended in the very moment of the loss may have done its last part without the lease.
+  // A program that ended just as the lease was lost may have done its last work without the lease.
   const loss = lossOf(rights);
   if (loss !== undefined || typeof ending !== 'number')
     throw new CommandError(EXIT.lost, `${argv[0]} was stopped: ${loss?.message ?? 'its lease was lost'}`, {
@@ -144,7 +144,7 @@ function firstLoss(rights: readonly Right[]): Promise<'lost'> {
   });
 }
 
-/** The first right, in the order lock, leader, semaphore, is the one that the program proves. */
+/** The program gets the sequencer of the first lease, in the order lock, leader, semaphore. */
 function environmentOf(environment: Environment, rights: readonly Right[], session: string): Environment {
   const [first] = rights;
   return {
@@ -161,7 +161,7 @@ function wantedOf({ lock, leader, semaphore }: Options): Wanted {
   return { lock, leader, semaphore };
 }
 
-/** While the lock-delay lasts no other holder gets in: it is the time that a program has to stop. */
+/** During the lock-delay there is no other holder, so the program has this time to stop. */
 function graceOf({ grace, lockDelay }: Options): number {
   if (grace !== undefined && grace > lockDelay)
     throw new ConfigurationError(

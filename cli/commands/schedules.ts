@@ -1,4 +1,4 @@
-/** `leasehold schedules`: tasks that recur. */
+/** `leasehold schedules`: manages recurring tasks. */
 import { Command, Option } from 'commander';
 import { defined } from '../../shared/core/defined.ts';
 import type { MissedPolicy, OverlapPolicy, ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';

@@ -1,4 +1,4 @@
-/** `leasehold semaphores`: who holds permits of what, taking one away, and changing a limit. */
+/** `leasehold semaphores`: lists holders of permits, evicts a permit, and changes a limit. */
 import { Command } from 'commander';
 import type { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
 import type { SemaphoreState } from '../../shared/coordination/semaphore/state.ts';
@@ -154,7 +154,7 @@ function semaphoreText(state: SemaphoreState, now: number): string {
     holder: ({ sessionName = 'unknown', node = 'unknown' }) => shortened(`${sessionName} on ${node}`, 40),
     session: ({ session }) => session,
     since: ({ since }) => relative(since, now),
-    // Evicted, and its place closed for the lock-delay, so that its holder can notice.
+    // Evicted. Its capacity stays closed for the lock-delay, so that its holder can notice.
     state: ({ standing, closedUntil }) => (closedUntil === undefined ? standing : 'evicted'),
   });
   return `${facts}\n\n${table}`;

@@ -1,4 +1,4 @@
-/** `leasehold sessions`: lists live sessions, and ends one by force. */
+/** `leasehold sessions`: lists live sessions, and ends a session. */
 import { Command } from 'commander';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import { judgeSession } from '../../shared/session/session-record.ts';
@@ -108,7 +108,7 @@ function stateOf(session: SessionRecord, now: number, maxClockSkewMs: number): s
   return kind === 'expired' ? 'expired, unnoticed' : kind;
 }
 
-/** Its last sign of life, as its row tells: a session without TTL gives none. */
+/** Its last renewal, according to its row. A session without a TTL has none. */
 function heartbeatText({ expiresAt, ttlMs, renewals }: SessionRecord, now: number): string {
   return expiresAt === null || ttlMs === null ? 'none' : `${relative(expiresAt - ttlMs, now)} (${renewals})`;
 }

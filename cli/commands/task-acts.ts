@@ -75,7 +75,7 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
     output.answer(task, () => `${printable(describeTask(key))} is due already: it waits for a worker`);
     return;
   }
-  // To make due now what waits is one operation; to bring back what has ended is another, whatever the command is called.
+  // The command covers two operations: making a waiting task due now, and retrying an ended task.
   const input = { ...key, leaseCounter: task.leaseCounter };
   const report = await there.operations.execute(
     task.state === 'ready' ? 'task.run-now' : 'task.retry',

@@ -1,4 +1,4 @@
-/** `leasehold tasks run`: one task, or a pack of them, claimed and run in this process, as a worker would: for finding out why it fails. */
+/** `leasehold tasks run`: claims one task or pack and runs it in this process, as a worker would, to find out why it fails. */
 import { Command } from 'commander';
 import { isPack } from '../../shared/tasks/task/pack.ts';
 import type { ClaimReport } from '../../shared/tasks/bulk/run-pack.ts';
@@ -26,7 +26,7 @@ interface Options extends QueueOptions {
   readonly entry: string;
 }
 
-/** For task code to stop after Ctrl+C, before the task is handed back. */
+/** Time for task code to stop after Ctrl+C, before the task is handed back. */
 const GRACE_MS = 5_000;
 
 export function taskRunCommand(bind: Bind): Command {
@@ -87,7 +87,7 @@ async function runTask(context: Context, options: Options, id: string): Promise<
   return [report.settlement, ...endsOf(report)].every(isGood) ? EXIT.done : EXIT.failed;
 }
 
-/** How tasks ended in this claim: of a pack, its items. */
+/** How tasks ended in this claim. For a pack: how its items ended. */
 function endsOf({ settled }: ClaimReport): Settlement[] {
   return Object.keys(settled) as Settlement[];
 }
@@ -117,7 +117,7 @@ async function waitingTask({ store, queue }: QueueConnection, id: string, now: n
   throw new CommandError(EXIT.refused, `${what} ${obstacle}`);
 }
 
-/** Why it cannot be claimed, as far as its row tells. */
+/** Returns why the task cannot be claimed, according to its row. */
 function obstacleOf(task: TaskRecord, now: number): string | undefined {
   if (task.state !== 'ready') return `is ${task.state}: only one that waits can be run`;
   const { expiresAt, isHeld, isParked, links, readyAt } = task;

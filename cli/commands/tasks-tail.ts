@@ -1,8 +1,7 @@
 /**
- * `leasehold tasks tail`: a line for each task that ends, on an engine of this machine.
- *
- * It reads the table's stream. On AWS a shard of a stream bears two readers, and the waker of deployed queues is one of them,
- * so there it is refused.
+ * `leasehold tasks tail`: prints a line for each task that ends, on an engine of this machine.
+ * It reads the table's stream. On AWS it is refused, because a stream's shard allows only two readers,
+ * and the waker of deployed queues is one of them.
  */
 import { Command } from 'commander';
 import { ConfigurationError } from '../../shared/core/errors.ts';
@@ -42,7 +41,7 @@ async function tail({ output, connect, settings, runtime }: Context, options: Op
     );
   using connection = await connect();
   const { queue, store } = connection.queue(options.queue, options.shards);
-  /** The last end that was printed of each task: a row changes more often than its task ends. */
+  /** The last printed end of each task, because a row changes more often than its task ends. */
   const told = new Map<string, string>();
   return await untilInterrupted((interrupted) =>
     followTable(
@@ -63,7 +62,7 @@ async function tail({ output, connect, settings, runtime }: Context, options: Op
 }
 
 interface End {
-  /** Tells it from other ends of the task. */
+  /** Distinguishes this end from other ends of the same task. */
   readonly of: string;
   readonly at: number;
   readonly how: string;
@@ -71,7 +70,7 @@ interface End {
   readonly isFailure: boolean;
 }
 
-/** How the task ended, or its last attempt failed; undefined if neither is so. */
+/** Returns how the task ended, or how its last attempt failed; undefined if neither has happened. */
 function endOf(task: TaskRecord): End | undefined {
   const { lastError, leaseCounter, claimedAt } = task;
   const isFailure = task.state === 'dead' || (task.state === 'ready' && lastError !== undefined);

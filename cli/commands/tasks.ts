@@ -24,7 +24,7 @@ import { taskActs } from './task-acts.ts';
 import { taskRunCommand } from './task-run.ts';
 import { tasksTailCommand } from './tasks-tail.ts';
 
-/** The last two are in no index, so the table itself is scanned. */
+/** The last two are not indexed, so the table itself is scanned. */
 const STATES = ['unfinished', 'ready', 'delayed', 'running', 'dead', 'done', 'cancelled'] as const;
 /** A quarter of a GB, for about a cent: the limit of an accidental scan. */
 const DEFAULT_MAX_READ_UNITS = 32_768;
@@ -144,7 +144,7 @@ async function holderOf({ sessions, maxClockSkewMs }: CliConnection, id: string,
   return holderText(id, await sessions.get(id), { now, maxClockSkewMs });
 }
 
-/** One task of many in a pack, which has no row of its own. */
+/** One task of a pack, without its own row. */
 function itemText({ id, queue, name: task, state, pack, input, result }: BulkItem): string {
   return factsOf([
     ['id', printable(id)],
@@ -164,7 +164,7 @@ function itemsText({ done, moved, cancelled }: PackState, total: number): string
   return `${total}: ${done.size} done, ${open.length} open, ${moved.size} tasks of their own, ${cancelled.size} cancelled`;
 }
 
-/** With the time, if there is one. */
+/** Includes the time, if there is one. */
 function dueFact(task: TaskRecord, now: number): string | undefined {
   if (!('readyAt' in task)) return undefined;
   return stateText(task, now) === stateOf(task, now) ? momentAndAge(task.readyAt, now) : dueText(task, now);

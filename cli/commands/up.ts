@@ -1,4 +1,4 @@
-/** `leasehold up`: the table is there, and as it should be. */
+/** `leasehold up`: creates the table if it does not exist, and checks it. */
 import { Command } from 'commander';
 import { createTable } from '../../shared/dynamo/table.ts';
 import type { Bind, Context } from '../context.ts';

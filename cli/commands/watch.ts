@@ -1,4 +1,4 @@
-/** `leasehold watch`: a queue, live. */
+/** `leasehold watch`: shows a queue live. */
 import { Command } from 'commander';
 import { liveText } from '../../local/live-text.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';

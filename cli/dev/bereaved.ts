@@ -17,7 +17,7 @@ interface Bereaved {
   readonly innocent: readonly CurrentTask[];
 }
 
-/** Returns the tasks that were handed back. Without an answer of the store, the session is left to expire. */
+/** Returns the tasks that were handed back. If the store does not respond, the session expires. */
 export async function settleBereaved(
   { session, innocent }: Bereaved,
   connection: CliConnection,

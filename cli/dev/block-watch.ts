@@ -42,7 +42,7 @@ export function watchForBlocks(): void {
   thread.unref();
 }
 
-/** Evaluated in the main thread, in the middle of whatever it does. */
+/** Evaluated in the main thread, between any two of its instructions. */
 function look(): string {
   const before = Error.stackTraceLimit;
   Error.stackTraceLimit = 50;
@@ -81,7 +81,7 @@ function watchMainThread(beats: Int32Array): void {
   }, EVERY_MS);
 }
 
-/** Calls back once; without a sample if there was no answer in time. */
+/** Calls back once, without a sample if there was no response in time. */
 function lookAtMainThread(found: (look?: BlockedThread) => void): void {
   const session = new inspector.Session();
   let isOver = false;

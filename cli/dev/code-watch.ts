@@ -1,8 +1,8 @@
 /**
- * Notices that a file which a worker has loaded was saved, in place or by renaming another file onto it.
+ * Notices when a file that a worker has loaded is saved, in place or by renaming another file onto it.
  *
  * It watches folders, because a watch on a file follows the old file when an editor renames a new one onto its name.
- * The worker tells the version of each file before it reads it, so a save between its reading and our watch is noticed too.
+ * The worker reports the version of each file before it reads it, so a save between its reading and our watch is noticed, too.
  */
 import type { FSWatcher } from 'node:fs';
 import { watch } from 'node:fs';
@@ -26,7 +26,7 @@ export class CodeWatch implements Disposable {
     this.#clock = clock;
   }
 
-  /** Forgets all files: another worker is about to tell its own. Folders stay watched. */
+  /** Forgets all files, because another worker is about to report its own. Folders stay watched. */
   reset(): void {
     this.#loaded.clear();
   }
@@ -88,7 +88,7 @@ export class CodeWatch implements Disposable {
       });
       this.#folders.set(folder, watcher);
     } catch {
-      // There is no such folder: nothing in it is saved.
+      // The folder does not exist, so nothing in it can be saved.
     }
   }
 

@@ -30,9 +30,9 @@ import { WorkerProcess } from './worker-process.ts';
 
 /** Time for a worker to acknowledge the stop request. Killing a slow worker loses nothing. */
 const ANSWER_MS = 2_000;
-/** For a worker that has answered to hand back, and to end. */
+/** Time for a worker that has acknowledged the request to hand back its tasks and end. */
 const STOP_MS = GRACE_MS + 5_000;
-/** Between a crash and the next worker: doubled by each crash that no task is known for, and whose worker did not live long. */
+/** Pause between a crash and the next worker. It doubles with each crash of a short-lived worker for which no task is known. */
 const AGAIN_MS = { first: 1_000, most: 30_000, livedLong: 60_000 };
 /** A block is reported after five seconds. */
 const BLOCK_TOLD_MS = 5_000;
@@ -66,8 +66,8 @@ export class Supervisor {
   }
 
   /**
-   * Until it is interrupted.
-   * @param onReady called when the first worker has begun
+   * Runs until it is interrupted.
+   * @param onReady called when the first worker has started
    * @throws CommandError if the first worker cannot load the module
    */
   async run(onReady: (ready: Ready) => void): Promise<void> {
@@ -79,7 +79,7 @@ export class Supervisor {
     }
   }
 
-  /** One worker from its start to its end, and the pause after it. */
+  /** Runs one worker from its start to its end, and pauses afterwards. */
   async #superviseOne(number: number, onReady: (ready: Ready) => void): Promise<Cause> {
     const { clock } = this.#ports.context.runtime;
     const lost = new AbortController();
@@ -125,7 +125,7 @@ export class Supervisor {
     const { task, place } = message;
     const by = task === undefined ? this.#whileRunning(worker) : ` by ${nameOf(task)}`;
     this.#say('red', 'stuck', `event loop blocked for 5 s${by}${place === undefined ? '' : `, ${place}`}`);
-    // As it would be when deployed, where a session that is not renewed for that long is over.
+    // As in a deployment, where a session ends if it is not renewed for that long.
     const untilLostMs = Math.max(0, this.#settings.work.sessionTtlMs - BLOCK_TOLD_MS);
     void clock.sleep(untilLostMs, lost.signal).then(() => {
       if (worker.blocked === message && !worker.isInspected) lost.abort();
@@ -168,7 +168,7 @@ export class Supervisor {
   ): Promise<void> {
     const { refused, atWork } = worker;
     const culprit = cause.kind === 'ended' ? worker.culprit : cause.kind === 'lost' ? worker.blocked?.task : undefined;
-    // Stopping a worker by hand counts no attempts. After a crash without a known task, any of them may be the cause.
+    // Attempts do not count if the worker was stopped by hand. After a crash without a known task, any task may be the cause.
     const isByHand = cause.kind === 'changed' || cause.kind === 'interrupted';
     const innocent = isByHand ? atWork : culprit === undefined ? [] : atWork.filter(({ id }) => id !== culprit.id);
     const settled = await this.#settle(worker, innocent);
@@ -194,7 +194,7 @@ export class Supervisor {
     return settleBereaved({ session, innocent }, this.#ports.connection, this.#ports.queue);
   }
 
-  /** Nothing but a change can help. */
+  /** Only a code change can help. */
   async #refuse(
     error: string,
     { exitCode, stack }: { readonly exitCode: number; readonly stack?: string },
@@ -223,7 +223,7 @@ export class Supervisor {
     },
   ): Promise<void> {
     const { clock } = this.#ports.context.runtime;
-    // The attempts of a task have their own end.
+    // The end of a task's attempts is handled elsewhere.
     if (culprit !== undefined || livedMs > AGAIN_MS.livedLong) this.#againMs = AGAIN_MS.first;
     const by = culprit === undefined ? this.#whileRunning(worker) : ` by ${nameOf(culprit)}`;
     const again = `again in ${this.#againMs / 1_000} s`;

@@ -1,4 +1,4 @@
-/** The worker process of `leasehold dev`, and its state as far as its messages tell. */
+/** The worker process of `leasehold dev`, and its state according to its messages. */
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -23,7 +23,7 @@ export class WorkerProcess {
   readonly ready: Promise<Ready>;
   /** Resolves when it has acknowledged the request to stop. */
   readonly stopping: Promise<void>;
-  /** Resolves when it has ended and all that it told was read: with `exit 3`, or `killed by SIGKILL`. */
+  /** Resolves when it has ended and all its messages were read: with `exit 3`, or `killed by SIGKILL`. */
   readonly ended: Promise<string>;
   session: string | undefined;
   refused: Refused | undefined;
@@ -42,9 +42,9 @@ export class WorkerProcess {
     const isPosix = process.platform !== 'win32';
     this.#child = spawn(process.execPath, [packageModule('cli/dev/worker'), JSON.stringify(settings)], {
       env: environment,
-      // With --json, standard output is the answer's alone.
+      // With --json, standard output contains only the result.
       stdio: ['ignore', settings.settings.json === true ? 2 : 'inherit', 'inherit', 'pipe'],
-      // A process group of its own: Ctrl+C reaches the supervisor alone.
+      // A separate process group, so that Ctrl+C reaches only the supervisor.
       detached: isPosix,
     });
     if (isPosix) bindToParent(this.#child);
@@ -69,7 +69,7 @@ export class WorkerProcess {
     });
   }
 
-  /** Tasks whose code it runs, as far as it has told. */
+  /** Tasks whose code it runs, according to its messages. */
   get atWork(): readonly CurrentTask[] {
     return [...this.#atWork.values()];
   }

@@ -30,7 +30,7 @@ import { fileVersion } from './file-version.ts';
 import { followLoadedFiles } from './loaded-files.ts';
 import { named, tellSupervisor } from './messages.ts';
 
-/** As one argument, in JSON. */
+/** Passed as one argument, in JSON. */
 export interface DevWorkerSettings {
   readonly entry: string;
   readonly settings: GlobalOptions;
@@ -47,7 +47,7 @@ if (compiled !== undefined) module.enableCompileCache(compiled);
 process.on('exit', () => {
   const task = currentTask();
   tellSupervisor({ kind: 'exits', ...(task !== undefined && { task: named(task) }) });
-  // Otherwise Node waits for the debugger to detach.
+  // Without this, Node waits for the debugger to detach.
   inspector.close();
 });
 const handBack = new AbortController();

@@ -1,4 +1,4 @@
-/** All of doctor's checks, in the order of its report. */
+/** Runs all of doctor's checks, in the order of its report. */
 import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
 import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 import { loadSdk } from '../../shared/dynamo/wire/sdk.ts';
@@ -34,12 +34,12 @@ export async function examine(patient: Patient): Promise<readonly Finding[]> {
   if (description.StreamSpecification?.StreamEnabled === true && hasLambda(patient))
     findings.push(await orUnknown('stream readers', () => judgeReaders(description, lambdaOf(patient))));
   findings.push(...(await probePermissions(client, table)));
-  // Last, because every response before has brought a date along.
+  // Last, because all earlier responses contain a date.
   findings.push(judgeClock(gauge.provenSkewMs(), maxClockSkewMs));
   return findings;
 }
 
-/** An emulator of DynamoDB alone has no Lambda beside it. */
+/** An emulator of DynamoDB alone does not include Lambda. */
 function hasLambda({ isEmulator, variables }: Patient): boolean {
   return !isEmulator || [variables.AWS_ENDPOINT_URL_LAMBDA, variables.AWS_ENDPOINT_URL].some((url = '') => url !== '');
 }
@@ -48,7 +48,7 @@ function lambdaOf({ client, variables, runtime }: Patient): LambdaCaller {
   return { client, variables, clock: runtime.clock };
 }
 
-/** The part that `up` checks as well. */
+/** The checks that `up` also runs. */
 export async function examineTable(
   { client, table, isEmulator }: Pick<Patient, 'client' | 'table' | 'isEmulator'>,
   description: TableDescription,
@@ -99,7 +99,7 @@ function judgeVersions({ node, leasehold }: Patient['versions']): Finding {
   return isOld ? broken('versions', found, `install Node ${OLDEST_NODE.join('.')} or newer`) : ok('versions', found);
 }
 
-/** A check that is impossible, for example for lack of a permission, is reported as unknown. */
+/** A check that is impossible, for example because a permission is missing, is reported as unknown. */
 export async function orUnknown(check: string, look: () => Promise<Finding>): Promise<Finding> {
   try {
     return await look();

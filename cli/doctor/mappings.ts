@@ -1,7 +1,6 @@
 /**
- * Lists what Lambda reads from a table's stream, by one call of its API.
- *
- * AWS's client for Lambda would be a dependency of every installation, for the sake of this call.
+ * Lists the Lambda functions that read a table's stream, by one call of Lambda's API.
+ * AWS's client for Lambda would be a dependency of every installation just for this call.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { lambdaEndpoint } from '../../functions/lambda-endpoint.ts';
@@ -9,7 +8,7 @@ import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { Environment } from '../../shared/dynamo/wire/aws-environment.ts';
 import { signedHeaders } from '../../shared/dynamo/wire/signature.ts';
 
-/** As Lambda describes it; other fields are left out. */
+/** Lambda's description, without the fields that we do not use. */
 export interface Mapping {
   readonly UUID: string;
   readonly EventSourceArn?: string;
@@ -37,8 +36,8 @@ interface Page {
 
 /**
  * Lists mappings, at most 2,000.
- * @param filter of one stream; without it, all of the region
- * @throws Error with Lambda's answer
+ * @param filter limits the list to one stream. Default: all of the region
+ * @throws Error with Lambda's response
  */
 export async function listMappings(
   caller: LambdaCaller,

@@ -1,4 +1,4 @@
-/** Whether the tasks that wait have names that a module defines: others are left alone by every worker that runs it. */
+/** Checks whether a module defines the names of all waiting tasks. Workers of the module skip other tasks. */
 import { take } from '../../shared/core/runtime/take.ts';
 import type { TaskRegistry } from '../../shared/tasks/task/definition.ts';
 import type { QueueConnection } from '../connection.ts';

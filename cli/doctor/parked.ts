@@ -8,7 +8,7 @@ import { ok, warning } from './finding.ts';
 
 /** About two read units each. */
 const PAGES = 10;
-/** A backlog of one key may take its time; after an hour it is a key that is stuck, or a limit that is too low. */
+/** A backlog of one key may be normal for a while. After an hour, the key is stuck or its limit is too low. */
 const LONG_MS = 3_600_000;
 
 export async function judgeParked(

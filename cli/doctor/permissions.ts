@@ -1,6 +1,7 @@
 /**
- * Whether these credentials may do what the protocol does: each kind of request is sent once, in a form that changes nothing.
- * Writes carry a condition that cannot be true, so being refused by it is the proof of being allowed.
+ * Checks whether these credentials have the permissions that the protocol needs: sends each kind of request once, in a form that changes
+ * nothing.
+ * Writes have a condition that is never true, so a refusal by the condition proves that the request is allowed.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DIRECTORY_INDEX, READY_INDEX } from '../../shared/dynamo/engine/schema.ts';
@@ -10,7 +11,10 @@ import { messageOf } from '../../shared/core/errors.ts';
 import type { Finding } from './finding.ts';
 import { ok, unknown, warning } from './finding.ts';
 
-/** In a partition that policies know, by a sort key that no row has: grants are conditional on the partition key (`infra/access.ts`). */
+/**
+ * Uses a partition that policies name, because grants are conditional on the partition key (`infra/access.ts`), and a sort key that no row
+ * has.
+ */
 const NOWHERE = { pk: { S: 'lock#doctor' }, sk: { S: 'doctor' } };
 const NEVER = { ConditionExpression: 'attribute_exists(pk) AND attribute_not_exists(pk)' };
 
@@ -41,7 +45,7 @@ async function judge(check: string, send: () => Promise<unknown>): Promise<Findi
   } catch (error) {
     const name = error instanceof Error ? error.name : '';
     if (REFUSED_BY_CONDITION.has(name)) return ok(check, 'yes');
-    // Whether that is wrong depends on the role: an observer may write nothing.
+    // Whether that is a problem depends on the role: an observer must not write.
     if (name === 'AccessDeniedException') return warning(check, `no: ${messageOf(error)}`, GRANT);
     return unknown(check, `${name}: ${messageOf(error)}`);
   }

@@ -1,4 +1,4 @@
-/** Checks that the waker reads the table's stream, and the latest one: a stream that was switched off and on again has another ARN. */
+/** Checks that the waker reads the table's latest stream. A stream that was disabled and enabled again has a new ARN. */
 import type { TableDescription } from '@aws-sdk/client-dynamodb';
 import type { Finding } from './finding.ts';
 import { broken, ok, unknown, warning } from './finding.ts';
@@ -16,7 +16,7 @@ export async function judgeReaders(table: TableDescription, lambda: LambdaCaller
   if (failing.length > 0) return judgeFailing(failing);
   if (running.length > 0) return ok(CHECK, `${namesOf(running)} ${running.length === 1 ? 'reads' : 'read'} the latest`);
   if (readers.length > 0) return judgeDisabled(readers);
-  // Mappings of an earlier stream cannot be asked for without its ARN.
+  // Mappings of an earlier stream cannot be listed without its ARN.
   const earlier = (await listMappings(lambda, {})).filter(isOf(table));
   if (earlier.length > 0) return judgeStale(earlier, latest);
   return unknown(

@@ -1,4 +1,4 @@
-/** Judges a table's description: pure. Every remedy that is a command can be pasted. */
+/** Judges a table's description. Pure. Remedies that are commands can be pasted into a shell. */
 import type { ContinuousBackupsDescription, TableDescription, TimeToLiveDescription } from '@aws-sdk/client-dynamodb';
 import { DIRECTORY_INDEX, READY_INDEX, TABLE } from '../../shared/dynamo/engine/schema.ts';
 import { tableDefinition } from '../../shared/dynamo/table.ts';
@@ -74,7 +74,7 @@ function judgeStream(
 
 /**
  * A replica that is eventually consistent accepts a conditional write that another region has refused: two holders of one key.
- * Strongly consistent ones do not; but they know no transactions, which `commit` and forced releases are.
+ * A strongly consistent replica does not, but it does not support transactions, which `commit` and force-releases need.
  */
 function judgeReplication({ Replicas = [], MultiRegionConsistency, TableName = '' }: TableDescription): Finding {
   const check = 'replication';

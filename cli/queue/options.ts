@@ -1,4 +1,4 @@
-/** Which queue, and how its workers have divided it. */
+/** Options for the queue and its number of shards. */
 import { Option } from 'commander';
 import { DEFAULT_QUEUE, DEFAULT_SHARDS, ENV, MAX_SHARDS } from '../../functions/env.ts';
 import { name, wholeNumber } from '../arguments.ts';

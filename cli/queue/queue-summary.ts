@@ -1,4 +1,4 @@
-/** A queue's contents according to its index and the rows behind it: bounded, and without a scan. */
+/** Summarizes a queue from its index and some of the rows, with bounded cost and without a scan. */
 import { wantedNow } from '../../shared/tasks/dispatch/wanted-now.ts';
 import { liveWorkers, permitHolders } from '../../shared/tasks/dispatch/live-workers.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
@@ -13,11 +13,11 @@ import { shardsInUse } from './shards.ts';
 
 type UnfinishedTask = ReadyTask | RunningTask;
 
-/** Later than any task is due. */
+/** After the due time of any task. */
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
-/** Index entries counted at most: 130 bytes each, so about 160 read units. */
+/** Maximum index entries to count: 130 bytes each, so about 160 read units. */
 const COUNT_LIMIT = 10_000;
-/** Rows read at least, half a unit each; more, while all of them are of tasks that run. */
+/** Minimum rows to read, half a unit each. It reads more while all of them belong to running tasks. */
 const LOOK_AT = 200;
 /** Pages of parked tasks, about two read units each. */
 const PARKED_PAGES = 100;
@@ -34,22 +34,22 @@ export async function* unfinishedTasks(queue: QueueConnection): AsyncGenerator<U
 export interface QueueSummary {
   readonly queue: string;
   readonly isPaused: boolean;
-  /** Entries of the index: due (running ones among them) and for later, by priority. */
+  /** Entries of the index by priority: due ones, including running tasks, and delayed ones. */
   readonly due: Readonly<Record<Priority, number>>;
   readonly later: Readonly<Record<Priority, number>>;
-  /** Due, and out of workers' sight until their key has room; how long the oldest of them has been due. */
+  /** Due tasks that are hidden from workers until their key has capacity, and how long the oldest of them has been due. */
   readonly parked: number;
   readonly oldestParkedAgeMs: number;
-  /** There may be more than were counted. */
+  /** Whether there may be more than were counted. */
   readonly more: boolean;
   /** Number of the oldest due tasks that were read. */
   readonly looked: number;
   readonly running: number;
   readonly oldestReadyAgeMs: number;
   readonly dead: number;
-  /** Live workers; how many of them hold a permit, as deployed ones do, and how many permits there are. */
+  /** Live workers; how many of them hold a permit, as deployed workers do; and the number of permits. */
   readonly workers: { readonly live: number; readonly permits: number; readonly limit: number };
-  /** Deployed workers that the due entries require, if a worker has announced its settings; keys and names are not considered. */
+  /** Number of deployed workers that the due entries require, if a worker has announced its settings. Ignores keys and names. */
   readonly wanted: number | undefined;
   /** Mean time of a task in a worker, in ms, each counted up to `startWithin`; undefined: unknown. */
   readonly tookMs: number | undefined;
@@ -94,13 +94,13 @@ async function workersOf(
   return { live: live.size, permits: holders.length, limit: permits?.limit ?? 0 };
 }
 
-/** Paused, active, or due and without a worker. A queue with a dispatcher is without one for a moment only. */
+/** Paused, active, or with due tasks but without a worker. With a dispatcher, the last state only lasts for a moment. */
 export function queueState({ isPaused, due, parked, workers }: QueueSummary): 'paused' | 'no worker' | 'active' {
   if (isPaused) return 'paused';
   return workers.live === 0 && sumOf(due) + parked > 0 ? 'no worker' : 'active';
 }
 
-/** In words. */
+/** The state in words. */
 export function workersText({ live, permits, limit }: QueueSummary['workers']): string {
   return limit === 0 ? String(live) : `${live}, with ${permits} of ${limit} permits`;
 }
@@ -110,7 +110,7 @@ export function sumOf(counts: Readonly<Record<Priority, number>>): number {
 }
 
 type Counts = Pick<QueueSummary, 'due' | 'later' | 'more'> & {
-  /** Those that are due. */
+  /** The due entries. */
   readonly hints: readonly ReadyEntry[];
 };
 

@@ -1,5 +1,5 @@
 /**
- * Tasks outside every index: done or cancelled ones during their retention, and the children of a task.
+ * Finds tasks that are not in an index: done or cancelled tasks during their retention, and the children of a task.
  * An index entry would make every task's end more expensive, so this scans the table up to a limit.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -16,9 +16,9 @@ interface ScanQuery {
 }
 
 interface ScanEvents {
-  /** A page of the table was read. */
+  /** Called after each page of the table. */
   readonly onPage?: (units: number) => void;
-  /** The units were used up before the end of the table. */
+  /** Whether the units were used up before the end of the table. */
   readonly onCut: (units: number) => void;
   readonly onDamaged: (error: unknown) => void;
 }

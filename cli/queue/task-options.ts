@@ -9,7 +9,7 @@ import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { checked } from '../../local/arguments.ts';
 import { name, spanOption, wholeNumber } from '../arguments.ts';
 
-/** As commander parses them: by the names of the options. */
+/** The values as commander parses them, by option name. */
 export type TaskFlags = Omit<SharedTaskOptions, 'queue'>;
 
 const flags = (): Readonly<Record<keyof TaskFlags, Option>> => ({
@@ -29,7 +29,7 @@ const flags = (): Readonly<Record<keyof TaskFlags, Option>> => ({
   tenant: new Option('--tenant <tenant>', 'whose it is: workers serve tenants in turn').argParser(name),
 });
 
-/** The flags by the options that they set, such as `maxAttempts: '--max-attempts'`. */
+/** The flag of each option, such as `maxAttempts: '--max-attempts'`. */
 export const TASK_FLAGS = Object.fromEntries(
   Object.entries(flags()).map(([option, { long }]) => [option, String(long)]),
 ) as Readonly<Record<keyof TaskFlags, string>>;
@@ -38,12 +38,12 @@ export function withTaskFlags(command: Command): Command {
   return Object.values(flags()).reduce((one, flag) => one.addOption(flag), command);
 }
 
-/** Those of a command's options that say what the task has. */
+/** Returns the command options that are task options. */
 export function taskOptionsOf(options: TaskFlags): TaskFlags {
   return Object.fromEntries(Object.entries(options).filter(([option]) => option in TASK_FLAGS));
 }
 
-/** `10/1m`: ten in each minute. */
+/** `10/1m`: ten per minute. */
 function rateOf(text: string): NonNullable<SharedTaskOptions['rate']> {
   const [, count = '', per = ''] = /^(\d+)\/(\d+[a-z]+)$/.exec(text) ?? [];
   if (count === '') throw new InvalidArgumentError('must be a number and a span, such as 10/1m');

@@ -10,7 +10,7 @@ export function stateOf(task: TaskRecord, now: number): string {
   return task.state === 'ready' && task.readyAt > now ? 'delayed' : task.state;
 }
 
-/** As `stateOf`, but that it says what a parent waits for. */
+/** Like `stateOf`, but also says what a parent waits for. */
 export function stateText(task: TaskRecord, now: number): string {
   return waitsForChildren(task) ? 'waits for children' : stateOf(task, now);
 }
@@ -20,7 +20,7 @@ export function dueText(task: TaskRecord, now: number): string {
   return waitsForChildren(task) ? 'when its children have ended' : relative(task.readyAt, now);
 }
 
-/** The session that runs a task; after its end, that the task waits to be taken over. */
+/** Describes the session that runs a task. If it has ended, says that the task waits to be taken over. */
 export function holderText(
   id: string,
   session: SessionRecord | undefined,

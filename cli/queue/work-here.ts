@@ -1,4 +1,4 @@
-/** A worker in this process over a connection of the command: for `leasehold work`, and for the worker of `leasehold dev`. */
+/** Runs a worker in this process over the command's connection, for `leasehold work` and for the worker of `leasehold dev`. */
 import type { WorkTotals } from '../../shared/client/run-until-stopped.ts';
 import { runUntilStopped } from '../../shared/client/run-until-stopped.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
@@ -8,7 +8,7 @@ import type { TaskLog } from '../../shared/tasks/task/context.ts';
 import type { TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import type { CliConnection } from '../connection.ts';
 
-/** For task code to stop after Ctrl+C, before its task is handed back. */
+/** Time for task code to stop after Ctrl+C, before its task is handed back. */
 export const GRACE_MS = 5_000;
 
 export interface WorkHereOptions {

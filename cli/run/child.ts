@@ -18,7 +18,7 @@ import { CommandError, EXIT, exitCodeOfSignal } from '../exit.ts';
 /** Poll interval of a process group that was asked to stop. */
 const LOOK_MS = 25;
 
-/** Runs its operands after it has read a line; exits when the wrapper is gone first. */
+/** Runs its operands after it has read a line. Exits if the wrapper ends first. */
 const GATE = 'read -r go <&3 || exit 137; exec 3<&-; exec "$@"';
 
 /**
@@ -86,12 +86,12 @@ export class Child {
     return started;
   }
 
-  /** To the command and everything that it has started; nothing when they are gone. */
+  /** Sends a signal to the command and all processes that it has started. Does nothing if they have ended. */
   signal(signal: NodeJS.Signals): void {
     signalQuietly(this.group, signal);
   }
 
-  /** Ends whatever is left of the group: asks, waits as long as the grace lasts, and kills. */
+  /** Ends the rest of the process group: requests its end, waits for the grace period, and kills it. */
   async stop(graceMs: number, clock: Clock): Promise<void> {
     if (!this.#isRunning()) return;
     this.signal('SIGTERM');
@@ -128,7 +128,7 @@ function gateFor(argv: readonly string[], environment: Environment): Gate {
   return { command: process.execPath, operands, env: {}, opening: JSON.stringify(environment) };
 }
 
-/** A shell would say it in its own words, and on the program's own output. */
+/** A shell would report this in its own words, on the program's own output. */
 async function ensureExecutable(command: string, searchPath: string): Promise<void> {
   const folders = command.includes('/') ? [''] : searchPath.split(path.delimiter).map((folder) => folder || '.');
   let refusal: string | undefined;

@@ -60,7 +60,7 @@ export class Guard {
     this.#order(`hold ${group}`);
   }
 
-  /** Replaces the deadline. Whole seconds, rounded up, because that is what every `sleep` knows. */
+  /** Replaces the deadline. Whole seconds, rounded up, because every `sleep` supports these. */
   extend(ms: number): void {
     if (Number.isFinite(ms)) this.#order(`until ${Math.max(1, Math.ceil(ms / 1000))}`);
   }

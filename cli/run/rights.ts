@@ -20,14 +20,14 @@ export interface SemaphoreWanted {
   readonly limit: number;
 }
 
-/** A right that is held. */
+/** A held lease. */
 export interface Right {
   readonly what: string;
   readonly fencingToken: number;
   readonly sequencer: string;
-  /** Aborts when it may no longer be believed in. */
+  /** Aborts when the lease can no longer be trusted. */
   readonly signal: AbortSignal;
-  /** So that the next contender finds it free with one request; what this cannot release, the session's end frees. */
+  /** Releases it, so that the next contender acquires it with one request. If this fails, the session's end releases it. */
   release(): Promise<unknown>;
 }
 

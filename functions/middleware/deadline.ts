@@ -11,7 +11,7 @@ import type { Context } from './lambda-context.ts';
 interface Deadline {
   /** Aborts with a `HandedBackError`. */
   readonly signal: AbortSignal;
-  /** The moment it aborts, on the monotonic clock. */
+  /** When it aborts, by the monotonic clock. */
   readonly monotonicMs: number;
 }
 

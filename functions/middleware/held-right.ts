@@ -121,7 +121,7 @@ export function heldRight<R extends Right, Event, Unavailable extends LockUnavai
     try {
       await right[Symbol.asyncDispose]();
     } catch {
-      // The work is done and must not fail for this: the session's end releases the rest.
+      // The work is done and must not fail because of this. The session's end releases the rest.
     }
     await Invocation.of(context)?.leave();
   };
@@ -149,7 +149,7 @@ function leaseholdOf({ leasehold, client }: Pick<HeldRightOptions<never, never>,
   return made;
 }
 
-/** Aborts when a right of this invocation is lost, or its time is nearly over; the reason says which. */
+/** Aborts when a lease of this invocation is lost, or its time is nearly over. The reason says which. */
 export function signalOf(context: Context): AbortSignal {
   const invocation = Invocation.of(context);
   if (invocation === undefined) throw new InvariantError('no right is held for this invocation');
@@ -160,7 +160,7 @@ export function nameFrom<Event>(name: NameOf<Event>, { event, context }: Request
   return typeof name === 'string' ? name : name(event, context);
 }
 
-/** Tells middlewares of one kind apart; only within this process. */
+/** Distinguishes middlewares of one kind, only within this process. */
 let nextKey = 1;
 
 class Invocation {

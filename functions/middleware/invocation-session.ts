@@ -38,7 +38,7 @@ export function invocationSession(options: InvocationSessionOptions): Middleware
       const settings = {
         timing: options.timing,
         name: options.name,
-        // Absent where logs go elsewhere than to CloudWatch.
+        // Absent if logs do not go to CloudWatch.
         node: context.logStreamName || context.awsRequestId,
         behaviour: 'release',
       } as const;

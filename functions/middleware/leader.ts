@@ -10,7 +10,7 @@ export interface LeaderOptions<Event> extends HeldRightOptions<Event, LockUnavai
 }
 
 /**
- * Runs the handler in the leader only; the others fail, or answer what `onUnavailable` gives them.
+ * Runs the handler only in the leader. The others fail, or return the result of `onUnavailable`.
  *
  *   const sole = leader({ leasehold, election: 'compaction', onUnavailable: () => 'another worker compacts' });
  *   export const handler = middy(async (event, context) => compact(sole.of(context).term)).use(sole);

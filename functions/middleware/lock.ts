@@ -7,7 +7,11 @@ export interface LockOptions<Event> extends HeldRightOptions<Event, LockUnavaila
   readonly key: NameOf<Event>;
   /** A value stored with the lock while it is held, for operators. */
   readonly value?: string | undefined;
-  /** False for keys that are used once, such as one for each order: a write unit less, and no entry that stays. Default: true. */
+  /**
+   * Whether listings include the key. False saves a write unit, and leaves no entry, for keys that are used once, such as one per order.
+   * Default:
+   * true.
+   */
   readonly listed?: boolean | undefined;
 }
 

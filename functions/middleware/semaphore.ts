@@ -7,7 +7,7 @@ export interface SemaphoreOptions<Event> extends HeldRightOptions<Event, Semapho
   readonly semaphore: NameOf<Event>;
   /** Number of permits; all users of this semaphore must pass the same. */
   readonly limit: number;
-  /** How many of them one invocation takes; 1 when absent. */
+  /** Number of permits that one invocation takes. Default: 1. */
   readonly permits?: number | undefined;
 }
 

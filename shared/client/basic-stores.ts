@@ -1,4 +1,4 @@
-/** The stores of everything that has to do with tasks, an isolate at the edge included: they lead to no package. */
+/** Task stores that also work in an isolate at the edge, because they do not import any package. */
 import type { TaskAndPackStore } from '../tasks/bulk/pack-store.ts';
 import type { SemaphoreStore } from '../coordination/semaphore/semaphore-store.ts';
 import type { SessionStore } from '../session/session-store.ts';

@@ -1,4 +1,4 @@
-/** A worker as a function of the library: for containers and other processes that stay. */
+/** A worker as a library function, for containers and other long-lived processes. */
 import { connectDynamo } from '../dynamo/connect.ts';
 import { engineWakes } from './engine-wakes.ts';
 import { announcingIn, enqueuedIn } from './process-enqueues.ts';
@@ -28,19 +28,19 @@ import { validWholeNumber } from '../core/validate/whole-number.ts';
 
 /** Connection, table and queue are found as `createLeasehold` finds them. */
 export interface WorkerOptions extends LeaseholdOptions {
-  /** Tasks at once: 1 to 1,000; 10 when absent. */
+  /** Number of concurrent tasks: 1 to 1,000. Default: 10. */
   readonly concurrency?: number | undefined;
-  /** How long after its last sign of life its tasks are taken over; 30 s when absent. */
+  /** Session TTL: how long after its last heartbeat other workers take its tasks over. Default: 30 s. */
   readonly sessionTtl?: Duration | undefined;
-  /** How long task code may take to stop after `stop`, before its task is handed back anyway. Default: 5 s. */
+  /** How long task code may take to stop after `stop`. Then its task is handed back anyway. Default: 5 s. */
   readonly grace?: Duration | undefined;
-  /** End when no task is due or running here; without it the worker waits for tasks. */
+  /** Whether the worker ends when no task is due or running here. Otherwise it waits for tasks. Default: false. */
   readonly untilDrained?: boolean | undefined;
   /** Middleware around every attempt, nested inside the middleware that the task module exports. */
   readonly middleware?: readonly TaskMiddleware[] | undefined;
-  /** Told after what the module exports as `events`. */
+  /** Called after the handlers that the module exports as `events`. */
   readonly events?: TaskEvents | undefined;
-  /** Where `task.log` and the worker's own messages go. Absent: a line of JSON each on standard output, without `debug`. */
+  /** Receives `task.log` and the worker's own messages. Default: one line of JSON each on standard output, without `debug`. */
   readonly log?: TaskLog | undefined;
   /** How OpenTelemetry spans of attempts relate to the trace of their task: `parent` (default) or `link`. */
   readonly attemptSpans?: AttemptSpans | undefined;
@@ -48,14 +48,14 @@ export interface WorkerOptions extends LeaseholdOptions {
 
 export interface Worker {
   /**
-   * Works until `stop`, or, with `untilDrained`, until no task is due. An outage of the store is waited out.
+   * Works until `stop`, or with `untilDrained` until no task is due. Waits out an outage of the store.
    * @returns how tasks ended here
    * @throws ConfigurationError when it is called twice, or a schedule of the module cannot be defined
    */
   run(): Promise<WorkTotals>;
   /**
-   * Stops what runs through `task.signal`, hands it back, its attempts not counted, and lets `run` end. Does no harm
-   * twice, or before `run`.
+   * Stops running tasks through `task.signal`, hands them back without counting the attempts, and ends `run`. A repeated call,
+   * or one before `run`, is harmless.
    */
   stop(): void;
 }

@@ -1,4 +1,4 @@
-/** The stores of a dispatcher and of a waker: what each of them needs, and no more, so that their bundles stay small. */
+/** Only the stores that a dispatcher or a waker needs, so that their bundles stay small. */
 import type { Sender } from '../dynamo/engine/send.ts';
 import type { DeclaringStore } from '../coordination/semaphore/semaphore-store.ts';
 import type { SessionStore } from '../session/session-store.ts';

@@ -1,4 +1,4 @@
-/** Tells a worker which tasks of its queue were just enqueued, where the table is on an engine of this machine. */
+/** Announces just enqueued tasks of a queue to a worker, if the table is on an engine of this machine. */
 import type { Clock } from '../core/runtime/clock.ts';
 import type { WorkerPorts } from '../tasks/worker/worker.ts';
 import { isLoopback } from '../dynamo/connect.ts';
@@ -13,7 +13,7 @@ interface WakingTable {
   readonly clock: Clock;
 }
 
-/** Undefined for any other table: AWS asks for each read of its stream, and leaves it to two readers, which wakers are. */
+/** Returns undefined for any other table: AWS charges for each read of a stream, and allows two readers, which the wakers use. */
 export function engineWakes({ endpoint, table, clock }: WakingTable, queue: string): OnEnqueued | undefined {
   if (endpoint === undefined || !isLoopback(endpoint)) return undefined;
   return (listener) => {

@@ -1,4 +1,4 @@
-/** Log lines as collectors of containers read them: one object a line. */
+/** Log lines for container log collectors: one JSON object per line. */
 import type { Clock } from '../core/runtime/clock.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
 

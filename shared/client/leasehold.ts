@@ -69,7 +69,7 @@ export interface LeaseholdOptions extends ConnectionOptions {
   readonly maxClockSkew?: Duration | undefined;
   /** Store for task inputs that are too large for the table. Without one, `enqueue` rejects them. */
   readonly payloads?: PayloadStore | undefined;
-  /** Counts what is sent. */
+  /** Counts the requests sent. */
   readonly observer?: SendObserver | undefined;
 }
 
@@ -95,7 +95,7 @@ interface LeaseholdFoundation {
   readonly sender: Sender;
   readonly gauge: SkewGauge;
   readonly runtime: Runtime;
-  /** Gives the stores of tasks what announces enqueued tasks to workers of this process. Default: nothing announces them. */
+  /** Adds announcements of enqueued tasks to workers of this process to a task store. Default: no announcements. */
   readonly announcing?: (<Store extends TaskStore>(store: Store) => Store) | undefined;
 }
 
@@ -149,7 +149,7 @@ export function withEnvironment<Options extends LeaseholdOptions>(
   const { endpoint, ...byDefault } = readEnvironment();
   // An undefined option would hide a default.
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Options;
-  // A client of the caller's, or of the caller's configuration, knows its endpoint.
+  // The caller's client or client configuration already has its endpoint.
   const isAddressed = given.client !== undefined || given.clientConfig !== undefined;
   return { ...byDefault, ...(!isAddressed && { endpoint }), ...present };
 }
@@ -161,15 +161,15 @@ export class Leasehold implements Disposable {
   readonly tasks: TaskClient;
   /** Operates tasks and queues: cancel, retry, reschedule, pause, resume. */
   readonly operator: TaskOperator;
-  /** Tasks that recur. */
+  /** Recurring tasks. */
   readonly schedules: ScheduleClient;
-  /** Keys and values from outside: get, list, watch, put, delete, release by force. */
+  /** Keys and values without a session: get, list, watch, put, delete, force-release. */
   readonly locks: LockClient;
-  /** The current leader, and observing it. */
+  /** Reads and observes the current leader. */
   readonly elections: ElectionClient;
   /** Reads semaphores and their holders, sets limits and evicts permits. */
   readonly semaphores: SemaphoreClient;
-  /** Sessions from outside: get, list, destroy, wait for their end. */
+  /** Sessions of any process: get, list, destroy, wait for their end. */
   readonly sessions: SessionClient;
   /** Nodes and health checks that sessions may be bound to. */
   readonly health: HealthClient;
@@ -212,8 +212,8 @@ export class Leasehold implements Disposable {
   }
 
   /**
-   * Opens a session and keeps it alive until it is ended, or lost.
-   * @throws ConfigurationError when a setting is out of its range, two do not fit together, or a check has failed already
+   * Opens a session and keeps it alive until it is ended or lost.
+   * @throws ConfigurationError when a setting is out of its range, two settings conflict, or a check has already failed
    * @throws StoreUnavailableError when the store did not confirm it in time
    * @throws ClockSkewError when this machine's clock is proven wrong by more than half of the bound
    */

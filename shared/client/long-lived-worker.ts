@@ -35,7 +35,7 @@ const POLL_MS = { first: 220, idle: 730 };
  */
 const RECUR_MS = { following: 1_000, idle: 3_500 };
 
-/** @throws StoreUnavailableError, LeaseLostError before it has begun; afterwards the report says how it ended */
+/** @throws StoreUnavailableError, LeaseLostError before it has started; later problems are in the report */
 export async function runLongLivedWorker(
   registry: TaskRegistry,
   ports: StandingPorts,
@@ -80,7 +80,7 @@ export async function runLongLivedWorker(
         found = await recur();
         if (found > 0) for (const listener of listeners) listener();
       } catch (error) {
-        // The next check makes up for it.
+        // The next check tries again.
         if (!(error instanceof StoreUnavailableError)) throw error;
         log.error('schedule check failed, retrying', { error: error.message });
       }

@@ -1,4 +1,4 @@
-/** What is enqueued in this process, for the workers in it. */
+/** Announces tasks that are enqueued in this process to its workers. */
 import { EnqueueBus } from '../tasks/queue/enqueue-bus.ts';
 import type { TaskStore } from '../tasks/task/task-store.ts';
 import type { WorkerPorts } from '../tasks/worker/worker.ts';
@@ -16,7 +16,7 @@ export function announcingIn(place: TablePlace): <Store extends TaskStore>(store
   return (store) => bus.announcing(store, nameOf(place));
 }
 
-/** Hears of the tasks that are enqueued in this process, and of those that `others` tells of. */
+/** Subscribes to the tasks that are enqueued in this process, and to announcements of `others`. */
 export function enqueuedIn(
   place: TablePlace,
   queue: string,
@@ -30,7 +30,7 @@ export function enqueuedIn(
   };
 }
 
-/** Two tables of one name in two accounts count as one: an announcement is a hint. */
+/** Two tables with the same name in two accounts count as one, because an announcement is only a hint. */
 function nameOf({ endpoint, region, table }: TablePlace): string {
   return JSON.stringify([endpoint ?? region, table]);
 }

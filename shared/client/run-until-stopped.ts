@@ -19,22 +19,22 @@ type KeptPorts = Omit<StandingPorts, 'session' | 'events' | 'payloads'> & {
 };
 
 interface KeptSettings extends StandingSettings {
-  /** How long after its last sign of life its tasks are taken over. */
+  /** Session TTL: how long after its last heartbeat other workers take its tasks over. */
   readonly sessionTtlMs: number;
 }
 
 /** Tasks, by how they ended here. Items of a pack count one by one, unless the pack is marked dead because of its workers. */
 export interface WorkTotals {
   readonly done: number;
-  /** Failed, and tried again. */
+  /** Failed, and retried later. */
   readonly retried: number;
-  /** Failed for the last time, or buried with its workers. */
+  /** Failed for the last time, or marked dead because its workers crashed. */
   readonly dead: number;
   /** Handed back, snoozed, cancelled, waiting for children, expired or lost. */
   readonly other: number;
 }
 
-/** Before it begins again, jittered: after an outage, or with a queue that is paused. */
+/** Pause before it starts again after an outage or while the queue is paused, jittered. */
 const RESTART_MS = 1_000;
 
 /**
@@ -58,7 +58,7 @@ export async function runUntilStopped(
     session: undefined as Session | undefined,
     async [Symbol.asyncDispose]() {
       await this.session?.end().catch((error: unknown) => {
-        // Without an answer of the store it is left to expire.
+        // If the store does not respond, the session expires.
         if (!(error instanceof StoreUnavailableError)) throw error;
       });
     },

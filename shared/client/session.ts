@@ -61,7 +61,7 @@ export class Session extends LockSession {
   /**
    * Waits for a permit, without limit when no `wait` is given.
    * @throws SemaphoreFullError if the wait times out; lists the holders
-   * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
+   * @throws LeaseLostError when the session is lost; the reason of `signal`
    */
   async permit(semaphore: string, options: PermitWaitOptions): Promise<Permit> {
     const acquisition = await acquirePermit(semaphore, options, this.holder, this.#ports);

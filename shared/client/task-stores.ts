@@ -1,4 +1,4 @@
-/** The stores of a queue over one table: what dispatchers and workers need, and no more, so that their bundles stay small. */
+/** Only the stores of a queue that dispatchers and workers need, so that their bundles stay small. */
 import type { SlotStore } from '../tasks/dispatch/slot-store.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
 import type { QueueStore } from '../tasks/task/queue-store.ts';

@@ -27,7 +27,7 @@ const MESSAGE_LIMIT_CHARACTERS = 1_500;
 const MESSAGE_END_CHARACTERS = 400;
 
 abstract class LeaseholdError extends Error {
-  /** Written out, because a bundler that shortens names would also shorten what `new.target.name` gives. */
+  /** Written out, because a bundler that shortens names would also shorten `new.target.name`. */
   abstract override readonly name: string;
 
   constructor(message: string, options?: ErrorOptions) {
@@ -35,7 +35,7 @@ abstract class LeaseholdError extends Error {
   }
 }
 
-/** Why a right ended before its holder gave it back. */
+/** Why a lease ended before its holder released it. */
 export type LossReason =
   | 'expired' // the trust window closed before a renewal was confirmed
   | 'superseded' // another session holds the key, with a larger counter
@@ -43,7 +43,7 @@ export type LossReason =
   | 'released' // the right was given back by the holder itself
   | 'missing'; // the row is gone
 
-/** A right was lost, or given back, and something still wanted to use it: stop at once, write nothing. */
+/** The lease was lost or released, but code still tried to use it: stop at once, write nothing. */
 export class LeaseLostError extends LeaseholdError {
   override readonly name = 'LeaseLostError';
   readonly key: string;
@@ -56,7 +56,7 @@ export class LeaseLostError extends LeaseholdError {
   }
 }
 
-/** The store was throttled or out of reach for all attempts of a request. `applied: 'no'`: ask again; `'unknown'`: read first. */
+/** The store was throttled or unreachable for all attempts of a request. `applied: 'no'`: retry. `'unknown'`: read first. */
 export class StoreUnavailableError extends LeaseholdError {
   override readonly name = 'StoreUnavailableError';
   /** Whether the last request may have been applied. */
@@ -68,7 +68,7 @@ export class StoreUnavailableError extends LeaseholdError {
   }
 }
 
-/** A row holds what this version cannot understand. It was left as it is: read it, and repair or remove it by hand. */
+/** This version cannot decode a row. The row is unchanged: read it, and repair or remove it by hand. */
 export class CorruptItemError extends LeaseholdError {
   override readonly name = 'CorruptItemError';
   readonly key: string;
@@ -81,7 +81,7 @@ export class CorruptItemError extends LeaseholdError {
   }
 }
 
-/** A setting or an argument is not usable. Nothing was written: correct what the message names. */
+/** A setting or an argument is invalid. Nothing was written: correct the value that the message names. */
 export class ConfigurationError extends LeaseholdError {
   override readonly name = 'ConfigurationError';
 }
@@ -98,7 +98,8 @@ export class MismatchError extends LeaseholdError {
 }
 
 /**
- * This machine's clock differs from the store's by more than half of the stated bound, so no right is taken over and no session is opened: correct
+ * This machine's clock differs from the store's by more than half of the stated bound, so it takes no lease over and opens no session:
+ * correct
  * the clock.
  */
 export class ClockSkewError extends LeaseholdError {
@@ -119,7 +120,7 @@ function withoutMiddle(message: string): string {
   return `${start}…${message.slice(-MESSAGE_END_CHARACTERS)}`.toWellFormed();
 }
 
-/** A bug in this library. The requested operation ends here, and everything else continues: please report it. */
+/** A bug in this library: please report it. Only the requested operation ends; everything else continues. */
 export class InvariantError extends LeaseholdError {
   override readonly name = 'InvariantError';
 }
@@ -133,11 +134,11 @@ export function assertNever(value: never, what: string): never {
   throw new InvariantError(`unexpected ${what}: ${JSON.stringify(value)}`);
 }
 
-/** The text of anything that was thrown; hostile values (a throwing `toString`) included. */
+/** Returns the text of any thrown value, including hostile ones (such as a throwing `toString`). */
 export function messageOf(thrown: unknown): string {
   try {
     const text = thrown instanceof Error ? thrown.message : String(thrown);
-    // All that a plain object says of itself.
+    // The text of a plain object without its own `toString`.
     return text === '[object Object]' ? shown(thrown, MESSAGE_LIMIT_CHARACTERS) : text;
   } catch {
     return 'an error that cannot be printed';

@@ -2,8 +2,8 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 /**
- * Says that a text is not JSON, and where. The engine's own message repeats some of the text, which may be a secret.
- * @param cause what `JSON.parse` has thrown
+ * Reports that a text is not JSON, and the position. The engine's own message would repeat some of the text, which may be a secret.
+ * @param cause the error of `JSON.parse`
  */
 export function notJson(cause: unknown): string {
   const [, position] = / in JSON at position (\d+)/.exec(cause instanceof Error ? cause.message : '') ?? [];

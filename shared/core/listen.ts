@@ -1,4 +1,4 @@
-/** Servers of this machine's processes: they take an address, and leave it with all their connections. */
+/** Lets servers of local processes listen on an address, and closes them with all their connections. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ export const LOOPBACK = '127.0.0.1';
 
 interface ListenOptions {
   readonly host: string;
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
   /** The message for an unavailable address, by the system's error code. */
   readonly refusal: (code: string) => string;
@@ -25,7 +25,7 @@ export async function listen(server: Server, { host, port, refusal }: ListenOpti
   return server.address() as AddressInfo;
 }
 
-/** Ends what is under way as well. */
+/** Also ends requests in flight. */
 export async function close(server: Server): Promise<void> {
   const closed = once(server, 'close');
   server.close();

@@ -1,4 +1,4 @@
-/** From a table's address to a sender: drivers and clients are made here, with the settings that the protocol needs. */
+/** Creates a sender for a table's address, with drivers and clients that have the settings that the protocol needs. */
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { defined } from '../core/defined.ts';
 import { ConfigurationError } from '../core/errors.ts';
@@ -26,14 +26,14 @@ export interface ConnectionOptions {
    * Its retries do not apply to them, and `close` does not destroy it. Mutually exclusive with `endpoint`, `region` and `clientConfig`.
    */
   readonly client?: SdkClient | undefined;
-  /** Settings of a client of the AWS SDK that is made for you and sends all requests. */
+  /** Settings of an AWS SDK client that is created for you and sends all requests. */
   readonly clientConfig?: DynamoDBClientConfig | undefined;
 }
 
 export interface DynamoConnection {
   /** An SDK client for the same endpoint, created on first use, for operations outside the protocol such as creating tables. */
   readonly openClient: () => Promise<DynamoDBClient>;
-  /** Whether region and credentials are found by the SDK: elsewhere they are known without it. */
+  /** Whether the SDK must find region and credentials. Otherwise they are known without it. */
   readonly isSdkNeeded: () => boolean;
   /** For custom senders, such as one per invocation. */
   readonly driver: DynamoDriver;
@@ -44,7 +44,7 @@ export interface DynamoConnection {
 }
 
 /**
- * @param gathering.gathers whether reads made at about the same moment share a request: for processes that serve many callers
+ * @param gathering.gathers whether reads at about the same time share a request, for processes that serve many callers
  * @throws ConfigurationError
  */
 export function connectDynamo(
@@ -103,7 +103,7 @@ function ensureAlone(given: SdkClient, options: ConnectionOptions): void {
       throw new ConfigurationError(`client and ${name} are mutually exclusive: the client has its own settings`);
 }
 
-/** Made when it is first asked for, and again after that has failed. */
+/** Creates a value on first use, and tries again after a failure. */
 function once<T>(make: () => Promise<T>): { get: () => Promise<T>; made: () => Promise<T> | undefined } {
   let made: Promise<T> | undefined;
   return {
@@ -122,7 +122,7 @@ function ignored(): void {
   // A client that could not be created needs no closing; its creator received the error.
 }
 
-/** Emulators insist on a region and credentials, but check neither. */
+/** Emulators require a region and credentials, but do not check them. */
 const LOCAL_SETTINGS = { region: 'local', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } } as const;
 /** @throws ConfigurationError unless it is an address on the web */
 export function ensureEndpoint(endpoint: string): void {
@@ -130,14 +130,14 @@ export function ensureEndpoint(endpoint: string): void {
     throw new ConfigurationError(`endpoint ${endpoint} is not a URL such as http://127.0.0.1:8000`);
 }
 
-/** Whether a name or an address, without brackets, is this machine to itself. */
+/** Whether a name, or an address without brackets, is a loopback name of this machine. */
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
-/** Whether an endpoint is of this machine. */
+/** Whether an endpoint is on this machine. */
 export function isLoopback(endpoint: string | undefined): boolean {
   const host = URL.parse(endpoint ?? '')?.hostname ?? '';
-  // In a URL an address of IPv6 stands in brackets.
+  // In a URL, an IPv6 address is in brackets.
   return isLoopbackHost(host.replace(/^\[|\]$/g, ''));
 }

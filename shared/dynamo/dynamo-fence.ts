@@ -1,8 +1,8 @@
 /**
  * The fence for your own DynamoDB items; `core/lease/fence.ts` explains its form.
  *
- * Two attributes of the item hold the last stamp that it accepted. Send every write through the fence: one unfenced write leaves all
- * unprotected.
+ * Two attributes of the item hold the last stamp that it accepted. Send every write through the fence: a single unfenced write makes all
+ * of them unprotected.
  *
  *   const guard = dynamoFence(lock);
  *   const { Attributes } = await documents.send(new UpdateCommand(guard.advance({ TableName, Key })));  // the fence first, and the first
@@ -22,7 +22,7 @@ import { ConfigurationError } from '../core/errors.ts';
 import type { FenceStamp, Fencing } from '../core/lease/fence.ts';
 import { Fence } from '../core/lease/fence.ts';
 
-/** In names that no other code gives to an attribute. */
+/** The attributes of the fence. Do not use these names for other attributes. */
 export const FENCE_ATTRIBUTES = { counter: 'leaseholdCounter', sequence: 'leaseholdSequence' } as const;
 
 const NAMES = { '#leaseholdCounter': FENCE_ATTRIBUTES.counter, '#leaseholdSequence': FENCE_ATTRIBUTES.sequence };
@@ -32,13 +32,13 @@ const IS_NEWER =
 const STAMP = '#leaseholdCounter = :leaseholdCounter, #leaseholdSequence = :leaseholdSequence';
 
 export interface DynamoFence {
-  /** Moves the fence of an item, created if need be, and answers with the item: do this before anything else, and read nothing older. */
+  /** Advances the fence of an item, creates the item if necessary, and returns it. Do this first, and use no earlier read of the item. */
   advance(target: UpdateCommandInput): UpdateCommandInput;
-  /** Your update, taken only from the current holder, in the order in which it was made. */
+  /** Your update, accepted only from the current holder, and only in the order of creation. */
   update(input: UpdateCommandInput): UpdateCommandInput;
   /** Your put. It replaces the whole item except the fence. */
   put(input: PutCommandInput): PutCommandInput;
-  /** Whether the item that refused a write carries that write's own stamp: an earlier attempt was applied. */
+  /** Whether the item that refused a write has that write's own stamp, which means that an earlier attempt was applied. */
   wasApplied(input: UpdateCommandInput | PutCommandInput, item: Readonly<Record<string, unknown>> | undefined): boolean;
 }
 
@@ -86,7 +86,7 @@ function guarded<Input extends Guardable>(input: Input, stamp: FenceStamp) {
   };
 }
 
-/** An update expression may have each clause once, so the stamp joins an existing SET. */
+/** An update expression can have each clause only once, so the stamp is added to an existing SET. */
 function withStamp(expression: string | undefined): string {
   if (expression === undefined || expression.trim() === '')
     throw new ConfigurationError('a fenced update has no UpdateExpression: use advance() to move the fence alone');

@@ -1,11 +1,12 @@
 /**
- * Sends reads of single rows in one request if they are made at about the same moment.
+ * Combines reads of single rows into one request if they are made at about the same time.
  *
  * A process that serves many callers, such as a gateway, spends its time on requests rather than on rows.
- * Reads of one turn of the event loop go together: at once while few requests are in flight, otherwise after one of them is answered,
- * or after a few milliseconds, so that a hanging request delays nothing.
- * Each row is read as it would be alone: strongly consistent, after its caller asked, at the same price in units.
- * Reads with a separate limit, and all other requests, go alone.
+ * Reads of one turn of the event loop share a request. It is sent at once while few requests are in flight, otherwise when one of them
+ * ends,
+ * or after a few milliseconds, so that a hanging request does not delay other reads.
+ * Each row is read as in a separate request: strongly consistent, after its caller's call, at the same price in units.
+ * Reads with a separate limit, and all other requests, are not combined.
  */
 import type { WriteLimits } from '../core/lease/outcome.ts';
 import type { Clock } from '../core/runtime/clock.ts';
@@ -17,9 +18,9 @@ import { Sender } from './engine/send.ts';
 import type { Statement } from './engine/statement.ts';
 import { batchGetStatement } from './engine/statement.ts';
 
-/** Two, so that one is on its way while the answer of the other is read. */
+/** Two, so that one is in flight while the response of the other is read. */
 const UNDER_WAY_LIMIT = 2;
-/** About what a read takes in a region: waiting for one under way costs no more than that. */
+/** About the duration of a read within a region, so that waiting for one in flight takes no longer than that. */
 const PATIENCE_MS = 5;
 
 interface Asked {
@@ -48,7 +49,7 @@ export class GatheringSender extends Sender {
     return answer.promise;
   }
 
-  /** Resolves once these are sent, by itself or with an answer that came before. */
+  /** Resolves when these reads are sent, after a delay or when an earlier request ends. */
   async #sendInTurn(these: readonly Asked[]): Promise<void> {
     if (this.#underWay >= UNDER_WAY_LIMIT) await this.#clock.sleep(PATIENCE_MS);
     else await Promise.resolve();

@@ -1,7 +1,7 @@
-/** Which tasks were inserted, or changed, as the records of a table's stream tell: their keys are enough. */
+/** Finds the tasks that were inserted or changed, from the keys in the records of a table's stream. */
 import { splitKey } from './engine/keys.ts';
 
-/** As much of a record as is read. */
+/** The part of a record that is read. */
 export interface StreamRecord {
   readonly eventName?: string | undefined;
   readonly dynamodb?:
@@ -9,7 +9,7 @@ export interface StreamRecord {
     | undefined;
 }
 
-/** Ids of the tasks that these records are of, by queue; each once, in their order. */
+/** Returns the ids of these records' inserted tasks, by queue, in order and without duplicates. */
 export function insertedTasks(records: readonly StreamRecord[]): ReadonlyMap<string, readonly string[]> {
   return changedTasks(records.filter(({ eventName }) => eventName === 'INSERT'));
 }

@@ -2,7 +2,7 @@
  * Reads a table's changes from the engine's stream, for local processes. In a deployment, the table's waker does this.
  *
  * Engines serve their streams at the table's endpoint, and reading them is free.
- * AWS charges for reads and allows two readers per shard, which the wakers use, so nothing here is for AWS.
+ * This module is not for AWS, which charges for reads and allows two readers per shard; the wakers use these.
  * A wake is a hint: records from before the stream was opened, or during an outage, are not delivered, and polls find their tasks.
  */
 import type { StreamRecord } from './inserted.ts';
@@ -17,7 +17,7 @@ interface TableStreamOptions {
 
 /** With it an engine that we start says how many writes it has answered, and holds a read that has seen them all until the next one. */
 export const WRITES_HEADER = 'x-leasehold-writes';
-/** As often as Lambda reads each shard of a stream. */
+/** The interval at which Lambda reads each shard of a stream. */
 const EVERY_MS = 250;
 /** Between two reads that found something: an engine takes a few milliseconds for a read. */
 const BURST_MS = 20;
@@ -42,7 +42,7 @@ export async function followTable(
       let shards: readonly Shard[] = await openShards(engine, table);
       let haveEnded = false;
       let restMs = EVERY_MS;
-      // A shard that has ended has others after it.
+      // Other shards follow a shard that has ended.
       while (!haveEnded) {
         await clock.sleep(restMs, stop);
         stop.throwIfAborted();
@@ -63,7 +63,7 @@ export async function followTable(
         else restMs = EVERY_MS;
       }
     } catch {
-      // Either we were stopped, or nothing depends on this: its users report a missing engine.
+      // We were stopped, or the engine is missing, which other users of the engine report.
       await clock.sleep(RETRY_MS, stop);
     }
   }
@@ -118,7 +118,7 @@ async function openShards(engine: Engine, table: string): Promise<Shard[]> {
     shards.push(...(page.StreamDescription.Shards ?? []));
     after = page.StreamDescription.LastEvaluatedShardId;
   } while (after);
-  // Engines differ in what they say of the end of a shard that is open.
+  // Engines differ in how they represent the end of an open shard.
   const ended = new Set(shards.map(({ ParentShardId }) => ParentShardId));
   const open = shards.map(({ ShardId }) => ShardId).filter((id) => !ended.has(id));
   if (open.length === 0) throw new Error(`the stream of table ${table} has no shard`);

@@ -1,9 +1,9 @@
-/** Creating and checking the table where no CDK does it: laptops and tests. */
+/** Creates and checks the table without the CDK, for laptops and tests. */
 import type { CreateTableCommandInput, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DIRECTORY_INDEX, READY_INDEX, TABLE } from './engine/schema.ts';
 import { loadSdk } from './wire/sdk.ts';
 
-/** The table as the CDK construct deploys it, in the words of CreateTable. */
+/** The table as the CDK construct deploys it, as input of CreateTable. */
 export function tableDefinition(table: string): CreateTableCommandInput {
   return {
     TableName: table,
@@ -17,7 +17,7 @@ export function tableDefinition(table: string): CreateTableCommandInput {
       { AttributeName: DIRECTORY_INDEX.sortKey, AttributeType: 'S' },
     ],
     KeySchema: keySchema(TABLE),
-    // Free until it is read: by the waker of deployed queues, and on laptops by workers themselves.
+    // The stream is free until it is read, by the waker of deployed queues or by workers on laptops.
     StreamSpecification: { StreamEnabled: true, StreamViewType: 'KEYS_ONLY' },
     GlobalSecondaryIndexes: [READY_INDEX, DIRECTORY_INDEX].map((index) => ({
       IndexName: index.name,
@@ -27,12 +27,12 @@ export function tableDefinition(table: string): CreateTableCommandInput {
   };
 }
 
-/** Creates the table unless it is there. Returns whether it was created. */
+/** Creates the table unless it exists. Returns whether it was created. */
 export async function createTable(client: DynamoDBClient, table: string): Promise<boolean> {
   return createDefinedTable(client, tableDefinition(table));
 }
 
-/** The same, for a table that differs from the deployed one. */
+/** Does the same for a table with settings that differ from the deployed ones. */
 export async function createDefinedTable(
   client: DynamoDBClient,
   definition: CreateTableCommandInput,

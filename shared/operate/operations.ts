@@ -6,7 +6,7 @@
  * Guarantees
  *   - Every operation is recorded before it is done, with the operator's name and reason,
  *     and afterwards with its outcome: `execute` is the only way in.
- *   - It names the state that the operator saw. A task, lock or permit whose counter has changed since is left alone.
+ *   - It names the state that the operator saw. A task, lock or permit whose counter has changed since then is not affected.
  */
 import { defined } from '../core/defined.ts';
 import type { AuditStore } from './audit/audit-store.ts';
@@ -97,7 +97,7 @@ const OPERATIONS = {
       }),
     outcome: (retried) => `${retried} retried`,
   }),
-  /** A new task, added by hand. */
+  /** Adds a task by hand. */
   'task.enqueue': operation({
     target: ({ queue, name, id }: EnqueueInput) => (id === undefined ? `${queue}/ ${name}` : `${queue}/${id} ${name}`),
     execute: ({ queue, name, input, id, delayMs }: EnqueueInput, { tasks }) =>
@@ -135,7 +135,7 @@ const OPERATIONS = {
     execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.remove(name, { queue }),
     outcome: (found) => (found ? 'removed' : 'gone'),
   }),
-  /** A task now, by the schedule's overlap policy. */
+  /** Creates a task now, by the schedule's overlap policy. */
   'schedule.run': operation({
     target: scheduleTarget,
     execute: ({ queue, name }: ScheduleInput, { schedules }) => schedules.run(name, { queue }),
@@ -182,7 +182,7 @@ interface EnqueueInput extends QueueInput {
 
 interface LockInput {
   readonly key: string;
-  /** The counter of the tenure that was seen. */
+  /** The counter of the observed tenure. */
   readonly leaseCounter: number;
   readonly lockDelay?: number | undefined;
 }
@@ -195,7 +195,7 @@ interface PermitInput {
 interface LimitInput {
   readonly name: string;
   readonly limit: number | 'declared';
-  /** The limit that it is changed from. */
+  /** The limit before the change. */
   readonly seen: number;
 }
 
@@ -230,7 +230,7 @@ export class Operations {
    * @throws MismatchError if a task's counter has changed since the operator saw it, before any write
    */
   execute<Verb extends OperationVerb>(verb: Verb, input: InputOf<Verb>, operator: Operator): Promise<ReportOf<Verb>> {
-    // The table has them in pairs, which the compiler does not follow through an index.
+    // The compiler does not track through an index that input and operation belong together.
     const { target, execute, outcome } = OPERATIONS[verb] as unknown as Operation<InputOf<Verb>, ReportOf<Verb>>;
     const entry = { verb, target: target(input), by: operator.by, reason: operator.reason };
     return this.#ports.audit.record(entry, () => execute(input, this.#ports, operator), outcome);

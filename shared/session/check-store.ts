@@ -2,9 +2,9 @@ import type { Outcome } from '../core/lease/outcome.ts';
 import type { Stamp } from '../core/lease/stamp.ts';
 import type { CheckKey, CheckRecord, CheckStatus } from './health.ts';
 
-/** Where health checks live. Every write is conditional; see `session/row/check-statements.ts` for the guards. */
+/** Stores health checks. Every write is conditional; see `session/row/check-statements.ts` for the guards. */
 export interface CheckStore {
-  /** Registers, or registers again. Refused when it was written since it was observed, or is there unobserved. */
+  /** Registers a check, possibly again. Refused if its row was written since it was observed, or exists without having been observed. */
   register(
     observed: CheckRecord | undefined,
     check: CheckKey & { readonly status: CheckStatus; readonly note: string; readonly ttlMs: number | null },

@@ -1,5 +1,5 @@
 /**
- * Notices a heartbeat that is late because the event loop was blocked by a long computation. Such a worker is alive and still loses its
+ * Notices a heartbeat that is late because a long computation blocked the event loop. Such a worker is live but still loses its
  * session, so it should learn the cause.
  *
  * A late timer distinguishes this from a store that does not answer.
@@ -12,7 +12,7 @@ export class EventLoopLag {
   readonly #toleratedMs: number;
   /** When the running timer should fire; Infinity without one. */
   #dueAt = Infinity;
-  /** The longest since the last renewal. */
+  /** The longest delay since the last renewal. */
   #longestMs = 0;
   #isTold = false;
 
@@ -29,7 +29,7 @@ export class EventLoopLag {
     this.#dueAt = Infinity;
   }
 
-  /** By how much a heartbeat is too late, once for each that is; also before its timer has run. */
+  /** Returns by how much a heartbeat is late, once for each late heartbeat. Also works before its timer has run. */
   next(): number | undefined {
     const lateMs = this.#lateMs();
     if (lateMs <= this.#toleratedMs || this.#isTold) return undefined;
@@ -43,7 +43,7 @@ export class EventLoopLag {
     this.#isTold = false;
   }
 
-  /** Why no renewal was sent, for the message of a loss; empty when lateness was not the reason. */
+  /** Why no renewal was sent, for the message of a lost session. Empty if no heartbeat was late. */
   explanation(): string {
     const lateMs = this.#lateMs();
     return lateMs > this.#toleratedMs ? `; ${describeBlock(lateMs)}` : '';

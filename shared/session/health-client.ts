@@ -1,4 +1,4 @@
-/** Nodes and health checks: registering, reporting, deregistering, and what that does to the sessions that are bound to them. */
+/** Nodes and health checks: register, report and deregister them, and end the sessions that are bound to them. */
 import { utf8Bytes } from '../core/runtime/bytes.ts';
 import { ConfigurationError, shown } from '../core/errors.ts';
 import type { Duration } from '../core/validate/duration.ts';
@@ -16,10 +16,10 @@ import type { SessionClient } from './session-client.ts';
 import type { SessionStore } from './session-store.ts';
 
 export interface CheckOptions {
-  /** How long a report is good for; absent: until the next. */
+  /** How long a report is valid. Default: until the next report. */
   readonly ttl?: Duration | undefined;
   readonly note?: string | undefined;
-  /** The first report; absent: passing. */
+  /** The first report. Default: passing. */
   readonly status?: Exclude<CheckStatus, 'deregistered'> | undefined;
 }
 
@@ -30,7 +30,7 @@ interface HealthPorts {
   readonly runtime: Runtime;
 }
 
-/** Node and check are one sort key of the listing, which takes 1,024 bytes. */
+/** Node and check form one sort key of the listing, which has at most 1,024 bytes. */
 const ID_LIMIT_BYTES = 256;
 const NOTE_LIMIT_BYTES = 1_024;
 const CONTENTION = { rounds: 10 };
@@ -45,12 +45,15 @@ export class HealthClient {
     this.#ports = ports;
   }
 
-  /** A node is a check like any other, by the name of `node`. Registering again is harmless. */
+  /** A node is a check with the name `node`. Registering it again is harmless. */
   registerNode(node: string, options: CheckOptions = {}): Promise<Check> {
     return this.register(node, NODE_CHECK, options);
   }
 
-  /** Registers a check with a first report, or registers it again. A critical one ends nothing by itself: sessions that are bound to it poll it. */
+  /**
+   * Registers a check with a first report, or registers it again. Registering a critical check does not end sessions, because the sessions
+   * that are bound to it poll it.
+   */
   async register(node: string, id: string, options: CheckOptions = {}): Promise<Check> {
     const key = { node: validName('node', node), id: validId(id) };
     const {
@@ -77,13 +80,13 @@ export class HealthClient {
     });
   }
 
-  /** A registered check, to report on or to read. */
+  /** Returns a registered check, to report on or to read. */
   async check(node: string, id: string): Promise<Check | undefined> {
     const record = await this.#ports.checks.get({ node: validName('node', node), id: validId(id) });
     return record === undefined || record.status === 'deregistered' ? undefined : new Check(record, this.#ports);
   }
 
-  /** The registered checks of a node, or of all; the listing is eventually consistent. */
+  /** Returns the registered checks of one node or of all nodes. The listing is eventually consistent. */
   async *list(node?: string): AsyncGenerator<CheckRecord> {
     let after: unknown;
     do {
@@ -124,7 +127,7 @@ export class Check {
     this.#ports = ports;
   }
 
-  /** As this process last wrote or read it. */
+  /** The check as this process last wrote or read it. */
   get record(): CheckRecord {
     return this.#record;
   }
@@ -133,7 +136,7 @@ export class Check {
     await this.#report('passing', note);
   }
 
-  /** Says that something is not as it should be; ends nothing. */
+  /** Reports a warning, which does not end sessions. */
   async warn(note: string): Promise<void> {
     await this.#report('warning', note);
   }
@@ -164,7 +167,7 @@ export class Check {
     });
   }
 
-  /** Builds on the latest write, by us or by another reporter, because the latest report counts. */
+  /** Starts from the latest write, by us or by another reporter, because the latest report counts. */
   async #report(status: CheckStatus, text: string): Promise<void> {
     const { checks, runtime } = this.#ports;
     const what = describe(this);
@@ -186,9 +189,9 @@ function describe({ node, id }: CheckKey): string {
 }
 
 /**
- * Reads all sessions once, which is what a rare event may cost;
- * every session is asked for its checks again by its holder and its contenders,
- * so that one which the listing does not show yet ends as well.
+ * Reads all sessions once, which is acceptable for a rare event.
+ * A session that the listing does not show yet also ends,
+ * because its holder and its contenders read its checks again.
  */
 async function endSessionsBoundTo(
   keys: readonly CheckKey[],

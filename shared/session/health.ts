@@ -1,16 +1,15 @@
 /**
- * Nodes and health checks: liveness that is decided by something else than the session's own heartbeat.
- *
- * A check belongs to a node, and the program that watches over something there reports it: pass, warn, fail.
+ * Nodes and health checks: liveness that does not depend on the session's own heartbeat.
+ * A check belongs to a node. A program that monitors something on the node reports it: pass, warn, fail.
  * A session may be bound to checks of its node. It ends as soon as one of them is seen critical, expired, or deregistered:
  *   - the program that reports the failure, or deregisters, ends the sessions that are bound to it;
  *   - the session's own holder reads its checks with every heartbeat;
- *   - a contender that finds a live session in its way reads that session's checks.
+ *   - a contender that is blocked by a live session reads that session's checks.
  * A node is the check named `node`; deregistering the node deregisters all its checks.
  *
  * Does not guarantee
- *   - That a failure ends a session before what it holds is needed. A contender that needs it sees the failure.
- *   - That a check is right. False positives cost a live holder its session: liveness bought with some safety.
+ *   - That a failure ends a session at once. A contender that needs something that the session holds sees the failure.
+ *   - That a check is right. A false positive costs a live holder its session.
  *
  *     register ──▶ passing ⇄ warning ⇄ critical      reports renew the check's own TTL
  *                     └──────── expired, judged as critical
@@ -32,7 +31,7 @@ export interface CheckRecord extends CheckKey {
   readonly status: CheckStatus;
   /** The reporter's note, display only. */
   readonly note: string;
-  /** How long a report is good for; `null`: until the next. */
+  /** How long a report is valid. `null`: until the next report. */
   readonly ttlMs: number | null;
   readonly expiresAt: number | null;
   readonly updatedAt: number;
@@ -40,8 +39,8 @@ export interface CheckRecord extends CheckKey {
 }
 
 /**
- * Why a check ends the sessions that are bound to it, or undefined while it does not. A warning ends nothing.
- * @param check absent: never registered, or swept long after it was deregistered
+ * Returns why a check ends the sessions that are bound to it; undefined if it does not. A warning ends no session.
+ * @param check absent: never registered, or deleted by TTL long after it was deregistered
  */
 export function failureOf(check: CheckRecord | undefined, now: number, maxClockSkewMs: number): string | undefined {
   if (check === undefined) return 'not registered';
@@ -50,7 +49,7 @@ export function failureOf(check: CheckRecord | undefined, now: number, maxClockS
   return isExpired ? 'expired' : undefined;
 }
 
-/** The first of a session's checks that has failed, in words. */
+/** Describes the first failed check of a session. */
 export function firstFailure(
   session: { readonly node: string; readonly checks: readonly string[] },
   checks: ReadonlyMap<string, CheckRecord>,

@@ -113,7 +113,7 @@ export class SessionHolder implements AsyncDisposable {
     return holder;
   }
 
-  /** For code that times work under this session. */
+  /** The clock, for code that times work under this session. */
   get clock(): Clock {
     return this.#runtime.clock;
   }

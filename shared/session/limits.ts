@@ -1,4 +1,4 @@
-/** How far a write on behalf of a session may go: never past the belief in it. */
+/** Limits of writes on behalf of a session: none is sent after its trust window. */
 import type { WriteLimits } from '../core/lease/outcome.ts';
 import type { SessionHolder } from './keep-alive.ts';
 
@@ -10,7 +10,7 @@ export function limitsOf(session: Pick<SessionHolder, 'signal' | 'ensureBelief'>
   };
 }
 
-/** As `limitsOf`, and given up when the trust that the session has now is over, or sooner. */
+/** As `limitsOf`, but the write is given up at the end of the session's current trust window, or earlier. */
 export function limitsWithinTrust(
   session: Pick<SessionHolder, 'signal' | 'ensureBelief' | 'remainingTrustMs'>,
   mostMs = Infinity,

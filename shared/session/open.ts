@@ -1,9 +1,8 @@
 /**
- * Opening a session: the one write, and whether its holder may believe in it.
- *
- * A process whose clock is proven wrong opens none.
- * Others would find its sessions expired at once, and take its tasks, each with an attempt
- * that it cost; or they would wait for it long after it has died.
+ * Opens a session with one write, and checks that its holder can trust it.
+ * A process whose clock is proven wrong cannot open a session.
+ * Otherwise others would find its sessions expired at once and take over its tasks, each at the cost of an attempt,
+ * or would wait long after it has crashed.
  */
 import { StoreUnavailableError } from '../core/errors.ts';
 import type { SkewGauge } from '../core/lease/skew.ts';
@@ -60,8 +59,8 @@ export async function openSession(
 }
 
 /**
- * Before the write.
- * @param refusing what is not done, for the message
+ * Checks our clock before the write.
+ * @param refusing the refused operation, for the message
  * @throws ClockSkewError when our clock is proven wrong by more than half of the bound
  */
 export async function ensureSoundClock(
@@ -70,13 +69,13 @@ export async function ensureSoundClock(
   { maxClockSkewMs }: Pick<SessionTiming, 'maxClockSkewMs'>,
   refusing = REFUSING,
 ): Promise<void> {
-  // The proof may be old, and the clock corrected since: a read measures it again.
+  // The proof may be old, and the clock may have been corrected since then, so a read measures it again.
   if (gauge.provenSkewMs() > maxClockSkewMs / 2) await store.get(id);
   ensureClockWithin(gauge, maxClockSkewMs, refusing);
 }
 
 /**
- * Checks our clock after the first write, because its answer may be the first one that a process gets.
+ * Checks our clock after the first write, because its response may be the first one that the process gets.
  * If the clock is proven wrong, the session is ended before it holds anything.
  * @throws ClockSkewError if our clock is proven wrong by more than half of the bound
  */
@@ -88,7 +87,7 @@ export async function ensureSoundlyOpened(
   try {
     ensureClockWithin(gauge, maxClockSkewMs, REFUSING);
   } catch (error) {
-    // If this is not answered, it expires.
+    // If there is no response, the session expires.
     await store.invalidate({ id, reason: 'ended', ...stampOf(runtime) }).catch(() => undefined);
     throw error;
   }

@@ -1,4 +1,4 @@
-/** Sessions as others see them: reads, lists, waits for their end, and ends them. */
+/** Reads and lists the sessions of any process, waits for their end, and ends them. */
 import { ConfigurationError } from '../core/errors.ts';
 import { validName } from '../core/validate/name.ts';
 import { validOptions } from '../core/validate/options.ts';
@@ -10,13 +10,13 @@ import type { InvalidSession, SessionRecord } from './session-record.ts';
 
 export type DestroyResult =
   | { readonly kind: 'destroyed'; readonly session: InvalidSession }
-  /** It had ended before, or there is no such session. */
+  /** The session had already ended, or does not exist. */
   | { readonly kind: 'gone'; readonly session: SessionRecord | undefined };
 
 /** A session's end is polled about once a second, at one read unit each time. */
 const POLL_MS = { min: 750, max: 1_000 };
 
-/** Sessions as others see them: read, list, destroy, wait for their end. */
+/** The sessions of any process: read, list, destroy, wait for their end. */
 export class SessionClient {
   readonly #ports: SessionPorts;
   readonly #maxClockSkewMs: number;
@@ -26,7 +26,7 @@ export class SessionClient {
     this.#maxClockSkewMs = maxClockSkewMs;
   }
 
-  /** Strongly consistent; undefined for an id that never was, or was swept weeks after its end. */
+  /** Strongly consistent. Undefined for an unknown id, or after TTL deleted the row weeks after the session's end. */
   get(id: string): Promise<SessionRecord | undefined> {
     return this.#ports.sessions.get(validName('session id', id));
   }
@@ -50,7 +50,7 @@ export class SessionClient {
   }
 
   /**
-   * Ends a session by force, including sessions of other processes: for operators. Its keys open after its lock-delay;
+   * For operators: ends a session, possibly of another process. Its keys open after its lock-delay;
    * its holder learns of it at the next heartbeat.
    */
   async destroy(id: string): Promise<DestroyResult> {

@@ -24,9 +24,9 @@ export interface SessionPorts extends ContenderPorts {
 export type SessionVerdict = Exclude<Verdict, { kind: 'expired' }>;
 
 /**
- * Judges a session that stands in the way, and invalidates it when it has expired:
- * one read was spent by the caller, at most one write here.
- * A live session that is bound to health checks costs another read, for those.
+ * Judges a session that blocks the caller, and invalidates it if it has expired.
+ * The caller has already read it; this sends at most one write.
+ * A live session that is bound to health checks costs another read.
  * @throws ClockSkewError when our clock is proven too wrong to end a session
  */
 export async function settleSession(
@@ -44,7 +44,7 @@ export async function settleSession(
   const outcome = await ports.sessions.expire(expiry);
   const after = outcome.kind === 'applied' ? outcome.row : outcome.current;
   const again = judgeSession(after, clock.now(), maxClockSkewMs);
-  // Refused because it was renewed, and expired again before the answer arrived: judge it again later.
+  // It was refused because it was renewed, and expired again before the response arrived: judge it again later.
   return again.kind === 'expired' ? { kind: 'live', until: clock.now() } : again;
 }
 

@@ -3,7 +3,7 @@ import type { Stamp } from '../core/lease/stamp.ts';
 import type { CheckRecord } from './health.ts';
 import type { InvalidationReason, InvalidSession, LiveSession, SessionRecord } from './session-record.ts';
 
-/** It expires at `now`, the wall clock before sending, plus its TTL. */
+/** The wall clock before sending. The session expires at `now` plus its TTL. */
 export interface NewSession
   extends Pick<LiveSession, 'id' | 'name' | 'node' | 'ttlMs' | 'lockDelayMs' | 'behaviour' | 'remote'>, Stamp {
   /** Checks of its node that it is bound to. */
@@ -12,11 +12,11 @@ export interface NewSession
 
 export interface SessionRenewal extends Stamp {
   readonly id: string;
-  /** `null`: it has no TTL, and is renewed only to shorten what was taken away from it. */
+  /** `null`: it has no TTL, and is renewed only to remove revocations from the row. */
   readonly ttlMs: number | null;
   /** Nonce of the renewal, or the creation, that this one follows. */
   readonly lastNonce: string;
-  /** How many revocations the row listed that this renewal follows: its holder knows of them now, and they leave the row. */
+  /** Number of revocations in the row after the previous renewal. Its holder knows these, so this renewal removes them. */
   readonly told: number;
 }
 
@@ -30,7 +30,7 @@ export interface SessionExpiry extends Stamp {
   readonly expiredBefore: number;
 }
 
-/** By its holder (`ended`), an operator (`destroyed`) or a failed check. */
+/** Ends the session, for its holder (`ended`), an operator (`destroyed`) or a failed check. */
 export interface Invalidation extends Stamp {
   readonly id: string;
   readonly reason: Exclude<InvalidationReason, 'expired'>;
@@ -42,7 +42,7 @@ export interface HolderSessionStore {
   create(session: NewSession, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
   /** Refused unless live, unexpired at `now`, and last written with `lastNonce`. */
   renew(renewal: SessionRenewal, limits?: WriteLimits): Promise<Outcome<LiveSession, SessionRecord>>;
-  /** By a contender: refused unless it is still live, with the observed renewals, and expired before `expiredBefore`. */
+  /** For contenders: refused unless it is still live, with the observed renewals, and expired before `expiredBefore`. */
   expire(expiry: SessionExpiry): Promise<Outcome<InvalidSession, SessionRecord>>;
   /** Refused unless live. */
   invalidate(invalidation: Invalidation): Promise<Outcome<InvalidSession, SessionRecord>>;
@@ -54,7 +54,7 @@ export interface HolderSessionStore {
 
 /** Stores sessions. Every write is conditional; see `session/row/session-statements.ts` for the guards. */
 export interface SessionStore extends HolderSessionStore {
-  /** Renews a remote session, by its id alone: refused unless live, remote, unexpired, and not renewed later already. */
+  /** Renews a remote session by its id alone. Refused unless it is live, remote and unexpired, and has no later renewal. */
   renewRemote(renewal: RemoteRenewal): Promise<Outcome<LiveSession, SessionRecord>>;
   /**
    * Strongly consistent. The map omits ids without a row and ids with a damaged row. Pass `onDamaged` to learn of the latter,

@@ -2,7 +2,7 @@ import { allOf } from '../core/runtime/all-of.ts';
 import type { SessionPorts, SessionVerdict } from './session-contender.ts';
 import { settleSession } from './session-contender.ts';
 
-/** Recheck interval of a live session, or earlier at its expiry: it may be ended before. */
+/** Recheck interval of a live session, because it may end before its expiry. At its expiry it is rechecked in any case. */
 const RECHECK_MS = 2_000;
 
 interface Finding {
@@ -50,7 +50,7 @@ export function earliestEnd(standings: ReadonlyMap<string, SessionVerdict>): num
   return ends.length === 0 ? null : Math.min(...ends);
 }
 
-/** The dead stay dead. */
+/** An ended session stays ended. */
 function recheckAt(standing: SessionVerdict, now: number): number {
   return standing.kind === 'free' ? Infinity : Math.min(endOf(standing) ?? Infinity, now + RECHECK_MS);
 }

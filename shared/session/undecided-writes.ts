@@ -5,11 +5,11 @@
  * would stay closed to everyone for as long as the session lives. Costs nothing without unresolved writes.
  */
 
-/** @returns whether it is decided */
+/** @returns whether it is resolved */
 export type Settle = () => Promise<boolean>;
 
 interface SettlingPorts {
-  /** Until the next try; ends at once when the session is over. */
+  /** Waits until the next try. Ends at once when the session is over. */
   pause(): Promise<void>;
   isOver(): boolean;
   onFailed(error: unknown): void;
@@ -51,7 +51,7 @@ export class UndecidedWrites {
   async #try(what: string, settle: Settle): Promise<void> {
     try {
       const isDecided = await settle();
-      // A newer write of the same name is a different matter.
+      // A newer write with the same name may have replaced this one.
       if (isDecided && this.#open.get(what) === settle) this.#open.delete(what);
     } catch (error) {
       this.#ports.onFailed(error);

@@ -1,4 +1,4 @@
-/** Checks a sequencer: the half of the answer that concerns its session. */
+/** The part of verifying a sequencer that concerns its session. */
 import { firstFailure } from './health.ts';
 import type { SessionRecord } from './session-record.ts';
 import { judgeSession } from './session-record.ts';
@@ -6,9 +6,9 @@ import type { SessionStore } from './session-store.ts';
 
 /**
  * `valid`       it was the current tenure at the moment of reading; that says nothing about the moment after.
- * `superseded`  there is a newer tenure, or it was ended by force.
- * `released`    it was given back, or is over with its task, and has not been taken since.
- * `sessionDead` its session is invalid, expired by our clock and the bound on differences, or has lost a health check.
+ * `superseded`  there is a newer tenure, or an operator has ended it.
+ * `released`    it was released, or ended with its task, and nobody has acquired it since.
+ * `sessionDead` its session is invalid, expired by our clock and the clock bound, or has a failed health check.
  */
 export type Verification =
   | { readonly kind: 'valid'; readonly until: number | null }
@@ -23,7 +23,7 @@ export interface VerifySessionPorts {
   readonly maxClockSkewMs: number;
 }
 
-/** For leases of every kind: of one whose row still names it. */
+/** For all kinds of leases. Returns the verdict on a lease whose row still names the sequencer. */
 export async function verifySession(
   session: SessionRecord | undefined,
   { sessions, now, maxClockSkewMs }: VerifySessionPorts,

@@ -1,9 +1,8 @@
 /**
- * A table as it is reached from an isolate at the edge: over `fetch`, with credentials that a provider hands out.
- *
- * Make one within each request: it costs nothing, and what isolates may
- * share between requests, signing keys and credentials, they do share.
- * Kept beyond its request it would wait for what that request had begun, which isolates do not allow.
+ * The connection of an isolate at the edge to a table: over `fetch`, with credentials from a provider.
+ * Create one within each request: it costs nothing, and signing keys and credentials
+ * are shared between requests anyway.
+ * A connection that outlives its request would wait for work that the request has started, which isolates do not allow.
  */
 import type { SendObserver } from '../../dynamo/engine/send.ts';
 import { Sender } from '../../dynamo/engine/send.ts';
@@ -30,9 +29,9 @@ export interface EdgeOptions {
   readonly region: string;
   /** A function is called again before they end, and when the service refuses them; the isolate keeps its result. */
   readonly credentials: TemporaryCredentials | CredentialProvider;
-  /** Absent: that of DynamoDB in the region. */
+  /** Default: DynamoDB's endpoint in the region. */
   readonly endpoint?: string | undefined;
-  /** Absent: the runtime's own. */
+  /** Default: the runtime's own. */
   readonly fetch?: typeof fetch | undefined;
   /** Default queue for `enqueue`. Default: `default`. */
   readonly queue?: string | undefined;
@@ -40,11 +39,11 @@ export interface EdgeOptions {
   readonly shards?: number | undefined;
   /** The stated bound on the difference between any two clocks; the same everywhere. Absent: 1 s. */
   readonly maxClockSkew?: Duration | undefined;
-  /** Requests under way at once; others wait. Absent: 6, as many connections as an isolate gets. */
+  /** Maximum concurrent requests; others wait. Default: 6, the number of connections of an isolate. */
   readonly maxInFlight?: number | undefined;
   /** Total number of requests. Further requests are not sent and throw a `ConfigurationError`. Default: no limit. */
   readonly maxRequests?: number | undefined;
-  /** Counts what is sent. */
+  /** Counts the requests sent. */
   readonly observer?: SendObserver | undefined;
 }
 
@@ -107,7 +106,7 @@ export function validConnection(connection: EdgeConnection): EdgeConnection {
   throw new ConfigurationError(`connection = ${shown(connection)}: pass what connect returns`);
 }
 
-/** China's partition has its own domain; others are given as an endpoint. */
+/** China's partition has its own domain. For other partitions, pass an endpoint. */
 function endpointOf({ region, endpoint }: EdgeOptions): string {
   if (typeof region !== 'string' || !/^[a-z0-9-]+$/.test(region))
     throw new ConfigurationError(`region = ${shown(region)}: pass the region of the table, such as 'eu-west-1'`);

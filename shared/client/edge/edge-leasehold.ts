@@ -1,4 +1,4 @@
-/** `EdgeLeasehold` is the client for an isolate: the operations that a request at the edge needs, over `fetch`. */
+/** `EdgeLeasehold` is the client for an isolate at the edge: the operations that a request needs, over `fetch`. */
 import { createLockStore } from '../../coordination/lock/row/dynamo-lock-store.ts';
 import { createRateLimitStore } from '../../coordination/ratelimit/row/dynamo-ratelimit-store.ts';
 import { createBasicStores } from '../basic-stores.ts';
@@ -29,14 +29,14 @@ export function createLeasehold(options: EdgeOptions, runtime?: Runtime): EdgeLe
   return new EdgeLeasehold(connect(options, runtime));
 }
 
-/** One table, for one request. Make one in each: what isolates may share, keys and credentials, they share without it. */
+/** A client of one table for one request. Create one in each request; keys and credentials are shared anyway. */
 export class EdgeLeasehold {
   readonly table: string;
   /** Enqueues tasks (one, many or a batch) and reads them. */
   readonly tasks: TaskClient;
-  /** Keys and values from outside: get, list, watch, put, delete, release by force. */
+  /** Keys and values without a session: get, list, watch, put, delete, force-release. */
   readonly locks: LockClient;
-  /** The current leader, and observing it. */
+  /** Reads and observes the current leader. */
   readonly elections: ElectionClient;
   /** Reads semaphores and their holders, sets limits and evicts permits. */
   readonly semaphores: SemaphoreClient;
@@ -66,7 +66,7 @@ export class EdgeLeasehold {
 
   /**
    * Opens a session, which lives within this request: end it before the response, or within the runtime's `waitUntil`.
-   * @throws ConfigurationError when a setting is out of its range, or two do not fit together
+   * @throws ConfigurationError when a setting is out of its range, or two settings conflict
    * @throws StoreUnavailableError when the store did not confirm it in time
    * @throws ClockSkewError when the isolate's clock is proven wrong by more than half of the bound
    */

@@ -33,7 +33,7 @@ export interface EdgeSessionSettings {
   readonly lockDelay?: Duration | undefined;
   /** Display name; does not have to be unique. Absent: `leasehold`. */
   readonly name?: string | undefined;
-  /** Name of the place where it runs. Default: `edge`. */
+  /** Name of the location where it runs. Default: `edge`. */
   readonly node?: string | undefined;
   readonly events?: SessionEvents | undefined;
 }
@@ -48,8 +48,8 @@ const SETTINGS = {
 } as const satisfies Record<keyof EdgeSessionSettings, true>;
 
 /**
- * A session that takes locks, one by one, and nothing else: the smallest bundle that holds a lease.
- * @throws ConfigurationError when a setting is out of its range, or two do not fit together
+ * Opens a session that can only acquire locks, one by one: the smallest bundle with a lease.
+ * @throws ConfigurationError when a setting is out of its range, or two settings conflict
  * @throws StoreUnavailableError when the store did not confirm it in time
  * @throws ClockSkewError when the isolate's clock is proven wrong by more than half of the bound
  */

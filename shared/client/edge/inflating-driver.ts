@@ -1,5 +1,5 @@
 /**
- * Inflates the JSON of rows as they arrive, for hosts without zlib: their streams answer later, and decoders do not wait.
+ * Inflates the JSON of rows as they arrive, for hosts without zlib. Their streams are asynchronous, but decoders are synchronous.
  * A value that cannot be inflated stays as it is, so the decoder reports that row alone as damaged.
  */
 import { inflatedByStream } from '../../core/runtime/deflate.ts';
@@ -7,7 +7,7 @@ import type { DynamoDriver } from '../../dynamo/engine/driver.ts';
 import { DynamoFault } from '../../dynamo/engine/driver.ts';
 import { DEFLATABLE, INFLATED_LIMIT_BYTES } from '../../dynamo/engine/stored-json.ts';
 
-/** @param driver its answers are changed in place: they belong to nobody else yet */
+/** @param driver its responses are changed in place, because nobody else uses them yet */
 export function inflatingDriver(driver: DynamoDriver): DynamoDriver {
   return {
     async attempt(...request) {

@@ -36,7 +36,7 @@ export interface Leader {
   /** Its proclamation. */
   readonly value: string;
   readonly since: number;
-  /** When its session may be judged again, unless it is renewed, as it usually is. */
+  /** When its session expires, unless it is renewed, as it usually is. */
   readonly until: number | null;
 }
 
@@ -49,7 +49,7 @@ export interface Reign {
 
 export type Campaign = { readonly kind: 'elected'; readonly leadership: Leadership } | Refusal;
 
-/** Locks of elections are apart from the user's own: their names begin like this. */
+/** Prefix of the names of election locks, which keeps them apart from the user's own locks. */
 const KEY_PREFIX = 'election/';
 
 export function electionKey(name: string): string {
@@ -98,15 +98,15 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * Says something new within the same term.
+   * Replaces the proclamation within the same term.
    * @throws LeaseLostError when this is no longer the leader:
-   *   nothing more is written; an attempt that was not answered may have been applied
+   *   nothing more is written, but an attempt without a response may have been applied
    */
   proclaim(value: string): Promise<void> {
     return this.#lock.update(value);
   }
 
-  /** The next campaigner is elected at once. @returns false when the leadership was lost before */
+  /** Ends the leadership, so the next campaigner is elected at once. @returns false when the leadership was already lost */
   resign(): Promise<boolean> {
     return this.#lock.release();
   }
@@ -142,9 +142,9 @@ export class Election {
   }
 
   /**
-   * Waits to be elected. The leader is the session: a second campaign, by any of its callers, keeps the term.
-   * @throws LockUnavailableError when the wait is over, with who leads
-   * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
+   * Waits to be elected. The leader is the session, so a second campaign by any of its callers keeps the term.
+   * @throws LockUnavailableError when the wait is over; it names the leader
+   * @throws LeaseLostError when the session is lost; the reason of `signal`
    */
   async campaign(options: CampaignOptions & WaitOptions = {}): Promise<Leadership> {
     const { value = '', ...wait } = validOptions('the options of a campaign', options, {
@@ -155,7 +155,7 @@ export class Election {
   }
 }
 
-/** Elections from outside. */
+/** Elections, for processes that are not candidates. */
 export class ElectionClient {
   readonly #locks: LockClient;
 
@@ -201,15 +201,16 @@ export class ElectionClient {
 function isNews(info: LockInfo | undefined, shown: Reign | undefined, index: number): boolean {
   if (info !== undefined && info.modifyIndex < index) return false;
   const leader = leaderOf(info);
-  // A reader without write access learns of a leader's end only from its session: the row stays as it was shown.
+  // A reader without write access learns of a leader's end only from its session, because the row stays unchanged.
   if (leader === undefined) return shown?.leader !== undefined;
-  // A leader ends once. The same row means the same leader, whose end may have been shown already: an old replica still has its session
-  // live.
+  // A leader ends only once. The same row means the same leader, and its end may already have been shown: an outdated replica may still
+  // show a live
+  // session.
   if (info?.modifyIndex === index) return false;
   return leader.term !== shown?.leader?.term || leader.value !== shown.leader.value;
 }
 
-/** Asked in a loop, where the compiler takes an earlier answer for the last. */
+/** A function, because in a loop the compiler would assume that an earlier value still holds. */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }

@@ -1,7 +1,7 @@
 import { truthfulSignal } from '../../session/truthful-signal.ts';
 import type { Lock } from './lock.ts';
 
-/** Locks that were acquired together. Each can be released by itself. */
+/** Locks that were acquired together. Each can be released separately. */
 export class HeldLocks implements AsyncDisposable {
   readonly #locks: ReadonlyMap<string, Lock>;
   /** Aborts when the first of them is no longer held. */
@@ -10,7 +10,7 @@ export class HeldLocks implements AsyncDisposable {
   constructor(locks: readonly Lock[]) {
     this.#locks = new Map(locks.map((lock) => [lock.key, lock]));
     const signals = locks.map(({ signal }) => signal);
-    // Asking each of them makes it find out.
+    // Reading each lock's state makes it notice a loss.
     this.signal = truthfulSignal(AbortSignal.any(signals), () => {
       signals.some(({ aborted }) => aborted);
     });
@@ -24,7 +24,7 @@ export class HeldLocks implements AsyncDisposable {
     return this.#locks.values();
   }
 
-  /** @throws StoreUnavailableError when one of them could not be released for certain; it may be called again */
+  /** @throws StoreUnavailableError when the outcome of a release is unknown; the call may be repeated */
   async release(): Promise<void> {
     const outcomes = await Promise.allSettled([...this.#locks.values()].map((lock) => lock.release()));
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');

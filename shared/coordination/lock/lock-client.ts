@@ -25,19 +25,22 @@ import { validSignal } from '../../core/wait/wait.ts';
 export interface WatchOptions {
   /** The modify index that the caller saw last. 0 or absent: none yet. */
   readonly index?: number | undefined;
-  /** How long to wait at most; absent: until `signal` aborts. */
+  /** Maximum wait. Default: until `signal` aborts. */
   readonly timeout?: Duration | undefined;
-  /** Whether a key without a row is news to a caller who names an index: its row may have been swept since. Default: it is. */
+  /**
+   * Whether a missing row counts as a change for a caller that passes an index, because TTL may have deleted the row since then. Default:
+   * true.
+   */
   readonly isAbsenceNews?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface Watched {
-  /** What to ask with next. */
+  /** The index to pass to the next call. */
   readonly index: number;
-  /** Undefined: there is no such entry. */
+  /** Undefined: the key has no entry. */
   readonly info: LockInfo | undefined;
-  /** Until when the lock-delay keeps the key closed, with an entry or without one; 0: it is open, or held. */
+  /** The time until which the lock-delay keeps the key closed, even without an entry. 0: it is open, or held. */
   readonly closedUntil: number;
 }
 
@@ -45,9 +48,9 @@ export interface PutOptions {
   readonly flags?: Flags | undefined;
   /** Absent: text. */
   readonly encoding?: Encoding | undefined;
-  /** Check and set: only if this is the entry's modify index; 0: only if there is no entry. */
+  /** Check and set: write only if the entry has this modify index. 0: only if there is no entry. */
   readonly ifIndex?: number | undefined;
-  /** Also under a holder's hands. Locks are advisory, so this is allowed; its caller must know the holder. A deletion ends its tenure. */
+  /** Whether to write even while the key is held. This is allowed because locks are advisory. A deletion ends the holder's tenure. */
   readonly evenIfHeld?: boolean | undefined;
 }
 
@@ -68,13 +71,13 @@ export interface ForceOptions {
   readonly reason: string;
   /** The tenure to end, as `get` showed it: any other tenure stays. */
   readonly leaseCounter: number;
-  /** How long the key stays closed, so that the ousted holder can notice; absent: the lock-delay of its session. */
+  /** How long the key stays closed, so that the former holder can notice. Default: the lock-delay of its session. */
   readonly lockDelay?: Duration | undefined;
 }
 
 export type ForceResult =
   | { readonly kind: 'released'; readonly closedUntil: number }
-  /** It has no holder, or another one by now. */
+  /** The key no longer has this holder. */
   | { readonly kind: 'superseded'; readonly current: LockInfo | undefined };
 
 const WATCH_OPTIONS = { index: true, timeout: true, isAbsenceNews: true, signal: true } as const;
@@ -96,7 +99,7 @@ export class LockClient {
     this.#watch = new LockWatch(ports, this.#reader);
   }
 
-  /** A key's entry and holder, strongly consistent; undefined when there is no entry. */
+  /** Returns a key's entry and holder, strongly consistent; undefined if there is no entry. */
   async get(key: string): Promise<LockInfo | undefined> {
     return this.#reader.infoOf(await this.#reader.see(validKey(key)));
   }
@@ -108,7 +111,8 @@ export class LockClient {
   }
 
   /**
-   * Entries whose key begins with `prefix`, in order of key. The listing is eventually consistent; the state of each key is not.
+   * Returns entries whose key begins with `prefix`, in order of key. The listing is eventually consistent; the state of each key is
+   * strongly consistent.
    * @param onDamaged receives rows that do not decode:
    *   such an entry is missing from the list, and a key whose holder's session is damaged is shown as held
    */
@@ -134,8 +138,8 @@ export class LockClient {
   }
 
   /**
-   * Waits until a key has changed since `index`, or the timeout is over; returns what there is then.
-   * All who wait for a key in this process share one poll of less than one read unit a second.
+   * Waits until a key has changed since `index`, or the timeout is over, and returns the key's state at that time.
+   * All waiters for a key in this process share one poll, which costs less than one read unit a second.
    */
   async watch(key: string, options: WatchOptions = {}): Promise<Watched> {
     const what = `watching ${describeLock(key)}`;
@@ -149,7 +153,7 @@ export class LockClient {
     validSignal(signal);
     const isNews = ({ lock }: LockSnapshot): boolean => {
       const found = lock?.modifyIndex ?? 0;
-      // A row that was swept, and perhaps came back, is a change as well.
+      // A row that TTL deleted, and that may have been recreated, is a change as well.
       return found > index || (found === 0 && index > 0 && isAbsenceNews);
     };
     const look = (): Promise<LockSnapshot> => this.#reader.see(validKey(key));
@@ -157,12 +161,12 @@ export class LockClient {
     return this.#watched(await this.#within(timeout, signal, (over) => pollUntil({ look, isNews, next }, over)));
   }
 
-  /** This process has just written these keys: local watchers skip the pause before the next poll. */
+  /** Call this after this process has written these keys: local watchers skip the pause before their next poll. */
   nudge(keys: readonly string[]): void {
     this.#watch.nudge(keys);
   }
 
-  /** A session that was just ended by this process, and with it what it held. */
+  /** Call this after this process has ended a session, which also released its locks. */
   nudgeHeldBy(session: string): void {
     this.#watch.nudgeHeldBy(session);
   }
@@ -205,7 +209,7 @@ export class LockClient {
 
   /**
    * Deletes an entry; its counter stays.
-   * @returns `held` while the key has a holder: release it by force first, or delete it `evenIfHeld`
+   * @returns `held` while the key has a holder: force-release it first, or delete it with `evenIfHeld`
    * @throws StoreUnavailableError as `put`
    */
   async delete(key: string, options: Pick<PutOptions, 'ifIndex' | 'evenIfHeld'> = {}): Promise<DeleteResult> {
@@ -223,7 +227,7 @@ export class LockClient {
 
   /**
    * Revokes the tenure that an operator saw, with a name and a reason.
-   * The counter grows, so the former holder is fenced at once; its signal aborts at its session's next heartbeat;
+   * The counter grows, so the former holder is fenced at once. Its signal aborts at its session's next heartbeat,
    * and the key stays closed during the lock-delay.
    */
   async forceRelease(key: string, options: ForceOptions): Promise<ForceResult> {
@@ -243,7 +247,7 @@ export class LockClient {
     });
   }
 
-  /** Reads, judges and writes on the result, until the write is decided. */
+  /** Reads the row, decides, and writes on condition that the row is unchanged. Repeats until the outcome is known. */
   async #decide<Result>(
     key: string,
     { ifIndex, evenIfHeld = false }: PutOptions,
@@ -280,7 +284,7 @@ export class LockClient {
     return { index: lock?.modifyIndex ?? 0, info: this.#reader.infoOf(sighting), closedUntil };
   }
 
-  /** Runs `wait` until it answers, the time is over, or `signal` aborts. */
+  /** Runs `wait` until it returns, the time is over, or `signal` aborts. */
   async #within<T>(
     timeout: Duration | undefined,
     signal: AbortSignal | undefined,

@@ -1,5 +1,5 @@
 /**
- * Keys, for readers.
+ * Reads the state of keys.
  *
  * A reader shows a key whose session has expired in its resulting state:
  * free, closed for its lock-delay, or, with the behavior `delete`, without its entry.
@@ -16,7 +16,7 @@ import type { LockPorts, LockVerdict } from './lock-verdict.ts';
 import { holderOf, standingOf } from './lock-verdict.ts';
 
 export interface LockSnapshot {
-  /** Its row as it stands now, tidied if need was. */
+  /** Its current row, with the state of an expired session recorded if necessary. */
   readonly lock: LockRecord | undefined;
   readonly holder: Holder | undefined;
 }
@@ -31,7 +31,7 @@ export class LockReader {
   }
 
   /**
-   * One request for a free key, two for a held one; strongly consistent. A damaged session must not be taken for gone, so its key is held.
+   * Makes one request for a free key and two for a held one; strongly consistent. A damaged session may be live, so its key counts as held.
    */
   async see(key: string): Promise<LockSnapshot> {
     const { locks, sessions } = this.#ports;
@@ -47,7 +47,7 @@ export class LockReader {
     }
   }
 
-  /** @param session the holder's, as it was just read */
+  /** @param session the holder's session, as just read */
   async judge(lock: LockRecord | undefined, session: SessionRecord | undefined): Promise<LockSnapshot> {
     if (lock?.state !== 'held') return { lock, holder: undefined };
     const standing = await this.#standing(lock, session);
@@ -55,7 +55,7 @@ export class LockReader {
     return { lock: await this.#tidy(lock, standing), holder: undefined };
   }
 
-  /** In a list, from which one damaged session hides nothing: it must not be taken for gone, so its key is shown as held. */
+  /** Describes a key for a list. A damaged session must not hide other keys. It may be live, so its key is shown as held. */
   async judgeListed(
     lock: LockRecord | undefined,
     sessions: { readonly records: ReadonlyMap<string, SessionRecord>; readonly damaged: ReadonlySet<string> },
@@ -81,7 +81,7 @@ export class LockReader {
     return { key, ...entry, leaseCounter, modifyIndex, holder, closedUntil: this.closedUntil(lock), lastForced };
   }
 
-  /** Until when its lock-delay keeps a key closed, whether it has an entry or not; 0: it is open, or held. */
+  /** Returns the time until which its lock-delay keeps a key closed, even without an entry. 0: it is open, or held. */
   closedUntil(lock: LockRecord | undefined): number {
     const openAt = lock?.state === 'free' ? opensAt(lock.notBefore, this.#maxClockSkewMs) : 0;
     return openAt > this.#ports.runtime.clock.now() ? openAt : 0;
@@ -108,7 +108,7 @@ export class LockReader {
       if (!isNoMatterForReaders(error)) throw error;
       const { session: _, acquiredAt: __, ...facts } = lock;
       const entry = disposition.behaviour === 'delete' ? undefined : lock.entry;
-      // It is not in the store like that, so no write may rest on it: its nonce matches no row.
+      // The store does not contain this state, so no write may depend on it: its nonce does not match any row.
       return { ...facts, entry, state: 'free', notBefore: disposition.notBefore, nonce: '' };
     }
   }

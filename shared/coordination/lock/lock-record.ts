@@ -4,22 +4,24 @@
  * Guarantees
  *   - The row names at most one session at a time, and changes it only by a conditional write.
  *   - The lease counter grows with every acquire and with every forced release, and never restarts: no release, deletion
- *     or sweep brings a used token back.
- *   - A key whose session was invalidated, or that was released by force,
- *     stays closed for the lock-delay. The moment is stored, so it survives
- *     every process. An orderly release imposes no delay.
+ *     or TTL brings a used token back.
+ *   - A key whose session was invalidated, or that was force-released,
+ *     stays closed for the lock-delay. The end of that time is in the row, so it does not depend
+ *     on any process. An orderly release imposes no delay.
  *   - A superseded holder can change nothing, because all its writes name its session and its counter.
  *   - Callers of one session exclude each other within its process: each has its own tenure and counter. With
  *     `reentrant: true` they share one: the counter stays, and the value is replaced.
- *   - A held row carries no TTL attribute, so no sweep can end a tenure of any length.
+ *   - A held row has no TTL attribute, so TTL can never end a tenure.
  *
  * Does not guarantee
  *   - That a superseded holder has stopped; no lease can. Guard its writes with
  *     `lock.condition()` in a transaction, or a `Fence` of the lock.
- *   - Exclusion between processes that use one session, as Consul's clients may: to the row, a lock belongs to a session.
+ *   - Exclusion between processes that use one session, as Consul's clients may: in the row, a lock belongs to a session.
  *   - Fairness. Waiters in one process with the same `pause` are served in order; all others are not.
- *   - Protection from a client that never asks. Locks are advisory.
- *   - That an update by a holder whose session has just been invalidated is refused before another session took, or tidied, the key.
+ *   - Protection from a client that does not use the lock. Locks are advisory.
+ *   - That the store refuses an update by a holder as soon as its session is invalid. It does so once another process has taken over or
+ *   settled
+ *     the key.
  *
  *                      acquire · take over (counter + 1)
  *       free ─────────────────────────────────────────────▶ held ──┐ acquire again, update
@@ -62,7 +64,7 @@ export interface ForcedRelease {
   readonly by: string;
   readonly reason: string;
   readonly at: number;
-  /** The tenure that it ended. */
+  /** The tenure that was ended. */
   readonly session: string;
   readonly leaseCounter: number;
 }
@@ -73,9 +75,9 @@ interface LockFacts {
   readonly leaseCounter: number;
   /** Grows with every write, and never restarts. */
   readonly modifyIndex: number;
-  /** Absent once it was deleted: the counter stays. */
+  /** Absent after a deletion, when only the counter remains. */
   readonly entry: Entry | undefined;
-  /** It cannot be acquired before this moment; 0: open. */
+  /** The key cannot be acquired before this time. 0: it is open. */
   readonly notBefore: number;
   /** Time when the last tenure ended; 0 without one. Never goes back. */
   readonly freedAt: number;
@@ -95,7 +97,7 @@ export interface HeldLock extends LockFacts {
 
 export type LockRecord = FreeLock | HeldLock;
 
-/** A tenure as proof: what every verb of its holder is conditional on. */
+/** Identifies a tenure. Every operation of its holder is conditional on it. */
 export interface LockClaim {
   readonly key: string;
   readonly session: string;
@@ -117,7 +119,7 @@ export interface Holder {
   readonly name: string;
   readonly node: string;
   readonly since: number;
-  /** When its session may be judged again, unless it is renewed, as it usually is; `null`: only a person can end it. */
+  /** When its session expires, unless it is renewed, as it usually is. `null`: only an operator can end it. */
   readonly until: number | null;
 }
 
@@ -132,16 +134,16 @@ export type Refusal =
     }
   /** It has no holder, but its lock-delay lasts until then. */
   | { readonly kind: 'delayed'; readonly key: string; readonly until: number }
-  /** It was free each time this caller read it, and each time another caller was faster. */
+  /** The key was free at every read, but another caller was faster each time. */
   | { readonly kind: 'contended'; readonly key: string };
 
-/** A key, for a reader. */
+/** A key's state, as a reader sees it. */
 export interface LockInfo extends Entry {
   readonly key: string;
   readonly leaseCounter: number;
   readonly modifyIndex: number;
   readonly holder: Holder | undefined;
-  /** It cannot be acquired before this moment; 0: open. */
+  /** The key cannot be acquired before this time. 0: it is open. */
   readonly closedUntil: number;
   readonly lastForced: ForcedRelease | undefined;
 }
@@ -162,7 +164,7 @@ export class LockUnavailableError extends Error {
   }
 }
 
-/** A value is part of a row whose every acquire and release is charged per KB. Store larger values elsewhere. */
+/** A value is part of the row, and every acquire and release of the row is charged per KB. Store larger values elsewhere. */
 export const VALUE_LIMIT_BYTES = 64 * 1024;
 
 const ENCODINGS: readonly Encoding[] = ['text', 'base64'];
@@ -203,7 +205,7 @@ export function validContent(
       `the value of ${describeLock(key)} has ${bytes} bytes: at most ${VALUE_LIMIT_BYTES} ` +
         'are allowed; store it elsewhere and put a reference here',
     );
-  // Otherwise the row would silently lose what a decoder skips or rounds off.
+  // Otherwise the row would silently lose data that a decoder skips or rounds off.
   if (encoding === 'base64' && base64Of(bytesOfBase64(value)) !== value)
     throw new ConfigurationError(
       `the value of ${describeLock(key)} is not base64: pass the standard alphabet with its padding, as Buffer writes it`,
@@ -221,12 +223,12 @@ export function isStored(content: Content, entry: Entry | undefined): boolean {
   return (
     entry?.value === content.value &&
     entry.encoding === content.encoding &&
-    // A number and a bigint of one value are the same flags.
+    // A number and a bigint with the same value are the same flags.
     BigInt(entry.flags) === BigInt(content.flags)
   );
 }
 
-/** The row that a granted transaction leaves behind; transactions answer without rows. */
+/** Returns the row after a successful transaction, because transactions do not return rows. */
 export function grantedRow(
   {
     key,
@@ -260,12 +262,12 @@ export function grantedRow(
   };
 }
 
-/** The moment that is written down as the end of a tenure: not before any that the row has seen, however far back this clock may be. */
+/** Returns the time to store as the end of a tenure. It is never before an earlier end in the row, even if this clock is behind. */
 export function endedAt({ acquiredAt, freedAt }: HeldLock, now: number): number {
   return Math.max(now, acquiredAt, freedAt);
 }
 
-/** When a key opens by this contender's clock. */
+/** Returns the time at which a key opens by this contender's clock. */
 export function opensAt(notBefore: number, maxClockSkewMs: number): number {
   return notBefore === 0 ? 0 : notBefore + maxClockSkewMs;
 }

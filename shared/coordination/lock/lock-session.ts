@@ -7,9 +7,9 @@ import type { LockAcquisition, SessionLocks } from './session-locks.ts';
 
 /** A session that is renewed in the background until it ends or is lost. Everything it holds is released with it. */
 export class LockSession implements AsyncDisposable {
-  /** For what is built on sessions. */
+  /** For features that are built on sessions. */
   readonly holder: SessionHolder;
-  /** For what is made of locks. */
+  /** For features that are built on locks. */
   protected readonly sessionLocks: SessionLocks;
   #ending: Promise<void> | undefined;
 
@@ -27,27 +27,27 @@ export class LockSession implements AsyncDisposable {
     return this.holder.record;
   }
 
-  /** Aborts, with a `LeaseLostError`, when the session may no longer be believed in. Its `aborted` is computed when asked. */
+  /** Aborts with a `LeaseLostError` when the session can no longer be trusted. Its `aborted` is computed on each read. */
   get signal(): AbortSignal {
     return this.holder.signal;
   }
 
-  /** Milliseconds for which it may still be believed in; zero or less: lost. */
+  /** Milliseconds for which the session is still trusted. Zero or less: lost. */
   remainingTrustMs(): number {
     return this.holder.remainingTrustMs();
   }
 
   /**
-   * Renews the session now, in addition to its heartbeat. On hosts where timers do not run, and clocks advance only with an
-   * answer, trust is only as fresh as the last answer.
-   * @returns milliseconds of remaining trust, judged after the answer; without an answer, as long as before
+   * Renews the session now, in addition to its heartbeat. On hosts where timers do not run, and clocks advance only with a
+   * response, trust is only as fresh as the last response.
+   * @returns milliseconds of remaining trust after the response; without a response, the trust is not extended
    * @throws LeaseLostError if the session can no longer be trusted
    */
   renew(): Promise<number> {
     return this.holder.renew();
   }
 
-  /** @throws LeaseLostError when the session may no longer be believed in */
+  /** @throws LeaseLostError when the session can no longer be trusted */
   ensureBelief(): void {
     this.holder.ensureBelief();
   }
@@ -62,22 +62,25 @@ export class LockSession implements AsyncDisposable {
   }
 
   /**
-   * Waits for a lock, without limit when no `wait` is given.
+   * Waits for a lock, without limit if no `wait` is given.
    * Callers of one session wait for each other as other sessions do, and each gets a new
-   * fencing token: a flow that locks a key twice waits for itself, unless it asks with `reentrant: true`.
-   * @throws LockUnavailableError when the wait is over, with who has it
-   * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
+   * fencing token. So a flow that locks a key twice waits for itself, unless it passes `reentrant: true`.
+   * @throws LockUnavailableError when the wait is over; it names the holder
+   * @throws LeaseLostError when the session is lost; the reason of `signal`
    */
   lock(key: string, options: LockOptions & WaitOptions = {}): Promise<Lock> {
     return this.sessionLocks.acquire(key, options);
   }
 
-  /** Its locks, as far as this process knows. */
+  /** The session's locks, as far as this process knows. */
   get locks(): readonly Lock[] {
     return this.sessionLocks.held;
   }
 
-  /** Gives back what it holds, and ends. Its keys are free at once, without lock-delay. Never throws: a TTL ends what this cannot. */
+  /**
+   * Releases everything that the session holds, and ends it. Its keys are free at once, without lock-delay. Never throws: if this fails,
+   * the session expires.
+   */
   end(): Promise<void> {
     this.#ending ??= this.#end();
     return this.#ending;
@@ -90,7 +93,7 @@ export class LockSession implements AsyncDisposable {
   async #end(): Promise<void> {
     await this.sessionLocks.giveUpAll();
     await this.holder.end();
-    // For locks granted in the last moment nothing is sent any more, but their signals must abort.
+    // No request is sent for locks that were granted at the last moment, but their signals must abort.
     await this.sessionLocks.giveUpAll();
   }
 }

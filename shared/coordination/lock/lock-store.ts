@@ -10,22 +10,22 @@ export interface AcquireRequest {
   readonly session: string;
   /** If undefined, the stored content stays. */
   readonly content: Content | undefined;
-  /** Whether it gets an entry in the listing. One that it has stays. */
+  /** Whether the key gets an entry in the listing. An existing entry stays. */
   readonly isListed: boolean;
-  /** A key whose `notBefore` lies after this is closed: the contender's clock less the bound on clock differences. */
+  /** The contender's clock minus the clock bound. A key whose `notBefore` is later is closed. */
   readonly openBefore: number;
-  /** The counter of the free row as it was observed; absent: not observed, and a key that was freed since `openBefore` is refused. */
+  /** The observed counter of the free row. Absent: not observed, so a key that was freed after `openBefore` is refused. */
   readonly observedCounter?: number | undefined;
 }
 
-/** What an acquire writes beside the right itself. */
+/** The content that an acquire writes in addition to the holder. */
 export type LockWish = Pick<AcquireRequest, 'content' | 'isListed'>;
 
-/** An acquire that was not answered, of a key that was free when it was read. */
+/** An acquire without a response. The key was free when it was read. */
 export interface PendingAcquire {
   readonly key: string;
   readonly observed: FreeLock | undefined;
-  /** When the last such acquire was asked for, by the clock that asked. */
+  /** When the last such acquire was requested, by the requesting clock. */
   readonly notBeforeAsked: number;
 }
 
@@ -39,17 +39,17 @@ export interface Disposition {
 export interface ForceRequest {
   readonly by: string;
   readonly reason: string;
-  /** How long the key is closed, from the attempt that is applied. */
+  /** How long the key stays closed, counted from the applied attempt. */
   readonly lockDelayMs: number;
-  /** Its session is live, and learns of it with its next heartbeat. */
+  /** Whether its session is live. If so, the session learns of it at its next heartbeat. */
   readonly tell: boolean;
 }
 
-/** One key of several that are acquired together, as it was read. */
+/** One of several keys that are acquired together, as it was read. */
 export interface Observed {
   readonly key: string;
   readonly record: LockRecord | undefined;
-  /** Its entry belonged to a dead session with behaviour `delete`: the new tenure starts without it. */
+  /** Whether its entry belonged to an expired session with the behavior `delete`, so the new tenure starts without it. */
   readonly isFresh: boolean;
 }
 
@@ -69,10 +69,10 @@ export interface KeyConditions {
   readonly live: readonly string[];
 }
 
-/** By session: tenures that a transaction ends under the hands of a live one, which learns of it with its next heartbeat. */
+/** By live session: its tenures that the transaction ends. The session learns of this at its next heartbeat. */
 export type EndedTenures = ReadonlyMap<string, readonly HeldLock[]>;
 
-/** Its holder has done with the row, which the answer therefore leaves out. */
+/** The holder no longer needs the row, so the response omits it. */
 type Released = { readonly kind: 'applied' } | Extract<Outcome<never, LockRecord>, { kind: 'refused' }>;
 
 /** An action for the user's transaction. */
@@ -80,9 +80,9 @@ export type TransactionAction = NonNullable<TransactWriteCommandInput['TransactI
 
 /** Stores locks. Every write is conditional; see `coordination/lock/row/lock-statements.ts` for the guards. */
 export interface LockStore {
-  /** Refused when it has a holder, when it is closed, or when it was freed so lately that it must be observed first. */
+  /** Refused if the key has a holder, is closed, or was freed so recently that it must be observed first. */
   acquire(request: AcquireRequest, write: Stamp, limits?: WriteLimits): Promise<Outcome<HeldLock, LockRecord>>;
-  /** From a dead session whose lock-delay is over: refused unless it is still held as observed. */
+  /** Takes the key from an expired session whose lock-delay is over. Refused unless it is still held as observed. */
   takeOver(
     observed: HeldLock,
     request: AcquireRequest,
@@ -108,25 +108,25 @@ export interface LockStore {
     limits?: WriteLimits,
   ): Promise<Outcome<FreeLock, LockRecord>>;
   /**
-   * Bars an acquire of a free key that was not answered and may be under way still:
-   * it will be refused. Refused unless the row is as it was observed.
+   * Bars an acquire of a free key that had no response and may still be in flight:
+   * that acquire will be refused. This write is refused unless the row is as observed.
    */
   barLate(late: PendingAcquire, write: Stamp, limits?: WriteLimits): Promise<Outcome<FreeLock, LockRecord>>;
-  /** By its holder: replaces the content, or just confirms the tenure. Refused when anything was written since it was observed. */
+  /** For the holder: replaces the content, or only confirms the tenure. Refused if the row was written since it was observed. */
   update(
     observed: HeldLock,
     content: Content | undefined,
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<HeldLock, LockRecord>>;
-  /** By its holder. `sweepable`: it has no value, so its row may be swept once it is out of use; refused when that is no longer so. */
+  /** For the holder: releases the key. `sweepable`: it has no value, so TTL may delete its unused row. Refused if it has a value by now. */
   release(
     observed: HeldLock,
     options: { readonly content: Content | undefined; readonly sweepable: boolean },
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Released>;
-  /** Writes down what became of a key whose session is dead: refused unless it is still held as observed. */
+  /** Records the state of a key after its session has expired. Refused unless it is still held as observed. */
   settle(
     observed: HeldLock,
     disposition: Disposition,
@@ -135,7 +135,7 @@ export interface LockStore {
     limits?: WriteLimits,
   ): Promise<Outcome<FreeLock, LockRecord>>;
   /**
-   * By an operator: refused unless the key is held as observed. A live session learns of it at its next heartbeat.
+   * For operators: force-releases a key. Refused unless the key is held as observed. A live session learns of it at its next heartbeat.
    * @returns the time at which the key opens, by the clock of the applied attempt; 0 if it was acquired since
    */
   forceRelease(
@@ -144,11 +144,11 @@ export interface LockStore {
     write: Stamp,
   ): Promise<{ readonly kind: 'applied'; readonly notBefore: number } | { readonly kind: 'refused' }>;
 
-  /** Without a lock, whether it has a holder or not: refused unless the row is as it was observed. */
+  /** Writes the content without a lock, even if the key is held. Refused unless the row is as observed. */
   put(key: string, observed: LockRecord | undefined, content: Content, write: Stamp): Promise<Outcome<LockRecord>>;
   /**
-   * Removes the entry, and with it its holder's tenure: refused unless the row is as it was observed. The counter stays.
-   * `tell`: the holder's session is live, and learns of it with its next heartbeat.
+   * Removes the entry, which also ends its holder's tenure. Refused unless the row is as observed. The counter stays.
+   * `tell`: the holder's session is live, and learns of it at its next heartbeat.
    */
   remove(
     observed: LockRecord,
@@ -157,7 +157,7 @@ export interface LockStore {
   ): Promise<{ readonly kind: 'applied' } | KeyRefusal>;
 
   /**
-   * Commits several keys in one transaction: refused unless every row is as it was observed,
+   * Commits several keys in one transaction. Refused unless every row is as observed,
    * every condition holds, and every notified session is live.
    */
   commit(
@@ -177,7 +177,7 @@ export interface LockStore {
     keys: readonly string[],
     options?: { readonly consistent?: boolean; readonly onDamaged?: ((error: unknown) => void) | undefined },
   ): Promise<ReadonlyMap<string, LockRecord>>;
-  /** A lock, and a session if one is named, in one request. */
+  /** Reads a lock, and the session if one is named, in one request. */
   getWithSession(
     key: string,
     session: string | undefined,
@@ -188,11 +188,11 @@ export interface LockStore {
   /** Whether the listing names the key. Eventually consistent. */
   isListed(key: string): Promise<boolean>;
 
-  /** For the user's own transaction: it fails unless the tenure is current. */
+  /** A condition for the user's own transaction, which fails unless the tenure is current. */
   condition(claim: LockClaim): TransactionAction;
 }
 
-/** The operations of a key's holder only, so that clients that only lock stay small. */
+/** Only the operations of a key's holder, so that bundles of clients that only lock stay small. */
 export type HolderLockStore = Pick<
   LockStore,
   | ('acquire' | 'takeOver' | 'disown' | 'barLate' | 'update' | 'release' | 'settle')

@@ -1,4 +1,4 @@
-/** How a held key stands: its holder's session judged, and ended when it has expired. */
+/** The verdict on a held key. Judges its holder's session, and ends it if it has expired. */
 import { CorruptItemError } from '../../core/errors.ts';
 import type { ContenderPorts, SessionPorts } from '../../session/session-contender.ts';
 import { settleSession } from '../../session/session-contender.ts';
@@ -17,11 +17,11 @@ export interface LockPorts extends SessionPorts {
 
 export type LockVerdict =
   | { readonly kind: 'held'; readonly by: Holder }
-  /** Its session is dead; `openAt` is when this contender may take over (0: at once). */
+  /** Its session has expired. `openAt`: when this contender may take over (0: at once). */
   | { readonly kind: 'abandoned'; readonly openAt: number; readonly disposition: Disposition };
 
 /**
- * @param session the holder's, as just read
+ * @param session the holder's session, as just read
  * @throws ClockSkewError if our clock is proven too wrong to end a session
  * @throws CorruptItemError if its expiry is implausible: an operator must decide
  */

@@ -3,10 +3,10 @@
  *
  * Failure by failure:
  *   - The session is lost: the lock is lost at once, by the clocks, and nothing more is sent for it.
- *   - An operator releases it by force: the session's next heartbeat reports it, and the signal aborts; the lock-delay covers that time.
+ *   - An operator force-releases it: the session's next heartbeat reports it, and the signal aborts. The lock-delay covers that time.
  *   - An update is refused: another session has the key; the signal aborts.
- *   - A release is not answered: `release` throws, and may be called again;
- *     otherwise the session's heartbeats free the key, or its end does.
+ *   - The response to a release is lost: `release` throws, and may be called again.
+ *     Otherwise a heartbeat of the session frees the key, or the session's end does.
  * Operations on a lock are serialized. No operation starts after the release.
  *
  * A lock belongs to the caller who acquired it. Another caller of the same session waits for its release, and gets its own tenure.
@@ -38,8 +38,8 @@ export interface LockOptions extends ContentOptions {
    */
   readonly reentrant?: boolean | undefined;
   /**
-   * Whether listings name the key. False: one write unit less for a new key, and no entry that stays for 30 days after the release; for
-   * keys that are used once, such as one for each order. `get`, `verify` and a forced release find it by its key all the same.
+   * Whether listings include the key. False saves one write unit for a new key, and leaves no entry for 30 days after the release.
+   * Use it for keys that are used once, such as one key per order. `get`, `verify` and a force-release still find the key.
    * Default: true.
    */
   readonly listed?: boolean | undefined;
@@ -53,26 +53,26 @@ interface LockHolderPorts {
   readonly runtime: Runtime;
   /** Part of the sequencer. */
   readonly table: string;
-  /** Called when the lock is no longer held, for any reason. `idle` resolves when no verb is under way. */
+  /** Called when the lock is no longer held, for any reason. `idle` resolves when no operation is in flight. */
   onEnded(lock: Lock, idle: Promise<void>): void;
-  /** A release was not answered: the row may still name the session. */
+  /** Called when the response to a release was lost: the row may still name the session. */
   onUndecided(lock: Lock): void;
   /** Called when the row is free and still has this lock's counter. */
   onReleased(lock: Lock): void;
 }
 
-/** The verbs of a held lock that only its session uses. */
+/** The operations of a held lock that only its session uses. */
 export interface LockKeeper {
   readonly lock: Lock;
   /**
-   * The same session acquires it again: the counter stays, the value is replaced if one is given.
+   * Acquires the lock again for the same session: the counter stays, and the value is replaced if one is given.
    * @throws ConfigurationError
    * @throws LeaseLostError if the lock is no longer held: nothing more is written, but an unanswered attempt may have been applied
    */
   confirm(content: Content | undefined): Promise<void>;
   /** Releases the key and deletes its entry, as the behavior `delete` does at the session's end. */
   drop(): Promise<void>;
-  /** Resolves when no verb is under way. */
+  /** Resolves when no operation is in flight. */
   idle(): Promise<void>;
 }
 
@@ -82,7 +82,7 @@ export class Lock implements AsyncDisposable {
   /** Larger than the token of every earlier tenure of this key. Pass it to your own stores if they can compare it. */
   readonly fencingToken: number;
   /**
-   * Aborts, with a `LeaseLostError`, when the lock is no longer held: lost, revoked or released. Its `aborted` is computed when asked.
+   * Aborts with a `LeaseLostError` when the lock is no longer held: lost, revoked or released. Its `aborted` is computed on each read.
    */
   readonly signal: AbortSignal;
 
@@ -90,7 +90,7 @@ export class Lock implements AsyncDisposable {
   readonly #ended = new AbortController();
   readonly #unlink: () => void;
   #record: HeldLock;
-  /** The verb under way; the next one waits for it. */
+  /** The operation in flight; the next one waits for it. */
   #underWay: Promise<unknown> = Promise.resolve();
   #releasing: Promise<boolean> | undefined;
   #isReleaseUnanswered = false;
@@ -126,7 +126,7 @@ export class Lock implements AsyncDisposable {
     };
   }
 
-  /** The same number as the fencing token, by the name that the row has for it. */
+  /** The fencing token under the name that it has in the row. */
   get leaseCounter(): number {
     return this.fencingToken;
   }
@@ -142,7 +142,7 @@ export class Lock implements AsyncDisposable {
     return holderOf(this.#record, session.record, expiryForOthers(session));
   }
 
-  /** As it was last read or written by this holder. */
+  /** The value that this holder last read or wrote. */
   get value(): string | undefined {
     return this.#record.entry?.value;
   }
@@ -155,7 +155,7 @@ export class Lock implements AsyncDisposable {
     return this.#record.modifyIndex;
   }
 
-  /** @throws LeaseLostError when the lock may no longer be believed in */
+  /** @throws LeaseLostError when the lock can no longer be trusted */
   ensureBelief(): void {
     this.signal.throwIfAborted();
   }
@@ -195,9 +195,9 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * Gives the key back: free at once, without lock-delay. Repeating it changes nothing.
-   * @returns false when it was lost before
-   * @throws StoreUnavailableError when the store did not answer; the lock counts as released here, and the call may be repeated
+   * Releases the key, which is free at once, without lock-delay. A repeated call changes nothing.
+   * @returns false when the lock was already lost
+   * @throws StoreUnavailableError when the store did not respond. The lock counts as released here, and the call may be repeated
    */
   release(options: ContentOptions = {}): Promise<boolean> {
     validOptions(`the options of releasing ${describeLock(this.key)}`, options, CONTENT_OPTIONS);
@@ -262,7 +262,7 @@ export class Lock implements AsyncDisposable {
         return true;
       }
       const { current, earlierAttempt } = outcome;
-      // Not ours any more. When an attempt went unanswered, it may have been that one.
+      // The lock is no longer ours. If an attempt had no response, that attempt may have released it.
       if (current?.state !== 'held' || !this.#isThisTenure(current)) return earlierAttempt === 'unknown';
       this.#record = current;
     }
@@ -278,7 +278,7 @@ export class Lock implements AsyncDisposable {
     return verb;
   }
 
-  /** Lost with its session, or ended with it. */
+  /** The lock was lost with its session, or the session was ended. */
   #noticeLoss(): void {
     if (this.#loss !== undefined) return;
     try {
@@ -303,7 +303,7 @@ export class Lock implements AsyncDisposable {
   }
 }
 
-/** When others may judge the session next, unless it is renewed. */
+/** When the session expires for other processes, unless it is renewed. */
 function expiryForOthers({ record, timing }: SessionHolder): number | null {
   return record.expiresAt === null ? null : record.expiresAt + timing.maxClockSkewMs;
 }

@@ -3,10 +3,10 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Refusal } from './lock-record.ts';
 import { describeLock, describeRefusal } from './lock-record.ts';
 
-/** Longer than most critical sections: a caller that is still waiting for its own session then may be waiting for itself. */
+/** Longer than most critical sections. A caller that still waits for its own session after this time may be waiting for itself. */
 const OWN_WAIT_WARNING_MS = 30_000;
 
-/** A caller that waits without limit for what its own flow holds would wait in silence for as long as the session lives. */
+/** Without this warning, a caller that waits without limit for a lock of its own flow would wait silently as long as the session lives. */
 export function warningOfOwnWait(clock: Clock): (refusal: Refusal) => void {
   const startedAt = clock.monotonic();
   let isWarned = false;

@@ -1,7 +1,7 @@
 /**
  * The locks of one session: acquiring them, and releasing them all; `several-locks.ts` adds several at once.
  *
- * A key that the session already holds is held for its other callers too: they wait in line for its release, and each gets its
+ * A key that the session already holds is also held for the session's other callers: they queue for its release, and each gets its
  * own tenure. A caller with `reentrant` shares the session's lock:
  * the same `Lock`, the same counter, the value replaced.
  */
@@ -40,26 +40,26 @@ export const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true, listed: true 
 export const PATIENT_OPTIONS = { ...LOCK_OPTIONS, ...WAIT_OPTIONS } as const;
 
 /**
- * Waiters that have come to the longest pause ask every three seconds on average: 200 of them, in as many processes, together 67 times
- * a second, and 95 in their first half minute.
+ * Waiters at the longest pause poll every three seconds on average. 200 of them, in as many processes, poll 67 times
+ * a second together, and 95 times a second in their first half minute.
  */
 const PAUSES = { firstMs: 750, longestMs: 6_000, spreadMs: 2_000 };
 
-/** Releases side by side when a session ends. */
+/** Number of concurrent releases when a session ends. */
 const RELEASES_IN_FLIGHT = 32;
 
-/** Keys whose counter is remembered after their release, so that acquiring them again at once takes one request. */
+/** Number of released keys whose counter is remembered, so that acquiring them again takes one request. */
 const REMEMBERED_LIMIT = 1_000;
 
 export class SessionLocks {
   readonly #session: SessionHolder;
   readonly #ports: SessionLocksPorts;
   readonly #held = new Map<string, LockKeeper>();
-  /** Counters of keys that were given back, the latest last. */
+  /** Counters of released keys, the latest last. */
   readonly #left = new Map<string, number>();
   /** Releases in flight, by key. The next attempt must wait for them, or it would find the row still ours. */
   readonly #leaving = new Map<string, Promise<void>>();
-  /** Attempts under way by key: two flows of one session must not both find the row theirs without knowing. */
+  /** Attempts in flight, by key. Otherwise two flows of one session could both conclude that they hold the key. */
   readonly #attempts = new Map<string, Promise<unknown>>();
   /** Keys that the session may hold unknowingly. */
   protected readonly doubts: UnresolvedKeys;
@@ -81,9 +81,9 @@ export class SessionLocks {
   }
 
   /**
-   * Waits for the key, and for a store that is away.
-   * @throws LockUnavailableError when the wait is over, with who has it
-   * @throws LeaseLostError when the session is lost; whatever reason `signal` is aborted with
+   * Waits for the key, and for an unavailable store.
+   * @throws LockUnavailableError when the wait is over; it names the holder
+   * @throws LeaseLostError when the session is lost; the reason of `signal`
    */
   async acquire(key: string, options: LockOptions & WaitOptions = {}): Promise<Lock> {
     validOptions(OPTIONS, options, PATIENT_OPTIONS);
@@ -100,11 +100,11 @@ export class SessionLocks {
   }
 
   /**
-   * Gives everything back, before the session ends: releases, or with behaviour `delete` lets the entries go.
-   * Never throws: what this cannot do, the session's end does.
+   * Releases everything before the session ends. With the behavior `delete`, this also deletes the entries.
+   * Never throws: if a release fails, the session's end releases the key.
    */
   async giveUpAll(): Promise<void> {
-    // Not inFlight: one key that cannot be given back keeps none of the others.
+    // Not `inFlight`, because a key that cannot be released must not stop the releases of the others.
     const limit = sideBySide(RELEASES_IN_FLIGHT);
     const isDeleting = this.#session.record.behaviour === 'delete';
     const giveUp = async (held: LockKeeper): Promise<void> => {
@@ -142,7 +142,7 @@ export class SessionLocks {
     throw new LockUnavailableError(this.#seenFromHere(waited.by), waited.waitedMs);
   }
 
-  /** @throws StoreUnavailableError when an attempt went unanswered that may have taken one of the keys, or may take it yet */
+  /** @throws StoreUnavailableError when an attempt without a response may have taken one of the keys, or may still take it */
   protected ensureDecided(keys: readonly string[], cause?: unknown): void {
     const key = keys.find((wanted) => this.doubts.has(wanted));
     if (key === undefined) return;
@@ -154,9 +154,9 @@ export class SessionLocks {
   }
 
   /**
-   * Settles a doubtful key: gives back a tenure held unknowingly, and makes a request in flight fail.
-   * This takes a write, because after a read alone, that request might still be applied.
-   * @returns whether the doubt is resolved
+   * Settles an unresolved key: releases a tenure that the session holds unknowingly, and makes a request in flight fail.
+   * This needs a write: after a mere read, that request might still be applied.
+   * @returns whether the key is resolved
    */
   #settle(key: string): Promise<boolean> {
     return this.alone([key], async () => {
@@ -181,7 +181,7 @@ export class SessionLocks {
     });
   }
 
-  /** A take-over from a dead session is under way: once that death is written down, it finds no dead session to take over from. */
+  /** A takeover from an expired session may be in flight. Once the key's new state is recorded, that takeover is refused. */
   async #settleAbandoned(lock: HeldLock): Promise<boolean> {
     const { locks, sessions, runtime } = this.#ports;
     const { maxClockSkewMs } = this.#session.timing;
@@ -194,14 +194,14 @@ export class SessionLocks {
     return !this.doubts.has(lock.key);
   }
 
-  /** The refusal of the first in a line may concern another session than this one. */
+  /** The refusal of the first waiter in a queue may name a different session. */
   #seenFromHere(refusal: Refusal): Refusal {
     if (refusal.kind !== 'held') return refusal;
     const { key, by } = refusal;
     return by.session === this.#session.id ? { kind: 'held', key, by, isOwn: true } : { kind: 'held', key, by };
   }
 
-  /** A key that this session holds, for a caller that wants it for itself. */
+  /** Describes a key that this session holds, for a caller that wants its own tenure. */
   protected refusalOfOwn(keys: readonly string[]): Refusal | undefined {
     const held = keys.map((key) => this.lockOf(key)).find((lock) => lock?.signal.aborted === false);
     return held && { kind: 'held', key: held.key, by: held.holder, isOwn: true };
@@ -230,14 +230,14 @@ export class SessionLocks {
     };
   }
 
-  /** A lock that this session holds already; undefined when it does not, or no longer. */
+  /** Returns the lock if this session already holds it; undefined otherwise. */
   protected async again(key: string, content: Content | undefined): Promise<Lock | undefined> {
     const held = this.#held.get(key);
     try {
       await held?.confirm(content);
       return held?.lock;
     } catch (error) {
-      // The session itself may be as good as ever: contend for the key as others do.
+      // The session itself may still be live: contend for the key as others do.
       if (error instanceof LeaseLostError) return undefined;
       throw error;
     }
@@ -269,7 +269,7 @@ export class SessionLocks {
     });
   }
 
-  /** A release that was asked for counts as begun, even while it waits for another verb of its lock. */
+  /** A requested release counts as started, even while it waits for another operation of its lock. */
   protected async verbsUnderWay(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       await this.#held.get(key)?.idle();
@@ -284,7 +284,7 @@ export class SessionLocks {
     if (this.#left.size > REMEMBERED_LIMIT && oldest !== undefined) this.#left.delete(oldest);
   }
 
-  /** One attempt at a time for each of the keys, which are sorted. */
+  /** Runs one attempt at a time for each of the sorted keys. */
   protected async alone<T>(keys: readonly string[], attempt: () => Promise<T>): Promise<T> {
     const [key, ...rest] = keys;
     if (key === undefined) return attempt();

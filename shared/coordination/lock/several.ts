@@ -17,7 +17,7 @@ import { standingOf } from './lock-verdict.ts';
 import type { UnresolvedKeys } from './unresolved-keys.ts';
 import type { AcquireRequest, LockWish, Observed } from './lock-store.ts';
 
-/** DynamoDB's bound on the actions of one transaction. */
+/** DynamoDB's limit on the actions of one transaction. */
 export const KEYS_LIMIT = 100;
 
 export class SeveralContender implements KeyContender<readonly HeldLock[]> {
@@ -90,7 +90,7 @@ export class SeveralContender implements KeyContender<readonly HeldLock[]> {
     holders.delete(this.#session.id);
     const records = holders.size === 0 ? new Map<string, never>() : await sessions.getMany([...holders]);
     const found: (Observed | { readonly refusal: Refusal })[] = [];
-    // One after the other: keys of one dead holder need its session ended once.
+    // One after the other, so that the session of an expired holder of several keys is ended only once.
     for (const key of this.#keys) {
       const record = rows.get(key);
       if (record?.state !== 'held' || record.session === this.#session.id) {

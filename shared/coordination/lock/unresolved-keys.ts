@@ -1,9 +1,9 @@
 /**
- * Keys in doubt: the response to an acquire or a release was lost, so the session does not know their state.
+ * Unresolved keys: the response to an acquire or a release was lost, so the session does not know their state.
  * `semaphore-doubts.ts` has the same for semaphores.
  *
- * Two things may be true of such a key: its row names the session although no lock of it is known here, or a request that is still
- * under way will name it later. A read cannot resolve this, because the request may still arrive later. The key is resolved once we have
+ * The row of such a key may name the session although no lock of it is known here, or a request in flight
+ * may still make it do so. A read cannot resolve this, because the request may still arrive later. The key is resolved once we have
  * read a row that the request can no longer change.
  */
 import type { LockRecord } from './lock-record.ts';
@@ -17,10 +17,10 @@ export type UnansweredAcquire =
       readonly observedCounter: number | undefined;
     }
   | { readonly kind: 'takeOver'; readonly askedAt: number; readonly session: string; readonly leaseCounter: number }
-  /** One acquire of several keys, each as it was observed. */
+  /** One acquire of several keys, with each key as observed. */
   | { readonly kind: 'together'; readonly askedAt: number; readonly nonce: string | undefined };
 
-/** Whether it could still be applied to the row as it stands: the guards of `coordination/lock/row/lock-statements.ts`. */
+/** Whether the acquire could still be applied to the current row, by the guards of `coordination/lock/row/lock-statements.ts`. */
 function mayStillApply(lock: LockRecord | undefined, attempt: UnansweredAcquire): boolean {
   switch (attempt.kind) {
     case 'together':
@@ -39,7 +39,7 @@ export class UnresolvedKeys {
   readonly #keys = new Map<string, UnansweredAcquire[]>();
   readonly #onUnresolved: (key: string) => void;
 
-  /** @param onUnresolved receives each key that becomes doubtful */
+  /** @param onUnresolved receives each key that becomes unresolved */
   constructor(session: string, onUnresolved: (key: string) => void) {
     this.#session = session;
     this.#onUnresolved = onUnresolved;
@@ -49,7 +49,7 @@ export class UnresolvedKeys {
     return this.#keys.has(key);
   }
 
-  /** @param attempt the acquire that was not answered; absent: a release, which can take nothing */
+  /** @param attempt the acquire without a response. Absent: a release, which cannot take a key */
   add(key: string, attempt?: UnansweredAcquire): void {
     const attempts = this.#keys.get(key) ?? [];
     if (attempt !== undefined) attempts.push(attempt);
@@ -58,8 +58,8 @@ export class UnresolvedKeys {
   }
 
   /**
-   * Records a row from a strongly consistent read. A request that cannot be applied to it can never be, because counters and ends only
-   * grow.
+   * Records a row from a strongly consistent read. A request that cannot be applied to it can never be applied later, because counters and
+   * end times only grow.
    */
   see(key: string, lock: LockRecord | undefined): void {
     const attempts = this.#keys.get(key);
@@ -69,12 +69,12 @@ export class UnresolvedKeys {
     else this.#keys.set(key, open);
   }
 
-  /** The session knows again what it holds. */
+  /** Notes that the key is resolved. */
   end(key: string): void {
     this.#keys.delete(key);
   }
 
-  /** When the last of the attempts was asked for; 0 when there is none. */
+  /** When the last of the attempts was requested; 0 if there is none. */
   lastAskedAt(key: string): number {
     return Math.max(0, ...(this.#keys.get(key) ?? []).map(({ askedAt }) => askedAt));
   }

@@ -1,4 +1,4 @@
-/** Whether a sequencer belongs to the current tenure: a server asks this before it serves a holder. */
+/** Checks whether a sequencer belongs to the current tenure. A server does this before it serves a holder. */
 import type { Sequencer } from '../../core/lease/sequencer.ts';
 import type { Verification, VerifySessionPorts } from '../../session/verify-session.ts';
 import { verifySession } from '../../session/verify-session.ts';
@@ -8,11 +8,11 @@ interface VerifyLockPorts extends VerifySessionPorts {
   readonly locks: LockStore;
 }
 
-/** One strongly consistent request; another when the session is bound to health checks. Writes nothing. */
+/** Makes one strongly consistent request, and a second one if the session is bound to health checks. Writes nothing. */
 export async function verifyLock(sequencer: Sequencer, ports: VerifyLockPorts): Promise<Verification> {
   const { key, leaseCounter, session: id } = sequencer;
   const { lock, session } = await ports.locks.getWithSession(key, id, { consistent: true });
-  // A row that is gone was swept, weeks after its last use.
+  // A missing row was deleted by TTL, weeks after its last use.
   if (lock === undefined) return { kind: 'released' };
   if (lock.leaseCounter !== leaseCounter) return { kind: 'superseded', leaseCounter: lock.leaseCounter };
   if (lock.state === 'free') return { kind: 'released' };

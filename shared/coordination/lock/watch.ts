@@ -3,7 +3,7 @@
  *
  * Polls are 0.75 to 1 second apart and eventually consistent, so a change is known within about a second, for less than one read unit
  * a second per key: half a unit for the lock's row each time, and as much for its holder's session every other time.
- * An old replica's answer is not shown: a key's modify index never goes back for a watcher.
+ * A response of an outdated replica is ignored, so a key's modify index never goes back for a watcher.
  */
 import type { SessionRecord } from '../../session/session-record.ts';
 import type { Due } from '../../core/wait/shared-poll.ts';
@@ -38,8 +38,8 @@ export class LockWatch {
   }
 
   /**
-   * The first sighting that is news to the caller; undefined when `signal` aborts before.
-   * @throws StoreUnavailableError, CorruptItemError: watching goes no further
+   * Returns the first state that is new to the caller; undefined if `signal` aborts first.
+   * @throws StoreUnavailableError, CorruptItemError; both end the watch
    */
   next(
     key: string,
@@ -49,24 +49,24 @@ export class LockWatch {
     return this.#poll.next(key, isNews, signal);
   }
 
-  /** This process has just written these keys: notifies their local waiters at once. */
+  /** Call this after this process has written these keys: notifies their local waiters at once. */
   nudge(keys: readonly string[]): void {
     this.#poll.nudge((key) => keys.includes(key));
   }
 
-  /** This process has just ended a session: notifies the waiters of its keys too. */
+  /** Call this after this process has ended a session: also notifies the waiters of its keys. */
   nudgeHeldBy(id: string): void {
     this.#poll.nudge((_, { looks, session }) => looks === 0 || session?.id === id);
   }
 
-  /** Undefined for what an old replica answers. */
+  /** Returns undefined for a response of an outdated replica. */
   async #look({ key, memory, isNudged }: Due<Seen>): Promise<LockSnapshot | undefined> {
     const asked = memory.looks++ % 2 === 0 || isNudged ? memory.session?.id : undefined;
     const { lock, session } = await this.#ports.locks.getWithSession(key, asked, { consistent: isNudged });
     memory.session = await this.#holderOf(lock, session ?? memory.session);
     const sighting = await this.#reader.judge(lock, memory.session);
     const index = sighting.lock?.modifyIndex ?? 0;
-    // Index 0 is a row that was swept: nothing older can be behind it.
+    // Index 0 means that TTL deleted the row, so the response cannot be outdated.
     if (index !== 0 && index < memory.lastIndex) return undefined;
     memory.lastIndex = index;
     return sighting;

@@ -1,11 +1,12 @@
 /**
- * A token bucket per key: `rate` tokens flow in per period, `burst` tokens fit in, and each take states how many it needs.
+ * A token bucket per key: `rate` tokens flow in per period, the bucket holds at most `burst` tokens, and each take names the number it
+ * needs.
  *
  * Guarantees
  *   - In any span of time, a bucket gives out at most `burst` tokens plus the inflow of the span,
  *     plus the inflow of the clock difference and of the time that a take is in flight (at most 8 s):
  *     a take counts from the time of its request. The specification found the last part (`proof/spec/RateLimit.tla`).
- *   - A refused take takes nothing, and returns when to try again.
+ *   - A refused take takes no tokens, and returns when to try again.
  *   - Each take calculates the refill from the taker's clock; no background process runs.
  *   - Time is counted in microseconds: the rate is met to a thousandth.
  *
@@ -30,7 +31,7 @@ export interface RateOptions {
   /** Tokens that flow in per period. */
   readonly rate: number;
   readonly per: Duration;
-  /** Tokens that fit in; as many as `rate` when absent. */
+  /** Maximum tokens in the bucket. Default: `rate`. */
   readonly burst?: number | undefined;
 }
 
@@ -41,15 +42,15 @@ export interface Bucket {
 
 /** A take at a given time, as the timestamps that its guards compare. */
 export interface Draw {
-  /** A bucket empty before this is full by now. */
+  /** A bucket that was empty before this time is full by now. */
   readonly fullSince: number;
-  /** A bucket empty at or before this has enough by now. */
+  /** A bucket that was empty at or before this time has enough tokens by now. */
   readonly enoughSince: number;
   /** How far a take moves `emptyAt`. */
   readonly costMs: number;
 }
 
-/** The time at which a full bucket was empty must be exact: this is half of the exact range of a number, 142,000 years. */
+/** The time at which a full bucket was empty must be an exact number. This is half of a number's exact range, 142,000 years. */
 const LONGEST_FILL_MS = 2 ** 52;
 
 /** @throws ConfigurationError */
@@ -84,7 +85,7 @@ export function drawOf(what: string, { msPerToken, burst }: Bucket, tokens: numb
   return { fullSince: now - upToMicroseconds(burst * msPerToken), enoughSince: now - costMs, costMs };
 }
 
-/** Whole tokens in a bucket. */
+/** Returns the number of whole tokens in a bucket. */
 export function tokensIn({ msPerToken, burst }: Bucket, emptyAt: number | undefined, now: number): number {
   if (emptyAt === undefined) return Math.floor(burst);
   // The difference of two timestamps is exact to microseconds: a quotient slightly below a whole number is rounding noise.
@@ -105,7 +106,7 @@ function msPerTokenOf(exactMs: number): number {
 }
 
 /**
- * Keeps the stored number short and comparable: a double has no finer digits for timestamps of our time.
+ * Keeps the stored number short and comparable: a double has no finer digits for current timestamps.
  * Rounds up: otherwise a take could be free, or many takes together could get more than flows in.
  * A row takes about a thousand writes a second, so one microsecond for each is at most a thousandth of the flow.
  */
@@ -113,5 +114,5 @@ function upToMicroseconds(ms: number): number {
   return Math.max(1, Math.ceil(ms * 1_000 - PRODUCT_NOISE_US)) / 1_000;
 }
 
-/** A product of whole microseconds may be a hair above the whole number that it is. */
+/** By rounding, a product of whole microseconds may be slightly above the exact whole number. */
 const PRODUCT_NOISE_US = 0.001;

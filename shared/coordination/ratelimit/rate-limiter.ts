@@ -15,7 +15,7 @@ import { bucketOf, drawOf, tokensIn } from './bucket.ts';
 import type { BucketKey, BucketRecord, RateLimitStore } from './ratelimit-store.ts';
 
 export interface TakeOptions {
-  /** 1 when absent. */
+  /** Number of tokens. Default: 1. */
   readonly tokens?: number | undefined;
 }
 
@@ -38,14 +38,14 @@ export interface RateLimitPorts {
   readonly line?: WaiterQueue<Limited> | undefined;
 }
 
-/** Another caller may be faster between the refusal and the take from a full bucket: this happens once or twice. */
+/** Another caller may be faster between the refusal and the take from a full bucket. This rarely happens more than twice. */
 const CONTENTION = { rounds: 20 };
 /** The time of the next poll is always known: these are the pauses while the store is unavailable. */
 const PAUSES = { firstMs: 250, longestMs: 2_000 };
 /** Waiters of many processes spread over a quarter of the time of their tokens, because in a longer time a small bucket would overflow. */
 const SPREAD = { share: 0.25, longestMs: 100 };
 
-/** Tokens of one kind: limits how many all processes together take per period. */
+/** Limits how many tokens of one name all processes together take per period. */
 export class RateLimiter {
   readonly name: string;
   readonly #bucket: Bucket;
@@ -61,7 +61,7 @@ export class RateLimiter {
   }
 
   /**
-   * Takes tokens if they are there.
+   * Takes tokens if there are enough.
    * @throws ConfigurationError when the bucket can never hold that many
    * @throws ClockSkewError when our clock is proven too wrong to calculate a refill
    */

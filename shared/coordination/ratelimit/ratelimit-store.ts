@@ -15,9 +15,9 @@ export interface BucketRecord {
 
 /** Stores buckets. Every write is conditional; see `coordination/ratelimit/row/ratelimit-statements.ts` for the guards. */
 export interface RateLimitStore {
-  /** From a bucket in use: refused unless it has enough, or when it is full or new. */
+  /** Takes tokens from a bucket in use. Refused if it has too few tokens, or if it is full or new. */
   take(bucket: BucketKey, draw: Draw, write: Stamp): Promise<Outcome<BucketRecord>>;
-  /** From a bucket that is full or new: refused when it is neither. */
+  /** Takes tokens from a full or new bucket. Refused if it is neither. */
   takeFromFull(bucket: BucketKey, draw: Draw, write: Stamp): Promise<Outcome<BucketRecord>>;
   /** Strongly consistent. */
   get(bucket: BucketKey): Promise<BucketRecord | undefined>;

@@ -1,4 +1,4 @@
-/** Getting a permit: arguments checked, belief checked before and after. */
+/** Acquires permits: checks the arguments, and checks the session's trust before and after. */
 import { ConfigurationError, StoreUnavailableError } from '../../core/errors.ts';
 import { durationMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
@@ -16,9 +16,9 @@ import type { PermitRecord } from './semaphore.ts';
 import { describeSemaphore, validLimit, validPermits } from './semaphore.ts';
 
 export interface PermitOptions {
-  /** How many permits there are; all contenders declare the same. */
+  /** Total number of permits. All contenders must declare the same number. */
   readonly limit: number;
-  /** How many of them this one takes; 1 when absent. */
+  /** Number of permits to take. Default: 1. */
   readonly permits?: number | undefined;
 }
 
@@ -27,18 +27,18 @@ export interface PermitWaitOptions extends PermitOptions, WaitOptions {
   readonly fair?: boolean | undefined;
 }
 
-/** A waiting contender costs a read a second on average, and notices a release within two. */
+/** A waiting contender costs a read a second on average, and notices a release within two seconds. */
 const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
 
 const PERMIT_OPTIONS = { limit: true, permits: true } as const;
 
-/** `full`: who holds, and when the next of them may be found dead. */
+/** `full`: the holders, and when the next of them may expire. */
 export type PermitAcquisition = { readonly kind: 'acquired'; readonly permit: Permit } | Full;
 
 /**
- * One try, without waiting.
+ * Tries once, without waiting.
  * @throws MismatchError when other contenders declare another limit
- * @throws ConfigurationError when an argument is not usable
+ * @throws ConfigurationError when an argument is invalid
  */
 export async function tryAcquirePermit(
   name: string,
@@ -123,7 +123,7 @@ async function acquire<Granted>(
   const close = (): void => book.close(asked.semaphore.name, asked.claim.since);
   try {
     const admission = await contend(contender);
-    // The answer may have taken longer than the session could be believed in.
+    // The session's trust may have ended before the response arrived.
     session.ensureBelief();
     if (admission.kind === 'admitted') return grant(admission.permit, close);
     const late = await contender.leave();
@@ -133,7 +133,7 @@ async function acquire<Granted>(
     return admission;
   } catch (error) {
     close();
-    // Without answers its session settles it: the caller does not wait for the store once more.
+    // If the store does not respond, the session settles it later, so the caller does not wait for the store again.
     const isStoreOut = error instanceof StoreUnavailableError;
     if (isStoreOut || !(await abandon(asked, contender, session, ports))) settleLater(asked.semaphore, session, ports);
     throw isStoreOut && error.applied === 'no' ? undecided(asked.semaphore.name, error) : error;

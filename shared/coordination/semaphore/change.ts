@@ -26,7 +26,7 @@ export async function declareLimit(name: string, limit: number, ports: ChangePor
 }
 
 /**
- * Replaces a semaphore with the result of `change`. Retries until no other write came between the read and the write.
+ * Replaces a semaphore with the result of `change`. Retries if another write came between the read and the write.
  * @param change returns the same object if nothing must change
  * @returns the row's current content; undefined if there is no row
  */

@@ -2,8 +2,8 @@
  * A concurrency limiter: at most `limit` concurrent members, across all processes.
  *
  * `add` waits for free capacity and returns an id; `done` releases the slot.
- * It is a semaphore with a permit per member, so the limit is never exceeded. The slot of a crashed member is free again
- * when its session has expired: one session TTL after its last heartbeat, plus the bound on clock differences and the session's lock-delay.
+ * It is a semaphore with a permit per member, so the limit is never exceeded. The slot of a crashed member becomes free
+ * when its session expires: one session TTL after its last heartbeat, plus the clock bound and the session's lock-delay.
  * A slow member keeps its slot for as long as its session is renewed.
  *
  * An id can be passed on: `done` works in any process.
@@ -26,7 +26,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 
 export interface LimiterOptions {
   readonly limit: number;
-  /** The longest sleep between two tries; sleeps are random below it. */
+  /** Maximum sleep between two tries. Each sleep is a random part of it. */
   readonly pause?: Duration | undefined;
 }
 
@@ -36,7 +36,7 @@ export class ConcurrencyLimiter {
   readonly #options: LimiterOptions;
   readonly #session: SessionHolder;
   readonly #ports: SemaphorePorts;
-  /** Ids whose release was not answered. */
+  /** Ids whose release had no response. */
   readonly #unanswered = new Set<string>();
 
   constructor(name: string, options: LimiterOptions, session: SessionHolder, ports: SemaphorePorts) {
@@ -63,16 +63,16 @@ export class ConcurrencyLimiter {
   }
 
   /**
-   * Gives a slot back; again, it changes nothing.
+   * Releases a slot. A repeated call changes nothing.
    * @returns whether it was still taken
-   * @throws StoreUnavailableError when that is not known; try again
+   * @throws StoreUnavailableError when that is unknown; try again
    */
   async done(id: string): Promise<boolean> {
     const permit = parsePermit(id);
     if (permit === undefined) throw new ConfigurationError(`done(${shown(id)}): pass an id as add returned it`);
     const isOurs = permit.session === this.#session.id;
     const book = PermitBook.of(this.#session);
-    // Even if no answer comes: a slot that is not meant to be kept is pruned by the next contender of its very session.
+    // Do this even without a response: the next contender of the same session prunes slots that are no longer wanted.
     if (isOurs) book.close(this.name, permit.since);
     try {
       const outcome = await giveBackPermit(this.name, permit, isOurs ? book.left : permit.since, this.#ports);
@@ -85,7 +85,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** Does `work` in a slot, and gives it back however it ends. The signal aborts when the slot is lost. */
+  /** Runs `work` in a slot, and always releases the slot afterwards. The signal aborts when the slot is lost. */
   async run<Result>(
     work: (signal: AbortSignal) => Promise<Result>,
     options: Pick<WaitOptions, 'signal'> = {},
@@ -94,7 +94,7 @@ export class ConcurrencyLimiter {
     if (typeof work !== 'function')
       throw new ConfigurationError(`limiter ${this.name}: run(${shown(work)}): must be a function`);
     const acquisition = await acquirePermit(this.name, this.#wanted(options), this.#session, this.#ports);
-    // Without a deadline there is no other answer.
+    // Without a deadline, the wait cannot end with another result.
     assert(acquisition.kind === 'acquired', `limiter ${this.name} gave up without being asked to`);
     await using permit = acquisition.permit;
     return await work(permit.signal);

@@ -20,8 +20,9 @@ const FOLD_FROM = 8;
 const FOLD_EACH = 4;
 
 /**
- * One request; one more for each eighth to fold the marks, and one more if another process has left later for the same session.
- * @param left the latest moment of what the session has given back, so far as this process knows
+ * Makes one request, one more at every eighth release to fold the marks, and one more if another process has released later for the same
+ * session.
+ * @param left the latest moment that this process knows of the session's released permits
  */
 export async function giveBackPermit(
   name: string,
@@ -44,7 +45,7 @@ export async function giveBackPermit(
   return outcome;
 }
 
-/** Whether the next write had better fold the marks, if it can. */
+/** Whether the next write should fold the marks if it can. */
 export function shouldFold({ left }: SemaphoreRecord): boolean {
   return Object.keys(left).length >= FOLD_FROM;
 }
@@ -59,7 +60,7 @@ async function foldMarks(
   try {
     await semaphores.replace(row, row, stampOf(runtime), limits);
   } catch (error) {
-    // The permit is given back; the next one folds.
+    // The permit is released. The next release folds the marks.
     if (!(error instanceof StoreUnavailableError)) throw error;
   }
 }

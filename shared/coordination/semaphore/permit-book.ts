@@ -3,18 +3,18 @@ import type { PermitClaim, PermitRecord, SemaphoreRecord } from './semaphore.ts'
 
 interface OpenPermit {
   readonly semaphore: string;
-  /** Absent while it is asked for. */
+  /** Absent while the permit is requested. */
   token?: number;
 }
 
-/** With fewer open permits there is nothing to tidy. */
+/** With fewer open permits, cleaning up is not worth it. */
 const TIDY_FROM = 100;
 
 /**
  * `PermitBook` is a session's record, in its own process, of the permits that it holds or is requesting.
  *
  * It assigns the unique moments that distinguish the permits of one session.
- * It tells which permits in the row belong to a doubt: the session has them, and no code here knows them, because a response was lost.
+ * It finds unresolved permits in the row: the session has them, but no code here knows them, because a response was lost.
  * It knows the moment up to which the session's requests may be barred.
  */
 export class PermitBook {
@@ -50,7 +50,7 @@ export class PermitBook {
     if (this.#open.size < this.#tidyFrom) return;
     const tokens = new Set(holders.map((holder) => holder.token));
     for (const [moment, open] of this.#open) {
-      // One that is asked for counts as later than all.
+      // A requested permit counts as later than all others.
       const { semaphore, token: its = Infinity } = open;
       if (semaphore === name && its < token && !tokens.has(its)) this.#open.delete(moment);
     }
@@ -73,5 +73,5 @@ export class PermitBook {
   }
 }
 
-/** Bound to the session object, which is made per invocation, and gone with it. */
+/** Bound to the session object, so it is garbage-collected with it. */
 const books = new WeakMap<SessionHolder, PermitBook>();

@@ -3,8 +3,8 @@
  *
  * Failure by failure:
  *   - The session is lost: the permit is lost too, and its signal aborts with the session's reason.
- *   - An operator evicts it: its session's next heartbeat reports that, and the signal aborts. `check` asks at once.
- *   - The release is not answered: releasing again is safe; if the permit remains, the session's heartbeats release it
+ *   - An operator evicts it: its session's next heartbeat reports that, and the signal aborts. `check` reads the store at once.
+ *   - The response to a release is lost: releasing again is safe, and if the permit remains, the session's heartbeats release it
  *     (`semaphore-doubts.ts`).
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
@@ -77,13 +77,13 @@ export class Permit implements AsyncDisposable {
     return this.signal.aborted ? 0 : this.#session.remainingTrustMs();
   }
 
-  /** @throws LeaseLostError when it may no longer be believed in */
+  /** @throws LeaseLostError when the permit can no longer be trusted */
   ensureBelief(): void {
     this.signal.throwIfAborted();
     this.#session.ensureBelief();
   }
 
-  /** Asks the store whether it is still there, with one consistent read; aborts the signal when it is not. */
+  /** Checks with one consistent read whether the permit still exists, and aborts the signal if it does not. */
   async check(): Promise<boolean> {
     const current = await this.#ports.semaphores.get(this.semaphore);
     const holder = current?.holders.find((candidate) => isSamePermit(candidate, this.record));
@@ -93,7 +93,7 @@ export class Permit implements AsyncDisposable {
   }
 
   /**
-   * Gives it back. Once it is released, or lost, doing so again changes nothing.
+   * Releases the permit. A repeated call, or a call after the permit was lost, changes nothing.
    * @returns whether it was still held
    * @throws StoreUnavailableError when the store did not confirm it; try again, or leave it to the end of the session
    */
@@ -109,11 +109,11 @@ export class Permit implements AsyncDisposable {
   async #release(limits: WriteLimits): Promise<boolean> {
     this.#wasHeld ??= !this.signal.aborted;
     this.#end(this.#loss('released', 'it was released by its holder'));
-    // Even if no answer comes: a permit that is not meant to be kept is pruned by the next contender of this very session.
+    // Do this even without a response: the next contender of the same session prunes permits that are no longer wanted.
     this.#onReleased();
     const { left } = PermitBook.of(this.#session);
     try {
-      // No belief is needed: the guard names this permit and its token, so a late release cannot touch another's.
+      // This does not require trust: the guard names this permit and its token, so a late release cannot affect another permit.
       const outcome = await giveBackPermit(this.semaphore, this.record, left, this.#ports, limits);
       this.#mayBeReleased ||= outcome.kind === 'applied' || outcome.earlierAttempt === 'unknown';
       return this.#wasHeld && this.#mayBeReleased;

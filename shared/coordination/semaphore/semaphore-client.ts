@@ -1,4 +1,4 @@
-/** Semaphores as their users call them. */
+/** The client API of semaphores. */
 import { stampOf } from '../../core/lease/stamp.ts';
 import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -17,16 +17,16 @@ import type { SemaphoreState } from './state.ts';
 import { judgeSemaphore } from './state.ts';
 
 export interface EvictionOptions {
-  /** Which permit: as `holders` of the semaphore's state has it. */
+  /** The permit to evict, as in `holders` of the semaphore's state. */
   readonly token: number;
   readonly by: string;
   readonly reason: string;
-  /** How long its room stays closed, so that the ousted holder can notice; absent: the lock-delay of its session. */
+  /** How long its capacity stays closed, so that the evicted holder can notice. Default: the lock-delay of its session. */
   readonly lockDelay?: Duration | undefined;
 }
 
 const EVICTION_OPTIONS = { token: true, by: true, reason: true, lockDelay: true } as const;
-/** Each round but the last was lost to the holder itself. */
+/** Maximum rounds. In each earlier round, the holder itself was faster. */
 const EVICTION_CONTENTION = { rounds: 10 };
 
 /** Reads semaphores and their holders, sets limits and evicts permits. */
@@ -91,9 +91,9 @@ export class SemaphoreClient {
   }
 
   /**
-   * By an operator: sets the limit in effect, whatever contenders declare; `'declared'` goes back to that.
-   * Lowering it takes no permit away: no contender is admitted until enough permits have come back.
-   * @returns false when there is no such semaphore
+   * For operators: overrides the declared limit; `'declared'` removes the override.
+   * Lowering the limit revokes no permits: no contender is admitted until enough permits were released.
+   * @returns false if the semaphore does not exist
    */
   async setLimit(name: string, limit: number | 'declared'): Promise<boolean> {
     const what = describeSemaphore(validName('semaphore', name));

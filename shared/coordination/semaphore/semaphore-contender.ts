@@ -1,5 +1,5 @@
 /**
- * One contender's way to a permit.
+ * One contender's attempt to get a permit.
  *
  * | found | requests |
  * | --- | --- |
@@ -40,14 +40,14 @@ import { SemaphoreInspector } from './semaphore-inspector.ts';
 
 export interface SemaphorePorts extends SessionPorts {
   readonly semaphores: SemaphoreStore;
-  /** Line in which contenders of this process wait for each other; absent: each asks for itself. */
+  /** Queue of this process's contenders. Absent: each polls for itself. */
   readonly line?: WaiterQueue<Full> | undefined;
 }
 
 /** State of a full semaphore. */
 export interface Full {
   readonly kind: 'full';
-  /** Permits whose holders are not known to be dead. */
+  /** Permits whose holders are not known to have expired. */
   readonly inUse: number;
   readonly limit: number;
   readonly holders: readonly HolderRecord[];
@@ -59,7 +59,7 @@ export interface Full {
 
 /**
  * The permit could not be acquired within the wait:
- * nothing is held. Wait longer, or come back later; `full` names the holders.
+ * nothing is held. Wait longer, or retry later; `full` names the holders.
  */
 export class SemaphoreFullError extends Error {
   override readonly name = 'SemaphoreFullError';
@@ -84,7 +84,7 @@ const BACKOFF = { baseMs: 5, capMs: 200 };
 export interface Request {
   readonly semaphore: NewSemaphore;
   readonly claim: PermitClaim;
-  /** Set for a fair contender: it queues, until this moment at most. */
+  /** Set for a fair contender, which queues until this time at most. */
   readonly queueUntil: number | undefined;
 }
 
@@ -96,9 +96,9 @@ export class SemaphoreContender {
   readonly #limits: WriteLimits;
   #seen: SemaphoreRecord | undefined;
   #mayBeQueued = false;
-  /** Something was sent: a copy of a blind request may find true later what was false. */
+  /** Whether a request was sent. If so, the guard of a late copy of a blind request may be true later. */
   #hasSent = false;
-  /** An attempt went without an answer: it may be applied yet, whatever was found since. */
+  /** Whether an attempt had no response. If so, it may still be applied, even if later reads did not show it. */
   #isUnanswered = false;
 
   constructor(request: Request, session: SessionHolder, ports: SemaphorePorts) {
@@ -110,7 +110,8 @@ export class SemaphoreContender {
   }
 
   /**
-   * Asks without a read: one write if there is free capacity. @throws MismatchError, LeaseLostError, StoreUnavailableError, ClockSkewError
+   * Requests a permit without a read: one write if there is free capacity. @throws MismatchError, LeaseLostError, StoreUnavailableError,
+   * ClockSkewError
    */
   async ask(): Promise<Admission> {
     await this.#admit();
@@ -148,11 +149,11 @@ export class SemaphoreContender {
       if (outcome.kind === 'applied') return outcome.row;
       if (this.#hasLeft(outcome.current)) return outcome.current;
     }
-    // Its new revision also refuses a *replace* that is under way.
+    // Its new revision also refuses a *replace* that is in flight.
     const change = (row: SemaphoreRecord): SemaphoreRecord => withLeft(withoutTicket(row, claim), [claim]);
     const changed = await changeSemaphore(semaphore.name, change, this.#ports);
     if (changed !== undefined) return changed;
-    // A create that is under way finds this one, with no holder.
+    // A create that is in flight will find this row, without a holder.
     await this.#send(semaphores.create(semaphore, undefined, this.#stamp(), this.#limits));
     return this.#forgo();
   }
@@ -162,14 +163,14 @@ export class SemaphoreContender {
     return row !== undefined && !this.#isUnanswered && isBarred(row, claim) && !hasTicket(row, claim);
   }
 
-  /** From the row as last seen to an answer. */
+  /** Continues from the last seen row to a result. */
   async #pursue(): Promise<Admission> {
     const { semaphore, claim } = this.#request;
     const backoff = { ...this.#ports.runtime, ...BACKOFF, signal: this.#session.signal };
     const contention = { rounds: ROUNDS_LIMIT, backoff };
     return retryContended(describeSemaphore(semaphore.name), contention, async (): Promise<Admission | Contended> => {
       const row = this.#seen;
-      // Also by an attempt that was never answered, whatever was written since: no other contender asks by this claim.
+      // Includes an attempt that had no response, because no other contender uses this claim.
       const permit = row?.holders.find((holder) => isSamePermit(holder, claim));
       if (permit?.closedUntil !== undefined)
         throw new LeaseLostError(

@@ -1,9 +1,10 @@
 /**
- * Semaphores in doubt: a response was lost, so the row may hold a permit or a queue entry that no code of the session's process knows.
+ * Unresolved semaphores: a response was lost, so the row may contain a permit or a queue entry that the session's process does not know.
  * `unresolved-keys.ts` has the same for the keys of locks.
  *
- * One read and one write settle a doubt: the write removes entries that are not in the session's book, bars its blind requests, and has
- * another revision than the requests in flight. The session's heartbeats retry it until it is answered.
+ * One read and one write settle this: the write removes entries that are not in the session's book, bars its blind requests, and changes
+ * the
+ * revision that requests in flight name. The session's heartbeats retry it until the store responds.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -12,13 +13,13 @@ import type { GiveBackPorts } from './give-back.ts';
 import { PermitBook } from './permit-book.ts';
 import { describeSemaphore, withLeft, withoutDead } from './semaphore.ts';
 
-/** A semaphore in doubt; its limit is known if a create may be under way. */
+/** An unresolved semaphore. Its limit is known if a create may be in flight. */
 export interface DoubtfulSemaphore {
   readonly name: string;
   readonly limit?: number;
 }
 
-/** An answer about this semaphore was lost just now. */
+/** Notes that a response about this semaphore was lost. */
 export function settleLater(semaphore: DoubtfulSemaphore, session: SessionHolder, ports: GiveBackPorts): void {
   session.settleLater(describeSemaphore(semaphore.name), async () => {
     await settle(semaphore, session, ports);
@@ -50,7 +51,7 @@ async function settle(semaphore: DoubtfulSemaphore, session: SessionHolder, port
   );
   ports.line?.wake(name);
   if (settled !== undefined || limit === undefined) return;
-  // A create that is under way finds this one, with no holder.
+  // A create that is in flight will find this row, without a holder.
   await ports.semaphores.create({ name, limit }, undefined, stampOf(ports.runtime));
   await settle(semaphore, session, ports);
 }

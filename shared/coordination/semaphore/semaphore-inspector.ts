@@ -1,4 +1,4 @@
-/** The contender's side of a full semaphore: who in it, or in the queue, is dead. */
+/** Finds the expired holders and waiters of a full semaphore for a contender. */
 import type { SessionPorts } from '../../session/session-contender.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { SessionVerdicts, earliestEnd } from '../../session/session-verdicts.ts';

@@ -4,23 +4,23 @@ import type { PermitClaim, PermitRecord, SemaphoreRecord, Ticket } from './semap
 
 export interface NewSemaphore {
   readonly name: string;
-  /** As its contender declares it. */
+  /** The limit that the contender declares. */
   readonly limit: number;
 }
 
-/** A permit that an operator takes away. */
+/** A permit that an operator evicts. */
 export interface EvictionRequest {
   readonly by: string;
   readonly reason: string;
-  /** How long its room is closed, from the attempt that is applied; 0: not at all. */
+  /** How long its capacity stays closed, counted from the applied attempt. 0: not at all. */
   readonly lockDelayMs: number;
-  /** Its session is live, and learns of it with its next heartbeat. */
+  /** Whether its session is live. If so, the session learns of it at its next heartbeat. */
   readonly isLive: boolean;
 }
 
 /** Storage of semaphores. Every write is conditional; see `coordination/semaphore/row/semaphore-statements.ts` for the guards. */
 export interface SemaphoreStore {
-  /** Refused when the row is there. */
+  /** Refused if the row exists. */
   create(
     semaphore: NewSemaphore,
     first: PermitClaim | undefined,
@@ -37,9 +37,9 @@ export interface SemaphoreStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<SemaphoreRecord>>;
-  /** Refused when it stands in the queue already, the queue is full, or the claim is held or barred. */
+  /** Refused if the claim is already in the queue, held or barred, or the queue is full. */
   queue(name: string, ticket: Ticket, write: Stamp, limits?: WriteLimits): Promise<Outcome<SemaphoreRecord>>;
-  /** Any change that rests on the whole row as it was observed: refused when it was written since. */
+  /** Any change that depends on the whole observed row. Refused if the row was written since then. */
   replace(
     observed: SemaphoreRecord,
     next: SemaphoreRecord,
@@ -47,8 +47,8 @@ export interface SemaphoreStore {
     limits?: WriteLimits,
   ): Promise<Outcome<SemaphoreRecord>>;
   /**
-   * Bars the blind requests that its session made until `left`, the permit's own moment or a later one.
-   * Refused unless this permit is there with this token, evicted or not, or when its session has left later.
+   * Releases a permit, and bars the blind requests that its session made until `left`, the permit's own moment or a later one.
+   * Refused unless the row has this permit with this token, evicted or not; also refused if its session has released later.
    */
   release(
     name: string,
@@ -56,11 +56,11 @@ export interface SemaphoreStore {
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<SemaphoreRecord>>;
-  /** Bars the blind requests of this claim. Refused when they are barred already, or when there are too many marks. */
+  /** Bars the blind requests of this claim. Refused if they are already barred, or if there are too many marks. */
   forgo(name: string, claim: PermitClaim, write: Stamp, limits?: WriteLimits): Promise<Outcome<SemaphoreRecord>>;
   /**
-   * By an operator, and recorded; the same transaction notifies a live session.
-   * Refused unless the permit is held, and its session is as it was observed.
+   * For operators: evicts a permit and records that. The same transaction notifies a live session.
+   * Refused unless the permit is held, and its session is as observed.
    * @returns the time at which its capacity opens, by the clock of the applied attempt; 0 if it is open
    */
   evict(
@@ -76,5 +76,5 @@ export interface SemaphoreStore {
   page(prefix: string, after: unknown): Promise<{ readonly names: readonly string[]; readonly next: unknown }>;
 }
 
-/** What declaring a limit takes. */
+/** The operations that are needed to declare a limit. */
 export type DeclaringStore = Pick<SemaphoreStore, 'create' | 'replace' | 'get'>;

@@ -6,8 +6,8 @@
  *   - A permit frees itself when its session is invalid and that session's lock-delay is over:
  *     a contender that needs the capacity removes the expired holder
  *     in the same write that admits it. No sweep is needed, and expired holders block no one.
- *   - A copy of a request that arrives after its permit was released, or after its caller heard that the semaphore is full,
- *     takes nothing (see below).
+ *   - A copy of a request that arrives after its permit was released, or after its caller got the result `full`,
+ *     takes no permit (see below).
  *   - Releasing, evicting or pruning names one permit and its token; repeated or late, it changes nothing.
  *   - Contenders that declare different limits get an error with both numbers, and are not admitted.
  *   - Lowering the limit revokes nothing and admits no contender until enough permits have come back.
@@ -22,8 +22,8 @@
  *   - Order among contenders that are not fair: they wait with full jitter and overtake each other, but none in the queue.
  *
  * Late copies: *admit* and *queue* are blind, because their guards name no revision, so a copy of one may arrive much later.
- * A session's moments only grow, so one moment bars all its earlier blind requests. Each release leaves that moment in the row
- * (`left`), and so does a contender before its caller hears "full" or gives up (*forgo*).
+ * A session's moments only grow, so one moment bars all its earlier blind requests. Each release stores that moment in the row
+ * (`left`), and so does a contender before its caller gets `full` or gives up (*forgo*).
  * *Replace* names the revision, so it needs no bar, and it folds all marks into one moment for everyone (`floor`).
  * A claim that is barred but still wanted enters by *replace*. Safety does not depend on comparing clocks: a contender whose clock is
  * behind the floor is refused, and enters by a second request.
@@ -45,9 +45,9 @@ import { validWholeNumber } from '../../core/validate/whole-number.ts';
 /** Everything about a permit that is known before it is admitted: its identity. */
 export interface PermitClaim {
   readonly session: string;
-  /** When it was asked for by its holder's clock, made unique within the session. */
+  /** When it was requested, by its holder's clock; made unique within the session. */
   readonly since: number;
-  /** How much of the limit it takes. */
+  /** The number of permits that it takes from the limit. */
   readonly permits: number;
 }
 
@@ -58,17 +58,17 @@ export interface PermitRecord extends PermitClaim {
 
 /** A permit as stored in the row. */
 export interface HolderRecord extends PermitRecord {
-  /** Set by an eviction: its room opens then, or when its holder releases it; 0: at once. */
+  /** Set by an eviction: its capacity opens at this time, or when its holder releases it. 0: at once. */
   readonly closedUntil: number | undefined;
 }
 
-/** A place in the queue. */
+/** A position in the queue. */
 export interface Ticket extends PermitClaim {
-  /** When its contender will have given up, by its own clock, so that abandoned entries cannot block the queue. */
+  /** When its contender gives up, by its own clock, so that abandoned entries cannot block the queue. */
   readonly until: number;
 }
 
-/** The last permit that an operator took away. */
+/** The last permit that an operator evicted. */
 export interface Eviction {
   readonly by: string;
   readonly reason: string;
@@ -83,33 +83,33 @@ export interface SemaphoreRecord {
   readonly limit: number;
   /** The limit that its contenders declare; they must agree. */
   readonly declared: number;
-  /** The limit less what is held; below zero after the limit was lowered. */
+  /** The limit minus the permits held. Below zero after the limit was lowered. */
   readonly free: number;
   readonly leaseCounter: number;
   /** Grows with each write. */
   readonly revision: number;
   readonly nonce: string;
   readonly holders: readonly HolderRecord[];
-  /** Fair contenders, first come first. */
+  /** Fair contenders, in the order in which they are served. */
   readonly waiting: readonly Ticket[];
   readonly lastEviction: Eviction | undefined;
-  /** By session, since the last *replace*: no blind request that it made at or before this moment enters or queues. */
+  /** By session, since the last *replace*: blind requests that it made at or before this moment are refused. */
   readonly left: Readonly<Record<string, number>>;
-  /** No blind request made at or before this moment enters or queues, for any session. It only grows. */
+  /** For all sessions: blind requests made at or before this moment are refused. Only grows. */
   readonly floor: number;
 }
 
-/** Keeps the row below 64 KB: a user that needs more holders splits the semaphore by name. */
+/** Keeps the row below 64 KB. For more holders, split the semaphore by name. */
 export const HOLDERS_LIMIT = 1_000;
-/** With as many marks of sessions that left, the next contender folds them into the floor before it enters. */
+/** At this number of marks of released claims, the next contender folds them into the floor when it enters. */
 export const MARKS_LIMIT = 64;
-/** Each place in the queue makes every acquire and release dearer: a contender beyond so many waits outside, without a place. */
+/** Maximum queue length, because each entry makes every acquire and release more expensive. Further contenders wait without a position. */
 export const WAITING_LIMIT = 100;
 
 /**
  * A claim as one short text: `<session>/<since in base 36>`, then `*<permits>` unless that is 1.
- * It is the permit's key in the row's map of holders: all that is known before the write stands in the key,
- * so that the token, which only the write knows, can be the value.
+ * It is the permit's key in the row's map of holders. The key contains everything that is known before the write;
+ * the value is the token, which is only known after the write.
  */
 export function formatClaim({ session, since, permits }: PermitClaim): string {
   return `${session}/${since.toString(36)}${permits === 1 ? '' : `*${permits}`}`;
@@ -122,7 +122,7 @@ export function parseClaim(text: string): PermitClaim | undefined {
 
 const CLAIM = /^(.+)\/([0-9a-z]+)(?:\*([1-9][0-9]*))?$/s;
 
-/** A claim, then `=` and the token: all that it takes to release a permit elsewhere. */
+/** A claim, then `=` and the token: this suffices to release a permit in another process. */
 export function formatPermit(permit: PermitRecord): string {
   return `${formatClaim(permit)}=${permit.token}`;
 }
@@ -145,7 +145,7 @@ export function hasTicket(semaphore: SemaphoreRecord, claim: PermitClaim): boole
   return semaphore.waiting.some((ticket) => isSamePermit(ticket, claim));
 }
 
-/** Whether a contender is admitted by the semaphore as it stands: there is room, and it is no other's turn. */
+/** Whether the semaphore's current state admits a contender: there is enough capacity, and it is the contender's turn. */
 export function canAcquire(semaphore: SemaphoreRecord, claim: PermitClaim): boolean {
   const first = semaphore.waiting[0];
   const isItsTurn = first === undefined || isSamePermit(first, claim);
@@ -158,7 +158,7 @@ export function mayEnterBlind(semaphore: SemaphoreRecord, claim: PermitClaim): b
   return semaphore.waiting.length === 0 && !isBarred(semaphore, claim) && marks < MARKS_LIMIT;
 }
 
-/** The semaphore with one more holder, and without its place in the queue. */
+/** Returns the semaphore with one more holder, who leaves the queue. */
 export function withHolder(semaphore: SemaphoreRecord, claim: PermitClaim): SemaphoreRecord {
   const token = semaphore.leaseCounter + 1;
   const { session, since, permits } = claim;
@@ -195,7 +195,7 @@ export function withLeft(semaphore: SemaphoreRecord, claims: readonly PermitClai
   return { ...semaphore, left };
 }
 
-/** Whether no blind request of this claim is taken any more. */
+/** Whether blind requests of this claim are refused. */
 export function isBarred({ left, floor }: SemaphoreRecord, { session, since }: PermitClaim): boolean {
   return since <= Math.max(floor, left[session] ?? 0);
 }
@@ -210,7 +210,7 @@ export function withLimit(semaphore: SemaphoreRecord, limit: number): SemaphoreR
   return { ...semaphore, limit, free: limit - permitsHeld(semaphore.holders) };
 }
 
-/** The semaphore with another limit to agree on, which is in effect as well unless an operator has set one. */
+/** Returns the semaphore with another declared limit, which is also in effect unless an operator has set one. */
 export function withDeclared(semaphore: SemaphoreRecord, declared: number): SemaphoreRecord {
   const isSetByOperator = semaphore.limit !== semaphore.declared;
   return { ...(isSetByOperator ? semaphore : withLimit(semaphore, declared)), declared };

@@ -8,13 +8,13 @@ import { permitsHeld } from './semaphore.ts';
 
 export interface SemaphoreState {
   readonly name: string;
-  /** In effect now. */
+  /** The limit in effect. */
   readonly limit: number;
   /** The limit that contenders must declare. */
   readonly declared: number;
   /** Permits of holders that have not expired: the capacity that a contender would find taken. */
   readonly inUse: number;
-  /** Number of holders that are not dead. */
+  /** Number of holders that have not expired. */
   readonly live: number;
   /** All holders in the row, in the order of their admission. */
   readonly holders: readonly HolderState[];
@@ -31,7 +31,7 @@ export interface HolderState extends HolderRecord {
   readonly standing: Verdict['kind'];
 }
 
-/** One read, of the sessions of its holders; none where it has none. */
+/** Makes one read, of the sessions of its holders; none if there are no holders. */
 export async function judgeSemaphore(
   row: SemaphoreRecord,
   { maxClockSkewMs }: { readonly maxClockSkewMs: number },

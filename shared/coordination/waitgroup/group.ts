@@ -38,7 +38,7 @@ export class WaitGroup implements GroupKey {
   }
 
   /**
-   * Opens the group's current generation, complete or not; creates the group if there is none.
+   * Opens the group's current generation, complete or not. Creates the group if it does not exist.
    * @param options.generation selects an older generation, such as the one that a message from its time names
    */
   static async open(
@@ -69,7 +69,7 @@ export class WaitGroup implements GroupKey {
     groups.ensureStorable(this, ids);
     options.session?.ensureBelief();
     const session = options.session?.id;
-    // One after the other: they all check the group's row, and transactions that meet there would refuse each other.
+    // One after the other, because they all check the group's row, and concurrent transactions would refuse each other.
     for (let from = 0; from < ids.length; from += MEMBERS_PER_ADD) {
       const batch = ids.slice(from, from + MEMBERS_PER_ADD).map((id) => ({ id, session }));
       const outcome = await groups.addMembers(this, batch, stampOf(runtime));
@@ -104,14 +104,14 @@ export class WaitGroup implements GroupKey {
       const current = outcome.kind === 'applied' ? outcome.row : outcome.current;
       const state = this.#stateOf(id, current);
       if (state !== 'pending' || current?.session === session.id) return state;
-      // Another session has leased it: this session takes the lease over.
+      // Another session has leased the member. This session takes the lease over.
       observed = current;
     }
   }
 
   /**
    * Marks a member done. A repeated call changes nothing.
-   * @returns `lost` if a waiter found its session expired before: it reported the member as lost, and that is final
+   * @returns `lost` if a waiter has found its session expired and reported the member as lost, which is final
    * @throws MismatchError when it is not a member
    */
   async done(id: string): Promise<Exclude<MemberState, 'pending'>> {
@@ -130,7 +130,7 @@ export class WaitGroup implements GroupKey {
     return waitForMembers(this, options, this.#ports, this.#maxClockSkewMs);
   }
 
-  /** All members, in the order of their ids; reads each row once. */
+  /** Returns all members, in the order of their ids. Reads each row once. */
   async *members(): AsyncGenerator<MemberRecord> {
     let after: string | undefined;
     for (;;) {
@@ -142,7 +142,7 @@ export class WaitGroup implements GroupKey {
   }
 
   /**
-   * Begins the next generation of a complete group; a second caller gets the generation that the first began.
+   * Begins the next generation of a complete group. A second caller gets the same new generation.
    * @throws MismatchError when this generation is not complete yet
    */
   async next(): Promise<WaitGroup> {

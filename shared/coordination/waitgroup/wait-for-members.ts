@@ -1,5 +1,5 @@
 /**
- * The wait of a wait group.
+ * Waits for the members of a wait group.
  *
  * Finished members stay finished, and the seal excludes new ones, so a wait reads each finished member only once:
  * it reads the members in order, stops at the first pending one, and continues from there.
@@ -16,7 +16,7 @@ import type { GroupKey, MemberRecord } from './waitgroup.ts';
 import { describeGroup } from './waitgroup.ts';
 
 export type WaitOutcome =
-  /** How many members there were, and how many of them were lost. */
+  /** The number of members, and how many of them were lost. */
   | { readonly kind: 'complete'; readonly members: number; readonly lost: number }
   /** `pending`: the first of the pending members; empty before the group is sealed. */
   | { readonly kind: 'pending'; readonly isSealed: boolean; readonly pending: readonly string[] };
@@ -27,10 +27,10 @@ export interface WaitPorts extends SessionPorts {
 
 /** Rows of about 160 bytes: one read unit. */
 const LOOK_LIMIT = 25;
-/** While everything read has ended, larger steps: ten read units each. */
+/** Larger steps while all members read have finished: ten read units each. */
 const STRIDE_LIMIT = 250;
 
-/** A waiter costs a read unit a second on average, and notices the end within two. */
+/** A waiter costs a read unit a second on average, and notices the end within two seconds. */
 const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
 
 export async function waitForMembers(
@@ -62,7 +62,7 @@ class Walk {
   readonly #ports: WaitPorts;
   readonly #sessionVerdicts: SessionVerdicts;
   #isSealed = false;
-  /** All up to this one have ended, and are counted. */
+  /** All members up to this one have finished and are counted. */
   #after: string | undefined;
   #members = 0;
   #lost = 0;
@@ -76,7 +76,7 @@ class Walk {
   async goOn(): Promise<MembersReading> {
     if (!this.#isSealed) {
       const current = await this.#ports.groups.get(this.#group.name);
-      // A generation that is ahead of the row may begin yet; a group without a row starts over at the clock, beyond all that it had.
+      // A generation above the row's may still begin. A group without a row starts over at the clock, above all its earlier generations.
       if (current === undefined)
         throw new MismatchError(
           describeGroup(this.#group),
@@ -86,7 +86,7 @@ class Walk {
       if (age < 0) return pending(false, [], null);
       if (age === 0 && current.state === 'open') return pending(false, [], null);
       if (age === 0 && current.state === 'complete') return complete(current.members ?? 0, current.lost ?? 0);
-      // Or a later generation has begun, which it only does when this one is complete: its members tell the counts.
+      // Or a later generation has begun, so this one is complete, and its members show the counts.
       this.#isSealed = true;
     }
     return this.#walkOn();
@@ -132,7 +132,7 @@ class Walk {
 
   async #finish(): Promise<MembersReading> {
     const counts = { members: this.#members, lost: this.#lost };
-    // Refused: another waiter wrote it down before, with the same counts.
+    // If refused, another waiter has already recorded it, with the same counts.
     await this.#ports.groups.complete(this.#group, counts, stampOf(this.#ports.runtime));
     return complete(counts.members, counts.lost);
   }

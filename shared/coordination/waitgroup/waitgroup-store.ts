@@ -5,7 +5,7 @@ import type { GroupKey, GroupRecord, MemberRecord } from './waitgroup.ts';
 export interface MemberLease {
   readonly id: string;
   readonly session: string;
-  /** Undefined: it has no lease. */
+  /** Undefined: not leased. */
   readonly observed: MemberRecord | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface WaitGroupStore {
     counts: { readonly members: number; readonly lost: number },
     write: Stamp,
   ): Promise<Outcome<GroupRecord>>;
-  /** The next generation: refused unless this one is complete. */
+  /** Begins the next generation. Refused unless this one is complete. */
   begin(group: GroupKey, write: Stamp): Promise<Outcome<GroupRecord>>;
   /** Strongly consistent. */
   get(name: string): Promise<GroupRecord | undefined>;

@@ -5,7 +5,7 @@
  *   - `add` and `done` count by id: repeated, retried or duplicated, they count once.
  *   - `wait` ends as complete only when the group is sealed and every member that was ever added is done, or lost with its session.
  *     A group that has not been sealed is never complete, so members that come and go quickly cannot end a wait too early.
- *   - `add` to a sealed group is refused without a trace; each 99 members are added in one transaction.
+ *   - `add` to a sealed group changes nothing; members are added in transactions of 99.
  *   - A leased member cannot block `wait` forever: when its session is invalid and that session's lock-delay is over, a waiter
  *     records the member as lost. Lost is final: a late `done` returns `lost`.
  *   - Generations: a complete group can start over under the next number; late requests of an old generation only change the old one.
@@ -42,7 +42,7 @@ export interface GroupRecord {
   /** Starts at the clock and never restarts. */
   readonly generation: number;
   readonly state: GroupState;
-  /** How many members it had, and how many of them were lost; known once it is complete. */
+  /** The number of members, and how many of them were lost. Known once the generation is complete. */
   readonly members: number | undefined;
   readonly lost: number | undefined;
   readonly nonce: string;

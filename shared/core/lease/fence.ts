@@ -24,7 +24,7 @@ export interface Fencing {
   nextSequence?(): number;
 }
 
-/** Compared in this order, both of them strictly growing. */
+/** Compared in this order. Both grow strictly. */
 export interface FenceStamp {
   readonly counter: number;
   readonly sequence: number;

@@ -33,15 +33,15 @@ export function ensureUnwritten(
   );
 }
 
-/** How far a write may go: what every effectful call of the protocol passes down to the sender. */
+/** Limits of a write, which every writing call of the protocol passes down to the sender. */
 export interface WriteLimits {
   /**
-   * Called before each attempt, first try and retries alike; throws when the sender no longer believes that it may write.
-   * A request frozen with its environment would otherwise be sent after the thaw, on behalf of a holder that is gone.
+   * Called before each attempt, including retries. Throws if the sender can no longer trust its lease.
+   * Otherwise a request that was frozen with its environment would be sent after the thaw, for a holder that has been superseded.
    */
   readonly ensureBelief?: () => void;
   /** Ends waiting and retrying. */
   readonly signal?: AbortSignal | undefined;
-  /** Total time for all attempts; the sender's default applies when absent. */
+  /** Total time for all attempts. Default: the sender's. */
   readonly budgetMs?: number | undefined;
 }

@@ -12,7 +12,7 @@ import { ConfigurationError } from '../errors.ts';
 type LeaseKind = 'lock' | 'task' | 'semaphore';
 
 export interface Sequencer {
-  /** The table that gave the lease out: equal keys of two tables are two leases. */
+  /** The lease's table, because equal keys in two tables are two leases. */
   readonly table: string;
   readonly kind: LeaseKind;
   readonly key: string;

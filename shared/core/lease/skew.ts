@@ -1,8 +1,8 @@
 import { ClockSkewError } from '../errors.ts';
 
 /**
- * How far this machine's clock is provably from the store's.
- * The store is the one clock that all processes see; two processes that are each within the bound of it are what the protocol assumes.
+ * The proven difference between this machine's clock and the store's.
+ * The store has the only clock that all processes can see, and the protocol assumes that each process's clock is close enough to it.
  */
 export interface SkewGauge {
   /** A lower bound on the difference, in milliseconds: zero if none is proven. */
@@ -13,8 +13,10 @@ export interface SkewGauge {
 export const noSkewGauge: SkewGauge = { provenSkewMs: () => 0 };
 
 /**
- * Taking over rests on comparing clocks. Two machines that are each within half of the bound of the store are within all of it.
- * @param refusing what is not done, for the message
+ * A takeover depends on comparing clocks. If two machines each differ from the store by at most half of the clock bound, they differ from
+ * each other
+ * by at most the clock bound.
+ * @param refusing the refused operation, for the message
  * @throws ClockSkewError when ours is proven wrong by more than half of the bound
  */
 export function ensureClockWithin(gauge: SkewGauge, maxClockSkewMs: number, refusing?: string): void {

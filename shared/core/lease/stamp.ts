@@ -6,7 +6,7 @@ export interface Stamp {
   readonly nonce: string;
 }
 
-/** One per logical write: retries of the same write carry the same stamp, the next write another. */
+/** One per logical write: retries of a write have the same stamp, and the next write has a new one. */
 export function stampOf({ clock, ids }: Runtime): Stamp {
   return { now: clock.now(), nonce: ids.unique() };
 }

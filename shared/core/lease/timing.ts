@@ -1,11 +1,11 @@
 /**
- * The settings of time, and the relations between them.
+ * The time settings, and how they constrain each other.
  *
- * No two holders may believe at once.
- * With Δ the largest difference between any two clocks, that needs `holderMarginMs + maxClockSkewMs >= Δ`,
- * where the holder stops `holderMarginMs` early and a contender starts `maxClockSkewMs` late (Gray and Cheriton 1989).
- * A contender alone carries the whole of Δ here, so that the TTL is also a true lower bound for the holder;
- * the holder's margin is for the time its own code needs to notice and stop.
+ * Two holders must never trust the same lease at once.
+ * If Δ is the largest difference between any two clocks, this requires `holderMarginMs + maxClockSkewMs >= Δ`:
+ * the holder stops `holderMarginMs` early, and a contender starts `maxClockSkewMs` late (Gray and Cheriton 1989).
+ * Here the contender allows for the whole of Δ, so the TTL is also a true lower bound for the holder.
+ * The holder's margin is the time that its own code needs to notice and stop.
  */
 import { ConfigurationError, shown } from '../errors.ts';
 
@@ -13,7 +13,7 @@ export interface SessionTiming {
   /** Lease duration in milliseconds; `null` means no expiry: it fails closed until it is destroyed. */
   readonly ttlMs: number | null;
   readonly heartbeatMs: number;
-  /** How long before the TTL's end the holder stops believing. */
+  /** How long before the TTL's end the holder stops trusting the lease. */
   readonly holderMarginMs: number;
   /** How long the keys of an invalidated session stay closed; an orderly end imposes none. */
   readonly lockDelayMs: number;
@@ -21,12 +21,12 @@ export interface SessionTiming {
   readonly maxClockSkewMs: number;
 }
 
-/** Half a minute: short enough for a prompt takeover, long enough that one beat in ten seconds suffices. */
+/** Half a minute: short enough for a prompt takeover, long enough for a heartbeat every ten seconds. */
 export const DEFAULT_TTL_MS = 30_000;
 /** Consul's default; its bound is a minute. */
 export const DEFAULT_LOCK_DELAY_MS = 15_000;
 export const MAX_LOCK_DELAY_MS = 60_000;
-/** Well-kept clocks differ by milliseconds; a second leaves room and costs a second per takeover. */
+/** Well-kept clocks differ by milliseconds. A second leaves a margin, and delays each takeover by a second. */
 export const DEFAULT_MAX_CLOCK_SKEW_MS = 1_000;
 /** A day, as in Consul. A later expiry is damage. */
 export const MAX_TTL_MS = 86_400_000;
@@ -35,7 +35,7 @@ const MAX_HOLDER_MARGIN_MS = 1_000;
 
 type GivenTiming = { readonly [Name in keyof SessionTiming]?: SessionTiming[Name] | undefined };
 
-/** Fills what is not given and checks the whole. @throws ConfigurationError naming both settings of a broken relation */
+/** Adds defaults and checks all settings. @throws ConfigurationError naming both settings of a violated constraint */
 export function sessionTiming(given: GivenTiming = {}): SessionTiming {
   const ttlMs = given.ttlMs === undefined ? DEFAULT_TTL_MS : given.ttlMs;
   const timing: SessionTiming = {
@@ -80,12 +80,12 @@ export function validateSessionTiming(timing: SessionTiming): void {
     );
 }
 
-/** The longest time between two heartbeats of any session with this TTL: a beat renews three times in it. */
+/** The longest time between two heartbeats of any session with this TTL: a third of it. */
 export function longestHeartbeatMs(ttlMs: number): number {
   return Math.floor(ttlMs / 3);
 }
 
-/** How long a holder believes after each successful create or renew. */
+/** How long a holder trusts its lease after each successful create or renew. */
 export function trustDurationMs(timing: SessionTiming): number {
   return timing.ttlMs === null ? Infinity : timing.ttlMs - timing.holderMarginMs;
 }

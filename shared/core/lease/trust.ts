@@ -17,7 +17,7 @@ interface Moment {
 
 export interface TrustWindow {
   readonly opened: Moment;
-  /** The TTL less the holder's margin; infinite for a session without TTL. */
+  /** The TTL minus the holder's margin. Infinite for a session without TTL. */
   readonly durationMs: number;
 }
 
@@ -25,7 +25,7 @@ export function momentOf(clock: Clock): Moment {
   return { wallMs: clock.now(), monotonicMs: clock.monotonic() };
 }
 
-/** Milliseconds of belief left; zero or less means that the holder must stop. */
+/** Remaining trust in milliseconds. Zero or less: the holder must stop. */
 export function remainingTrustMs(window: TrustWindow, at: Moment): number {
   const elapsedMs = Math.max(at.wallMs - window.opened.wallMs, at.monotonicMs - window.opened.monotonicMs);
   return window.durationMs - elapsedMs;

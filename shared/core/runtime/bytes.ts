@@ -30,21 +30,21 @@ export function base64Of(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** As many as an engine takes as arguments of one call. */
+/** Maximum number of arguments of one call. */
 const CHUNK_BYTES = 0x2000;
 
 /** Skips characters outside the alphabet and everything after the padding, as Node does. */
 export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   if (HostBuffer !== undefined) return new Uint8Array(HostBuffer.from(text, 'base64'));
   const digits = lettersIn(text);
-  // One digit alone is less than a byte.
+  // A single digit is less than a byte.
   const binary = atob(digits.length % 4 === 1 ? digits.slice(0, -1) : digits);
   const bytes = new Uint8Array(binary.length);
   for (let at = 0; at < binary.length; at++) bytes[at] = binary.charCodeAt(at);
   return bytes;
 }
 
-/** How many bytes a text in base64 stands for. */
+/** Returns the number of bytes that a base64 text encodes. */
 export function base64Bytes(text: string): number {
   return Math.floor((text.replace(/={1,2}$/, '').length * 3) / 4);
 }

@@ -20,7 +20,7 @@ export function deflated(text: string): Uint8Array | undefined {
   return bytes && new Uint8Array(bytes);
 }
 
-/** Returns undefined if the bytes are not raw deflate, or stand for more than `limitBytes`, which are never allocated. */
+/** Returns undefined if the bytes are not raw deflate, or inflate to more than `limitBytes`, which are never allocated. */
 export function inflatedText(bytes: Uint8Array, limitBytes: number): string | undefined {
   try {
     return zlib?.inflateRawSync?.(bytes, { maxOutputLength: limitBytes }).toString();
@@ -29,7 +29,7 @@ export function inflatedText(bytes: Uint8Array, limitBytes: number): string | un
   }
 }
 
-/** The same by the web's stream. */
+/** The same with the web's stream API. */
 export async function inflatedByStream(bytes: Uint8Array, limitBytes: number): Promise<string | undefined> {
   try {
     const body = new Response(bytes as Uint8Array<ArrayBuffer>).body;

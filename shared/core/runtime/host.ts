@@ -27,7 +27,7 @@ interface Host {
 
 const host = globalThis as Host;
 
-/** A module of Node's own; undefined elsewhere. A host that has part of it may lack what is asked of it. */
+/** Returns a built-in module of Node; undefined elsewhere. A host with a partial version may lack the needed functions. */
 export function hostModule<Name extends keyof Modules>(name: Name): Partial<Modules[Name]> | undefined {
   return host.process?.getBuiltinModule?.(name) as Partial<Modules[Name]> | undefined;
 }
@@ -35,7 +35,7 @@ export function hostModule<Name extends keyof Modules>(name: Name): Partial<Modu
 /** Node's buffers; undefined elsewhere. */
 export const HostBuffer = host.Buffer;
 
-/** Warns the people who run this process, once per call: as a process warning if there is a process, else on the console. */
+/** Warns the operators of this process, once per call: with a process warning if the host has them, otherwise on the console. */
 export function warn(message: string, detail?: string): void {
   const options = { type: 'LeaseholdWarning', ...(detail !== undefined && { detail }) };
   if (host.process?.emitWarning !== undefined) host.process.emitWarning(message, options);

@@ -7,7 +7,7 @@ import { hostModule } from './host.ts';
 export interface Ids {
   /** Unguessable, unique, without order: sessions and nonces. */
   unique(): string;
-  /** Unique and ascending with time: tasks that were given no id. */
+  /** Unique and ascending with time: for tasks without a given id. */
   ordered(): string;
 }
 
@@ -19,11 +19,11 @@ export const systemIds: Ids = {
   ordered: () => orderedUuid(),
 };
 
-/** The last that was given, by time and by place within its millisecond. */
+/** The last id: its time, and its number within the millisecond. */
 let latest = { at: 0, place: 0 };
 const PLACES = 0x1000;
 
-/** Version 7 of RFC 9562: the time, a counter that keeps the order within a millisecond, and the chance of another id. */
+/** Version 7 of RFC 9562: the time, a counter that keeps the order within a millisecond, and random bits. */
 function orderedUuid(): string {
   const now = Date.now();
   // If the clock was set back, continue from the latest time.

@@ -17,13 +17,13 @@ export function inFlight(atMost: number): <T>(work: () => Promise<T>) => Promise
     });
 }
 
-/** For a caller that does not wait forever: the error of its unstarted job if the signal aborts first. */
+/** For callers with a time limit: fails an unstarted job if the signal aborts first. */
 interface Patience {
   readonly signal: AbortSignal;
   readonly refusal: () => Error;
 }
 
-/** Runs work, so much of it at a time, in the order in which it is given; what fails stops nothing. */
+/** Runs jobs with bounded concurrency, in the given order. A failed job does not stop the others. */
 export function sideBySide(atMost: number): <T>(work: () => Promise<T>, patience?: Patience) => Promise<T> {
   let free = atMost;
   const waiting = new Set<() => void>();

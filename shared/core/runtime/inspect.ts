@@ -3,12 +3,12 @@ import { hostModule } from './host.ts';
 
 const inspect = hostModule('node:util')?.inspect;
 
-/** One level deep, on one line. @throws whatever a hostile value throws */
+/** Describes one level, on one line. @throws any error of a hostile value */
 export function inspected(value: unknown): string {
   return inspect === undefined ? inspectedOfOurOwn(value) : inspect(value, { depth: 1, breakLength: Infinity });
 }
 
-/** For hosts without `util`; exported so that it is held to the other. */
+/** For hosts without `util`. Exported so that a test can compare it with Node's. */
 export function inspectedOfOurOwn(value: unknown, depth = 1): string {
   switch (typeof value) {
     case 'string':

@@ -2,7 +2,9 @@
 import { warn } from './host.ts';
 import { inspected } from './inspect.ts';
 
-/** A hook that throws stops nothing. The process warns about each hook once, because a warning per request would fill a log. */
+/**
+ * A hook that throws does not stop the caller. The process warns about each hook only once, because a warning per request would fill a log.
+ */
 export function notifyObserver<Watcher extends object>(watcher: Watcher, say: (watcher: Watcher) => void): void {
   try {
     say(watcher);

@@ -1,4 +1,4 @@
-/** The only source of chance. */
+/** The only source of randomness. */
 export interface Random {
   /** Uniform in [0, 1). */
   next(): number;
@@ -22,7 +22,8 @@ export function shuffled<T>(random: Random, items: readonly T[]): T[] {
 }
 
 /**
- * Full jitter: uniform between 0 and an exponentially growing, capped bound, so that clients that failed together do not return together.
+ * Full jitter: uniform between 0 and an exponentially growing, capped bound, so that clients that failed at the same time do not retry at
+ * the same time.
  * @param attempt 1 for the first retry
  */
 export function fullJitterMs(

@@ -11,12 +11,12 @@ type DigestForm = 'hex' | 'base64url';
 
 const hostHash = hostModule('node:crypto')?.hash;
 
-/** The digest of a text's UTF-8. */
+/** Returns the digest of a text's UTF-8 bytes. */
 export function sha256(text: string, form: DigestForm = 'hex'): string {
   return hostHash === undefined ? sha256OfOurOwn(text, form) : hostHash('sha256', text, form);
 }
 
-/** For hosts that have none that answers at once; exported so that it is held to the other. */
+/** For hosts without a synchronous implementation. Exported so that a test can compare it with Node's. */
 export function sha256OfOurOwn(text: string, form: DigestForm = 'hex'): string {
   const digest = digestOf(new TextEncoder().encode(text));
   if (form === 'hex') return [...digest].map((byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -47,7 +47,7 @@ function digestOf(message: Uint8Array): Uint8Array {
   return new Uint8Array(digest.buffer);
 }
 
-/** One block, whose first sixteen words stand in the schedule. */
+/** Processes one block. Its first sixteen words are in the schedule. */
 function compress(state: Int32Array, schedule: Int32Array): void {
   for (let at = 16; at < 64; at++) {
     const early = wordOf(schedule, at - 15);

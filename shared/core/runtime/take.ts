@@ -1,4 +1,4 @@
-/** The first rows of a list, and whether there are more: the list is read to one row beyond what is taken, and not further. */
+/** Returns the first rows of a list, and whether there are more. It reads at most one row beyond the returned ones. */
 export async function take<T>(
   rows: AsyncIterable<T>,
   limit: number,

@@ -31,10 +31,10 @@ export function givenMs(what: string, duration: Duration | undefined): number | 
 
 const TEXT =
   /^(-?(?:\d+(?:\.\d+)?|\.\d+)) *(ms|msecs?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?|y|yrs?|years?)?$/i;
-/** By the first letter of a unit. A year has the quarter of a day that the calendar gives it. */
+/** Milliseconds by the first letter of a unit. A year has 365.25 days. */
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, y: 31_557_600_000 };
 
-/** The units of the library `ms`, and its way of writing them. */
+/** The units of the library `ms`, in its spelling. */
 function parsedText(text: unknown): number | undefined {
   const [, count, unit = 'ms'] = (typeof text === 'string' ? TEXT.exec(text) : null) ?? [];
   if (count === undefined) return undefined;

@@ -2,10 +2,10 @@ import { ConfigurationError, shown } from '../errors.ts';
 import type { Duration } from './duration.ts';
 import { durationMs } from './duration.ts';
 
-/** The last moment of year 9999: later ones are mistakes of unit. */
+/** The last moment of the year 9999. A later time is probably in the wrong unit. */
 export const MAX_EPOCH_MS = 253_402_300_799_999;
 
-/** A moment that a user gave, in epoch milliseconds. @throws ConfigurationError */
+/** Returns a user's time in epoch milliseconds. @throws ConfigurationError */
 export function validMoment(what: string, moment: number | Date): number {
   const at = moment instanceof Date ? moment.getTime() : moment;
   if (!Number.isFinite(at) || at < 0 || at > MAX_EPOCH_MS)
@@ -13,7 +13,7 @@ export function validMoment(what: string, moment: number | Date): number {
   return Math.round(at);
 }
 
-/** A moment that far behind another. @throws ConfigurationError when no date can say it */
+/** Returns a time after another by a duration. @throws ConfigurationError when it is beyond all dates */
 export function laterBy(what: string, from: number, span: Duration): number {
   const at = from + durationMs(what, span);
   if (at > MAX_EPOCH_MS)

@@ -17,7 +17,7 @@ export function validOptions<T extends object>(what: string, options: T, known: 
   return options;
 }
 
-/** The end of a message about an unknown name: the name that was probably meant, if there is one. */
+/** Returns the end of a message about an unknown name: the name that the user probably meant, if any. */
 export function hintFor(name: string, known: readonly string[]): string {
   const near = nearest(name, known);
   return near === undefined ? '' : `; did you mean ${near}?`;
@@ -43,7 +43,7 @@ function nearest(name: string, known: readonly string[]): string | undefined {
   return holding ?? closest?.one;
 }
 
-/** Characters to insert, delete, replace or swap with their neighbour to make one text of the other. */
+/** Counts the characters to insert, delete, replace or swap with a neighbour to turn one text into the other. */
 function typingErrors(from: string, to: string): number {
   const rows = [Array.from({ length: to.length + 1 }, (_, j) => j)];
   const at = (i: number, j: number): number => rows[i]?.[j] ?? Infinity;

@@ -18,6 +18,6 @@ export type StandardResult<Output> =
 
 export interface StandardIssue {
   readonly message: string;
-  /** The way to the value that is wrong, from the outside in. */
+  /** The path to the invalid value, from the outside in. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }

@@ -2,14 +2,14 @@
 interface Watching<T> {
   readonly look: () => Promise<T>;
   readonly isNews: (seen: T) => boolean;
-  /** The next that is news; undefined when the signal aborts before. */
+  /** Returns the next new value; undefined if the signal aborts first. */
   readonly next: (isNews: (seen: T) => boolean, signal: AbortSignal) => Promise<T | undefined>;
 }
 
 /**
- * Reads the value and, if it is not news, waits for news until `over` aborts.
+ * Reads the value and, if it is not new, waits for a change until `over` aborts.
  * The wait begins before the read, so it also reports a change during the read, instead of leaving it to the next poll.
- * @returns the value seen last
+ * @returns the last value seen
  */
 export async function pollUntil<T>({ look, isNews, next }: Watching<T>, over: AbortSignal): Promise<T> {
   const found = new AbortController();
@@ -25,5 +25,5 @@ export async function pollUntil<T>({ look, isNews, next }: Watching<T>, over: Ab
 }
 
 function ignore(): void {
-  // It is awaited where it counts.
+  // Its error is handled where the promise is awaited.
 }

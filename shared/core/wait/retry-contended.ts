@@ -3,9 +3,9 @@ import { StoreUnavailableError } from '../errors.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 
-/** How long to go on while others are faster. */
+/** How long to retry while other writers are faster. */
 interface Contention {
-  /** Each round but the last was lost to another writer. */
+  /** Maximum rounds. Another writer was faster in each earlier round. */
   readonly rounds: number;
   /**
    * Pauses with full jitter, from the third round on. The second round starts at once, because it has seen the state that refused the
@@ -21,7 +21,7 @@ interface Contention {
     | undefined;
 }
 
-/** For an action of a person or a deployment. A row that changes in each of five rounds is contended. */
+/** For actions of operators and deployments. A row that changes in each of five rounds is contended. */
 export const ACT = { rounds: 5 } as const satisfies Contention;
 
 /** The result of an attempt that another writer overtook. */
@@ -34,15 +34,15 @@ export class Contended {
   }
 }
 
-/** @param refusal of the write that was lost; absent: it was read that others had written */
+/** @param refusal of the lost write. Absent: a read already showed that another writer was faster */
 export function contended(refusal?: { readonly earlierAttempt: 'none' | 'unknown' }): Contended {
   return new Contended(refusal?.earlierAttempt ?? 'none');
 }
 
 /**
- * Reads and writes until an attempt decides something.
- * @param attempt `round` is 1 at first
- * @throws StoreUnavailableError when every round was lost; `applied: 'unknown'` when one of them had an attempt without an answer
+ * Reads and writes until an attempt returns a result.
+ * @param attempt `round` starts at 1
+ * @throws StoreUnavailableError when every round was lost; `applied: 'unknown'` when one of them had an attempt without a response
  */
 export async function retryContended<Result>(
   what: string,

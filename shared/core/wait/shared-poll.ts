@@ -13,9 +13,9 @@ export interface Due<Memory> {
   readonly key: string;
   /** State that its polls keep for as long as it has waiters. */
   readonly memory: Memory;
-  /** This process has changed it: this poll must see the change. */
+  /** Whether this process has changed it, so that this poll must see the change. */
   readonly isNudged: boolean;
-  /** A waiter arrived since the last poll, and its own read may predate the change that the poll reported. */
+  /** Whether a waiter has arrived since the last poll. Its own read may predate the change that the poll reported. */
   readonly hasNewcomer: boolean;
 }
 
@@ -97,7 +97,7 @@ export class SharedPoll<Seen, Memory = undefined> {
     });
   }
 
-  /** Keys that this process has just changed, or may have. */
+  /** Call this for keys that this process has changed, or may have changed. */
   nudge(isMeant: (key: string, memory: Memory) => boolean): void {
     for (const one of this.#watched.values()) {
       if (!isMeant(one.key, one.memory)) continue;
@@ -135,7 +135,7 @@ export class SharedPoll<Seen, Memory = undefined> {
     this.#pause.abort();
   }
 
-  /** While there are waiters. */
+  /** Runs while there are waiters. */
   async #run(): Promise<void> {
     this.#isRunning = true;
     while (this.#watched.size > 0) {

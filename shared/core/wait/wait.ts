@@ -2,8 +2,8 @@
  * Waits until contention has passed: poll, pause, poll again. Locks, elections, permits, wait groups and rate limits share this loop.
  *
  *   - Pauses grow, with full jitter, so that contenders in many processes spread out. A holder may release at any time, and other processes
- *     learn of it only by polling. If a change is known in advance, the poll meets it,
- *     and nothing is sent before a closed period is over.
+ *     learn of it only by polling. If the time of a change is known in advance, the next poll is at that time,
+ *     and no poll is sent before a closed period is over.
  *   - The waiters of one process form a line, and only the first one polls (`waiter-queue.ts`). If several can be served at once,
  *     each polls once for itself before it joins the line.
  *   - A deadline, a signal and the waiter's session end the wait. The last poll comes when the time is over; a wait of 0 is one poll.
@@ -20,9 +20,9 @@ import { givenMs } from '../validate/duration.ts';
 import type { WaiterSlot, WaiterQueue } from './waiter-queue.ts';
 
 export interface WaitOptions {
-  /** How long to wait at most; absent: without end, or as long as the session lives. A store that is away is waited for as well. */
+  /** Maximum wait, which includes an unavailable store. Default: no limit, or as long as the session lives. */
   readonly wait?: Duration | undefined;
-  /** The longest pause between two polls; the first ones are shorter. */
+  /** The longest pause between two polls. The first pauses are shorter. */
   readonly pause?: Duration | undefined;
   /** Ends the wait by throwing its reason. */
   readonly signal?: AbortSignal | undefined;
@@ -33,7 +33,7 @@ export const WAIT_OPTIONS = { wait: true, pause: true, signal: true } as const s
   true
 >;
 
-/** The result of one poll: the thing itself, or the obstacle. */
+/** The result of one poll: the value, or the obstacle. */
 export type PollResult<Found, Blocker> = { readonly kind: 'found'; readonly found: Found } | Blocked<Blocker>;
 
 export interface Blocked<Blocker> {
@@ -58,17 +58,17 @@ interface PollContext {
 }
 
 interface Pauses {
-  /** Bounds of the first pause, and of the longest unless the caller gives one: the first is the same share of that. */
+  /** Bounds of the first and the longest pause. If the caller gives the longest pause, the first one keeps the same ratio to it. */
   readonly firstMs: number;
   readonly longestMs: number;
-  /** Waiters that all wait for one moment spread over a tenth of their wait behind it, and no more than this. */
+  /** Waiters for the same time spread their polls after it over a tenth of their wait, but at most over this. */
   readonly spreadMs: number;
 }
 
 export interface WaitPolicy<Blocker> {
   readonly options: WaitOptions;
   readonly pauses: Pauses;
-  /** On whose behalf; a lost session has nothing to wait for. */
+  /** The waiter's session. Losing it ends the wait. */
   readonly session?: { readonly signal: AbortSignal; ensureBelief(): void } | undefined;
   /**
    * The line of this process's waiters. Without it, each one polls for itself. Waiters of one key and kind want the same thing.
@@ -161,7 +161,7 @@ class Wait<Blocker> {
     this.#patience.options.signal?.throwIfAborted();
   }
 
-  /** Waits for its turn. @returns what the first in the line met, when the time is over before */
+  /** Waits for its turn. @returns the first waiter's obstacle if the time is over first */
   async standInLine(): Promise<Blocker | undefined> {
     if (this.remainingMs === 0) return undefined;
     this.joinLine();
@@ -191,7 +191,7 @@ class Wait<Blocker> {
     this.#turn?.tell(obstacle);
   }
 
-  /** A poll; undefined if the store is unavailable and there is time left. */
+  /** Polls. Returns undefined if the store is unavailable and there is time left. */
   async bear<Seen>(look: () => Promise<Seen>): Promise<Seen | undefined> {
     try {
       return await look();

@@ -1,7 +1,7 @@
 /**
  * `WaiterQueue`: the waiters of one process for one key, first come, first served.
  *
- * Only the first one asks the store; the others wait, because its answer holds for them too.
+ * Only the first one polls the store. The others wait, because its result holds for them too.
  * A release within the process wakes it at once. So a crowd in one process costs the same as a single waiter.
  * Waiters of one key with different requests, such as another number of permits or a slower poll, are of different kinds. Each kind has
  * its own line, so a large request does not delay a small one that fits.
@@ -10,7 +10,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
 
 interface Line<Blocker> {
-  /** The one in front has the turn. */
+  /** The first one has its turn. */
   readonly waiting: WaiterSlot<Blocker>[];
   /** The store's latest answer to the first waiter. */
   told: Blocker | undefined;
@@ -25,7 +25,7 @@ export class WaiterQueue<Blocker> {
     this.#clock = clock;
   }
 
-  /** A place at the end of the line of its key and kind; `end` must be called. */
+  /** Adds a waiter at the end of the line of its key and kind. The caller must call `end`. */
   join(key: string, kind = ''): WaiterSlot<Blocker> {
     const kinds = this.#lines.get(key) ?? new Map<string, Line<Blocker>>();
     this.#lines.set(key, kinds);
@@ -39,7 +39,7 @@ export class WaiterQueue<Blocker> {
     return turn;
   }
 
-  /** This process has just released the key. */
+  /** Call this after this process has released the key. */
   wake(key: string): void {
     for (const { waiting } of this.#lines.get(key)?.values() ?? []) waiting[0]?.wake();
   }
@@ -70,12 +70,12 @@ export class WaiterSlot<Blocker> {
     this.#line.told = obstacle;
   }
 
-  /** Until it is first, the time is over, or `signal` aborts. */
+  /** Waits until it is first, the time is over, or `signal` aborts. */
   async come(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.isFirst) await this.sleep(Math.min(ms, LONGEST_TIMER_MS), signal);
   }
 
-  /** Until the time is over, a release within the process wakes it, or `signal` aborts. */
+  /** Waits until the time is over, a release within the process wakes it, or `signal` aborts. */
   async sleep(ms: number, signal: AbortSignal): Promise<void> {
     await this.#clock.sleep(ms, AbortSignal.any([this.#alarm.signal, signal]));
     if (this.#alarm.signal.aborted) this.#alarm = new AbortController();

@@ -4,9 +4,9 @@ import { joinKey } from './keys.ts';
 import type { Sender } from './send.ts';
 import type { Statement } from './statement.ts';
 
-/** DynamoDB's bound on the keys of one BatchGetItem. */
+/** DynamoDB's limit on the keys of one BatchGetItem. */
 const BATCH_LIMIT = 100;
-/** An answer may leave keys unprocessed when it is large or throttled; it makes progress each time. */
+/** A large or throttled response may leave keys unprocessed, but each response makes progress. */
 const ROUNDS_LIMIT = 20;
 
 /**
@@ -34,7 +34,7 @@ export async function readInBatches(
         throw new StoreUnavailableError(`${whole.verb}: keys were left unread after ${round} rounds`, {
           applied: 'no',
         });
-      // A throttled table would refuse it again at once.
+      // Pause, because a throttled table would refuse the next request at once.
       await sender.pause(round);
       requested = { [table]: { ...rest, Keys: rest.Keys } };
     }

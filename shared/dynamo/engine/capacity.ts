@@ -33,13 +33,13 @@ export interface TableShape {
   readonly indexes: readonly IndexShape[];
 }
 
-/** `NumberValue` of the document client: a number that JavaScript cannot hold, as text. */
+/** `NumberValue` of the document client: a number that JavaScript cannot represent, as text. */
 export interface WrappedNumber {
   toAttributeValue(): { readonly N: string };
   toString(): string;
 }
 
-/** An item with what it weighs, which is computed once and asked for often. */
+/** An item and its size, which is computed once and used often. */
 export interface SizedItem {
   readonly item: DynamoItem;
   readonly bytes: number;
@@ -93,7 +93,7 @@ export function numberSizeBytes(value: number | bigint | WrappedNumber): number 
 }
 
 /**
- * A decimal number taken apart: its digits without zeros at either end, and where its point lies.
+ * Splits a decimal number into its digits, without zeros at either end, and the position of its point.
  * `-0.0125` has the digits `125` and the point at -1; zero has none.
  */
 export function significantDigits(text: string): { isNegative: boolean; digits: string; point: number } {
@@ -132,17 +132,17 @@ export function writeUnits(table: TableShape, before: SizedItem | undefined, aft
   return { table: writeUnitsOfBytes(Math.max(before?.bytes ?? 0, after?.bytes ?? 0)), indexes };
 }
 
-/** A transaction doubles what the table is charged, and leaves the indexes alone. */
+/** A transaction doubles the table's charge, but not the indexes' charges. */
 export function inTransaction(units: WriteUnits): WriteUnits {
   return { table: units.table * TRANSACTION_FACTOR, indexes: units.indexes };
 }
 
-/** A condition that was false is charged for the item that made it false, and touches no index. */
+/** A false condition is charged for the item that made it false, and does not affect indexes. */
 export function refusedUnits(item: SizedItem | undefined): WriteUnits {
   return { table: writeUnitsOfBytes(item?.bytes ?? 0), indexes: {} };
 }
 
-/** A transaction that its token recognises is charged as a transactional read of the items that it wrote. */
+/** A transaction that is recognised by its token is charged as a transactional read of the items that it wrote. */
 export function replayUnits(itemBytes: number): number {
   return readUnitsOfBytes(itemBytes, { consistent: true }) * TRANSACTION_FACTOR;
 }
@@ -165,7 +165,7 @@ function indexWriteUnits(
   return stays ? Math.max(leftUnits, rightUnits) : leftUnits + rightUnits;
 }
 
-/** Bytes that an index stores of an item. */
+/** The number of bytes of an item that an index stores. */
 export function entrySizeBytes(table: TableShape, index: IndexShape, { item, bytes }: SizedItem): number {
   if (index.projection === 'ALL') return bytes;
   let sum = 0;
@@ -187,7 +187,7 @@ function entryNames(table: TableShape, index: IndexShape): readonly string[] {
 
 const entryNamesOf = new WeakMap<IndexShape, readonly string[]>();
 
-/** Indexes are sparse: an item without all keys of one has no entry in it. */
+/** Indexes are sparse: an item has an entry only if it has all keys of the index. */
 function isIndexed(index: IndexShape, item: DynamoItem): boolean {
   return index.keys.every((key) => item[key] !== undefined);
 }
@@ -224,7 +224,7 @@ function containerSizeBytes(value: object): number {
   return bytes;
 }
 
-/** The same for the numbers that nearly all numbers are, without taking their text apart. */
+/** A faster path for common numbers, without splitting their text. */
 function integerSizeBytes(value: number): number {
   let rest = Math.abs(value);
   if (rest === 0) return 1;
@@ -234,7 +234,7 @@ function integerSizeBytes(value: number): number {
   return bytes;
 }
 
-/** Told by its method rather than by `instanceof`: packages bring their own copies of the class. */
+/** Recognized by its method and not by `instanceof`, because packages have their own copies of the class. */
 function isWrappedNumber(value: object): value is WrappedNumber {
   return 'toAttributeValue' in value && typeof value.toAttributeValue === 'function';
 }

@@ -1,9 +1,9 @@
 /**
  * The directory of sessions and locks: entries in sixteen partitions, and listings that merge them.
  *
- * DynamoDB writes about 1,000 units a second to one partition of an index, and throttles the table behind it.
- * Sessions stand in the partition of their id. Locks stand in that of their key up to the first `/`, so that a listing
- * of `orders/` reads one partition, as it did when there was one.
+ * DynamoDB writes about 1,000 units a second to one partition of an index, and beyond that throttles the table.
+ * A session's partition depends on its id. A lock's partition depends on its key up to the first `/`, so that a listing
+ * of `orders/` reads only one partition.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { DynamoItem } from './driver.ts';
@@ -12,9 +12,9 @@ import type { Sender } from './send.ts';
 import { directoryStatement } from './statement.ts';
 
 export const DIRECTORY_SHARDS = 16;
-/** Small entries that one half read unit covers: a smaller page would cost as much. */
+/** Number of small entries in half a read unit. A smaller page would cost the same. */
 const SHARD_PAGE_LIMIT = 25;
-/** The rows behind a page are read in one batch, of which DynamoDB takes a hundred. */
+/** The rows behind a page are read in one batch, which DynamoDB limits to a hundred. */
 const PAGE_LIMIT = 100;
 
 type Kind = 'session' | 'lock';
@@ -44,7 +44,7 @@ export interface DirectoryQuery {
 }
 
 /**
- * A page of all partitions, in order of name.
+ * Returns a page of all partitions, in order of name.
  * @param after `next` of the previous page, an object in memory. Default: the first page.
  */
 export async function mergedPage(
@@ -65,7 +65,7 @@ export async function mergedPage(
 
 async function readOn(sender: Sender, query: DirectoryQuery, place: Place): Promise<Place> {
   let found = place;
-  // A page may be empty before the last.
+  // A page may be empty even if it is not the last.
   while (found.items.length === 0 && !found.isRead) {
     const { verb, table, prefix } = query;
     const options = { after: found.after, limit: query.partitions.length === 1 ? PAGE_LIMIT : SHARD_PAGE_LIMIT };
@@ -76,7 +76,9 @@ async function readOn(sender: Sender, query: DirectoryQuery, place: Place): Prom
   return found;
 }
 
-/** Moves the first names into the page, until it is full or a partition has no entry in hand. @returns the positions after them */
+/**
+ * Moves the first names into the page until it is full, or until a partition has no read entries left. @returns the positions after them
+ */
 function takeSmallest(places: readonly Place[], page: DynamoItem[]): Place[] {
   const left = places.map((place) => ({ place, taken: 0 }));
   for (;;) {
@@ -99,7 +101,7 @@ function nameAt({ place, taken }: { readonly place: Place; readonly taken: numbe
   return String(place.items[taken]?.directoryName);
 }
 
-/** As DynamoDB orders texts, by their bytes: a pair of surrogates comes after all other characters. */
+/** Compares texts by their bytes, as DynamoDB does: a surrogate pair comes after all other characters. */
 function compareNames(one: string, other: string): number {
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at++) {

@@ -22,7 +22,7 @@ import type {
   UpdateCommandOutput,
 } from '@aws-sdk/lib-dynamodb';
 
-/** A reply as the protocol needs it: the service's answer without the SDK's own bookkeeping. */
+/** The parts of a reply that the protocol needs, without the SDK's metadata. */
 type Reply<Output> = Omit<Output, '$metadata'>;
 
 export interface DynamoCalls {
@@ -57,7 +57,7 @@ export interface DynamoDriver {
  * | `conflict` | another transaction holds the row | no |
  * | `throttled` | capacity or request rate exceeded | no |
  * | `rejected` | the request is wrong (validation, access, missing table): never retried | no |
- * | `unverified` | its credentials or its time were refused before anything else, and the next attempt signs with others | no |
+ * | `unverified` | its credentials or its time were refused before it was carried out, and the next attempt signs with others | no |
  * | `unsent` | no address to send it to, or no credentials: it never left | no |
  * | `unanswered` | time-out, reset connection, or a server error: it may have been applied | unknown |
  */
@@ -109,5 +109,5 @@ export class DynamoFault extends Error {
   }
 }
 
-/** The code of the fault when a request holds a value that DynamoDB has no form for: nothing was sent. */
+/** The fault's code if a request contains a value that DynamoDB cannot represent. Nothing was sent. */
 export const UNSTORABLE = 'UnstorableValue';

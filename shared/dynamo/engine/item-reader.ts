@@ -8,7 +8,7 @@ import { textOf } from './stored-json.ts';
 
 /**
  * Reads a row's attributes with their types checked.
- * A row that does not decode fails closed, for its key alone: every method throws `CorruptItemError`.
+ * A row that does not decode fails closed, and only for its own key: every method throws `CorruptItemError`.
  */
 export class ItemReader {
   readonly key: string;
@@ -38,7 +38,7 @@ export class ItemReader {
     return value;
   }
 
-  /** A count or a moment: whole, not negative, and exact in a JavaScript number. */
+  /** A count or a timestamp: whole, not negative, and exact in a JavaScript number. */
   count(attribute: string): number {
     const value = this.number(attribute);
     if (!Number.isSafeInteger(value) || value < 0)
@@ -80,7 +80,7 @@ export class ItemReader {
     return value;
   }
 
-  /** A set of counts; absent: empty, for DynamoDB holds no empty set. */
+  /** A set of counts. Absent: empty, because DynamoDB cannot store an empty set. */
   numbers(attribute: string): ReadonlySet<number> {
     const value = this.#item[attribute] ?? new Set();
     const isSet = value instanceof Set && [...value].every((element) => Number.isSafeInteger(element) && element >= 0);
@@ -112,7 +112,7 @@ export class ItemReader {
     return value as DynamoItem;
   }
 
-  /** A text that was stored as it is, or deflated. */
+  /** A text that was stored unchanged or deflated. */
   text(attribute: string): string {
     const stored = this.isBinary(attribute) ? this.binary(attribute) : this.string(attribute);
     try {
@@ -132,7 +132,7 @@ export class ItemReader {
     }
   }
 
-  /** The row's key must say the same as its attributes: writes go by these, and would reach another row. */
+  /** The row's key must match its attributes, because writes derive the key from these and would otherwise reach another row. */
   ensureKey(parts: readonly string[]): void {
     if (joinKey(parts) !== this.key)
       throw this.corrupt('pk', `does not fit the ${parts[0] ?? 'row'} that the row says it is`);

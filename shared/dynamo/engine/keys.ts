@@ -1,17 +1,17 @@
 /**
  * Keys of the one table.
- * The parts of a key are escaped, so that distinct tuples give distinct keys whatever text they are made of:
- * `#` separates parts and `%` escapes, and neither can stand in a part.
+ * The parts of a key are escaped, so that distinct tuples always give distinct keys:
+ * `#` separates parts and `%` escapes, and an escaped part contains no `#`.
  */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { sha256 } from '../../core/runtime/sha256.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { PARKED_SHARDS, PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
 
-/** As many as a safe integer has, so that tickets sort as numbers do. */
+/** The digits of a safe integer, so that tickets sort like numbers. */
 const TICKET_DIGITS = 16;
 
-/** How the names of semaphores begin that cap the workers of queues, see `workersSemaphore`. */
+/** Prefix of the semaphores that limit the workers of queues, see `workersSemaphore`. */
 const WORKERS_PREFIX = 'workers/';
 
 export interface RowKey {
@@ -23,8 +23,8 @@ export const sessionKey = (id: string): RowKey => rowKey('session', [id]);
 export const checkKey = (node: string, id: string): RowKey => rowKey('check', [node, id]);
 export const lockKey = (key: string): RowKey => rowKey('lock', [key]);
 /**
- * The permits of a queue's workers have separate keys, so that a policy can grant them by key: a program that only coordinates
- * may not take them.
+ * The permits of a queue's workers have separate keys, so that a policy can grant them by key and refuse them to a program that only
+ * coordinates.
  */
 export const semaphoreKey = (name: string): RowKey =>
   name.startsWith(WORKERS_PREFIX)
@@ -35,7 +35,7 @@ export function semaphoreName(pk: string): string {
   return kind === 'permits' ? `${WORKERS_PREFIX}${name}` : name;
 }
 export const waitGroupKey = (name: string): RowKey => rowKey('waitgroup', [name]);
-/** One generation's members share a partition, each under its id. */
+/** The members of one generation share a partition and are sorted by id. */
 export const waitGroupMemberKey = (
   group: { readonly name: string; readonly generation: number },
   id: string,
@@ -51,7 +51,7 @@ export const batchKey = (queue: string, id: string): RowKey => rowKey('batch', [
 export const taskConcurrencyKey = (queue: string, key: string): RowKey => rowKey('key', [queue, key]);
 /** An input that is too large for its task's row. */
 export const payloadKey = (queue: string, id: string): RowKey => rowKey('payload', [queue, id]);
-/** The same for a follower, which must not touch the payload of the running task. */
+/** The same for a follower, which must not replace the payload of the running task. */
 export const payloadApartKey = (queue: string, id: string, nonce: string): RowKey => ({
   pk: payloadKey(queue, id).pk,
   sk: sortKey('apart', nonce),
@@ -71,7 +71,7 @@ export function readyPartitionKey(queue: string, priority: string, shard: number
   return joinKey([queue, priority, String(shard)]);
 }
 
-/** Where tenants' tasks wait: a partition of the directory for each of the ready index. */
+/** The partition of tenants' waiting tasks: one in the directory for each partition of the ready index. */
 export function tenantPartitionKey(queue: string, priority: string, shard: number): string {
   return joinKey(['tenant', queue, priority, String(shard)]);
 }
@@ -84,18 +84,18 @@ export function parkedPartitionKey(queue: string, key: string): string {
 export const parkedPartitionKeys = (queue: string): readonly string[] =>
   Array.from({ length: PARKED_SHARDS }, (_, shard) => joinKey([PARKED, queue, String(shard)]));
 
-/** Whether this is such a partition. */
+/** Whether a partition is one of parked tasks. */
 export const isParkedPartition = (partition: unknown): boolean =>
   typeof partition === 'string' && splitKey(partition)[0] === PARKED;
 
 const PARKED = 'parked';
 
-/** Index partition of a queue's dead tasks. There are several, because tasks tend to die together. */
+/** Index partition of a queue's dead tasks. A queue has several, because many tasks tend to die at the same time. */
 export function deadPartitionKey(queue: string, shard: number): string {
   return joinKey(['dead', queue, String(shard)]);
 }
 
-/** The shard of a task: its id's hash, so that a writer that is asked twice writes to the same place. */
+/** Returns the shard of a task. It depends on the hash of its id, so that a repeated write has the same shard. */
 export function shardOf(id: string, shards: number): number {
   return Number.parseInt(sha256(id).slice(0, 8), 16) % shards;
 }

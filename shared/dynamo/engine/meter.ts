@@ -1,9 +1,8 @@
 /**
- * Measures the cost of requests by verb, as they are sent.
- *
- * Capacity is the service's own figure. It does not cover a refused condition, which is billed by the size of the row that refused it,
- * nor a cancelled transaction, which is billed twice that for each of its actions. We add both, and count one unit for an
- * unknown row. A read costs at least half a unit, or one if it is strongly consistent, even if it finds nothing, whatever emulators report.
+ * Measures the cost of requests by operation.
+ * Capacity is the service's own figure. It does not include a refused condition, which is billed by the size of the row that refused it,
+ * or a cancelled transaction, which is billed twice that for each of its actions. We add both, and count one unit for an
+ * unknown row. A read costs at least half a unit, or one if it is strongly consistent, even if it finds no row and emulators report less.
  * Emulators disagree about transactions: the embedded engine doubles base rows as the service does, DynamoDB Local does not.
  */
 import { TRANSACTION_FACTOR, itemSizeBytes, writeUnitsOfBytes } from './capacity.ts';
@@ -18,7 +17,7 @@ export interface VerbCost {
   /** Conditions that were false. */
   refused: number;
   throttled: number;
-  /** Attempts without an answer. */
+  /** Attempts without a response. */
   unanswered: number;
 }
 
@@ -79,12 +78,12 @@ function refusedUnits(item: DynamoItem | undefined): number {
   return item === undefined ? 1 : writeUnitsOfBytes(itemSizeBytes(item));
 }
 
-/** The charge of an answered read. */
+/** Returns the charge of a read that got a response. */
 export function readUnitsOf(request: Pick<Statement, 'kind' | 'input'>, output: object): number {
   return Math.max(reportedUnits(output), leastReadUnits(request));
 }
 
-/** The least that an answered read costs; a batch is charged by what its answer says. */
+/** Returns the minimum charge of a read that got a response. A batch is charged as its response states. */
 function leastReadUnits({ kind, input }: Pick<Statement, 'kind' | 'input'>): number {
   if (kind === 'batchGet') return 0;
   return 'ConsistentRead' in input && input.ConsistentRead === true ? 1 : 0.5;

@@ -1,10 +1,10 @@
-/** Recognizes a missing table, and words the message about it. */
+/** Recognizes a missing table, and builds the error message for it. */
 
 export function missingTable(table: string): string {
   return `there is no table ${table} in this account and region: create it with 'leasehold up', or name another`;
 }
 
-/** Whether that is at the bottom of whatever was thrown. */
+/** Whether a missing table is the root cause of a thrown value. */
 export function isMissingTable(thrown: unknown): boolean {
   for (let error = thrown; error instanceof Error; error = error.cause) {
     const { name, code } = error as Error & { readonly code?: unknown };

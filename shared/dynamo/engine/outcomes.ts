@@ -4,8 +4,8 @@ import type { DynamoItem } from './driver.ts';
 import type { WriteResult } from './send.ts';
 
 /**
- * A write's result in records.
- * @param written what the writer knows to be in the row, for writes whose answer carries none (puts, transactions)
+ * Returns a write's result with decoded records.
+ * @param written the row's known content, for writes whose response has no row (puts, transactions)
  */
 export function outcomeOf<Row, Current>(
   result: WriteResult,

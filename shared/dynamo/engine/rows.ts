@@ -1,4 +1,4 @@
-/** Rows of one kind, as every store reads and writes them: a statement goes out, and records come back. */
+/** Reads and writes rows of one kind for a store: sends statements and returns records. */
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { readInBatches } from './batches.ts';
@@ -16,7 +16,7 @@ export class Rows<Row> {
     this.#decode = decode;
   }
 
-  /** Undefined when there is no such row. */
+  /** Undefined if the row does not exist. */
   async get(statement: Statement<'get'>): Promise<Row | undefined> {
     const { Item } = await this.#sender.read(statement);
     return Item === undefined ? undefined : this.#decode(Item);
@@ -47,14 +47,14 @@ export class Rows<Row> {
     return this.writeAs<Row>(statement, stamp, limits);
   }
 
-  /** A write whose statement determines its resulting row more precisely than its type does; the result is not checked again. */
+  /** Sends a write whose statement determines the resulting row more precisely than its type does. The result is not checked again. */
   async writeAs<Written extends Row>(
     statement: Statement<'put' | 'update'>,
     { nonce }: Pick<Stamp, 'nonce'>,
     limits?: WriteLimits,
   ): Promise<Outcome<Written, Row>> {
     const result = await this.#sender.write(statement, nonce, limits);
-    // A put answers without the row that it wrote.
+    // The response to a put does not contain the row.
     const written = 'Item' in statement.input ? statement.input.Item : undefined;
     return outcomeOf(result, (item) => this.#decode(item) as Written, this.#decode, written);
   }

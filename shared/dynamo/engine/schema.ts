@@ -33,32 +33,32 @@ export const SORT_KEY_LIMIT_BYTES = 1024;
 
 /** How long rows stay after their last use, in days: beyond any lease, any late request, and any investigation. */
 export const RETENTION_DAYS = {
-  /** A swept lease row restarts its counter from the clock; that is safe while clocks are right to within this time. */
+  /** If TTL deletes a lease row, its counter restarts from the clock. That is safe if clocks are wrong by less than this time. */
   lease: 30,
   session: 30,
   /** Done, dead and cancelled tasks. */
   task: 14,
   slot: 14,
-  /** Schedules that were removed. */
+  /** Removed schedules. */
   schedule: 30,
-  /** From when its task is due. The payload of a done task is deleted long before. */
+  /** Counted from the time when its task is due. The payload of a done task is deleted long before that. */
   payload: 365,
-  /** A permit lives in a row that its holder does not write while it holds, so the row outlasts any session. */
+  /** A holder does not write the row while it has a permit, so the row must outlast any session. */
   semaphore: 365,
-  /** Members may be pending for as long as a caller is ready to wait. */
+  /** Members may be pending as long as a caller waits. */
   waitGroup: 365,
-  /** A bucket that is full again is as good as none. */
+  /** A bucket that is full again is equivalent to a missing row. */
   rateLimit: 1,
-  /** A year and a month: beyond most questions of who did that. */
+  /** A year and a month: long enough for most questions about past operator actions. */
   audit: 395,
 } as const;
 
-/** Partitions that a queue's dead tasks are listed in. Not a setting: the list must be found whole, whichever version wrote it. */
+/** Number of partitions for the list of a queue's dead tasks. Not a setting, because every version must find the whole list. */
 export const DEAD_SHARDS = 4;
 
 /**
- * Partitions that a queue's parked tasks stand in, by their keys. Not a setting:
- * a worker that frees a place must find the tasks that wait for it.
+ * Number of partitions for a queue's parked tasks, by key. Not a setting,
+ * because a worker that frees a slot must find the tasks that wait for it.
  */
 export const PARKED_SHARDS = 4;
 
@@ -67,7 +67,7 @@ export function ttlEpochSeconds(now: number, days: number): number {
   return Math.floor(now / 1000) + days * 86_400;
 }
 
-/** Every attribute of every row. Statements reach them as `#name`, which a test holds to this list. */
+/** Every attribute of every row. Statements refer to them as `#name`, and a test checks these names against this list. */
 export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // keys
   ...['pk', 'sk', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'ttl'],

@@ -226,7 +226,7 @@ function isRefusal(fault: DynamoFault): boolean {
 
 const PASSING_REASONS = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
-/** DynamoDB's messages for a put and for an update. */
+/** The messages of DynamoDB for a put and for an update. */
 const ROW_IS_FULL = /^Item size (to update )?has exceeded/;
 
 function rejection({ verb, input }: Statement, fault: DynamoFault): Error {

@@ -1,10 +1,11 @@
 /**
  * Measures this machine's clock against the service's, by the Date header that every response carries.
  *
- * The header is cut to whole seconds, and the response was made at some moment between sending and receiving.
- * So one response proves a difference only beyond a second and the request's own duration, and a clock that is off by 0.6 s
- * is found out only by the responses that come at the right part of a second. The largest proof of the last minute counts therefore.
- * When wall and monotonic clock disagree, the wall clock was corrected or the machine stood still: earlier proofs say nothing any more.
+ * The header has whole seconds, and the service may have set it at any moment between sending and receiving.
+ * So one response only proves a difference that exceeds a second plus the request's duration. A clock that is off by 0.6 s
+ * is detected only by responses at the right part of a second, so the largest proof of the last minute counts.
+ * If the wall clock and the monotonic clock disagree, the wall clock was corrected or the machine was suspended, and earlier proofs are
+ * invalid.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
@@ -20,14 +21,14 @@ export interface ResponseTiming {
 
 /** How long a proof counts. */
 const KEPT_MS = 60_000;
-/** More than readings of the two clocks one after the other can differ by, and less than a proof that matters. */
+/** Larger than the difference between two consecutive clock reads, and smaller than a relevant proof. */
 const DISAGREEMENT_MS = 100;
 
 export class DateHeaderGauge implements SkewGauge {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   /** Proofs of the last minute, oldest first, each larger than all later ones. */
   #proofs: readonly { readonly ms: number; readonly at: number }[] = [];
-  /** Wall clock less monotonic clock. */
+  /** Wall clock minus monotonic clock. */
   #gapMs = 0;
 
   constructor(clock: Pick<Clock, 'now' | 'monotonic'>) {

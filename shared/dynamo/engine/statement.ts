@@ -1,7 +1,7 @@
 /**
  * A statement: one intent of the protocol as one DynamoDB request.
  *
- * Expressions are complete literals that write every attribute as `#name`, its own name behind a `#`.
+ * Expressions are complete literals that write every attribute as `#name`: its own name after a `#`.
  * The placeholder map is derived from the text, so no name can be missing, reserved, or taken from a user.
  * A test checks all expressions against the schema's attributes (`test/unit/dynamo/attributes.test.ts`).
  */
@@ -25,16 +25,16 @@ export interface UpdateParts {
   readonly key: RowKey;
   /** When the write may take effect. */
   readonly guard: string;
-  /** Its change to the row. */
+  /** The change to the row. */
   readonly effect: string;
   readonly values: Values;
-  /** The writer can do without the row that it leaves behind, which then need be neither sent nor read. */
+  /** Whether the writer does not need the resulting row, so the service need not return it. */
   readonly omitsNewRow?: boolean;
   /** Keys of maps in the expressions, as `#CAPITALS`: ids that we create, never a user's text. */
   readonly mapKeys?: Readonly<Record<`#${Uppercase<string>}`, string>>;
 }
 
-/** A conditional update that answers with the row it left behind, unless it is silent, or with the row that refused it. */
+/** A conditional update. Its response has the resulting row (unless the writer does not need it) or the row that refused it. */
 export function updateStatement(verb: string, parts: UpdateParts): Statement<'update'> {
   return {
     verb,
@@ -87,8 +87,9 @@ export function checkStatement(table: string, key: RowKey, guard: string, values
 }
 
 /**
- * A transaction whose later attempts state their own time. They go without the token, under which the service takes the same parameters
- * only: what tells a lost answer from a refusal is the nonce of the first action, as in a single write.
+ * A transaction whose later attempts contain their own time. They do not have a token, because the service accepts a repeated token only
+ * with
+ * the same parameters. Instead, the first action's nonce distinguishes a lost response from a refusal, as in a single write.
  * @param again the same transaction as of a wall time
  */
 export function restampedTransaction(
@@ -103,7 +104,7 @@ export function restampedTransaction(
   return { ...statement, restamped };
 }
 
-/** The same, which gathers the wall times that its later attempts state. */
+/** The same, but it also records the wall times of its later attempts. */
 export function notingTimes<K extends keyof DynamoCalls>(statement: Statement<K>, times: Set<number>): Statement<K> {
   const { restamped } = statement;
   if (restamped === undefined) return statement;
@@ -138,7 +139,7 @@ export function batchGetStatement(
   };
 }
 
-/** A page of one partition of the table or of an index, in order; it begins behind `after`, the key that the page before ended with. */
+/** A page of one partition of the table or of an index, in order. It starts after `after`, the last key of the previous page. */
 export function queryStatement(
   verb: string,
   table: string,
@@ -167,7 +168,7 @@ type QueryOptions = Pick<QueryInput, 'IndexName' | 'Limit' | 'ConsistentRead' | 
   readonly after?: unknown;
 };
 
-/** We read the rows behind a page in one batch, and DynamoDB's batches take a hundred. */
+/** We read the rows behind a page in one batch, and DynamoDB limits a batch to a hundred. */
 const DIRECTORY_PAGE_LIMIT = 100;
 
 /** A page of the directory: the keys of one kind of row whose name begins with `prefix`, in order. Eventually consistent. */
@@ -189,7 +190,7 @@ export function directoryStatement(
   );
 }
 
-/** The placeholder map of the attributes that stand in some expressions; attributes begin with a small letter, map keys do not. */
+/** Returns the placeholder map of the attributes in some expressions. Attributes begin with a small letter; map keys do not. */
 export function namesIn(...expressions: readonly string[]): Record<string, string> {
   const text = expressions.join(' ');
   let names = namesByText.get(text);
@@ -203,5 +204,5 @@ export function namesIn(...expressions: readonly string[]): Record<string, strin
   return names;
 }
 
-/** The set of expressions is finite and known, so this cache is too. */
+/** The set of expressions is finite, so the size of this cache is bounded. */
 const namesByText = new Map<string, Record<string, string>>();

@@ -1,4 +1,4 @@
-/** Several statements as one transaction. */
+/** Combines several statements into one transaction. */
 import { sha256 } from '../../core/runtime/sha256.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { RowKey } from './keys.ts';
@@ -7,13 +7,13 @@ import type { Statement } from './statement.ts';
 /** One action of a transaction. */
 export type Action = object;
 
-/** A write as an action of a transaction, without the parts that only apply to a single answer. */
+/** Returns a write as an action of a transaction, without the parts that only apply to a single write's response. */
 export function actionOf({ kind, input }: Statement<'put' | 'update' | 'delete'>): Action {
   const { ReturnValues: _, ReturnConsumedCapacity: __, ...action } = input;
   return kind === 'put' ? { Put: action } : kind === 'update' ? { Update: action } : { Delete: action };
 }
 
-/** The row of one of our actions, as text: a transaction may name each row once. */
+/** Returns the row of an action as text, because a transaction can name each row only once. */
 export function rowOf(action: Action): string {
   const [named] = Object.values(action as Readonly<Record<string, { Item?: RowKey; Key?: RowKey }>>);
   const { pk, sk } = named?.Item ?? named?.Key ?? {};
@@ -27,7 +27,7 @@ export function tableOf(action: Action): string | undefined {
 
 /**
  * Several actions in one transaction. The first carries the nonce; checks do not.
- * @param token unique per logical write and identical for all its attempts, which the service requires to be the same;
+ * @param token unique per logical write and identical for all its attempts, which must have the same parameters;
  *   see `restampedTransaction` in `statement.ts`
  */
 export function transactStatement(verb: string, actions: readonly Action[], token: string): Statement<'transactWrite'> {
@@ -38,7 +38,7 @@ export function transactStatement(verb: string, actions: readonly Action[], toke
   };
 }
 
-/** One transaction of a write, which carries the guard and the nonce, and what goes with it. */
+/** Combines a write, which has the guard and the nonce, with other actions into one transaction. */
 export function together(
   own: Statement<'put' | 'update'>,
   others: readonly Action[],
@@ -47,7 +47,7 @@ export function together(
   return transactStatement(own.verb, [actionOf(own), ...others], token);
 }
 
-/** For the service, another composition of the same write is another request, and needs its own token. */
+/** To the service, the same write with other actions is a different request, and needs its own token. */
 export function tokenOf({ nonce }: Pick<Stamp, 'nonce'>, others: readonly Action[]): string {
   if (others.length === 0) return nonce;
   const text = JSON.stringify(others, (_, value: unknown) =>

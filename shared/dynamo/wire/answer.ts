@@ -1,9 +1,8 @@
 /**
- * Interprets an HTTP answer: the reply, or a fault. Both drivers read their answers here.
- *
+ * Interprets an HTTP response as a reply or a fault, for all drivers.
  * Only a 200 with a complete body that matches its checksum and is one JSON object counts as success.
- * The SDK accepts a 200 without content: a put would seem applied, and a lock's row missing.
- * Any answer that could follow an applied write is `unanswered`. A request refused before it was carried out is not.
+ * The SDK accepts a 200 without content, so a put would seem applied, and a lock's row would seem missing.
+ * Any other response that could follow an applied write is `unanswered`, unless the request was refused before it was carried out.
  */
 import { messageOf } from '../../core/errors.ts';
 import type { CancellationReason, DynamoCalls, DynamoFaultKind, DynamoItem, DynamoKind } from '../engine/driver.ts';
@@ -18,10 +17,10 @@ export interface Answer {
   readonly body: Uint8Array;
 }
 
-/** How much of an answer is kept in memory: a batch has 16 MB at most, and JSON makes more of it. */
+/** Maximum size of a response in memory. A batch has at most 16 MB, which is more as JSON. */
 export const MAX_ANSWER_BYTES = 64 * 2 ** 20;
 
-/** The text of a body as it was sent, when it is whole. @throws Error that says why it is not */
+/** Returns the text of a complete body. @throws Error with the reason if it is incomplete */
 type TextOfBody = (answer: Answer) => string;
 
 /** @throws DynamoFault */
@@ -40,7 +39,7 @@ export function readAnswer<K extends DynamoKind>(
   }
 }
 
-/** Milliseconds since 1970, as the service saw them; undefined where the answer does not say, or is older than it says. */
+/** The service's time in milliseconds since 1970. Undefined if the response does not state it, or is older than stated. */
 export function dateOf({ headers }: Pick<Answer, 'headers'>): number | undefined {
   const date = Date.parse(headers.date ?? '');
   return Number.isFinite(date) && headers.age === undefined ? date : undefined;
@@ -52,7 +51,7 @@ const KINDS: Readonly<Record<string, DynamoFaultKind>> = {
   TransactionCanceledException: 'transactionCanceled',
   TransactionConflictException: 'conflict',
   TransactionInProgressException: 'conflict',
-  // A global table with strong consistency: another region writes the row.
+  // For global tables with strong consistency: another region is writing the row.
   ReplicatedWriteConflictException: 'conflict',
   ProvisionedThroughputExceededException: 'throttled',
   RequestLimitExceeded: 'throttled',
@@ -89,12 +88,12 @@ function faultOf(answer: Answer, textOf: TextOfBody): DynamoFault {
 
 function kindOfStatus(status: number): DynamoFaultKind {
   if (status === 429) return 'throttled';
-  // 408: a proxy between us gave up waiting for the answer. A server error may come after the write.
+  // 408: a proxy gave up waiting for the response. A server error may come after the write was applied.
   if (status === 408 || status < 300 || status === 304 || status >= 500) return 'unanswered';
   return 'rejected';
 }
 
-/** What to say of an answer that names no error of DynamoDB's. */
+/** Describes a response that does not name a DynamoDB error. */
 function explanation({ status, headers, body }: Answer, content: object | undefined): string {
   if (status >= 300 && status < 400)
     return `HTTP ${status} leads to ${headers.location ?? 'nowhere'}: redirects are not followed, use the endpoint itself`;
@@ -126,7 +125,7 @@ function jsonOf(answer: Answer, textOf: TextOfBody): Content | undefined {
   }
 }
 
-/** The body's `__type`, else its `code`, else the header; with a namespace before it and an address behind. */
+/** The body's `__type`, otherwise its `code`, otherwise the header. A namespace may precede it, and an address may follow. */
 function codeOf(content: Content | undefined, headers: Answer['headers']): string | undefined {
   const raw = [content?.__type, content?.code, headers['x-amzn-errortype']].find(
     (name): name is string | number => (typeof name === 'string' && name !== '') || typeof name === 'number',
@@ -139,7 +138,7 @@ function messageIn(content: Content | undefined): string | undefined {
   return typeof text === 'string' ? text : undefined;
 }
 
-/** The reason for throttling: which limit, of which table or index. */
+/** The reason for throttling: the limit, and its table or index. */
 function limits(content: Content | undefined): string {
   const reasons = content?.ThrottlingReasons;
   if (!Array.isArray(reasons)) return '';

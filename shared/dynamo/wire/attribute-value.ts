@@ -16,16 +16,16 @@ import { within } from './unstorable.ts';
 type AttributeValue = Readonly<Record<string, unknown>>;
 export type AttributeMap = Record<string, AttributeValue>;
 
-/** How bytes are handed on: as base64 in JSON, as they are to the SDK, which encodes them itself. */
+/** The form of bytes: base64 in JSON, unchanged for the SDK, which encodes them itself. */
 export type BinaryForm = (bytes: Uint8Array) => unknown;
 
 export const base64: BinaryForm = base64Of;
 export const asBytes: BinaryForm = (bytes) => bytes;
 
-/** The service allows 32 levels and reports more itself; a circular value has no end. */
+/** The service allows 32 levels and reports deeper values itself. This limit detects circular values. */
 const MAX_DEPTH = 100;
 
-/** A number that JavaScript cannot hold, as the service wrote it. Has the shape of the document client's `NumberValue`. */
+/** A number that JavaScript cannot represent, as the service wrote it. Has the shape of the document client's `NumberValue`. */
 export class WideNumber implements WrappedNumber {
   readonly value: string;
 
@@ -157,7 +157,7 @@ function isBoxed(value: object): boolean {
   return value instanceof String || value instanceof Number || value instanceof Boolean;
 }
 
-/** Made by braces, here or in another context, or without a prototype. */
+/** Whether an object is plain: from an object literal, in this or another context, or without a prototype. */
 function isPlain(value: object): value is DynamoItem {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null;
@@ -218,7 +218,7 @@ function bytes(value: unknown): Uint8Array {
   return value instanceof Uint8Array ? value : bytesOfBase64(text(value));
 }
 
-/** `__proto__` is a name like any other to DynamoDB, and not to an assignment. */
+/** `__proto__` is a normal name in DynamoDB, but an assignment treats it specially. */
 function setOwn<Value>(target: Record<string, Value>, name: string, value: Value): void {
   if (name !== '__proto__') target[name] = value;
   else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });

@@ -1,4 +1,4 @@
-/** The variables that AWS's own clients read by themselves: read where its clients would read them. */
+/** Reads the environment variables that AWS's own clients read. */
 import type { Credentials } from './credentials.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -7,7 +7,7 @@ export function awsEnvironment(): Environment {
   return process.env;
 }
 
-/** Returns the keys that Lambda, or a shell, has put into the environment. */
+/** Returns the access keys in the environment, as set by Lambda or a shell. */
 export function keysIn(variables: Environment): Credentials | undefined {
   const accessKeyId = variables.AWS_ACCESS_KEY_ID ?? '';
   const secretAccessKey = variables.AWS_SECRET_ACCESS_KEY ?? '';
@@ -17,7 +17,8 @@ export function keysIn(variables: Environment): Credentials | undefined {
 }
 
 /**
- * Returns the trace of the current invocation as AWS's clients send it; without it X-Ray and the detection of loops lose the thread.
+ * Returns the trace of the current invocation as AWS's clients send it; without it, X-Ray and loop detection do not recognize related
+ * calls.
  * If a function runs several invocations at a time, the runtime keeps it in a store, otherwise in the environment.
  */
 export function traceHeader(): string | undefined {
@@ -31,5 +32,5 @@ interface LambdaGlobals {
   readonly awslambda?: { readonly InvokeStore?: { getXRayTraceId(): string | undefined } };
 }
 
-/** Reading a process variable costs more than remembering that it is not set. */
+/** Cached, because reading a process variable is slower than remembering that it is not set. */
 const IS_LAMBDA = process.env.AWS_LAMBDA_FUNCTION_NAME !== undefined;

@@ -1,10 +1,10 @@
-/** The body of an answer as Node's transports hand it on: just as it was sent. */
+/** The body of a response from Node's transports, unchanged as it was sent. */
 import { isUtf8 } from 'node:buffer';
 import { crc32, gunzipSync } from 'node:zlib';
 import type { Answer } from './answer.ts';
 import { MAX_ANSWER_BYTES } from './answer.ts';
 
-/** @throws Error unless it is whole, and text */
+/** @throws Error unless it is complete and text */
 export function textOfBody(answer: Answer): string {
   const body = unpacked(answer);
   if (!isUtf8(body)) throw new Error('it is not text');

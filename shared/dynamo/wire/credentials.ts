@@ -1,8 +1,8 @@
 /**
- * Refused credentials and refused times: nothing was applied, and the next attempt can often be signed with better ones.
+ * Handles refused credentials and refused times. The request was not applied, and the next attempt can often be signed with better ones.
  *
  * No part of the SDK requests new credentials because the current ones have expired,
- * so a process that is handed a new set keeps using the old one until it fails.
+ * so a process that gets new credentials keeps using the old ones until they fail.
  */
 import { DynamoFault } from '../engine/driver.ts';
 import type { Answer } from './answer.ts';
@@ -14,7 +14,7 @@ export interface Credentials {
   readonly sessionToken?: string;
 }
 
-/** Asked for every request; it keeps them, and refreshes them in time. */
+/** Called for every request. It caches the credentials and refreshes them in time. */
 export type CredentialSource = (options?: { readonly forceRefresh?: boolean }) => Promise<Credentials>;
 
 /** The credentials that signed a request. */
@@ -23,10 +23,10 @@ export interface Identity {
   readonly sessionToken?: string | undefined;
 }
 
-/** `credentials`: not valid, or not any more. `time`: signed too long ago or too early. */
+/** `credentials`: not valid, or no longer valid. `time`: signed too long ago or too early. */
 type Refusal = 'credentials' | 'time';
 
-/** A driver's ways to have the next attempt signed better. */
+/** A driver's operations that let the next attempt be signed better. */
 interface Corrections {
   /** @param offsetMs how far the service's clock is ahead */
   readonly time: (offsetMs: number) => void;
@@ -42,15 +42,15 @@ export async function reconsidered(
 ): Promise<DynamoFault> {
   const refusal = refusalOf(fault, answer, receivedAt);
   if (refusal === 'time') correct.time(offsetFor(answer, receivedAt));
-  // While the source of credentials fails, another attempt may find other ones.
+  // If the source of credentials fails, another attempt may get different ones.
   const isRenewed = refusal === 'credentials' && (await unlessAborted(correct.credentials(), signal).catch(() => true));
   return refusal === 'time' || isRenewed ? new DynamoFault('unverified', fault) : fault;
 }
 
-/** Beyond this the service takes a signature for one of another time; it allows 5 minutes. */
+/** A larger difference counts as a wrong time. The service allows 5 minutes. */
 const SKEW_LIMIT_MS = 4 * 60_000;
 
-/** Returns the part of a signature that the service refused and that another attempt may have right. */
+/** Returns the refused part of a signature, if another attempt may get it right. */
 function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, now: number): Refusal | undefined {
   if (kind !== 'rejected') return undefined;
   if (BAD_CREDENTIALS.has(code)) return 'credentials';
@@ -60,7 +60,7 @@ function refusalOf({ kind, code, message }: DynamoFault, answer: Answer, now: nu
   return offsetFor(answer, now) !== 0 || OF_ANOTHER_TIME.test(message) ? 'time' : undefined;
 }
 
-/** How far the service's clock is ahead of this machine's; 0 where it does not matter, or the answer does not say. */
+/** How far the service's clock is ahead of this machine's. 0 if it does not matter, or if the response does not show it. */
 function offsetFor(answer: Answer, now: number): number {
   const skewMs = (dateOf(answer) ?? now) - now;
   return Math.abs(skewMs) > SKEW_LIMIT_MS ? skewMs : 0;

@@ -1,7 +1,7 @@
 /**
  * Finds endpoint, region and credentials as the SDK does.
  *
- * If the answer is certain without the SDK, we do not load it:
+ * If the result is certain without the SDK, we do not load it:
  * keys in the environment, a known region, and no setting that could change either.
  * This covers every Lambda function, and every emulator on this machine.
  * Otherwise we create an SDK client, send nothing through it,
@@ -21,7 +21,7 @@ import { keysIn } from './aws-environment.ts';
 import type { Sdk } from './sdk.ts';
 
 export interface Destination {
-  /** The one of the moment; a promise only while it has to be waited for. @throws DynamoFault */
+  /** The current destination. A promise only if it is not available yet. @throws DynamoFault */
   readonly current: () => Target | Promise<Target>;
   readonly credentials: CredentialSource;
 }
@@ -35,11 +35,11 @@ export interface Target {
 export interface DestinationOptions {
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
-  /** Region and credentials that emulators on this machine are given. */
+  /** Region and credentials for emulators on this machine. */
   readonly local?: { readonly region: string; readonly credentials: Credentials } | undefined;
 }
 
-/** @returns undefined where only the SDK knows */
+/** @returns undefined if only the SDK can find it */
 export function certainDestination(
   { endpoint, region, local }: DestinationOptions,
   environment: () => Environment,
@@ -53,10 +53,10 @@ export function certainDestination(
   return fixed(endpoint ?? `https://dynamodb.${where}.amazonaws.com`, where, credentials);
 }
 
-/** Regions of AWS's largest partition; the others have other domains. */
+/** Regions of AWS's largest partition. Other partitions have other domains. */
 const USUAL_REGION = /^(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-\d+$/;
 
-/** Whether anything is set that may change endpoint or credentials. */
+/** Whether a setting may change the endpoint or credentials. */
 function isUnusual(variables: Environment): boolean {
   if (CHANGES.some((name) => (variables[name] ?? '') !== '')) return true;
   const home = variables.HOME ?? homedir();
@@ -91,7 +91,7 @@ function fixed(endpoint: string, region: string, read: () => Credentials | undef
   };
 }
 
-/** As a client of the SDK has it. @throws DynamoFault */
+/** Finds the destination of an SDK client. @throws DynamoFault */
 export async function sdkDestination(client: DynamoDBClient, sdk: Sdk): Promise<Destination> {
   const region = await client.config.region().catch((error: unknown) => {
     throw settingFault(error);
@@ -128,7 +128,7 @@ interface ResolvedEndpoint {
   readonly properties?: { readonly authSchemes?: readonly { readonly signingRegion?: string }[] };
 }
 
-/** Lets the client make a request, and takes it away before it is signed: only so are all settings heeded that lead to an endpoint. */
+/** Lets the client build a request, and intercepts it before it is signed. Only this respects all settings that affect the endpoint. */
 async function endpointOf(client: DynamoDBClient, sdk: Sdk, region: string): Promise<Omit<Target, 'credentials'>> {
   const command = new sdk.GetItemCommand({ TableName: 'table', Key: { pk: { S: 'key' } } });
   let found: Omit<Target, 'credentials'> | undefined;

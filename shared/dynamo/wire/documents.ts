@@ -1,4 +1,4 @@
-/** Converts requests and answers between our document form and DynamoDB's JSON, by the members that hold attributes. */
+/** Converts requests and responses between our document form and DynamoDB's JSON. Only members with attributes change. */
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../engine/driver.ts';
 import type { AttributeMap, BinaryForm } from './attribute-value.ts';
 import { decodeMap, encodeMap } from './attribute-value.ts';
@@ -18,7 +18,7 @@ export function encodeInput<K extends DynamoKind>(
   return encodeDocuments(members, binary);
 }
 
-/** @throws Error for an answer that no DynamoDB gives */
+/** @throws Error for a response that DynamoDB never sends */
 export function decodeOutput<K extends DynamoKind>(kind: K, output: Members): DynamoCalls[K]['output'] {
   const decoded: Record<string, unknown> = { ...output };
   for (const name of ['Item', 'Attributes', 'LastEvaluatedKey'] as const)

@@ -2,15 +2,18 @@
  * The driver over `fetch` and WebCrypto, for runtimes without Node: one call, one attempt.
  *
  * Limits of `fetch`, and our answers:
- *   - It never reports whether a request left, and a refused connection looks like a lost answer. So only failures before the call are
- *     `unsent`; every other failure is `unanswered`, and resolved by the nonce of the write.
- *   - Some runtimes send a request twice on their own. Our writes bear that: each is guarded, or a transaction with a token.
+ *   - It never reports whether a request was sent, and a refused connection looks like a lost response. So only failures before the call
+ *   are
+ *     `unsent`. Every other failure is `unanswered`, and resolved by the nonce of the write.
+ *   - Some runtimes send a request twice by themselves. Our writes tolerate that, because each is guarded, or is a transaction with a
+ *   token.
  *   - It follows redirects with body and signature, so we turn that off.
- *   - It unpacks answers on its own, and then their checksum matches nothing. We request unpacked answers.
+ *   - It decompresses responses by itself, so that the checksum no longer matches. We request uncompressed responses.
  *   - An isolate serves many requests, which must not wait for each other's work.
  *     So requests share only keys and credentials that are available.
- *   - Isolates have few connections at a time, and few requests in all. Further requests wait here, or are refused here before they are
- *     sent.
+ *   - Isolates have a limit on concurrent connections and on the total number of requests. Further requests wait here, or are refused
+ *   before
+ *     they are sent.
  */
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import { sideBySide } from '../../core/runtime/in-flight.ts';
@@ -33,11 +36,11 @@ export interface FetchDriverPorts {
   readonly region: string;
   readonly credentials: TemporaryCredentials | CredentialProvider;
   readonly fetch: typeof fetch;
-  /** Requests at once; others wait. */
+  /** Maximum concurrent requests. Further ones wait. */
   readonly maxInFlight: number;
-  /** Requests in all; further ones are refused, and not sent. */
+  /** Maximum total requests. Further ones are refused without sending them. */
   readonly maxRequests: number;
-  /** Learns the service's own time with each response. */
+  /** Receives the service's own time with each response. */
   readonly onResponse: (timing: ResponseTiming) => void;
 }
 
@@ -99,7 +102,7 @@ class FetchDriver implements DynamoDriver {
     }
   }
 
-  /** @throws DynamoFault: whatever fails here was never sent */
+  /** @throws DynamoFault. If this fails, the request was never sent */
   async #signed(target: string, body: string, signal: AbortSignal) {
     const { clock } = this.#ports.runtime;
     const { host, pathname: path } = this.#url;
@@ -132,7 +135,7 @@ class FetchDriver implements DynamoDriver {
     this.#sent++;
   }
 
-  /** @throws DynamoFault `unanswered`: from here on nothing proves that the request did not leave */
+  /** @throws DynamoFault `unanswered`, because from here on the request may have been sent */
   async #fetched({ headers, body, signal }: { headers: Record<string, string>; body: string; signal: AbortSignal }) {
     const exchange = async (): Promise<Answer> => {
       const response = await this.#ports.fetch(this.#url, {
@@ -147,7 +150,7 @@ class FetchDriver implements DynamoDriver {
       return { status, headers: Object.fromEntries(response.headers), body: await bytesOfFetched(response) };
     };
     try {
-      // A `fetch` of a caller's own may not heed the signal.
+      // A caller's own `fetch` may ignore the signal.
       return await unlessAborted(exchange(), signal);
     } catch (error) {
       const { name, message, code = name, cause } = error as FetchError;

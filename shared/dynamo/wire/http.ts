@@ -1,12 +1,12 @@
 /**
- * `HttpLine` sends requests over Node's own HTTP client, and says what it proves when one breaks off.
+ * `HttpLine` sends requests over Node's own HTTP client. If a request fails, it reports whether the request may have been applied.
  *
  * A request is signed and written only when its connection is open, and over TLS when the certificate has been checked.
- * So a failure before that moment means, with certainty, that nothing was sent.
- * After it, one thing alone proves that nothing was applied: without TLS, a write that the system refused,
+ * So a failure before that moment proves that nothing was sent.
+ * After it, only one event proves that nothing was applied: without TLS, a write that the system refused,
  * because then the other side does not have a complete body.
- * A hang-up on a connection that was used before proves nothing, and neither does the number of bytes written:
- * the server may have read the request.
+ * A closed connection that was used before, or the number of bytes written, proves nothing,
+ * because the server may have read the request.
  */
 import type { AgentOptions, IncomingMessage } from 'node:http';
 import type { Agent as TlsAgent } from 'node:https';
@@ -18,7 +18,7 @@ import { MAX_ANSWER_BYTES } from './answer.ts';
 import type { SystemError } from './system-error.ts';
 import { systemFault } from './system-error.ts';
 
-// `import` would read all that these modules export, and so load Node's `fetch`: 20 ms of each cold start.
+// `import` would read all exports of these modules and thereby load Node's `fetch`, which takes 20 ms of each cold start.
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
 
@@ -28,7 +28,7 @@ export interface HttpEndpoint {
   readonly hostname: string;
   readonly port: number;
   readonly path: string;
-  /** As the header names it: with its port unless it is the usual one. */
+  /** The value of the `host` header: with the port unless it is the default one. */
   readonly host: string;
 }
 
@@ -48,13 +48,13 @@ export function placeOf(endpoint: string): HttpEndpoint {
 interface HttpExchange {
   readonly place: HttpEndpoint;
   readonly body: string;
-  /** Called when the request is about to leave, so that its signature is fresh. */
+  /** Called just before the request is sent, so that its signature is fresh. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
 }
 
-/** As many as the SDK opens: the service or a proxy would refuse a connection for each of hundreds of calls in flight. */
+/** The same number as in the SDK. The service or a proxy would refuse hundreds of connections. */
 const MAX_SOCKETS = 50;
-/** Idle connections are closed before the other side does it: a request that crosses a hang-up is lost. */
+/** We close idle connections before the other side does, because a request would be lost if the other side closed at the same time. */
 const IDLE_MS = 15_000;
 /** Visible ASCII, spaces and tabs. Node would also send bytes above it, but a signature covers them in another encoding. */
 const HEADER_VALUE = /^[\t\x20-\x7E]*$/;
@@ -65,7 +65,7 @@ export class HttpLine {
     maxSockets: MAX_SOCKETS,
     timeout: IDLE_MS,
     scheduling: 'lifo' as const,
-    // Node's own agent has it when `NODE_USE_ENV_PROXY` or `--use-env-proxy` asks for the proxies of the environment.
+    // Node's own agent has this if `NODE_USE_ENV_PROXY` or `--use-env-proxy` enables the proxies of the environment.
     proxyEnv: (http.globalAgent as { readonly options?: AgentOptions }).options?.proxyEnv,
   };
   readonly #plain = new http.Agent(this.#settings);
@@ -109,7 +109,7 @@ export class HttpLine {
       if (isConnected(socket, place)) void write();
       else socket.once(place.isTls ? 'secureConnect' : 'connect', () => void write());
     });
-    // The first outcome counts; an error after a whole answer finds a listener and changes nothing.
+    // The first outcome counts. An error after a complete response still has a listener, but changes nothing.
     request.on('error', fail);
     request.on('response', (response) => {
       collect(response).then((answer) => {
@@ -139,7 +139,7 @@ function isConnected(socket: Socket, { isTls }: HttpEndpoint): boolean {
   );
 }
 
-/** @throws TypeError for what would be a header, or a request, of its own */
+/** @throws TypeError for text that would form a separate header or request */
 function validValue(name: string, value: string): string {
   if (!HEADER_VALUE.test(value)) throw new TypeError(`the header ${name} holds characters that no header may have`);
   return value;
@@ -154,7 +154,7 @@ function collect(response: IncomingMessage): Promise<Answer> {
     length += chunk.length;
     if (length > MAX_ANSWER_BYTES) response.destroy(new Error(`the response is longer than ${MAX_ANSWER_BYTES} bytes`));
   });
-  // Node reports an answer that breaks off as `aborted`, an error with the code ECONNRESET.
+  // Node reports an incomplete response as `aborted`, an error with the code ECONNRESET.
   response.on('error', reject);
   response.on('end', () => {
     if (!response.complete) return; // An error follows.
@@ -169,7 +169,7 @@ function collect(response: IncomingMessage): Promise<Answer> {
 }
 
 function faultOf(error: SystemError, isWritten: boolean, { isTls }: HttpEndpoint): DynamoFault {
-  // Over TLS the last write may be the farewell to a server that has read the request.
+  // Over TLS, the last write may be the closing message to a server that has read the request.
   const isRefusedWrite = !isTls && error.syscall === 'write';
   return systemFault(isWritten && !isRefusedWrite ? 'unanswered' : 'unsent', error);
 }

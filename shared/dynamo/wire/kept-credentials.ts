@@ -1,19 +1,22 @@
-/** Credentials of a provider function, kept for the whole isolate until shortly before they end. */
+/** Caches the credentials of a provider function for the whole isolate, until shortly before they expire. */
 import type { Credentials, Identity } from './credentials.ts';
 import { isSameIdentity } from './credentials.ts';
 
 export interface TemporaryCredentials extends Credentials {
-  /** When they end: a date, its text, or milliseconds since 1970. Absent: they are kept until they are refused. */
+  /** When they expire: a date, its text, or milliseconds since 1970. Absent: they are cached until they are refused. */
   readonly expiration?: Date | string | number | undefined;
 }
 
-/** Asked when credentials are needed for the first time, again five minutes before they end, and when the service refuses them. */
+/** Called when credentials are first needed, five minutes before they expire, and when the service refuses them. */
 export type CredentialProvider = () => TemporaryCredentials | Promise<TemporaryCredentials>;
 
-/** As the SDK does: credentials that may end under way sign nothing. */
+/** As in the SDK: credentials that may expire in flight are not used for signing. */
 const RENEW_BEFORE_END_MS = 5 * 60_000;
 
-/** The isolate's, by provider. Credentials are kept and never promises of them: a request must not wait for what another has begun. */
+/**
+ * The isolate's credentials, by provider. It never stores promises, because a request must not wait for work that another request has
+ * started.
+ */
 const KEPT = new WeakMap<CredentialProvider, TemporaryCredentials>();
 
 export class KeptCredentials {

@@ -1,4 +1,4 @@
-/** A request as it leaves us, whatever carries it: its body, and the headers that name it. */
+/** A request in the form that all transports send: its body and the headers that describe it. */
 import type { Ids } from '../../core/runtime/ids.ts';
 import type { DynamoCalls, DynamoKind } from '../engine/driver.ts';
 import { base64 } from './attribute-value.ts';
@@ -13,7 +13,7 @@ export function bodyOf<K extends DynamoKind>(
 ): string {
   try {
     const members = encodeInput(kind, input, base64);
-    // As the SDK does: without a token a transaction that is delivered twice is carried out twice.
+    // As in the SDK: without a token, a transaction that is delivered twice would be carried out twice.
     if (kind === 'transactWrite') members.ClientRequestToken ??= ids.unique();
     return JSON.stringify(members);
   } catch (error) {
@@ -31,7 +31,7 @@ export const TARGETS: Readonly<Record<DynamoKind, string>> = {
   transactWrite: 'DynamoDB_20120810.TransactWriteItems',
 };
 
-/** The first table's endpoint counts, as in the SDK. */
+/** The first table determines the endpoint, as in the SDK. */
 export function firstTable(input: DynamoCalls[DynamoKind]['input']): string {
   if ('RequestItems' in input) return Object.keys(input.RequestItems ?? {})[0] ?? '';
   if (!('TransactItems' in input)) return (input as { readonly TableName?: string }).TableName ?? '';

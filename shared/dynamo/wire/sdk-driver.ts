@@ -1,11 +1,11 @@
 /**
  * The driver over a client of the AWS SDK, often the user's own: its transport, credentials and signatures; one call, one request.
  *
- * The client's middleware stack runs as its owner made it, without its retries: the sender above retries, because it checks
- * before each attempt whether it may still send. So our commands replace the retry middleware by nothing, and any other middleware
- * that sends a request again gets the first answer again. The client itself is not changed.
- * Values and answers are written and read by our own code, as in the other drivers:
- * the SDK takes an answer without content for success, and ignores its checksum.
+ * The client's middleware stack runs unchanged except for its retries. The sender retries instead, because it checks
+ * before each attempt whether it may still send. So our commands remove the retry middleware, and any other middleware
+ * that sends a request again gets the first response again. The client itself is not changed.
+ * Our own code encodes values and reads responses, as in the other drivers,
+ * because the SDK treats a response without content as a success and ignores the checksum.
  */
 import type { DynamoDBClient, GetItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -26,7 +26,7 @@ import { encodeInput } from './documents.ts';
 import type { SystemError } from './system-error.ts';
 import { systemFault } from './system-error.ts';
 
-/** @param observer.onResponse learns the service's own time with each response */
+/** @param observer.onResponse receives the service's own time with each response */
 export function createSdkDriver(
   client: DynamoDBClient,
   observer: SdkDriverObserver = { clock: systemClock },
@@ -86,7 +86,7 @@ interface HttpResponse {
   body: AsyncIterable<Uint8Array> | Uint8Array | Blob | undefined;
 }
 
-/** Innermost in the client's stack: what fails before it was never handed to the network. */
+/** Innermost in the client's stack: a request that fails before this was never sent. */
 function watched(command: AnyCommand, signal: AbortSignal, { clock, onResponse }: SdkDriverObserver): Exchange {
   const exchange: Exchange = { isSent: false, signedWith: { accessKeyId: '' }, answer: undefined };
   let sending: Promise<unknown> | undefined;
@@ -148,7 +148,7 @@ function commandOf<K extends DynamoKind>(sdk: Sdk, kind: K, input: DynamoCalls[K
   }
 }
 
-/** Whichever it is, it is sent in the same way. */
+/** Both kinds of client send commands in the same way. */
 type AnyCommand = Pick<GetItemCommand, keyof GetItemCommand>;
 
 const COMMANDS = {
@@ -161,11 +161,11 @@ const COMMANDS = {
   transactWrite: 'TransactWriteItemsCommand',
 } as const;
 
-/** The SDK's words for settings that no further attempt will find, and ours. */
+/** The SDK's messages for missing settings that a retry cannot fix, and our messages for them. */
 const NO_REGION = 'Region is missing';
 const NO_REGION_IS_KNOWN = 'no AWS region is known: set AWS_REGION, or give a region or an endpoint';
 
-/** Without credentials another attempt may find some; without a region or an endpoint it finds none. */
+/** A retry may find missing credentials, but never a missing region or endpoint. */
 function neverSent(thrown: unknown): DynamoFault {
   const error = thrown as SystemError;
   const isSetting = error.message === NO_REGION || error.name === 'EndpointError';
@@ -181,7 +181,7 @@ function brokenOff(thrown: unknown): DynamoFault {
   return systemFault(isUnconnected(error) ? 'unsent' : 'unanswered', error);
 }
 
-/** Whether there certainly was no server to send it to, or the server did not prove its identity. */
+/** Whether the request certainly did not reach a server, or the server did not prove its identity. */
 function isUnconnected({ code = '', syscall, message, errors = [] }: SystemError): boolean {
   if (errors.length > 0) return errors.every(isUnconnected);
   return syscall === 'connect' || syscall === 'getaddrinfo' || UNCONNECTED.has(code) || BEFORE_TLS.test(message);

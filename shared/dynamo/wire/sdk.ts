@@ -1,4 +1,4 @@
-/** The AWS SDK, loaded when it is first needed: a worker that does not need it starts in a fraction of the time. */
+/** Loads the AWS SDK on first use. A worker that does not need it starts in a fraction of the time. */
 import { createRequire } from 'node:module';
 import type * as sdk from '@aws-sdk/client-dynamodb';
 import type { DynamoDBClient, DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
@@ -18,7 +18,7 @@ async function importSdk(): Promise<Sdk> {
   try {
     return await import('@aws-sdk/client-dynamodb');
   } catch (error) {
-    // Lambda's own copy is where only `require` looks.
+    // Only `require` finds Lambda's own copy.
     const require = createRequire(import.meta.url);
     try {
       return require('@aws-sdk/client-dynamodb') as Sdk;
@@ -49,7 +49,7 @@ export function validClient(client: Partial<SdkClient> | null): void {
     );
 }
 
-/** For clients that we make: the sender above owns time-outs and retries. */
+/** For clients that we create. The sender handles timeouts and retries. */
 export const clientSettings = { maxAttempts: 1 } as const;
 
 export async function openClient(config: DynamoDBClientConfig): Promise<DynamoDBClient> {

@@ -23,13 +23,13 @@ interface Scope {
 
 let signer: Promise<{ readonly SignatureV4: typeof SignatureV4 }> | undefined;
 
-/** Loads the signer's ten files, once. Whoever brings a client, or only defines tasks, does without them. */
+/** Loads the signer's ten files, once. Programs that pass their own client, or only define tasks, do not need them. */
 export function loadSigner(): Promise<{ readonly SignatureV4: typeof SignatureV4 }> {
   signer ??= import('@smithy/signature-v4');
   return signer;
 }
 
-/** Returns the headers to send, `host` included. The signer keeps the key of the day. @param now epoch milliseconds */
+/** Returns the headers to send, `host` included. The signer caches the day's key. @param now epoch milliseconds */
 export async function signedHeaders(
   { method = 'POST', host, path, query = {}, headers, body }: Unsigned,
   { service, region, credentials }: Scope,
@@ -42,10 +42,10 @@ export async function signedHeaders(
   return (await signature.sign(request, { signingDate: new Date(now) })).headers;
 }
 
-/** The signer keeps the bytes of a day's key, and HMAC takes five times as long with bytes as with a key object. */
+/** The signer caches the bytes of a day's key, but HMAC takes five times as long with bytes as with a key object. */
 const KEYS = new WeakMap<object, KeyObject>();
 
-/** With each request the signer asks for the HMAC of the same credentials, to find the key of the day by it. */
+/** With each request, the signer computes the HMAC of the same credentials to look up the day's key. */
 let identity: { readonly secret: string; readonly data: Uint8Array; readonly digest: Uint8Array } | undefined;
 
 function identityOf(secret: string, data: Uint8Array): Uint8Array {
@@ -54,7 +54,7 @@ function identityOf(secret: string, data: Uint8Array): Uint8Array {
   return identity.digest;
 }
 
-/** SHA-256 and its HMAC of Node's crypto, as the signer asks for them: each of one piece of data. */
+/** SHA-256 and its HMAC from Node's crypto, with the interface that the signer expects: each takes one piece of data. */
 class Sha256 {
   readonly #key: string | KeyObject | undefined;
   #data: Uint8Array = new Uint8Array();

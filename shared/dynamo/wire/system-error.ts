@@ -1,4 +1,4 @@
-/** Errors of the operating system's network, and the faults that they stand for. */
+/** Maps network errors of the operating system to faults. */
 import { DynamoFault } from '../engine/driver.ts';
 
 export interface SystemError extends Error {

@@ -1,13 +1,13 @@
-/** Values that DynamoDB has no form for: where such a one stands, and why it cannot be sent. */
+/** Describes values that DynamoDB cannot represent: the path to the value, and the reason. */
 import { messageOf, shown } from '../../core/errors.ts';
 import { DynamoFault, UNSTORABLE } from '../engine/driver.ts';
 
-/** Its message begins with the path to the value, which grows while the error leaves what holds it. */
+/** Its message begins with the path to the value. Each enclosing object or list adds one step. */
 class UnstorableError extends Error {}
 
 /**
- * For what holds a value whose translation failed: the same error, with one more step in front of its path.
- * @param error thrown for the value itself, or for a part of it, which has said then which one
+ * Returns the error with one more step in front of its path, for the object or list that contains the value.
+ * @param error thrown for the value itself, or for a part of it, whose path it then contains
  */
 export function within(step: string, value: unknown, error: unknown): UnstorableError {
   const inner =
@@ -18,7 +18,7 @@ export function within(step: string, value: unknown, error: unknown): Unstorable
   return inner;
 }
 
-/** The fault of a request that could not be translated: it was never sent, and never can be. */
+/** Returns the fault of a request that could not be encoded. It was never sent, and never can be. */
 export function unstorableFault(error: unknown): DynamoFault {
   const message =
     error instanceof UnstorableError ? error.message : `the request cannot be written down: ${messageOf(error)}`;

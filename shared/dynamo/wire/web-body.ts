@@ -1,17 +1,17 @@
-/** The body of an answer as `fetch` returns it: already unpacked if it came packed, although its header still has the encoding. */
+/** The body of a response from `fetch`: already decompressed, although its header may still name the encoding. */
 import type { Answer } from './answer.ts';
 import { MAX_ANSWER_BYTES } from './answer.ts';
 
-/** @throws Error unless it is whole, and text */
+/** @throws Error unless it is complete and text */
 export function textOfFetched({ headers, body }: Answer): string {
   const { 'x-amz-crc32': sum, 'content-encoding': encoding = 'identity' } = headers;
-  // The checksum covers the bytes as sent, and a packed body's bytes are gone.
+  // The checksum covers the bytes as sent, but the bytes of a compressed body are not available.
   if (sum !== undefined && encoding === 'identity' && Number(sum) !== crc32(body))
     throw new Error('its checksum does not match');
   return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
 }
 
-/** All of it. @throws when it breaks off, or is longer than any answer of DynamoDB */
+/** Reads the whole body. @throws if it is incomplete, or longer than any response of DynamoDB */
 export async function bytesOfFetched(response: Response): Promise<Uint8Array> {
   if (response.body === null) return new Uint8Array();
   const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
@@ -36,7 +36,7 @@ export async function bytesOfFetched(response: Response): Promise<Uint8Array> {
   return body;
 }
 
-/** The CRC-32 of zip files; exported so that it is held to zlib's. */
+/** The CRC-32 of zip files. Exported so that a test can compare it with zlib's. */
 export function crc32(bytes: Uint8Array): number {
   let rest = -1;
   for (const byte of bytes) rest = (CRC_TABLE[(rest ^ byte) & 0xff] ?? 0) ^ (rest >>> 8);

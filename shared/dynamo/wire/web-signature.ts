@@ -1,8 +1,8 @@
 /**
  * Signature Version 4 with WebCrypto, which every edge runtime and browser has, for the one form of request that we send.
  *
- * AWS's own signer would add 7 KB to what an isolate loads, and take twice the time.
- * A test holds this one to it, byte for byte. The key of a day is kept.
+ * AWS's own signer would add 7 KB to an isolate's bundle, and take twice the time.
+ * A test compares the results of both, byte for byte. The key of a day is cached.
  */
 import { defined } from '../../core/defined.ts';
 import type { Credentials } from './credentials.ts';
@@ -16,12 +16,12 @@ export interface WireRequest {
   readonly body: string;
 }
 
-/** WebCrypto's, under the name that all types of all runtimes give it. */
+/** WebCrypto's interface, under the name that it has in the types of all runtimes. */
 type WebKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 /**
- * Keys of the isolate, not of a client: a client lives as long as one request there.
- * Keys are kept and never promises of them, because a request must not wait for what another one has begun.
+ * Cached for the isolate and not for a client, because a client there lives only as long as one request.
+ * It never stores promises, because a request must not wait for work that another request has started.
  */
 const KEYS = new Map<string, WebKey>();
 const MAX_KEYS = 4;
@@ -35,7 +35,7 @@ export async function signForWeb(
 ): Promise<Record<string, string>> {
   const longDate = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '');
   const scope = `${longDate.slice(0, 8)}/${region}/dynamodb/aws4_request`;
-  // In the order of their names, as they are signed.
+  // Sorted by name, as required for signing.
   const headers: Record<string, string> = {
     'content-type': 'application/x-amz-json-1.0',
     host,
@@ -53,7 +53,10 @@ export async function signForWeb(
   return headers;
 }
 
-/** DynamoDB's path is `/`. An endpoint behind a proxy may have a longer one: it is signed without its dots and escaped once more. */
+/**
+ * DynamoDB's path is `/`. An endpoint behind a proxy may have a longer path, which is signed without its dot segments and escaped once
+ * more.
+ */
 function canonicalPath(path: string): string {
   if (path === '/' || path === '') return '/';
   const segments: string[] = [];

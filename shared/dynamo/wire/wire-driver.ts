@@ -20,11 +20,11 @@ import { loadSigner, signedHeaders } from './signature.ts';
 
 interface WireDriverPorts {
   readonly runtime: Pick<Runtime, 'clock' | 'ids'>;
-  /** Asked once, with the first request; asked again after it has failed. @throws DynamoFault */
+  /** Called once, with the first request, and again after a failure. @throws DynamoFault */
   readonly findDestination: () => Promise<Destination> | Destination;
   /** The SDK's driver, for tables that are named by their ARN. */
   readonly openSdkDriver: () => Promise<DynamoDriver>;
-  /** Learns the service's own time with each response. */
+  /** Receives the service's own time with each response. */
   readonly onResponse: (timing: ResponseTiming) => void;
 }
 
@@ -37,7 +37,7 @@ export function createWireDriver(ports: WireDriverPorts): WireDriver {
   return new Wire(ports);
 }
 
-/** Longer than this without a request, and the process may have been frozen. */
+/** After a longer time without a request, the process may have been frozen. */
 const THAW_MS = 1_000;
 
 class Wire implements WireDriver {
@@ -52,7 +52,7 @@ class Wire implements WireDriver {
 
   constructor(ports: WireDriverPorts) {
     this.#ports = ports;
-    // Begun here, because a function has a whole core while it starts. The first request hears of a failure.
+    // Started here, because a function has a whole core during its start. The first request reports a failure.
     loadSigner().catch(ignored);
   }
 
@@ -61,7 +61,7 @@ class Wire implements WireDriver {
     input: DynamoCalls[K]['input'],
     signal: AbortSignal,
   ): Promise<DynamoCalls[K]['output']> {
-    // The host belongs to the account in the ARN, and only the SDK knows it.
+    // The host depends on the account in the ARN, and only the SDK can determine it.
     if (firstTable(input).startsWith('arn:')) return (await this.#ports.openSdkDriver()).attempt(kind, input, signal);
     const body = bodyOf(kind, input, this.#ports.runtime.ids);
     const target = await this.#target(signal);
@@ -102,7 +102,7 @@ class Wire implements WireDriver {
     this.#line.close();
   }
 
-  /** @throws DynamoFault: whatever fails here was never sent */
+  /** @throws DynamoFault. If this fails, the request was never sent */
   async #target(signal: AbortSignal): Promise<Target> {
     try {
       this.#destination ??= await unlessAborted(this.#found(), signal);
@@ -121,13 +121,13 @@ class Wire implements WireDriver {
     return this.#finding;
   }
 
-  /** Waits for the signer too: a request's time is read before it is signed, and shows how far the clocks are apart. */
+  /** Also waits for the signer, because a request's time, which shows the clock difference, is read before it is signed. */
   async #find(): Promise<Destination> {
     await loadSigner();
     return await this.#ports.findDestination();
   }
 
-  /** We learn that the other side has closed a connection only after one turn of the event loop. */
+  /** It takes one turn of the event loop to learn that the other side has closed a connection. */
   async #turnAfterFreeze(): Promise<void> {
     if (this.#ports.runtime.clock.monotonic() - this.#usedAt < THAW_MS) return;
     await new Promise((resolve) => {
@@ -148,5 +148,5 @@ class Wire implements WireDriver {
 }
 
 function ignored(): void {
-  // Whoever waits for the same promise receives the error.
+  // The code that waits for the same promise receives the error.
 }

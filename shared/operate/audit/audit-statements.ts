@@ -58,7 +58,7 @@ export function endAct(table: string, act: Act, outcome: string, nonce: string):
   });
 }
 
-/** Acts of one month, the latest first. */
+/** Actions of one month, the latest first. */
 export function pageOfActs(table: string, month: string, limit: number, after: unknown): Statement<'query'> {
   const options = { ScanIndexForward: false, ConsistentRead: true, Limit: limit, after };
   return queryStatement('audit.page', table, '#pk = :month', { ':month': joinKey(['audit', month]) }, options);

@@ -8,11 +8,11 @@ import type { Act, AuditedOperation } from './audit-statements.ts';
 import { beginAct, endAct, monthOf, pageOfActs } from './audit-statements.ts';
 
 export interface AuditRecord extends Act {
-  /** `begun` when it was interrupted: it may have been done. */
+  /** `begun`: it was interrupted, and may have been done. */
   readonly outcome: string;
 }
 
-/** How many months `list` reads: as long as rows are kept. */
+/** How many months `list` reads: the retention period of the rows. */
 const MONTHS_KEPT = 14;
 const PAGE_LIMIT = 100;
 
@@ -53,7 +53,7 @@ export class AuditStore {
     }
   }
 
-  /** The latest first. Strongly consistent. */
+  /** Lists records, the latest first. Strongly consistent. */
   async *list(): AsyncGenerator<AuditRecord> {
     const month = new Date(`${monthOf(this.#runtime.clock.now())}-01T00:00:00Z`);
     for (let looked = 0; looked < MONTHS_KEPT; looked++) {

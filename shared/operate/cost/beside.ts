@@ -1,5 +1,5 @@
 /**
- * The same tasks on other services of AWS: their requests and their compute, without logs, alarms and what they do not promise.
+ * The cost of the same tasks on other AWS services: their requests and compute, without logs and alarms. It does not compare guarantees.
  *
  * A task is one message or one execution, and an attempt is one more. Its payload fits into 64 KB.
  */
@@ -11,7 +11,7 @@ interface ComparedWorkload {
   readonly attemptsPerTask: number;
   readonly memoryMb: number;
   readonly architecture: Architecture;
-  /** Share of a worker's time in which all its places are taken: a batch waits for its slowest message. */
+  /** Share of a worker's time in which all its slots are busy. A batch waits for its slowest message. */
   readonly utilisation: number;
 }
 
@@ -23,12 +23,12 @@ export interface Alternative extends Sum {
 const BATCH = 10;
 /** Send, receive, delete. */
 const REQUESTS_PER_MESSAGE = 3;
-/** The task itself, and the end. */
+/** The task's own transition, and the end. */
 const TRANSITIONS_PER_TASK = 2;
 /** Express bills memory in steps of 64 MB. */
 const EXPRESS_GB = 64 / 1024;
 
-/** @param tasks a month */
+/** @param tasks number of tasks a month */
 export function besideOthers(tasks: number, workload: ComparedWorkload, prices: Prices): readonly Alternative[] {
   const { secondsPerTask, attemptsPerTask, memoryMb, architecture, utilisation } = workload;
   const attempts = tasks * attemptsPerTask;

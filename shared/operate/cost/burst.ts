@@ -1,4 +1,4 @@
-/** How many workers start for tasks that come all at once, by the rule that ticks and wakes plan with, and what that costs. */
+/** Calculates how many workers start for a burst of tasks, by the planning rule of ticks and wakes, and what they cost. */
 import { wantedWorkers } from '../../tasks/dispatch/plan.ts';
 import type { Architecture, Prices } from './prices.ts';
 import { priceOf } from './prices.ts';
@@ -6,9 +6,9 @@ import { SECONDS } from './standing-cost.ts';
 import type { VerbTable } from './verbs.ts';
 
 interface BurstWorkload {
-  /** Tasks that come at once. */
+  /** Number of tasks in the burst. */
   readonly burstTasks: number;
-  /** How soon the last of them should begin. */
+  /** Time within which the last of them should start. */
   readonly startWithinSeconds: number;
   readonly secondsPerTask: number;
   readonly concurrency: number;
@@ -20,7 +20,7 @@ interface BurstWorkload {
 export interface Burst {
   readonly tasks: number;
   readonly workers: number;
-  /** How many more would be started if `maxWorkers` allowed them. */
+  /** How many more workers would start without the limit of `maxWorkers`. */
   readonly missing: number;
   /** After the workers have started. */
   readonly lastBeginsAfterSeconds: number;
@@ -28,7 +28,7 @@ export interface Burst {
   readonly dollars: number;
 }
 
-/** The queue knows how long its tasks take, and no worker is there. */
+/** Assumes that the queue knows how long its tasks take, and that no worker is running. */
 export function burstOf(workload: BurstWorkload, verbs: VerbTable, prices: Prices): Burst {
   const { burstTasks: tasks, startWithinSeconds, secondsPerTask, concurrency, maxWorkers } = workload;
   const { workers, missing } = wantedWorkers({ due: tasks, late: 0, tookMs: secondsPerTask * 1000 }, 0, {

@@ -3,7 +3,7 @@
  *
  * Assumptions: tasks arrive evenly (`peakFactor` says how many more arrive at the busiest time),
  * workers are busy for `utilisation` of their time,
- * and a poll of the backlog costs what `npm run bench -- queue` measures. Each sum is given before and after what an account has free.
+ * and a poll of the backlog costs what `npm run bench -- queue` measures. Each sum is given before and after the account's free tier.
  */
 import { DEFAULT_BULK, validPackSize } from '../../tasks/task/pack-policy.ts';
 import { ConfigurationError } from '../../core/errors.ts';
@@ -33,7 +33,7 @@ import { ONCE_A_TABLE, watchingOf } from './watching.ts';
  * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: refused claims per task, or per pack.
  */
 export interface Workload extends TaskShape, TaskCourse, StandingWorkload, WatchedWorkload {
-  /** The busiest time against the average. */
+  /** Ratio of the busiest time to the average. */
   readonly peakFactor: number;
   /** Concurrent tasks in one worker. */
   readonly concurrency: number;
@@ -42,9 +42,9 @@ export interface Workload extends TaskShape, TaskCourse, StandingWorkload, Watch
   readonly architecture: Architecture;
   readonly maxWorkers: number;
   readonly retentionDays: number;
-  /** Tasks that come at once, for the figures of a burst. */
+  /** Number of tasks in a burst, for the burst's figures. */
   readonly burstTasks: number;
-  /** How soon the last of them should begin. */
+  /** Time within which the last of them should start. */
   readonly startWithinSeconds: number;
 }
 
@@ -89,9 +89,9 @@ export function sizeOfJson(input: unknown): Pick<Workload, 'inputBytes' | 'defla
 
 interface Limit {
   readonly what: string;
-  /** Tasks a day at which it is met, with the same peaks. */
+  /** Tasks a day at which the limit is reached, with the same peaks. */
   readonly atTasksPerDay: number;
-  /** Share of it that is used: above 1 the workload does not fit. */
+  /** Used share of the limit. Above 1, the workload does not fit. */
   readonly used: number;
   /** How to raise the limit. */
   readonly remedy: string;
@@ -111,21 +111,21 @@ export interface Estimate {
   readonly tasksInFlightAtPeak: number;
   readonly workersAtPeak: number;
   readonly shardsNeeded: number;
-  /** A month of a queue without tasks, everything that is billed for it included. */
+  /** The monthly cost of a queue without tasks, including everything that is billed for it. */
   readonly idle: Idle;
   /** The same tasks on other services. */
   readonly beside: readonly Alternative[];
   readonly burst: Burst;
   /** The queue's cost without its tasks and their compute: with this many tasks, with one task a minute, and empty. */
   readonly standing: Readonly<Record<StandingLoad, StandingCost>>;
-  /** The nearest first. */
+  /** Limits, the nearest first. */
   readonly limits: readonly Limit[];
 }
 
 interface Idle {
   /** Without the dashboard. */
   readonly first: Sum;
-  /** Each further queue of the table: with neither the waker's alarms nor anything free. */
+  /** Each further queue of the table, without the waker's alarms and without the free tier. */
   readonly further: Pick<Sum, 'dollars'>;
   /** Total for all queues of the table. */
   readonly dashboard: Sum;
@@ -148,13 +148,13 @@ const INVOCATION_SECONDS = 890;
 const READ_UNITS_PER_CLAIM = 0.6;
 
 const PARTITION_WRITE_UNITS_PER_SECOND = 1_000;
-/** A partition that is planned to the brim is throttled by chance. */
+/** A partition that is planned at full capacity would sometimes be throttled. */
 const PARTITION_HEADROOM = 0.7;
 const NEW_TABLE_WRITE_UNITS_PER_SECOND = 4_000;
 const TABLE_WRITE_UNITS_PER_SECOND = 40_000;
 const LAMBDA_CONCURRENCY = 1_000;
 
-/** @throws ConfigurationError naming the figure that cannot be used */
+/** @throws ConfigurationError naming the invalid figure */
 export function estimateCost(workload: Workload, prices: Prices): Estimate {
   validate(workload);
   const verbs = verbTable(workload);

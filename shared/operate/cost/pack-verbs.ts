@@ -32,11 +32,11 @@ export interface PackTable {
   readonly tasks: number;
   readonly enqueue: VerbUnits;
   readonly claim: VerbUnits;
-  /** The ends of any number of its tasks. */
+  /** A record of the ends of any number of its tasks. */
   readonly record: VerbUnits;
   /** One task, with the user's items. */
   readonly commit: VerbUnits;
-  /** Refused by one of the user's conditions, and barred by a record. */
+  /** A commit that one of the user's conditions refused, and that a record then bars. */
   readonly refusedCommit: VerbUnits;
   /** One task leaves the pack for its own row, to be retried. */
   readonly move: VerbUnits;

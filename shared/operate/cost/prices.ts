@@ -62,7 +62,7 @@ const STEP_FUNCTIONS = 'https://aws.amazon.com/step-functions/pricing/';
 
 export const NOT_LOOKED_UP = 'not looked up';
 const LOOKED_UP = '2026-08';
-/** Where both architectures share one allowance, the estimate uses one of them only. */
+/** If both architectures share one allowance, the estimate uses only one of them. */
 const FREE_GB_SECONDS = 400_000;
 
 export const PRICES: Prices = {
@@ -116,17 +116,17 @@ export interface Part {
   readonly unit: Unit;
   /** Name of the price that applies. */
   readonly by: PriceName;
-  /** The price of one. */
+  /** The price of one unit. */
   readonly price: number;
   readonly dollars: number;
   /** The same after the free tier, which the lines of one price share. */
   readonly dollarsAfterFree: number;
 }
 
-/** A month's use of something with a price. */
+/** A month's use of a priced item. */
 export type Use = readonly [what: string, by: PriceName, perMonth: number];
 
-/** Returns the bill for a month's use, as if nothing else was in the account. */
+/** Returns the bill for a month's use, as if the account had no other use. */
 export function bill(uses: readonly Use[], prices: Prices): readonly Part[] {
   const used = new Map<PriceName, number>();
   for (const [, by, perMonth] of uses) used.set(by, (used.get(by) ?? 0) + perMonth);

@@ -30,7 +30,7 @@ export interface StandingWorkload {
   readonly shards: number;
   readonly heartbeatSeconds: number;
   readonly memoryMb: number;
-  /** How long a worker stays with nothing to do. */
+  /** How long an idle worker stays. */
   readonly lingerSeconds: number;
 }
 

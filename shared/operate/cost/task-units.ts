@@ -27,7 +27,7 @@ export function taskUnits(course: TaskCourse, verbs: VerbTable): TaskUnits {
   return verbs.pack === undefined ? unitsAlone(course, verbs) : unitsInPack(course, verbs, verbs.pack);
 }
 
-/** Verbs, and how often each is sent for a task. */
+/** Operations, and how often each is sent for a task. */
 type Verbs = readonly (readonly [VerbUnits, number])[];
 
 function unitsAlone(course: TaskCourse, verbs: VerbTable): TaskUnits {
@@ -79,7 +79,7 @@ function unitsInPack(course: TaskCourse, verbs: VerbTable, pack: PackTable): Tas
   };
 }
 
-/** Ends wait until the first of them has waited for the flush interval; the last ones go with the end of the pack. */
+/** Ends are recorded when the first of them has waited for the flush interval. The last ones are recorded with the end of the pack. */
 function recordsPerPack({ secondsPerTask, flushSeconds }: TaskCourse, tasks: number): number {
   const together = 1 + Math.floor(flushSeconds / secondsPerTask);
   let records = 0;

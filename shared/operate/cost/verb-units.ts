@@ -24,7 +24,7 @@ export const TABLE_SHAPE: TableShape = {
 
 /** The service's overhead per stored row. */
 export const STORAGE_OVERHEAD_BYTES = 100;
-/** Any moment: all of this century are equally long. */
+/** Any time: all timestamps of this century have the same length. */
 export const NOW = 1_795_000_000_123;
 export const UUID = '00000000-0000-4000-8000-000000000000';
 export const STAMP = { now: NOW, nonce: UUID };
@@ -39,7 +39,7 @@ export function verbUnits({ table, indexes }: ReturnType<typeof writeUnits>): Ve
   return { table, readyIndex, directoryIndex, total: table + readyIndex + directoryIndex };
 }
 
-/** The units of two writes that are one request. */
+/** The units of two writes in one request. */
 export function together(one: VerbUnits, other: VerbUnits): VerbUnits {
   return {
     table: one.table + other.table,
@@ -49,7 +49,7 @@ export function together(one: VerbUnits, other: VerbUnits): VerbUnits {
   };
 }
 
-/** Units of one row of the table, whose index entries stay as they are. */
+/** Units of one row of the table if its index entries do not change. */
 export function tableOnly(table: number): VerbUnits {
   return verbUnits({ table, indexes: {} });
 }

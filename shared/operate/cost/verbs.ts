@@ -123,7 +123,7 @@ function payloadRow(shape: TaskShape): DynamoItem | undefined {
   return { ...Item, text: storedText(shape.inputBytes, shape) };
 }
 
-/** JSON of so many bytes, as its row has it. */
+/** JSON of the given size, in the form that its row stores. */
 function storedText(bytes: number, { deflatedShare }: TaskShape): string {
   return 'x'.repeat(bytes < DEFLATE_FROM_BYTES ? bytes : Math.ceil(bytes * deflatedShare));
 }

@@ -18,13 +18,13 @@ export interface WatchedWorkload {
   readonly tracing: boolean;
 }
 
-/** Events of a month that are logged and traced. */
+/** Monthly events that are logged and traced. */
 export interface Activity {
   readonly ticks: number;
   readonly wakes: number;
   readonly starts: number;
   readonly workerSeconds: number;
-  /** Share of hours in which a task comes. */
+  /** Share of hours with at least one task. */
   readonly activeHours: number;
 }
 
@@ -38,7 +38,7 @@ export const METRICS_SENT = {
   perTimedName: 3,
 } as const;
 
-/** Metrics that alarms read. The waker has its alarms once, and one metric more for each queue. */
+/** Metrics that alarms read. The waker has its alarms only once, plus one metric for each queue. */
 export const ALARM_METRICS = { ofQueue: 16, ofQueueInWaker: 1, ofWaker: 4 } as const;
 
 /** Of START, END, REPORT, the functions' own lines and their metrics. The waker omits the first three. */

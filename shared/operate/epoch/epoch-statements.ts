@@ -32,7 +32,7 @@ const TOKENS = {
 } as const;
 const SEMAPHORE: Raise = { ...TOKENS, effect: 'SET #leaseCounter = :floor, #revision = :floor, #nonce = :nonce' };
 
-/** By sort key; of several the first whose counter the row has. */
+/** By sort key. If there are several, the first one whose counter the row has. */
 export const RAISES: Readonly<Record<string, readonly Raise[]>> = {
   lock: [
     { ...TOKENS, effect: 'SET #leaseCounter = :floor, #modifyIndex = :floor, #nonce = :nonce' },
@@ -58,7 +58,7 @@ export const RAISES: Readonly<Record<string, readonly Raise[]>> = {
 /**
  * Guard: its counter is as observed; a wait group is complete.
  * Effect: its counters are at the floor.
- * Outcomes: refused = something else writes to this table; or the wait group is not complete.
+ * Outcomes: refused = another program writes to this table, or the wait group is not complete.
  */
 export function raiseCounters(
   table: string,

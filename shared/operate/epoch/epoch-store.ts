@@ -1,4 +1,4 @@
-/** Lifts counters of a table that was restored; see `epoch-statements.ts`. */
+/** Raises the counters of a restored table; see `epoch-statements.ts`. */
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
@@ -24,7 +24,7 @@ export class EpochStore {
     return kind === 'applied';
   }
 
-  /** False: it had ended. */
+  /** False: the session had already ended. */
   async endSession(id: string): Promise<boolean> {
     const stamp = stampOf(this.#runtime);
     const end = invalidateSession(this.#table, { id, reason: 'destroyed', ...stamp });

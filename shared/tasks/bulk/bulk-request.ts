@@ -2,11 +2,11 @@
  * A request for many tasks of one definition, cut into packs.
  *
  * Packs have identities: pack `n` of bulk `b` has the id `b/n`,
- * and its item `i` the id `b/n/i`, whether or not that ever becomes a row.
- * Promised: a repeated request for the same bulk, with the same inputs in the same
- * order and the same pack size, adds what is missing and nothing twice;
- * other inputs are refused; an item is found by its id for as long as its pack is kept.
- * Not promised: an identity of each input by itself. The same input in two bulks, or at two positions, is two tasks. If it must be one,
+ * and its item `i` has the id `b/n/i`, even if the item never gets its own row.
+ * Guaranteed: a repeated request for the same bulk, with the same inputs in the same
+ * order and the same pack size, adds the missing packs and nothing twice.
+ * Other inputs are refused. An item can be found by its id as long as its pack is kept.
+ * Not guaranteed: that equal inputs are one task. The same input in two bulks, or at two positions, is two tasks. If it must be one,
  * give it an id and its own row (`enqueue`).
  */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
@@ -22,12 +22,12 @@ import { PACK_INPUT_LIMIT_BYTES, PACK_SIZE_LIMIT, itemId } from '../task/pack.ts
 import { DEFAULT_BULK, validPackSize } from '../task/pack-policy.ts';
 import type { NewPack } from './pack-store.ts';
 
-/** The options of `enqueue` that a pack can have; they are about all of its items. */
+/** The options of `enqueue` that a pack can have; they apply to all of its items. */
 export type BulkOptions = Pick<
   EnqueueOptions,
   'queue' | 'priority' | 'runAt' | 'delay' | 'traceparent' | 'expiresAt' | 'expiresIn'
 > & {
-  /** Identity of the bulk. Default: a new id, ordered by time; then a repeated call adds everything again. */
+  /** Identity of the bulk. Default: a new, time-ordered id, so a repeated call adds everything again. */
   readonly id?: string;
   /** Items in a pack, 1 to 100. Default: from the definition, or 16. */
   readonly packSize?: number;
@@ -79,7 +79,7 @@ export async function newBulkOf(
   return { id, queue, packs, items: packs.flatMap((pack) => pack.input.map((_, index) => itemId(pack.id, index))) };
 }
 
-/** Cuts tasks into packs of at most `size` items, and of at most the byte limit of a pack, unless a single item exceeds it. */
+/** Divides tasks into packs of at most `size` items and at most the byte limit of a pack. A single item may exceed that limit. */
 function cut(tasks: readonly NewTask[], size: number): NewPack[] {
   const packs: (NewTask & { readonly input: Json[] })[] = [];
   let bytes = Infinity;

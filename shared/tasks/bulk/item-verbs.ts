@@ -22,7 +22,7 @@ interface ItemPorts {
   readonly policy: BulkPolicy;
   /** Whether the whole pack is about to be cancelled or handed back. */
   readonly isPackStopping: () => boolean;
-  /** The item's id is taken by another task, so that it cannot leave its pack. */
+  /** Another task has the item's id, so the item cannot leave its pack. */
   readonly onStuck: (index: number) => void;
 }
 
@@ -39,7 +39,7 @@ export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemP
     ...tasks,
     async complete(claim, result, _, limits) {
       const excess = policy.keepsResults ? excessOf(claim, result) : undefined;
-      // Its code has returned and cannot get an error; running it again would not make the result smaller.
+      // Its code has already returned, so an error cannot reach it, and running it again would not make the result smaller.
       if (excess !== undefined) throw new DoNotRetry(excess);
       return recorder.complete(index, result, limits);
     },
@@ -48,7 +48,7 @@ export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemP
       if (excess !== undefined) throw new ConfigurationError(excess);
       return recorder.commit(index, result, effects, limits);
     },
-    // The recorder has raised it with the next record of the pack.
+    // The recorder raised the bar with the next record of the pack.
     bar: () => Promise.resolve(STAYS),
     retry: (_, { error, readyAt, isRefunded = false }, { now }, limits) =>
       leave(
@@ -61,7 +61,7 @@ export function itemVerbs(pack: PackOf<RunningTask>, index: number, ports: ItemP
     snooze: (_, readyAt, { now }, limits) => leave(snoozedItem(pack, index, readyAt, now), limits),
     // If an item is cancelled with its pack, or handed back early, it stays open in the pack: there is nothing to write.
     giveUp: () => Promise.resolve(ports.isPackStopping() ? STAYS : recorder.giveUp(index)),
-    // An item that has had most of a worker's life would take it again before the items behind it begin. Its own row counts how often.
+    // An item that ran for most of a worker's life would do so again, before the items behind it start. Its own row counts how often.
     release: ({ handBacks = 0 }, { now }, limits) =>
       handBacks === 0
         ? Promise.resolve(STAYS)

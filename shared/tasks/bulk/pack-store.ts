@@ -15,8 +15,8 @@ export interface PackEntry {
 }
 
 /**
- * Numbers a claim's writes, from 1, and names the last write known to be in the row: each write builds on the row's content,
- * and a late older write is refused.
+ * The number of a claim's write, from 1, and of the last write known to be in the row. Each write builds on the row's content,
+ * and an older write that arrives late is refused.
  */
 export type NumberedStamp = SequencedStamp & { readonly previousSequence: number };
 
@@ -26,32 +26,34 @@ export interface MovedItem {
   /** Due at its `runAt`, unless it is dead. */
   readonly task: NewTask;
   readonly isDead: boolean;
-  /** Those of its claims in the pack that count. */
+  /** The attempts in the pack that count for the item. */
   readonly attempts: number;
-  /** Those of them that killed their workers, as far as is known of an item. */
+  /** The attempts that probably crashed because of this item. */
   readonly deaths: number;
   readonly error: TaskError | undefined;
   readonly lastAttempt: PastAttempt;
-  /** It was running when the last holder crashed. The others were not, so that claim does not count against them. */
+  /** The item was running when the last holder crashed. The other items were not, so that claim does not count against them. */
   readonly isSuspect: boolean;
 }
 
 /**
  * Additional operations of packs. Every write is conditional; see `tasks/rows/task/pack-statements.ts` for the guards.
- * A holder's write is refused if the pack was taken over: then the row belongs to another holder;
- * or if the row, still its own, shows that the item has already been decided.
+ * A holder's write is refused if the pack was taken over, so the row belongs to another holder,
+ * or if its own row shows that the item's end is already decided.
  */
 export interface PackStore {
-  /** Put-if-absent, as any task. */
+  /** Put-if-absent, as for any task. */
   enqueue(pack: NewPack, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
-  /** Items are done. With or without items, it bars a canceled commit: each write of a pack refuses the late copies of earlier ones. */
+  /**
+   * Records items as done. It also bars a canceled commit, even without items: each write of a pack refuses late copies of earlier writes.
+   */
   record(
     claim: Claim,
     entry: PackEntry,
     write: NumberedStamp,
     limits?: WriteLimits,
   ): Promise<Outcome<TaskRecord, TaskRecord>>;
-  /** Items are done, and so is the pack. */
+  /** Records items and the pack as done. */
   finish(
     claim: Claim,
     entry: PackEntry,

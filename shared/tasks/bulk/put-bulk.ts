@@ -26,8 +26,8 @@ export interface BulkItem extends TaskKey {
   readonly name: string;
   readonly input: Json;
   /**
-   * `running` while its pack runs, begun or not; an end within the last flush interval may not be recorded yet.
-   * `dead` and `cancelled` with its pack, too.
+   * `running` while its pack runs, even if the item has not started. An end within the last flush interval may not be recorded yet.
+   * If the pack is `dead` or `cancelled`, so are its open items.
    */
   readonly state: TaskState;
   /** The item's result, if the definition keeps results. */

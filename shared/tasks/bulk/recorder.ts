@@ -1,11 +1,11 @@
 /**
- * Records ended items of one claim in the pack's row, and how each ended.
+ * Records in the pack's row how the items of one claim ended.
  *
- * Ends without the user's own writes are recorded together: when the first of them has waited for the flush interval, with the next write
- * that the pack needs anyway, or with the pack's own end. One write is in flight at a time, so that they arrive in order.
+ * Ends without the user's own writes are recorded together: after the flush interval of the first one, with the next write
+ * that the pack needs anyway, or with the pack's own end. Only one write is in flight at a time, so writes arrive in order.
  *
  * After a refused write, the recorder checks the row. If it belongs to another holder, this claim is lost. If it is still ours, an earlier
- * request without a response has decided an item; then the row is right, and the recorder adopts it.
+ * request without a response has decided an item, and the recorder adopts the row's content.
  */
 import { LeaseLostError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -34,7 +34,7 @@ interface RecorderPorts {
 
 type Refusal = Extract<Settled, { kind: 'refused' }>;
 
-/** The error for an item's code after another worker has taken the pack. */
+/** The error that an item's code gets after another worker has taken the pack over. */
 const REFUSED: Refusal = { kind: 'refused', current: undefined, earlierAttempt: 'none' };
 const APPLIED = { kind: 'applied', row: undefined } as const;
 
@@ -74,7 +74,7 @@ export class PackRecorder {
     this.#ports = ports;
   }
 
-  /** Whether the item is still to be run, as far as is known here. */
+  /** Whether the item still has to run, as far as this worker knows. */
   isOpen(index: number): boolean {
     return isOpen(this.#state, index) && !this.#ended.has(index);
   }
@@ -97,7 +97,7 @@ export class PackRecorder {
     return APPLIED;
   }
 
-  /** The item has completed, together with the user's own writes; `canceled` if one of them was refused, which is final. */
+  /** Completes the item together with the user's own writes. `canceled`: one of the writes was refused, which is final. */
   commit(
     index: number,
     result: Json | undefined,
@@ -119,7 +119,7 @@ export class PackRecorder {
     );
   }
 
-  /** The item continues in its own row; `canceled` if its id is taken. */
+  /** Moves the item to its own row. `canceled`: its id is taken. */
   move(item: MovedItem, limits: WriteLimits | undefined): Promise<CommitOutcome> {
     return this.#write<CommitOutcome>(
       async () => {
@@ -135,7 +135,7 @@ export class PackRecorder {
     );
   }
 
-  /** The item was given up because it was cancelled, which the row already records. */
+  /** Notes that the item was given up because it was cancelled. The row already records that. */
   giveUp(index: number): Settled {
     this.#state = { ...this.#state, cancelled: new Set([...this.#state.cancelled, index]) };
     this.#count('cancelled');
@@ -174,7 +174,7 @@ export class PackRecorder {
         this.#flushIn(restMs);
         return;
       }
-      // A failed write goes with the next write, which reports its own errors.
+      // Items of a failed write are recorded with the next write, which reports its own errors.
       await this.flush(limits()).catch(() => undefined);
     });
   }
@@ -235,7 +235,9 @@ export class PackRecorder {
     return { ...this.#state.results, ...Object.fromEntries(returned) };
   }
 
-  /** The row has been written. @param sequence of the write; the last one unless a copy of an earlier one was faster */
+  /**
+   * Notes that the row was written. @param sequence number of the applied write: the last one, unless a copy of an earlier one was faster
+   */
   #noteEnded(ended: ReadonlyMap<number, Json | undefined>, sequence = this.#sequence): void {
     const results = this.#resultsWith(ended) ?? {};
     this.#writtenSequence = sequence;

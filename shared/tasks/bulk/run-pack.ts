@@ -2,8 +2,8 @@
  * Runs one claim of a pack: its open items, one after the other.
  *
  * The pack itself runs as a task whose code runs the items.
- * So a pack is stopped, handed back, cancelled and lost like
- * any task, and so is each item within it; only the targets of their claims' operations differ.
+ * So a pack, and each item within it, is stopped, handed back, cancelled and lost like
+ * any task. Only the targets of their claims' operations differ.
  *
  * | how the pack's claim ends | its items |
  * | --- | --- |
@@ -50,7 +50,7 @@ export async function runTaskOrPack(task: RunningTask, definition: AnyTask, port
   return { settlement, settled: { [settlement]: 1 } };
 }
 
-/** How much of a pack's grace its running item may take when it must stop; the rest is for recording. */
+/** The part of a pack's grace period that its running item may use when it must stop. The rest is for recording. */
 const ITEM_GRACE_SHARE = 0.8;
 
 class PackRun {
@@ -105,13 +105,13 @@ class PackRun {
   async #runItems({ signal }: TaskContext): Promise<void> {
     try {
       for (const index of (await this.#partWithSuspect()) ? this.#openItems() : []) {
-        // An operator may have cancelled it since.
+        // An operator may have cancelled the item in the meantime.
         if (signal.aborted || !this.#recorder.isOpen(index)) continue;
         if ((await this.#runItem(index, signal)) === 'unsettled')
           throw new StoreUnavailableError('recording the end of an item failed', { applied: 'unknown' });
       }
     } catch (error) {
-      // The pack is not the cause: another worker may reach the store.
+      // The pack is not the cause, and another worker may reach the store.
       if (error instanceof StoreUnavailableError) this.#stop.abort(new HandedBackError(error.message));
       throw error;
     }
@@ -177,7 +177,7 @@ class PackRun {
     return outcome.kind !== 'canceled';
   }
 
-  /** The operations of the pack's own claim: each first records all ended items and then stops recording. */
+  /** The operations of the pack's own claim. Each of them first records all ended items and then stops recording. */
   #packVerbs(): TaskStore {
     const { tasks } = this.#ports;
     const recorder = this.#recorder;

@@ -21,7 +21,9 @@ export function isCareful(pack: RunningTask, { maxAttempts }: Pick<RetryPolicy, 
   return maxAttempts === 1 || deathsBefore(pack).length > 0;
 }
 
-/** Returns the item that the last holder was running when it crashed, if known; its `deaths` are the last consecutive ones of its pack. */
+/**
+ * Returns the item that the last holder was running when it crashed, if known. Its `deaths` are the latest consecutive deaths of its pack.
+ */
 export function suspectOf(
   pack: PackOf<RunningTask>,
   { maxAttempts, maxDeaths }: Pick<RetryPolicy, 'maxAttempts' | 'maxDeaths'>,
@@ -48,7 +50,7 @@ export function suspectOf(
 
 /**
  * Returns the attempts directly before this one that ended with a crash of their worker and still count.
- * A pack that an operator retries restarts its count but keeps its past, and each suspect took one attempt along when it left.
+ * If an operator retries a pack, its count restarts but its past remains. Each suspect took one attempt along when it left.
  */
 function deathsBefore({ past, attempts }: RunningTask): readonly PastAttempt[] {
   const inARow = past.slice(past.findLastIndex(({ how }) => how !== 'died') + 1);

@@ -1,5 +1,5 @@
 /**
- * `Demand` is a queue's work, for a plan: entries of the ready index, and the results of a sample of their rows.
+ * `Demand` describes a queue's work for a plan: entries of the ready index, and the results of a sample of their rows.
  *
  * An entry stays in the index while its task runs, so entries alone do not show how many tasks wait.
  * A plan that wants more workers reads some rows, spread evenly over the entries, and subtracts the entries that no new worker could serve:
@@ -14,7 +14,7 @@ export interface PartitionBacklog {
   readonly due: number;
   /** Entries that have been due for longer than half of `startWithinMs`, waiting or running. */
   readonly late: number;
-  /** The page was full: there are more entries, in unknown number. */
+  /** The page was full, so there are more entries; their number is unknown. */
   readonly isCutShort?: boolean | undefined;
 }
 
@@ -23,11 +23,11 @@ export interface Demand {
   readonly due: number;
   /** Entries that have been due for longer than half of `startWithinMs`. */
   readonly late: number;
-  /** A page was full: there are more entries, in unknown number. */
+  /** A page was full, so there are more entries; their number is unknown. */
   readonly isCutShort?: boolean | undefined;
   /** Mean time in a slot, each task counted up to `startWithinMs`: see `worker/planning-hints.ts`. Undefined: unknown. */
   readonly tookMs: number | undefined;
-  /** Why most of the entries were taken off, if any were. */
+  /** The main reason why entries were subtracted, if any were. */
   readonly less?: Unservable | undefined;
 }
 
@@ -61,7 +61,7 @@ export function countLate(hints: readonly { readonly readyAt: number }[], now: n
   return hints.filter(({ readyAt }) => isLate(readyAt, now, settings)).length;
 }
 
-/** Chooses entries for a sample: all, or as many as are wanted, spread evenly from the oldest to the newest. */
+/** Chooses entries for a sample: all of them, or the wanted number, spread evenly from the oldest to the newest. */
 export function spread(hints: readonly ReadyEntry[], wanted: number): readonly ReadyEntry[] {
   const sorted = hints.toSorted((one, other) => one.readyAt - other.readyAt);
   if (sorted.length <= wanted) return sorted;
@@ -71,10 +71,11 @@ export function spread(hints: readonly ReadyEntry[], wanted: number): readonly R
 }
 
 /**
- * Returns the demand without the entries that no new worker could serve, by a sample of rows, each of which represents equally many
- * entries.
+ * Returns the demand without the entries that no new worker could serve. It estimates them from a sample of rows, each of which stands for
+ * the
+ * same number of entries.
  * Two or more rows of one key represent many tasks of that key, and at most as many as its limit can run.
- * One task with an unknown name stays, so that from time to time a worker finds out whether a deployment has added the name.
+ * One task with an unknown name still counts, so that a worker occasionally finds out whether a deployment has added the name.
  */
 export function servable(
   demand: Demand,
@@ -102,10 +103,10 @@ export function servable(
   return { ...demand, due, late: Math.min(due, Math.max(0, late)), isCutShort, less };
 }
 
-/** If so few of the entries in sight can be served, the entries out of sight do not call for all workers. */
+/** If only this few of the counted entries can be served, the uncounted entries do not justify starting all workers. */
 const STILL_CUT_SHORT = 0.1;
 
-/** Groups rows by the reason not to count them, or by their key. `over`: not due any more, or not yet. */
+/** Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet. */
 function partOf(row: TaskRecord, { now, elsewhere, unknownNames }: SampleFacts): string {
   if (row.state === 'running') return elsewhere.has(row.session) ? 'heldElsewhere' : keyOf(row);
   if (row.state !== 'ready' || now < row.readyAt || row.isParked) return 'over';
@@ -121,7 +122,7 @@ function roomFor(part: string, rows: readonly TaskRecord[], each: number): numbe
   const all = rows.length * each;
   if (part === 'over' || part === 'heldElsewhere') return 0;
   if (part === 'namesUnknown') return Math.min(all, 1);
-  // One row may be the only one of its key.
+  // A single row may be the only row of its key.
   return part === 'free' || rows.length === 1 ? all : Math.min(all, rows[0]?.links?.concurrency?.limit ?? all);
 }
 

@@ -4,8 +4,9 @@
  * A tick is only a trigger: work is selected by state, so a late, lost or repeated tick changes when tasks run, not which.
  * A tick that is delivered twice dispatches once.
  * A dispatcher that fails after taking its slot continues when its invocation is retried; without a retry,
- * the backlog waits for the next tick. Workers started before the failure count as live, or take a permit that another would have taken.
- * More than `maxWorkers` workers cannot run, whatever is started here: each first takes a permit of the queue's semaphore.
+ * the backlog waits for the next tick. Workers started before the failure either count as live or take permits that other workers would
+ * have taken.
+ * At most `maxWorkers` workers can run, however many are started here, because each first takes a permit of the queue's semaphore.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -32,13 +33,13 @@ import type { SlotStore, Tick } from './slot-store.ts';
 export interface WorkEvent {
   readonly queue: string;
   readonly homeShards: readonly number[];
-  /** Its part of these shards, if it shares them with other workers: it tries others' parts last. */
+  /** Its part of these shards, if it shares them with other workers. It tries the other parts last. */
   readonly slice?: Slice;
-  /** The session of the worker that it continues, if it does. */
+  /** Session of the worker whose successor it is, if any. */
   readonly after?: string;
   /** Number of earlier workers in its chain. Default: 0. */
   readonly generation?: number;
-  /** Ids of tasks to begin with: they were just inserted, and the index may not show them yet. */
+  /** Ids of tasks to try first. They were just inserted, and the index may not show them yet. */
   readonly tasks?: readonly string[];
 }
 
@@ -58,11 +59,11 @@ export interface DispatcherPorts extends RecurPorts {
   };
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly slots: SlotStore;
-  /** Operators' settings; absent: none. */
+  /** Store of the operators' settings. Absent: there are no settings. */
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly workers: WorkerStarter;
-  /** Receives errors of unusable rows, which are left as they are. */
+  /** Receives errors about unusable rows. The rows stay unchanged. */
   readonly onDamaged: (error: unknown) => void;
 }
 
@@ -72,7 +73,7 @@ export interface WorkerStarter {
   readonly startWorker: (event: WorkEvent) => Promise<void>;
   /** Makes `maxWorkers` the number of permits. A deployment may have changed it, and workers refuse to start if the numbers differ. */
   readonly declareLimit: () => Promise<void>;
-  /** Sessions of the live ones that hold a permit. */
+  /** Sessions of live workers that hold a permit. */
   readonly liveHolders: () => Promise<readonly string[]>;
 }
 
@@ -89,11 +90,11 @@ export interface DispatchReport {
   readonly damaged: number;
   /** Shards in use now or earlier: at least the deployment's. */
   readonly shards: number;
-  /** Due entries in shards that the deployment does not have: a client or an earlier deployment has more shards. */
+  /** Due entries in shards that the deployment does not have, because a client or an earlier deployment uses more shards. */
   readonly strays: number;
-  /** Due entries, counted up to the number that the largest fleet could begin with, or run at a time. */
+  /** Due entries, counted up to the number that the largest fleet could start with or run at the same time. */
   readonly backlog: number;
-  /** Age of the oldest due task without a holder, or of one nearly as old; zero without one: see `oldest-ready.ts`. */
+  /** Age of the oldest due task without a holder, or of a slightly newer one; zero if there is none. See `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;
   readonly liveWorkers: number;
   readonly started: number;
@@ -123,7 +124,7 @@ export async function dispatch(
     started: 0,
     failedStarts: 0,
   };
-  // A failed invocation is retried under the same id: the slot is its own, and it continues.
+  // A failed invocation is retried under the same id, so it finds that the slot is its own and continues.
   if (taken.kind === 'refused' && taken.current?.by !== by) return { duplicate: true, ...nothing };
 
   let damaged = 0;
@@ -207,7 +208,7 @@ interface BacklogLook {
   readonly demand: Demand;
 }
 
-/** What one of the workers of a plan is told. */
+/** Returns the start event of one of a plan's workers. */
 export function startOf(queue: string, homeShards: readonly number[], slice: Slice | undefined): WorkEvent {
   return slice === undefined ? { queue, homeShards } : { queue, homeShards, slice };
 }
@@ -231,8 +232,8 @@ function dueBeyond(shards: number, backlog: readonly PartitionBacklog[]): number
 }
 
 /**
- * Returns how many entries to count in one partition: at most the number that the whole fleet could begin with,
- * and at least the number that the fleet can have running, because these entries
+ * Returns how many entries to count in one partition: at most the number that the whole fleet could start with.
+ * It is at least the number of tasks that the fleet can run at the same time, because the entries of running tasks
  * would hide the waiting entries behind them.
  */
 function pageLimit(settings: DispatchSettings, tookMs: number | undefined, shards: number): number {
@@ -241,7 +242,7 @@ function pageLimit(settings: DispatchSettings, tookMs: number | undefined, shard
   return Math.min(PAGE_LIMIT, Math.ceil((maxWorkers * each) / shards) + 1);
 }
 
-/** Minimum entries per possible worker: waiting tasks are seen behind running ones, however uneven the shards are. */
+/** Minimum entries per possible worker, so that waiting tasks are counted behind running ones even if the shards are uneven. */
 const LEAST_LOOKED_AT = 100;
 
 async function noteUse(
@@ -256,5 +257,5 @@ async function noteUse(
 
 /** An index page of keys only: about 1,000 entries of 130 bytes are 16 read units. */
 const PAGE_LIMIT = 1_000;
-/** Rows at half a unit each, read by every tick that finds due entries; it reads more if all of these tasks are held. */
+/** Number of rows that every tick with due entries reads, at half a unit each. It reads more if all of these tasks are held. */
 const OLDEST_LOOKED_AT = 25;

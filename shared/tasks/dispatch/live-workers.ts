@@ -12,14 +12,14 @@ export function workerName(queue: string): string {
   return `worker/${queue}`;
 }
 
-/** Sessions that hold a permit of the queue; a damaged one may be alive. */
+/** Sessions that hold a permit of the queue. A damaged session may be live. */
 export function permitHolders(permits: SemaphoreState | undefined): readonly string[] {
   const holders = permits?.holders ?? [];
   return holders.flatMap(({ session, standing }) => (standing === 'live' || standing === 'damaged' ? [session] : []));
 }
 
 /**
- * Ids of the live ones; a damaged one counts as live. Costs eight read units for the list, of which it reads the first hundred,
+ * Returns the ids of live sessions. A damaged session counts as live. Costs eight read units for the first hundred entries of the list,
  * and one for each session in it.
  * @param holders sessions that are known to live
  */

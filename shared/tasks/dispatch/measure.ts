@@ -1,11 +1,12 @@
 /**
- * The backlog, for a tick: the number of due entries in each partition of the ready index, counted up to a bound.
+ * Measures the backlog for a tick: the number of due entries in each partition of the ready index, counted up to a bound.
  *
  * Shards are numbered from zero, and the enqueuing client sets their number.
  * A client may use more shards than the queue's workers, and a
  * deployment may lower the number while tasks wait in the last shards.
  * So the queue's row stores the largest number ever used, and each tick
- * also reads beyond: the next shard, which soon has a task if clients have more, and one of all possible shards, another each minute.
+ * also reads two more shards: the next one, which soon has a task if clients use more,
+ * and one of all possible shards, a different one each minute.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';
@@ -27,7 +28,7 @@ interface BacklogQuery {
   readonly queue: string;
   /** Shards that are known to be in use. */
   readonly known: number;
-  /** Maximum entries counted in each partition of these; beyond these shards, one entry is enough. */
+  /** Maximum entries to count in each partition of these shards. In the other shards, one entry is enough. */
   readonly limit: number;
 }
 
@@ -81,14 +82,14 @@ async function readPartition(
     return { partition, hints, lane: isEmpty ? undefined : laneName(lane) };
   }
   let page = await tasks.page(partition, { now, limit, onDamaged });
-  // Foreign entries at the head hide nothing behind them.
+  // Foreign entries at the head must not hide the entries behind them.
   for (let more = 0; more < PAGES_LIMIT && page.hints.length === 0 && page.next !== undefined; more++)
     page = await tasks.page(partition, { now, limit: FOREIGN_PAGE, after: page.next, onDamaged });
   const { hints } = page;
   return { partition, hints, lane: hints.length === 0 ? undefined : laneName(lane) };
 }
 
-/** How many more pages to read behind one without an entry of the queue, and the entries per page. */
+/** How many more pages to read after a page without an entry of the queue, and the entries per page. */
 const [PAGES_LIMIT, FOREIGN_PAGE] = [40, 50];
 
 const MINUTE_MS = 60_000;

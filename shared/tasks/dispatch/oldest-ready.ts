@@ -2,16 +2,16 @@
  * Finds how long the oldest due task without a holder has waited.
  *
  * A claim leaves the index entry in place, so in a busy queue the oldest entries belong to running tasks.
- * The rows behind the entries are read, oldest first, until one is found that waits.
+ * So this reads the rows behind the entries, oldest first, until it finds a waiting task.
  */
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 
-/** Rows read at a time, after the first ones: the maximum of one request. */
+/** Rows per request after the first: the maximum of one request. */
 const BATCH = 100;
 /** Rows read at most, at half a unit each. */
 const LOOK_LIMIT = 1_000;
-/** How many of these are the oldest. The others are spread evenly over the rest. */
+/** How many of these rows are the oldest. The others are spread evenly over the rest. */
 const OLDEST = 500;
 
 interface OldestReady {
@@ -20,13 +20,13 @@ interface OldestReady {
   /**
    * Due time of the oldest task without a holder; undefined if all rows read belong to held tasks.
    * With more than 1,000 entries, not every entry is read.
-   * A waiting task may then have been skipped, and an older one than this may exist:
+   * An older waiting task may then have been skipped, so
    * the real wait is at least this long.
    */
   readonly readyAt: number | undefined;
 }
 
-/** @param atLeast number of rows to read first; more are read only if all of these tasks are held */
+/** @param atLeast number of rows to read first. More are read only if all of these tasks are held */
 export async function findOldestReady(
   due: readonly ReadyEntry[],
   tasks: Pick<TaskStore, 'getMany'>,
@@ -45,7 +45,7 @@ export async function findOldestReady(
   return { looked, readyAt: undefined };
 }
 
-/** All, or the oldest and a sample of the others, in order. */
+/** Returns all entries, or the oldest and a sample of the others, in order. */
 function choose(sorted: readonly ReadyEntry[]): ReadyEntry[] {
   if (sorted.length <= LOOK_LIMIT) return [...sorted];
   const others = sorted.slice(OLDEST);

@@ -1,11 +1,14 @@
 /**
  * `PendingStarts` are the workers of a queue that wakers have started but that hold no permit yet.
  *
- * A start is visible when the permits' counter changes. If it is not visible within two seconds, it may have failed, or its function may
- * load slowly. So the wakers start other workers, and give these twice the time, up to 10 s: a function that takes 9 s to load gets three
- * starts and not one each second.
+ * A start becomes visible when the permits' counter changes. If that takes longer than two seconds, the start may have failed, or the
+ * function
+ * may load slowly. So the wakers start other workers and wait twice as long for these, up to 10 s.
+ * A function that takes 9 s to load thus gets three starts, and not one each second.
  *
- * The note is in the queue's row, because each shard of the table's stream has its own waker. It is a hint: without it, more workers start.
+ * The note about these starts is in the queue's row, because each shard of the table's stream has its own waker. It is a hint: without it,
+ * more
+ * workers start.
  */
 import type { Heard, StartsNote } from '../task/queue-store.ts';
 
@@ -18,7 +21,7 @@ export type Starts = Omit<StartsNote, 'nonce'>;
 const NONE: Starts = { count: 0, token: 0, untilMs: 0, waitMs: SHOWS_WITHIN_MS, heard: [] };
 
 export class PendingStarts {
-  /** As it was read or written last. */
+  /** The note as it was last read or written. */
   #note: Starts = NONE;
 
   learn(note: Starts | undefined): void {
@@ -26,22 +29,22 @@ export class PendingStarts {
   }
 
   /**
-   * @param token the permits' last one, zero without any. If it was read before the note was written, the workers that took the
-   * permits between count as pending.
+   * @param token the last token of the permits, zero if there is none. If it was read before the note was written, workers that took
+   * permits in between count as pending.
    */
   count(token: number, now: number): number {
     const { count, token: before } = this.#note;
     return this.areRecent(now) ? Math.max(0, count - (token - before)) : 0;
   }
 
-  /** Whether workers were started a moment ago, pending or not: more tasks of the same burst may come. */
+  /** Whether workers were started a moment ago, pending or not. If so, more tasks of the same burst may follow. */
   areRecent(now: number): boolean {
     const { untilMs } = this.#note;
     // A writer whose clock is far ahead must not keep others from starting workers.
     return now < untilMs && untilMs <= now + 2 * SHOWS_AT_LAST_MS;
   }
 
-  /** Returns how many tasks wakers have noted since then, this one among them. */
+  /** Returns how many tasks wakers, including this one, have noted since then. */
   heardSince(since: number): number {
     return sum(this.#note.heard.filter(({ at }) => since < at));
   }
@@ -56,7 +59,7 @@ export class PendingStarts {
     return {
       count: this.count(token, now) + starts,
       token,
-      // Only starts make it later.
+      // Only starts extend the note's time.
       untilMs: starts > 0 ? now + wait : untilMs,
       waitMs: starts > 0 ? wait : waitMs,
       heard: heard.count > 0 ? [...kept, { at: now, count: heard.count }].slice(-HEARD_KEPT) : kept,

@@ -2,8 +2,8 @@
  * Calculates the number of workers that a backlog needs, and their home shards: pure.
  *
  * The rule is Little's law. The last task that waits should begin within `startWithinMs`, so a task that takes a tenth of that time
- * needs a tenth of a slot; a task that takes longer needs a whole one. If nothing is known of how long tasks take, each needs a whole slot.
- * So a plan never asks for more workers than one for each `concurrency` tasks.
+ * needs a tenth of a slot; a task that takes longer needs a whole one. If the duration of tasks is unknown, each needs a whole slot.
+ * So a plan never wants more than one worker for each `concurrency` tasks.
  */
 import type { Slice } from '../task/slice.ts';
 import type { Demand, PartitionBacklog, Unservable } from './demand.ts';
@@ -12,7 +12,7 @@ export interface PlanSettings {
   readonly shards: number;
   /** Hard cap of workers at one time. */
   readonly maxWorkers: number;
-  /** Tasks that one worker runs at once. */
+  /** Number of tasks that one worker runs at the same time. */
   readonly concurrency: number;
   /** Time within which the last due task should begin. */
   readonly startWithinMs: number;
@@ -24,7 +24,7 @@ export type Why = 'tookUnknown' | 'took' | 'late' | 'cutShort' | 'maxWorkers' | 
 export interface Wanted {
   /** At most `maxWorkers`. */
   readonly workers: number;
-  /** How many more would be wanted if `maxWorkers` allowed them. */
+  /** How many more workers the plan would want without the limit of `maxWorkers`. */
   readonly missing: number;
   readonly why: Why;
 }
@@ -33,11 +33,11 @@ export interface Wanted {
 type Plan = readonly (readonly number[])[];
 
 /**
- * Returns how many workers it takes for the last due task to begin within `startWithinMs`.
+ * Returns how many workers are needed for the last due task to start within `startWithinMs`.
  *
- * Entries of running tasks still count as due, which is right, because their workers count too.
+ * Entries of running tasks count as due. That is correct, because their workers count too.
  * A late entry is either running or waiting; the live workers hold at most `atWork * concurrency` of them.
- * Late tasks that wait count as if they had to begin in a quarter of the time.
+ * Late waiting tasks count as if they had to start within a quarter of the time.
  */
 export function wantedWorkers(demand: Demand, atWork: number, settings: Omit<PlanSettings, 'shards'>): Wanted {
   const { due, late, tookMs, less, isCutShort = false } = demand;
@@ -56,7 +56,7 @@ export function wantedWorkers(demand: Demand, atWork: number, settings: Omit<Pla
 }
 
 const URGENCY = 4;
-/** Sums of shares are a little more or less than whole: 80.00000000000001 slots are 80. */
+/** Sums of shares are not exact: 80.00000000000001 slots must count as 80. */
 const ROUNDING = 1e-6;
 
 /** Returns the part of `startWithinMs` that a task holds a slot for: more than 0, at most 1. */
@@ -68,7 +68,9 @@ export function shareOf(tookMs: number | undefined, { startWithinMs }: Pick<Plan
 /** A claim and a settlement take at least this long, even for the shortest task. */
 const LEAST_TOOK_MS = 10;
 
-/** Deals the shards to the workers, fullest first, so that each begins with work and no two begin in the same shard while shards last. */
+/**
+ * Assigns the shards to the workers, fullest first, so that each worker starts with work, and in its own shard if there are enough shards.
+ */
 export function homesOf(backlog: readonly PartitionBacklog[], workers: number, shardCount: number): Plan {
   const shards = shardsByBacklog(backlog, shardCount);
   const rounds = Math.ceil(workers / shards.length);
@@ -79,7 +81,7 @@ export function homesOf(backlog: readonly PartitionBacklog[], workers: number, s
   );
 }
 
-/** Deals a shard that several of the workers begin with to them by slices, or most of their claims would be refused. */
+/** If several workers start in the same shard, gives each of them a slice of it. Otherwise most of their claims would be refused. */
 export function slicesOf(plan: Plan): readonly (Slice | undefined)[] {
   const shardOf = (homeShards: readonly number[]): number | undefined =>
     homeShards.length === 1 ? homeShards[0] : undefined;

@@ -1,7 +1,7 @@
 /**
- * One plan, for ticks and wakes alike: applies `plan.ts` to the entries of a poll.
+ * Makes a plan, for ticks and for wakes: applies `plan.ts` to the entries of a poll.
  *
- * Rows are read only for a plan that wants more workers than there are: one more read request, and usually no second one.
+ * It reads rows only if a plan wants more workers than there are. That is usually a single read request.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { judgeSession } from '../../session/session-record.ts';
@@ -32,7 +32,7 @@ interface Situation {
   readonly record: Pick<QueueRecord, 'unknownNames'> | undefined;
   /** Sessions of the live workers that hold a permit. */
   readonly holders: readonly string[];
-  /** Workers that were started and have no permit yet. */
+  /** Started workers that have no permit yet. */
   readonly starting: number;
 }
 

@@ -15,8 +15,8 @@ export interface RecurPorts extends Omit<GivePorts, 'schedules'> {
 
 /**
  * A schedule that cannot be carried out, for example because this machine does not know its zone yet, does not stop the others.
- * @param onDamaged receives such a schedule, which stays due, of a slot whose task is damaged,
- * and of the number of due schedules if one tick cannot serve them all
+ * @param onDamaged receives errors about such a schedule, which stays due, about a slot whose task is damaged,
+ * and about the number of due schedules if one tick cannot serve them all
  * @returns how many tasks were created
  */
 export async function enqueueDueSlots(
@@ -53,7 +53,7 @@ async function enqueueSlotsOf(
 }
 
 /**
- * Makes the tasks of due slots. Stops if another dispatcher has advanced the schedule, or if it was redefined, paused or removed:
+ * Creates the tasks of due slots. Stops if another dispatcher has advanced the schedule, or if it was redefined, paused or removed:
  * the later writer then handles the remaining slots.
  */
 async function makeSlots(
@@ -88,5 +88,5 @@ async function makeSlots(
   }
 }
 
-/** Each costs a read of a line and a transaction. A small function can have this many in flight, and a slow one finishes in time. */
+/** Each schedule costs a read of a line and a transaction. Even a small function can have this many in flight and finish in time. */
 const SCHEDULES_IN_FLIGHT = 64;

@@ -10,11 +10,11 @@ export interface Tick {
 
 export interface SlotRecord extends Tick {
   readonly dispatchedAt: number;
-  /** The invocation that took it; a retry of the invocation has the same id. */
+  /** Id of the invocation that took it. A retry of the invocation has the same id. */
   readonly by: string;
 }
 
-/** The ledger of ticks: a slot is taken once, by put-if-absent. */
+/** Store of dispatched ticks. A slot is taken only once, by put-if-absent. */
 export interface SlotStore {
   take(tick: Tick, write: Stamp & { readonly by: string }): Promise<Outcome<SlotRecord>>;
 }

@@ -1,18 +1,19 @@
 /**
- * A wake: tasks of a queue were just inserted, so workers start now instead of at the next tick.
+ * Starts workers as soon as tasks are inserted into a queue, instead of at the next tick.
  *
- * It only does earlier what the next tick would do.
- * It plans as the dispatcher does (`plan.ts`), and keeps no ledger: the workers' permits decide which workers may run,
+ * A wake only does earlier what the next tick would do.
+ * It plans like the dispatcher (`plan.ts`), but does not record that it ran. The workers' permits decide which workers may run,
  * so a lost, late or repeated wake does no harm. It reads before it starts workers, and begins with the cheapest read:
- *   1. one consistent read of the workers' permits; it stops here if all permits are taken, or if the running workers can cope
- *     according to a backlog that it read within the last seconds;
+ *   1. one consistent read of the workers' permits. It stops here if all permits are taken, or if the running workers suffice
+ *     for the backlog that it read within the last seconds;
  *   2. without running workers, the inserted rows: delayed tasks start no worker;
  *   3. the backlog, like a tick.
  * It never waits. If one read misses a task, because a worker was about to leave or because the index lags, the next tick finds it.
  *
  * A waker remembers its last actions, so that wakes in close succession do not start a worker each.
- * Each shard of the stream has its own waker. Before a waker starts workers, it notes them in the queue's row, in place of the note
- * that it read; if another waker was faster, it counts that waker's starts first. Safety needs neither: without them, more workers start.
+ * Each shard of the stream has its own waker. Before a waker starts workers, it replaces the note in the queue's row by its own,
+ * on condition that the note is the one it read. If another waker was faster, it counts that waker's starts first.
+ * Safety does not depend on these notes: without them, more workers start.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -39,7 +40,7 @@ interface WakerPorts {
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly workers: Pick<WorkerStarter, 'startWorker' | 'declareLimit'>;
-  /** Receives errors of unusable rows, which are left as they are. */
+  /** Receives errors about unusable rows. The rows stay unchanged. */
   readonly onDamaged: (error: unknown) => void;
 }
 
@@ -47,7 +48,7 @@ export type WakerSettings = DispatchSettings;
 
 /** Why a wake started no worker. */
 type NoStart =
-  /** Workers that were just started suffice for the known demand, or take the last permits. */
+  /** Workers that were just started suffice for the known demand, or will take the last permits. */
   | 'justStarted'
   /** Live workers hold all permits. */
   | 'full'
@@ -70,11 +71,11 @@ export interface WakeReport {
 const ROWS_AT_A_TIME = 25;
 /** The index shows inserted tasks within this time. */
 const INDEX_LAG_MS = 1_000;
-/** So often a waker starts over because another one was faster. */
+/** How many times a waker starts over because another one was faster. */
 const NOTE_ATTEMPTS = 5;
-/** A task usually came through the stream within this time. */
+/** A task usually arrives through the stream within this time. */
 const STREAM_MS = 1_000;
-/** How long a waker can recognize its own tasks in a note or in the index: a task is noted within the lag of the index. */
+/** How long a waker can recognize its own tasks in a note or in the index. A task is noted within the lag of the index. */
 const KEPT_MS = 2 * INDEX_LAG_MS;
 /** Maximum number of recently inserted tasks to remember. */
 const MAX_ANNOUNCED_IDS = 10_000;
@@ -98,7 +99,7 @@ export class Waker {
     this.#settings = settings;
   }
 
-  /** @param ids of the tasks that were inserted, of this queue */
+  /** @param ids of the inserted tasks of this queue */
   async wake(ids: readonly string[]): Promise<WakeReport> {
     const { queue } = this.#settings;
     const { runtime, semaphores, queues, workers } = this.#ports;
@@ -197,7 +198,7 @@ export class Waker {
     }
   }
 
-  /** Number of tasks that wakers of other shards have noted, and that the index does not show yet. */
+  /** Number of tasks that wakers of other shards have noted and that the index does not show yet. */
   #heardByOthers({ hints }: BacklogReading, now: number): number {
     const since = now - INDEX_LAG_MS;
     const noted = this.#heard.filter(({ notedAt }) => notedAt !== undefined && since < notedAt).length;
@@ -218,7 +219,10 @@ export class Waker {
     return (await this.#ports.semaphores.get(workersSemaphore(queue)))?.leaseCounter ?? 0;
   }
 
-  /** Returns why the backlog need not be read: live or starting workers suffice for the demand found last and the tasks inserted since. */
+  /**
+   * Returns the reason not to read the backlog, if live or starting workers suffice for the last known demand and the tasks inserted since
+   * then.
+   */
   #reasonNotToLook(
     permits: SemaphoreRecord | undefined,
     live: SemaphoreRecord['holders'],
@@ -241,7 +245,7 @@ export class Waker {
 
   /**
    * After a crash, the worker's permit stays in the row until its capacity is needed,
-   * so the sessions decide which workers are live. Each is read once per TTL.
+   * so sessions show which workers are live. Each session is read once per TTL.
    */
   async #liveHolders(permits: SemaphoreRecord | undefined, now: number): Promise<SemaphoreRecord['holders']> {
     const holders = permits?.holders ?? [];
@@ -276,7 +280,7 @@ export class Waker {
 interface HeardTask {
   readonly id: string;
   readonly at: number;
-  /** When the note of starts reported it to other wakers. */
+  /** When the note of starts reported the task to other wakers. */
   notedAt: number | undefined;
 }
 
@@ -294,7 +298,7 @@ interface Decision {
   readonly demand: Demand;
   /** Workers to start. */
   readonly missing: number;
-  /** Reason not to start a worker, if enough are live. */
+  /** Why no worker is started, if enough are live. */
   readonly reason: NoStart;
 }
 
@@ -309,7 +313,7 @@ interface BacklogReading {
 
 /**
  * A new worker might not see these tasks in the index, find nothing and exit. If there are more due tasks than slots,
- * it gets only the ids that the index does not show, because the others wait their turn.
+ * it gets only the ids that the index does not show yet, because the other tasks must wait for their turn.
  */
 function idsToBeginWith(rows: readonly TaskRecord[], shown: ReadonlySet<string>, slots: number): readonly string[] {
   return rows.flatMap(({ id }) => (shown.size > slots && shown.has(id) ? [] : [id]));

@@ -5,7 +5,7 @@ import { countLate } from './demand.ts';
 import { wantedWorkers } from './plan.ts';
 
 interface PermitsInUse {
-  /** Held by live workers. */
+  /** Permits that live workers hold. */
   readonly permits: number;
   readonly limit: number;
 }

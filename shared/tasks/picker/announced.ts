@@ -1,8 +1,8 @@
 /**
  * `Announced` are tasks of the worker's queue that were just enqueued in its process, or on the engine of its machine.
  *
- * They go before nothing: their rows are read only for a slot that would rest, and come in the order of the index:
- * by priority, and in turn among tenants. The index shows the same tasks, so nothing depends on an announcement.
+ * They have no precedence. Their rows are read only for a slot that would otherwise be idle, in the order of the index:
+ * by priority, and round robin among tenants. The index shows the same tasks, so nothing depends on an announcement.
  */
 import type { TaskKey } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
@@ -21,7 +21,7 @@ export class Announced {
     return this.#keys.length === 0;
   }
 
-  /** @returns whether they are few enough to be read by their ids: of more, the index is the cheaper list */
+  /** @returns whether there are few enough to read them by id: for more, reading the index is cheaper */
   add(keys: readonly TaskKey[]): boolean {
     const known = new Set(this.#keys.map(({ id }) => id));
     const all = [...this.#keys, ...keys.filter(({ id }) => !known.has(id))];
@@ -30,7 +30,7 @@ export class Announced {
     return isFew;
   }
 
-  /** Those that may be tried; all of them are forgotten. */
+  /** Returns the announced tasks that may be tried, and forgets all announcements. */
   async poll(): Promise<readonly Found[]> {
     const keys = this.#keys;
     this.#keys = [];

@@ -1,29 +1,29 @@
-/** What a worker gets from the task picker, and what it says of it in the end. */
+/** The candidates that the task picker gives to a worker, and the outcomes that the worker reports. */
 import type { Fullness } from '../task/key-limit.ts';
 import type { Found } from './candidates.ts';
 
-/** What became of a candidate. */
+/** The outcome of a candidate. */
 export type Outcome =
-  /** It ended here, or was put off: its key has room for another. */
+  /** It ended here, or was postponed: its key has capacity for another task. */
   | 'settled'
-  /** It ran here, and keeps its place in its key: handed back, or lost. */
+  /** It ran here and still holds its key's slot: it was handed back, or lost. */
   | 'kept'
-  /** It had expired before any worker began it. */
+  /** It expired before any worker started it. */
   | 'expired'
-  /** Not tried after all. */
+  /** It was not tried. */
   | 'untried'
-  /** Another worker was faster, or it must be tried alone and others are at work. */
+  /** Another worker was faster, or the task must run alone and other tasks are running. */
   | 'contended'
-  /** No task of its name is defined here. */
+  /** This worker does not define its name. */
   | 'unknownName'
-  /** Its last write could not be decided: running it once more under the same claim would hide that, so it is never offered here again. */
+  /** The outcome of its last write is unknown. Another run under the same claim would hide that, so this worker never gets it again. */
   | 'undecided'
-  /** Its key is full. */
+  /** Its key is at capacity. */
   | { readonly full: Fullness };
 
-/** A task that a worker may try. It is in hand until `end`, which is called once. */
+/** A task that a worker may try. It is checked out until `end`, which is called once. */
 export type Candidate = Found & {
-  /** It was claimed, and begins. */
+  /** Its claim succeeded, and its code starts. */
   begin(): void;
   end(outcome: Outcome): Promise<void>;
 };

@@ -24,14 +24,14 @@ import { FRESH_MS, HELD_RECHECK_MS, PAGE_MAX_AGE_MS } from './tuning.ts';
 /**
  * `ready`      claim it; if a task of its key has just freed a slot here, without reading the key's row.
  * `abandoned`  its holder's session has expired: take it over.
- * `adopted`    it runs under our own session without our knowledge, because the response to its claim was lost: it is already ours.
+ * `adopted`    we already hold it, but do not run it: the response to our claim was lost.
  */
 export type Found =
   | { readonly kind: 'ready'; readonly task: ReadyTask; readonly expectsCapacity?: true }
   | { readonly kind: 'abandoned'; readonly task: RunningTask }
   | { readonly kind: 'adopted'; readonly task: RunningTask };
 
-/** Candidates among some entries, and how many of these show tasks that others have taken. */
+/** Candidates among some entries, and the number of entries whose tasks other workers have taken. */
 export interface Choice {
   readonly found: readonly Found[];
   readonly taken: number;
@@ -51,7 +51,7 @@ export interface CandidatePorts {
 }
 
 export class Candidates {
-  /** Keys that are full, and keys that may have capacity. */
+  /** Keys at capacity, and keys that may have capacity. */
   readonly places: KeyCapacity;
 
   readonly #session: string;
@@ -59,11 +59,11 @@ export class Candidates {
   readonly #ports: CandidatePorts;
   /** Checked-out tasks: proposed, being claimed, or running here. They are not proposed again. */
   readonly #inHand = new Set<string>();
-  /** Tasks that we cannot have, and the time before which they are not read again. */
+  /** Tasks that are not available to us, and the time before which they are not read again. */
   readonly #heldUntil = new Map<string, number>();
-  /** Sessions that were read and live, and until when they are not read again. */
+  /** Live sessions, and the time before which each is not read again. */
   readonly #live = new Map<string, { readonly until: number; readonly recheckAt: number }>();
-  /** For each reading of rows under way: parents whose children have ended here since it began, so it may show them as they were. */
+  /** For each read in flight: parents whose children have ended here since it began. It may return an old state of these parents. */
   readonly #calledWhileReading = new Set<Set<string>>();
 
   constructor(
@@ -118,12 +118,12 @@ export class Candidates {
     const isWaiting = (row: TaskRecord): row is ReadyTask =>
       row.state === 'ready' && row.readyAt <= now && !row.isParked;
     const ready = rows.filter(isWaiting);
-    // Those of a key that is full hold up nothing that stands behind them.
+    // Tasks of a key at capacity do not block the tasks behind them.
     const full = ready.filter((task) => !this.places.mayHaveRoom(task));
     for (const task of full) this.postponeBriefly(task);
     const free = ready.filter((task) => !full.includes(task)).map(foundReady);
-    // Tasks of crashed workers come first: they have waited longest. One that is tried alone would keep others out
-    // while it waits for those at work: beside them it comes like any other.
+    // Tasks of crashed workers come first, because they have waited longest. A task that must run alone would block new tasks
+    // while it waits for the running ones, so it gets no precedence while other tasks run.
     const isFirst = (one: Found): boolean => this.areNone || !isTriedAlone(one);
     const found: readonly Found[] = [
       ...abandoned.filter(isFirst),
@@ -142,7 +142,7 @@ export class Candidates {
     return !this.#inHand.has(name) && (this.#heldUntil.get(name) ?? 0) <= this.#ports.runtime.clock.now();
   }
 
-  /** Returns a task that was not tried after all, or that has finished here. */
+  /** Checks a task in again that was not tried, or that has finished here. */
   putBack(key: TaskKey): void {
     this.#inHand.delete(nameOf(key));
   }
@@ -152,15 +152,15 @@ export class Candidates {
     this.#heldUntil.set(nameOf(key), this.#ports.runtime.clock.now() + forMs);
   }
 
-  /** Postpones a task whose key may be full until its key is worth a try again, or for a while. */
+  /** Postpones a task whose key may be at capacity, until the key is worth another try, but only for a while. */
   postpone(task: Linked, forMs = HELD_RECHECK_MS): void {
     this.skip(task, forMs);
     this.places.postpone(task, forMs);
   }
 
   /**
-   * Postpones a task of a key that is known to be full. Of all that wait for a key only the first few are read again, so a flood of
-   * one key costs one read of each row. While its row is fresh, the task may also get the next slot that is freed here.
+   * Postpones a task of a key at capacity. Only the first few of a key's waiting tasks are read again, so a flood of tasks with
+   * one key costs one read per row. While its row is fresh, the task may also get the next slot that is freed here.
    */
   postponeBriefly(task: ReadyTask): void {
     this.postpone(task, PAGE_MAX_AGE_MS);
@@ -175,7 +175,7 @@ export class Candidates {
     return [{ kind: 'ready', task, expectsCapacity: true }];
   }
 
-  /** It has ended here: its key may have room, and the parent that waits for it may be due. */
+  /** Notes that a task has ended here: its key may have capacity, and its waiting parent may be due. */
   ended(task: Linked): void {
     this.places.ended(task);
     if (task.links?.batch === undefined) return;
@@ -184,7 +184,7 @@ export class Candidates {
     for (const called of this.#calledWhileReading) called.add(parent);
   }
 
-  /** Of the tasks that were turned away from its key: the first few that no other worker has taken, if they may be tried. */
+  /** Returns the first few postponed tasks of its key that may be tried and that no other worker has taken. */
   async calledBack(task: Linked): Promise<readonly Found[]> {
     for (;;) {
       const keys = this.places.callBack(task);
@@ -194,12 +194,12 @@ export class Candidates {
     }
   }
 
-  /** The same of a key that may have room because one of its tasks has ended elsewhere. */
+  /** Does the same for a key that may have capacity because one of its tasks has ended in another worker. */
   async calledBackInTurn(): Promise<readonly Found[]> {
     return (await this.choose(this.places.callBackInTurn())).found;
   }
 
-  /** Parks those that will wait for long. Returns those that have room after all; in hand from now on. */
+  /** Parks the tasks that will wait for long. Checks out and returns the tasks whose key has capacity again. */
   park(tasks: readonly ReadyTask[]): Promise<readonly Found[]> {
     return this.#proposed(this.places.park(tasks));
   }
@@ -236,7 +236,7 @@ export class Candidates {
     const free = foreign.filter((task) => {
       const heldUntil = standings.get(task.session);
       if (heldUntil === undefined) return true;
-      // A worker that has held a task for long will probably hold it as long again, but it may hand it back before its session ends.
+      // A worker that has held a task for long will probably hold it for as long again, but may hand it back earlier.
       const recheckAt = now + Math.max(HELD_RECHECK_MS, (now - task.claimedAt) / 2);
       this.#heldUntil.set(nameOf(task), Math.min(heldUntil, recheckAt));
       return false;
@@ -244,7 +244,7 @@ export class Candidates {
     return [...free.map((task) => ({ kind: 'abandoned', task }) as const), ...(await this.#findAdopted(mine))];
   }
 
-  /** Returns by session the time before which it is not read again; a session without an entry has released what it held. */
+  /** Returns, for each session, the time before which it is not read again. A session without an entry has released its tasks. */
   async #standingsOf(ids: ReadonlySet<string>): Promise<Map<string, number>> {
     const { clock } = this.#ports.runtime;
     const heldUntil = new Map<string, number>();
@@ -254,7 +254,7 @@ export class Candidates {
     }
     const unknown = [...ids].filter((id) => !heldUntil.has(id));
     if (unknown.length === 0) return heldUntil;
-    // What a session held whose row is damaged waits for a person, and nothing else does.
+    // Tasks of a session with a damaged row wait for an operator; other tasks are not affected.
     const records = await this.#ports.sessions.getMany(unknown, (id, error) => {
       this.#ports.onDamaged(error);
       heldUntil.set(id, Infinity);
@@ -272,7 +272,7 @@ export class Candidates {
     return heldUntil;
   }
 
-  /** If our clock is proven wrong, no session is declared dead. Tasks that do not depend on a session's verdict still run. */
+  /** If our clock is proven wrong, we end no sessions. Tasks whose claim does not depend on another session still run. */
   async #settle(session: SessionRecord | undefined): Promise<SessionVerdict> {
     try {
       return await settleSession(session, this.#ports, this.#maxClockSkewMs);

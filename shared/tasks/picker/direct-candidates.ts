@@ -1,7 +1,8 @@
 /**
- * `DirectCandidates` holds candidates that need no poll: the next task for a key's place that was left here, and tasks named by the worker's event.
- * They are tried before all others while they are fresh; the index shows them to everyone.
- * Parked tasks of a key are put back alongside the other work, so that no slot waits for it.
+ * `DirectCandidates` holds candidates that need no poll: the next task for a key's slot that was freed here, and tasks named by the
+ * worker's event.
+ * They are tried before all others while they are fresh. Other workers see them in the index.
+ * Parked tasks of a key are unparked in the background, so that no slot waits for that.
  */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -17,7 +18,7 @@ export class DirectCandidates {
   #underWay: Promise<void> | undefined;
   #repairing: Promise<void> | undefined;
   #calling: Promise<void> | undefined;
-  /** An error that was not foreseen: `settled` throws it. */
+  /** An unexpected error, which `settled` throws. */
   #mistake: { readonly error: unknown } | undefined;
 
   constructor(candidates: Candidates, clock: Clock) {
@@ -39,7 +40,7 @@ export class DirectCandidates {
     );
   }
 
-  /** Reads the first few that wait for a place of its key, alongside the other work. @returns whether any are known */
+  /** Reads the first few tasks that wait for a slot of its key, in the background. @returns whether any are known */
   callBack(task: Linked, onRead: () => void): boolean {
     if (this.#calling !== undefined) return true;
     if (!this.#candidates.places.hasTurnedAway(task)) return false;
@@ -60,7 +61,7 @@ export class DirectCandidates {
     if (this.#mistake !== undefined) throw this.#mistake.error;
   }
 
-  /** Proposes those of the tasks that may be tried: the index may not show them yet. */
+  /** Proposes the tasks with these ids if they may be tried. The index may not show them yet. */
   async read(keys: readonly TaskKey[]): Promise<void> {
     this.propose((await this.#candidates.choose(keys)).found);
   }

@@ -1,8 +1,8 @@
 /**
- * `ForeignShards` says when a worker polls a shard that is another worker's own, and finds the tasks of crashed workers there.
+ * `ForeignShards` decides when a worker polls foreign shards, and finds the tasks of crashed workers there.
  *
  * All workers together scan each foreign partition about once a heartbeat, however many workers there are.
- * A scan reads one of the oldest entries: a worker begins with the oldest, so those are the tasks that a crashed worker held.
+ * A scan reads one of the oldest entries. Workers start with the oldest entries, so a crashed worker's tasks are among them.
  */
 import { integerBetween } from '../../core/runtime/random.ts';
 import type { ReadyEntry } from '../task/task-store.ts';
@@ -32,7 +32,7 @@ export class ForeignShards {
     return this.#partitions.foreign().toSorted((one, other) => one.servedAt - other.servedAt)[0];
   }
 
-  /** One of the oldest entries of a partition that are worth reading. */
+  /** Returns one of a partition's oldest entries that are worth reading. */
   async scan(source: PartitionSource, isWorthReading: (hint: ReadyEntry) => boolean): Promise<readonly ReadyEntry[]> {
     const { tasks, runtime, onDamaged } = this.#ports;
     const now = runtime.clock.now();
@@ -46,7 +46,7 @@ export class ForeignShards {
     return oldest.slice(at, at + 1);
   }
 
-  /** The number of workers follows from how many shards each was given. */
+  /** Estimates the number of workers from the number of shards of each worker. */
   get #scanEveryMs(): number {
     const { homeShards, heartbeatMs } = this.#settings;
     const workers = this.#partitions.shards / homeShards.length;

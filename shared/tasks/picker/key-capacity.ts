@@ -1,7 +1,7 @@
 /**
- * Slots of keys as one worker sees them: the keys that it knows to be full, the tasks that it postponed because of that,
- * and the tasks that it parks. When one of its own tasks frees a slot, the slot goes to the next task of the key that it has just read,
- * and in the background to parked tasks.
+ * One worker's view of key slots: the keys at capacity, the tasks that it postponed for them, and the tasks that it parks.
+ * When one of its own tasks frees a slot, the next task of the key gets it: first a task whose row was just read, otherwise a parked task,
+ * which is unparked in the background.
  */
 import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -13,7 +13,7 @@ import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
 import { FRESH_MS, FULL_KEY, HELD_RECHECK_MS, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';
 
-/** A task, and the key whose limit it may have reached. */
+/** A task, and its key, which may be at capacity. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
 
 interface KeyPlacesPorts {
@@ -24,9 +24,9 @@ interface KeyPlacesPorts {
 
 interface Seen {
   readonly full: Fullness;
-  /** Wall clock: how long it had stood still by then says how soon a place is left. */
+  /** Wall clock. How long the key had been idle by then predicts when a slot becomes free. */
   readonly at: number;
-  /** Taken to be full until then. */
+  /** The key counts as full until then. */
   readonly until: number;
 }
 
@@ -35,32 +35,32 @@ export class KeyCapacity {
   readonly #ports: KeyPlacesPorts;
   /** By limit of a key: the last time it was seen full. */
   readonly #full = new Map<string, Seen>();
-  /** By key: when it was first seen full, if the worker could not know how long it had not moved. */
+  /** By key: when it was first seen full, for keys whose latest task start is unknown. */
   readonly #fullSince = new Map<string, number>();
-  /** By key and id: tasks that found it full, and the time until which they are known to wait. */
+  /** By key and id: tasks that found their key full, and the time until which they are postponed. */
   readonly #postponed = new Map<string, Map<string, { readonly task: Linked; readonly until: number }>>();
-  /** By key of those: monotonic time from which some of them are worth a read, although none of the key's tasks has ended here. */
+  /** By key of postponed tasks: monotonic time from which some of them are worth a read, even if no task of the key has ended here. */
   readonly #callAt = new Map<string, number>();
   /** By key and task id: postponed tasks, and the time until which they may be tried without reading them again. */
   readonly #waiting = new Map<string, Map<string, { readonly task: ReadyTask; readonly untilMonotonicMs: number }>>();
-  /** By key: monotonic time of the last end of one of its tasks here. */
+  /** By key: monotonic time when the latest of its tasks ended here. */
   readonly #endedHereAt = new Map<string, number>();
-  /** By key: tasks of it that are tried or run here. */
+  /** By key: its tasks that are being tried or are running here. */
   readonly #tried = new Map<string, Set<string>>();
-  /** Keys of which a place was freed here, and no task has been put back for it. */
+  /** Keys with a slot that was freed here and for which no task has been unparked yet. */
   readonly #owed = new Set<string>();
-  /** By limit with a rate: the start of the window for which one task stays visible. */
+  /** By limit with a rate: the start of the window that one visible task waits for. */
   readonly #headAt = new Map<string, number>();
   #nextRepairMonotonicMs: number;
 
-  /** @param hasDispatcher its ticks repair; without it, a worker repairs before its first exit, however short its life is */
+  /** @param hasDispatcher whether ticks repair parked tasks; if not, even a short-lived worker repairs them before it exits */
   constructor(queue: string, ports: KeyPlacesPorts, { hasDispatcher }: { readonly hasDispatcher: boolean }) {
     this.#queue = queue;
     this.#ports = ports;
     this.#nextRepairMonotonicMs = hasDispatcher ? ports.runtime.clock.monotonic() + REPAIR_EVERY_MS : -Infinity;
   }
 
-  /** A claim found its key full, so the key's other tasks also wait for a moment, or until the next window if the rate is used up. */
+  /** Notes that a claim found the key full. The key's other tasks also wait for a moment, or for the next window if the rate is used up. */
   seeFull({ links }: Linked, full: Fullness): void {
     const now = this.#ports.runtime.clock.now();
     if (links?.concurrency === undefined) return;
@@ -79,9 +79,9 @@ export class KeyCapacity {
   }
 
   /**
-   * Whether its key may have room, as far as is known here: it was not seen full a moment ago,
-   * and fewer tasks of it are tried or run here than its limit allows. One more is tried to see who else has places, unless
-   * places have passed on within this worker a moment ago.
+   * Whether its key may have capacity, as far as this worker knows: the key was not seen full a moment ago,
+   * and fewer of its tasks are tried or run here than its limit.
+   * One more task is tried, to find out whether other workers hold slots, unless a task of the key has just ended here.
    */
   mayHaveRoom({ links }: Linked): boolean {
     if (links?.concurrency === undefined) return true;
@@ -93,14 +93,14 @@ export class KeyCapacity {
     return hasPassedOn ? tried < limit : tried <= limit;
   }
 
-  /** It is tried here. */
+  /** Counts a task that is being tried here. */
   enter({ id, links }: Linked): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
     this.#tried.set(key, (this.#tried.get(key) ?? new Set()).add(id));
   }
 
-  /** It is neither tried nor run here any more. */
+  /** Stops counting a task that is no longer tried or run here. */
   leave({ id, links }: Linked): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
@@ -109,7 +109,7 @@ export class KeyCapacity {
     if (tried?.size === 0) this.#tried.delete(key);
   }
 
-  /** Postpones a task of a full key until it is called back, at most for `forMs`. */
+  /** Postpones a task of a full key until its key has capacity, at most for `forMs`. */
   postpone({ queue, id, links }: Linked, forMs: number): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
@@ -139,14 +139,14 @@ export class KeyCapacity {
     return undefined;
   }
 
-  /** Whether one is remembered for the next place of its key, and stays fresh for long enough. */
+  /** Whether a task is remembered for the key's next slot and stays fresh for long enough. */
   isNextKnown({ links }: Linked): boolean {
     const waiting = links?.concurrency === undefined ? undefined : this.#waiting.get(links.concurrency.key);
     const neededMs = this.#ports.runtime.clock.monotonic() + FRESH_MS / 2;
     return [...(waiting?.values() ?? [])].some(({ untilMonotonicMs }) => neededMs < untilMonotonicMs);
   }
 
-  /** A task of its key has ended here: the key may have room. */
+  /** Notes that a task of the key has ended here: the key may have capacity. */
   ended({ links }: Linked): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
@@ -160,7 +160,7 @@ export class KeyCapacity {
     return links?.concurrency !== undefined && (this.#postponed.get(links.concurrency.key)?.size ?? 0) > 0;
   }
 
-  /** The first few that were turned away from its key: they wait no longer. */
+  /** Returns the first few postponed tasks of its key, which are no longer postponed. */
   callBack({ links }: Linked): readonly TaskKey[] {
     if (links?.concurrency === undefined) return [];
     const { key } = links.concurrency;
@@ -171,7 +171,7 @@ export class KeyCapacity {
     return called;
   }
 
-  /** The same of a key that may have room because one of its tasks has ended elsewhere. */
+  /** Does the same for a key that may have capacity because one of its tasks has ended in another worker. */
   callBackInTurn(): readonly TaskKey[] {
     const now = this.#ports.runtime.clock.monotonic();
     for (const [key, names] of this.#postponed) {
@@ -193,7 +193,7 @@ export class KeyCapacity {
     );
   }
 
-  /** A slot of its key was freed here, or its window has capacity: another task may have it. */
+  /** Notes that its key has a free slot, or capacity in its window, for another task. */
   owe({ links }: Linked): void {
     if (links?.concurrency !== undefined) this.#owed.add(links.concurrency.key);
   }
@@ -202,7 +202,7 @@ export class KeyCapacity {
     return this.#owed.size > 0;
   }
 
-  /** Unparks tasks whose key has capacity now. Best effort: a repair unparks the ones that are missed. */
+  /** Unparks tasks whose key has capacity now. Best effort: a repair later unparks any missed task. */
   async takeNextOfKey(reservedOf: (key: string) => number): Promise<readonly ReadyTask[]> {
     const back: ReadyTask[] = [];
     for (const key of this.#owed) {
@@ -213,7 +213,7 @@ export class KeyCapacity {
     return back;
   }
 
-  /** Unparks missed tasks once in a while. */
+  /** Unparks missed tasks at intervals of `REPAIR_EVERY_MS`. */
   async repair(): Promise<readonly ReadyTask[]> {
     const { clock, random } = this.#ports.runtime;
     if (clock.monotonic() < this.#nextRepairMonotonicMs) return [];
@@ -223,8 +223,7 @@ export class KeyCapacity {
   }
 
   /**
-   * Parks the tasks that will probably wait for long, if their keys are known to be full. Returns the tasks whose key has capacity after
-   * all.
+   * Parks tasks of full keys that will probably wait for long. Returns the tasks whose key turns out to have capacity.
    */
   async park(tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
     const byLimit = Map.groupBy(
@@ -275,7 +274,7 @@ export class KeyCapacity {
     return expectedWaitMs(limit, seen.full, waiting, seen.at) >= PARKED_FROM_MS;
   }
 
-  /** No task ends when a new window starts, so one of the tasks that wait for it stays visible, due then. Returns the others. */
+  /** A new window starts without any task ending, so one of the waiting tasks stays visible and becomes due then. Returns the others. */
   async #withoutHead(name: string, tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
     const until = this.#full.get(name)?.full.until;
     const [head, ...others] = tasks;
@@ -293,7 +292,7 @@ export class KeyCapacity {
     return [...this.#full].some(([name, { until }]) => until > now + FULL_KEY.most && name.startsWith(keyName(key)));
   }
 
-  /** If the store does not respond, tasks stay visible, or parked until a repair. Neither is a reason to stop working. */
+  /** If the store does not respond, tasks stay visible, or stay parked until a repair. The worker continues in both cases. */
   async #try(write: () => Promise<readonly ReadyTask[]>): Promise<readonly ReadyTask[]> {
     try {
       return await write();
@@ -305,12 +304,12 @@ export class KeyCapacity {
   }
 }
 
-/** Rows of a key that are worth a read at a time. */
+/** Number of a key's rows to read at a time. */
 function aheadOf({ limit }: KeyLimit): number {
   return Math.min(PAGE_ENTRIES, Math.max(FULL_KEY.ahead, limit));
 }
 
-/** Tasks of one key that were given different limits each obey theirs. */
+/** If tasks of one key have different limits, each obeys its own. */
 function limitName({ key, limit, rate }: KeyLimit): string {
   return `${keyName(key)}${limit} ${rate?.count} ${rate?.perMs}`;
 }

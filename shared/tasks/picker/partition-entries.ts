@@ -1,4 +1,4 @@
-/** Readers of the entries of one partition, by its lane: oldest first, or tenants in turn. */
+/** Readers of one partition's entries: oldest first, or round robin among tenants, depending on its lane. */
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
@@ -41,19 +41,19 @@ class TenantsInTurn implements EntryReader {
 
   constructor(partition: ReadyPartition, { isExpected }: EntriesOptions, { tasks, runtime, onDamaged }: EntriesPorts) {
     this.#onDamaged = onDamaged;
-    // If no tenant is expected, a poll from the first place on takes one request instead of two.
+    // If no tenant is expected, a poll that starts at the first position takes one request instead of two.
     this.#walk = new TenantWalk(partition, tasks, isExpected ? runtime.random : undefined);
   }
 
   async read(query: ReadQuery): ReturnType<EntryReader['read']> {
     const { hints, isFullyRead } = await this.#walk.next({ ...query, onDamaged: this.#onDamaged });
-    // What a tenant has beyond its share is jumped over: only a round without a find shows that nothing is left.
+    // A tenant's tasks beyond its share are skipped, so only a round without a find shows that nothing is left.
     return { hints, isEnd: isFullyRead && hints.length === 0 };
   }
 }
 
 /**
- * One worker's way through a partition, oldest first.
+ * One worker's walk through a partition, oldest first.
  * It continues from the last page, so entries that other workers hold hide nothing behind them.
  * It reads the oldest entries again once a heartbeat, because the tasks of crashed workers are there.
  */
@@ -61,16 +61,16 @@ class OldestFirst implements EntryReader {
   readonly #partition: ReadyPartition;
   readonly #options: EntriesOptions;
   readonly #ports: EntriesPorts;
-  /** Everything before has been read in this round; undefined: it begins. */
+  /** Everything before this position has been read in this round. Undefined: the round begins. */
   #after: unknown;
-  /** Where the last page began. */
+  /** Start of the last page. */
   #pageAfter: unknown;
   #headAtMonotonicMs = 0;
-  /** The oldest entries at the last read: what is still there at the next one is tried whatever its slice. */
+  /** The oldest entries at the last read. Entries that are still there at the next read are tried in any slice. */
   #head: ReadonlySet<string> = new Set();
-  /** Entries of other slices in this round, as long as it has shown none of the own slice. */
+  /** Entries of other slices in this round, until the round finds one of the own slice. */
   #ofOthers: readonly ReadyEntry[] | undefined = [];
-  /** Wall clock of the last read: entries up to it have been asked for. */
+  /** Wall clock of the last read, which requested the entries that were due by then. */
   #readUpTo = 0;
 
   constructor(partition: ReadyPartition, options: EntriesOptions, ports: EntriesPorts) {
@@ -89,8 +89,8 @@ class OldestFirst implements EntryReader {
   }
 
   async read({ now, isWorthReading }: ReadQuery): ReturnType<EntryReader['read']> {
-    // A clock that was set back asks for less than has been read,
-    // and the store refuses to continue from a place outside of the query.
+    // If the clock was set back, the query would end before the position to continue from,
+    // and the store refuses such a position.
     if (now < this.#readUpTo) this.#after = undefined;
     this.#readUpTo = now;
     if (this.#after !== undefined && this.isHeadDue) {
@@ -112,7 +112,7 @@ class OldestFirst implements EntryReader {
     return { hints: [], isEnd: false };
   }
 
-  /** Entries of the own slice; those of other slices if a whole round has shown none. */
+  /** Returns entries of the own slice, or entries of other slices if a whole round has found none of the own. */
   #sliced(hints: readonly ReadyEntry[], isEnd: boolean): readonly ReadyEntry[] {
     const { slice } = this.#options;
     if (slice === undefined) return hints;
@@ -122,7 +122,7 @@ class OldestFirst implements EntryReader {
     return isEnd && others !== undefined ? shuffled(this.#ports.runtime.random, others) : mine;
   }
 
-  /** The worker whose own shard it is begins with the oldest: help with the others first. */
+  /** The shard's own worker begins with the oldest entries, so a helper takes the newer ones first. */
   #inOrder(hints: readonly ReadyEntry[]): readonly ReadyEntry[] {
     if (this.#options.isOwn()) return hints;
     const { random } = this.#ports.runtime;

@@ -1,7 +1,7 @@
 /**
  * `PartitionSource` is one partition of the ready index as one worker knows it.
  *
- * A page of entries is read at once and used up in parts, because an entry costs a fiftieth of a read unit by the page
+ * A page of entries is read at once and used in parts: an entry costs a fiftieth of a read unit as part of a page,
  * and a whole request by itself. Entries are hints: a kept entry costs at most the read of a row that another worker has taken.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -17,18 +17,18 @@ export interface PartitionPlace {
 }
 
 export interface EntryReader {
-  /** Reads the next entries worth reading, in the order in which they are to be tried. `isEnd`: none follow them. */
+  /** Reads the next entries worth reading, in the order to try them. `isEnd`: no more entries follow. */
   read(query: ReadQuery): Promise<{ readonly hints: readonly ReadyEntry[]; readonly isEnd: boolean }>;
-  /** The last page is read again. @returns whether that is possible: a tenant's entries would lose their turn */
+  /** Reads the last page again at the next call. @returns false for tenants' entries, which would lose their turn */
   rewind(): boolean;
-  /** Whether the oldest entries are to be read again although others are left. */
+  /** Whether it is time to read the oldest entries again, even if other entries are left. */
   readonly isHeadDue: boolean;
 }
 
 export type ReadQuery = Required<Omit<WalkQuery, 'quantum' | 'onDamaged'>>;
 
 export interface PollQuery extends ReadQuery {
-  /** How many changes the picker had counted when the poll began. */
+  /** The picker's count of changes when the poll began. */
   readonly changes: number;
 }
 
@@ -49,9 +49,9 @@ interface SourcePorts {
 export class PartitionSource {
   readonly shard: number;
   readonly lane: Lane;
-  /** Has more, as far as is known: worth a poll at once. */
+  /** Whether the source probably has more entries and is worth a poll at once. */
   isHot = false;
-  /** Other workers held all that was read last. */
+  /** Whether other workers held all tasks of the last read. */
   isHeldByOthers = false;
   readonly #reader: EntryReader;
   readonly #clock: Clock;
@@ -76,7 +76,7 @@ export class PartitionSource {
     return PRIORITIES.indexOf(this.lane.priority);
   }
 
-  /** Monotonic time of the last index query. Before the first: before everything else. */
+  /** Monotonic time of the last index query. Before the first query: earlier than any time. */
   get polledAtMonotonicMs(): number {
     return this.#polledAtMonotonicMs;
   }
@@ -86,22 +86,22 @@ export class PartitionSource {
     return this.#seenChanges;
   }
 
-  /** When entries were taken from it last, counted in turns of all sources, because two turns may fall on one reading of a clock. */
+  /** When entries were last taken from it. Counted in turns of all sources, because two turns may have the same clock time. */
   get servedAt(): number {
     return this.#servedAt;
   }
 
-  /** Whether entries follow those that were taken last. */
+  /** Whether entries follow the ones that were taken last. */
   get hasMore(): boolean {
     return this.#isAhead || !this.#isEnd;
   }
 
-  /** It has its turn. */
+  /** Notes that the source has its turn. */
   serve(): void {
     this.#servedAt = this.#pollSchedule.next();
   }
 
-  /** The next entries worth reading, at most as many as wanted. */
+  /** Returns the next entries worth reading, at most as many as wanted. */
   async next(query: PollQuery): Promise<readonly ReadyEntry[]> {
     this.serve();
     this.#ahead = this.#isAhead ? this.#ahead.filter(query.isWorthReading) : [];
@@ -115,21 +115,21 @@ export class PartitionSource {
     return hints;
   }
 
-  /** Entries that were not tried after all: they come first again. */
+  /** Returns entries that were not tried to the front. */
   giveBack(hints: readonly ReadyEntry[]): void {
     if (hints.length === 0) return;
     this.#ahead = [...hints, ...this.#ahead];
     this.isHot = true;
   }
 
-  /** Others have taken what was read ahead: its page is read again. */
+  /** Drops entries that were read ahead and whose tasks other workers have taken: their page is read again. */
   readAgain(): void {
     if (!this.#isAhead || !this.#reader.rewind()) return;
     this.#ahead = [];
     this.#isEnd = false;
   }
 
-  /** The oldest entries come before those that were left. */
+  /** The oldest entries come before the entries that were left. */
   #keep({ hints, isEnd }: { readonly hints: readonly ReadyEntry[]; readonly isEnd: boolean }): void {
     const read = new Set(hints.map(({ id }) => id));
     this.#isEnd = isEnd;

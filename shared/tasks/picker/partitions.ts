@@ -1,8 +1,8 @@
 /**
  * `Partitions` are the sources of one worker: one `PartitionSource` for each shard and lane, in own and in foreign shards.
  *
- * A lane is named by the queue's row, or by an entry that was found in it here.
- * Shards beyond those of the settings are met when the queue's row counts them, because clients may have more than this deployment.
+ * A lane is *named* if the queue's row lists it, or if this worker has found an entry in it.
+ * Clients may have more shards than this deployment; shards beyond the settings are added when the queue's row counts them.
  */
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Lane } from '../task/lane.ts';
@@ -30,11 +30,11 @@ export interface PartitionSettings {
 export interface PartitionPorts extends CandidatePorts {
   /** Names of the lanes in use. Undefined: any may be. */
   readonly lanes: () => ReadonlySet<string> | undefined;
-  /** Number of shards that were ever in use, if known: some may be beyond those of the settings. */
+  /** Number of shards that were ever in use, if known. It may be larger than the number in the settings. */
   readonly shards: () => number | undefined;
 }
 
-/** The lane of tasks without priority and tenant: it counts as used until the queue's row says otherwise. */
+/** The lane of tasks without priority and tenant. It counts as used until the queue's row is read. */
 const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
 
 export class Partitions {
@@ -45,7 +45,7 @@ export class Partitions {
   #foreign: readonly number[] = [];
   #shards = 0;
   readonly #sources = new Map<string, PartitionSource>();
-  /** Lanes that entries were found in here. */
+  /** Lanes in which this worker has found entries. */
   readonly #foundLanes = new Set<string>();
   /** Lanes that were named at the last `update`. */
   #namedBefore: ReadonlySet<string> = new Set();
@@ -70,7 +70,7 @@ export class Partitions {
     return this.#own.includes(shard);
   }
 
-  /** Adds shards and lanes that the queue's row has named since. */
+  /** Adds shards and lanes that have been added to the queue's row. */
   update(): void {
     this.#addShards(this.#ports.shards() ?? 0);
     const named = this.namedLanes.map(laneName);
@@ -79,12 +79,12 @@ export class Partitions {
     if (added.size > 0) for (const source of this.own()) source.isHot ||= added.has(laneName(source.lane));
   }
 
-  /** An entry was found in it. */
+  /** Notes that an entry was found in the lane. */
   found(lane: Lane): void {
     this.#foundLanes.add(laneName(lane));
   }
 
-  /** No worker serves this shard: it is this worker's own from now on. */
+  /** Adopts a shard that no worker serves: from now on it is an own shard. */
   adopt(shard: number): void {
     this.#own.push(shard);
     this.#foreign = this.#foreign.filter((other) => other !== shard);
@@ -95,7 +95,7 @@ export class Partitions {
     return this.#of(this.#own, lanes);
   }
 
-  /** Own partitions of lanes that nothing names. */
+  /** Own partitions of lanes that are not named. */
   unused(): readonly PartitionSource[] {
     return this.own(LANES.filter((lane) => !this.#isNamed(lane)));
   }
@@ -104,7 +104,7 @@ export class Partitions {
     return this.#of(this.#foreign, this.namedLanes);
   }
 
-  /** By the queue's row, or by an entry that was found here. Before the first tick, any lane may be in use. */
+  /** Whether the queue's row or an entry found here names the lane. Before the first tick, any lane may be in use. */
   #isNamed(lane: Lane): boolean {
     const { exitsWhenEmpty, hasDispatcher } = this.#settings;
     const name = laneName(lane);
@@ -143,7 +143,7 @@ export class Partitions {
   #addShards(known: number): void {
     const added = Array.from({ length: known }, (_, shard) => shard).slice(this.#shards);
     const others = added.filter((shard) => !this.#own.includes(shard));
-    // A worker that stays and owns all shards serves later ones as well.
+    // A long-lived worker that owns all shards also serves shards that are added later.
     const ownsAll = !this.#settings.exitsWhenEmpty && this.#shards > 0 && this.#foreign.length === 0;
     if (ownsAll) this.#own.push(...others);
     else this.#foreign = [...this.#foreign, ...shuffled(this.#ports.runtime.random, others)];

@@ -1,14 +1,14 @@
 /**
- * `PollSchedule` decides when a worker polls although nothing tells it to.
+ * `PollSchedule` decides when a worker polls without a signal that there is work.
  *
  * One rule sets the rate. A round of polls, one of each own partition, takes a sixteenth of the time between the last two finds,
  * or of the time since the last find if that is longer. The gap between two polls is at least 50 ms.
  * It is at most `pollMs`, or `idlePollMs` after a minute without a find.
- * So a worker that is fed all the time polls at one rate, and a worker without tasks polls ever more seldom.
+ * So a worker with a steady supply of tasks polls at a constant rate, and a worker without tasks polls less and less often.
  *
  * Guarantees
- *   - Each own partition of a named lane has a poll within a heartbeat, however many partitions there are.
- *   - Lanes that the queue's row does not name have a poll within two minutes, or four if a dispatcher polls them as well.
+ *   - Each own partition of a named lane is polled within a heartbeat, for any number of partitions.
+ *   - Lanes that the queue's row does not name are polled within two minutes, or within four if a dispatcher polls them as well.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -30,8 +30,8 @@ export interface PollRates {
   /** Renewal interval of workers' sessions. */
   readonly heartbeatMs: number;
   /**
-   * Whether the worker exits when nothing is due. Such a worker begins at its slowest rate, because it has just been started for what
-   * is due.
+   * Whether the worker exits when nothing is due. Such a worker starts at its slowest rate, because it was just started for the tasks that
+   * are due.
    */
   readonly exitsWhenEmpty: boolean;
 }
@@ -46,7 +46,7 @@ export class PollSchedule {
   /** Time between the last two finds. */
   #intervalMs: number;
   readonly #hurriesUntilMonotonicMs: number;
-  /** Until then, sources that have more go before the schedule. */
+  /** Until then, sources with more entries take precedence over the schedule. */
   #spentUntilMonotonicMs = -Infinity;
 
   constructor(rates: PollRates, { clock, random }: { readonly clock: Clock; readonly random: Random }) {
@@ -65,12 +65,12 @@ export class PollSchedule {
     return this.#nextAtMonotonicMs <= this.#clock.monotonic();
   }
 
-  /** Whether the polls of the schedule have left enough time to sources that have more. */
+  /** Whether the scheduled polls have left enough time for sources with more entries. */
   get isAffordable(): boolean {
     return this.#spentUntilMonotonicMs <= this.#clock.monotonic();
   }
 
-  /** A poll of the schedule took this long: others may take twice that. */
+  /** Reserves twice the duration of a scheduled poll for other polls. */
   spent(elapsedMs: number): void {
     this.#spentUntilMonotonicMs = this.#clock.monotonic() + 2 * elapsedMs;
   }
@@ -80,12 +80,12 @@ export class PollSchedule {
     return Math.max(0, this.#nextAtMonotonicMs - this.#clock.monotonic());
   }
 
-  /** A poll of the schedule begins. @param sources own partitions of named lanes */
+  /** Notes the start of a scheduled poll. @param sources own partitions of named lanes */
   begin(sources: number): void {
     this.#nextAtMonotonicMs = this.#clock.monotonic() + jittered(this.#gapMs(sources), this.#random);
   }
 
-  /** Whether a poll of a lane that is not named is due; if so, the next one follows later. */
+  /** Whether to poll a lane that is not named now. If so, this sets the time of the next such poll. */
   beginUnused(partitions: number, isNoted: boolean): boolean {
     const now = this.#clock.monotonic();
     if (partitions === 0 || now < this.#unusedAtMonotonicMs) return false;
@@ -94,7 +94,9 @@ export class PollSchedule {
     return true;
   }
 
-  /** A poll found something to try. @param isFirst nothing has ended here yet: it says nothing about when tasks come */
+  /**
+   * Notes that a poll found something to try. @param isFirst no task has ended here yet, so this find does not show how often tasks arrive
+   */
   found(sources: number, isFirst: boolean): void {
     const now = this.#clock.monotonic();
     const sinceMs = now - this.#foundAtMonotonicMs;
@@ -103,7 +105,7 @@ export class PollSchedule {
     this.#nextAtMonotonicMs = Math.min(this.#nextAtMonotonicMs, now + this.#gapMs(sources));
   }
 
-  /** Tasks may be there that no poll has shown yet. */
+  /** Notes that there may be tasks that no poll has shown yet. */
   hurry(): void {
     const now = this.#clock.monotonic();
     this.#foundAtMonotonicMs = now;
@@ -121,7 +123,7 @@ export class PollSchedule {
   }
 }
 
-/** A quarter sooner or later, so that workers that began together do not poll together. */
+/** Up to a quarter earlier or later, so that workers that started together do not poll together. */
 export function jittered(ms: number, random: Random): number {
   return ms * (1 + (random.next() - 1 / 2) / 2);
 }

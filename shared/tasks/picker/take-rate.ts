@@ -1,4 +1,7 @@
-/** `TakeRate` measures how many candidates slots take while candidates stay fresh, because slots that began together come back together. */
+/**
+ * `TakeRate` measures how many candidates the slots take while a candidate is fresh.
+ * Slots that start together often finish together, and then need several candidates at once.
+ */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { FRESH_MS, MIN_POLL_GAP_MS } from './tuning.ts';
 
@@ -17,10 +20,10 @@ export class TakeRate {
     this.#taken++;
   }
 
-  /** Candidates that slots take in half the time in which candidates stay fresh. */
+  /** The number of candidates that slots take in half the time for which a candidate is fresh. */
   get expected(): number {
     const elapsedMs = this.#clock.monotonic() - this.#sinceMonotonicMs;
-    // A worker that has just begun need not wait for a whole span.
+    // A new worker need not wait for a whole span.
     if (elapsedMs >= FRESH_MS || (this.#perMs === 0 && elapsedMs >= MIN_POLL_GAP_MS)) {
       this.#perMs = this.#taken / elapsedMs;
       this.#taken = 0;

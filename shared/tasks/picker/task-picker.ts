@@ -1,21 +1,22 @@
 /**
  * `TaskPicker` decides which task a worker tries next.
  *
- * Every place where tasks may stand is a source: a partition of the ready index in an own or a foreign shard,
+ * Candidates come from several sources: a partition of the ready index in an own or a foreign shard,
  * the next task of a key, and announced tasks. A poll reads one source. Three rules say which one is polled:
- *   1. A source that had more at its last poll is polled at once: the highest priority first, own shards before foreign ones,
- *      and among equals the one that was served longest ago.
- *   2. Now and then another own source has its turn: the one polled longest ago (`poll-schedule.ts`).
+ *   1. A source that had more entries at its last poll is polled at once: the highest priority first, own shards before foreign ones,
+ *      and otherwise the least recently served source.
+ *   2. At times set by `poll-schedule.ts`, the least recently polled own source has its turn.
  *      While a source has more, only sources of its priority or a higher one have turns,
  *      and turns and scans take at most a third of the time, because each may take longer than the gap between two.
  *   3. Foreign shards are scanned for the tasks of crashed workers (`foreign-shards.ts`); a worker without other work helps there.
- * Announced tasks are read only when no source is worth a poll.
+ * Announced tasks are read only if no source is worth a poll.
  *
  * Tasks of crashed workers are tried first. The oldest entries of an own partition are read again once a heartbeat, so none of its
  * later tasks begins more than a heartbeat after a task of a crashed worker could be taken over.
  *
- * A worker exits when it has polled all own sources since its last task ended, and foreign ones where that may have made others due.
- * Nothing here is authority: reads may be stale, and the condition of the claim decides.
+ * A worker exits when it has polled all own sources since its last task ended, and foreign sources if that end may have made tasks due
+ * there.
+ * All of this is advisory: reads may be stale, and the condition of the claim decides.
  */
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Fullness } from '../task/key-limit.ts';
@@ -51,11 +52,11 @@ export interface PickerSettings extends PartitionSettings {
 }
 
 export interface PickerPorts extends PartitionPorts {
-  /** A slot that rests would find something now. */
+  /** Notifies resting slots that there is something to find now. */
   readonly onWorthPolling: () => void;
 }
 
-/** Candidates of one poll, for as long as their rows are fresh. */
+/** Candidates of one poll, as long as their rows are fresh. */
 interface Buffer {
   readonly found: Found[];
   readonly source?: PartitionSource | undefined;
@@ -75,17 +76,17 @@ export class TaskPicker {
   readonly #schedule: PollSchedule;
   readonly #rate: TakeRate;
   #buffer = NOTHING;
-  /** Slots that wait for a candidate, and the refill that they wait for. */
+  /** The number of slots that wait for a candidate, and the refill that they wait for. */
   #waiting = 0;
   #refilling: Promise<void> | undefined;
   /**
-   * Counts what may have made tasks due; and its value at the last end of a task here, and when a task here last made others due in any
-   * shard.
+   * Counts events that may have made tasks due. The other two are its values when a task last ended here, and when a task here last made
+   * others due in any shard.
    */
   #changes = 0;
   #endedAt = 0;
   #followedAt = -1;
-  /** Everything was polled since the last end of a task here, and nothing was found. */
+  /** Whether everything was polled since the last task ended here, and nothing was found. */
   #isEmpty = false;
 
   constructor(session: string, settings: PickerSettings, ports: PickerPorts) {
@@ -117,7 +118,7 @@ export class TaskPicker {
     return this.#directCandidates.read(tasks);
   }
 
-  /** Tasks were enqueued. @param ids of those that are known; none: every own source is worth a poll */
+  /** Notes that tasks were enqueued. @param ids their ids, if known. Without ids, every own source is worth a poll */
   expectTasks(ids: readonly string[] = []): void {
     const { queue } = this.#settings;
     this.#isEmpty = false;
@@ -125,32 +126,32 @@ export class TaskPicker {
     this.#heatOwn();
   }
 
-  /** A task that runs or ended here has made others due: in any shard, which no other worker may poll any more. */
+  /** Notes that a task that runs or ended here has made others due. They may be in any shard, even one that no other worker polls. */
   expectFollowers(): void {
     this.#followedAt = ++this.#changes;
     this.#isEmpty = false;
     this.#heatOwn();
   }
 
-  /** How long a slot without a candidate rests, unless something happens. */
+  /** Returns how long a slot without a candidate rests, unless something wakes it. */
   get restMs(): number {
     const isAnnounced = !this.#announced.isEmpty;
     const restMs = isAnnounced || this.#hot().length > 0 ? 0 : this.#schedule.restMs;
     return Math.max(restMs, jittered(MIN_POLL_GAP_MS, this.#ports.runtime.random));
   }
 
-  /** Waits for what was begun alongside the other work. To be called when this worker takes nothing more. */
+  /** Waits for background work. Call it when this worker takes no more tasks. */
   finish(): Promise<void> {
     return this.#directCandidates.settled();
   }
 
-  /** Whether no candidate is in hand and polls since the last end of a task have found nothing. */
+  /** Whether no candidate is checked out and polls have found nothing since the last task ended. */
   get isDrained(): boolean {
     const isQuiet = this.#announced.isEmpty && !this.#isExpectingKey && !this.#directCandidates.isUnderWay;
     return this.#candidates.areNone && this.#isEmpty && isQuiet;
   }
 
-  /** A window that has turned has room for more than the one task that waited for it in sight. */
+  /** A new window has capacity for more tasks than the visible one that waited for it. */
   #begin(task: Linked): void {
     if (task.links?.concurrency?.rate !== undefined) this.#directCandidates.begin(task);
   }
@@ -163,7 +164,7 @@ export class TaskPicker {
         if (outcome === 'settled') this.#releaseKeySlot(task);
         break;
       case 'expired':
-        // It may be the task that stayed visible for its window, with others parked behind it.
+        // This may be the task that stayed visible for its window, while others are parked behind it.
         this.#begin(task);
         this.#ended(task);
         this.#candidates.skip(task);
@@ -186,11 +187,11 @@ export class TaskPicker {
     }
     this.#candidates.places.leave(task);
     this.#candidates.putBack(task);
-    // Slots rest while the last end is written: now the worker may exit.
+    // Slots rest until the last end is written. Now the worker may exit.
     if (this.#settings.exitsWhenEmpty && this.#candidates.areNone) this.#ports.onWorthPolling();
   }
 
-  /** Its end may have made others due: a callback, a parent, the next of its key. */
+  /** Its end may have made other tasks due: a callback, a parent, the next task of its key. */
   #ended(task: Linked): void {
     this.#endedAt = ++this.#changes;
     this.#isEmpty = false;
@@ -199,20 +200,20 @@ export class TaskPicker {
     if (task.links?.batch !== undefined || task.links?.line !== undefined) this.#heatOwn();
   }
 
-  /** The next of its key that is known is tried before all others, and those that are parked are put back. */
+  /** The next known task of its key is tried before all others, and parked tasks are unparked. */
   #releaseKeySlot(task: Linked): void {
     if (task.links?.concurrency === undefined) return;
     const { places } = this.#candidates;
     places.leave(task);
     this.#directCandidates.propose(this.#candidates.nextOfKey(task));
     this.#directCandidates.begin(task);
-    // The last one that is known takes the place: others are worth a read while it runs.
+    // The last known task takes the slot; read more of them while it runs.
     if (places.isNextKnown(task)) return;
     if (!this.#directCandidates.callBack(task, () => this.#ports.onWorthPolling())) this.#heatOwn();
     this.#ports.onWorthPolling();
   }
 
-  /** Worth another poll when one of its key ends here, or after a while; or parked. */
+  /** Either park it, or poll it again when a task of its key ends here, or after a while. */
   async #turnAwayFull(task: ReadyTask, full: Fullness): Promise<void> {
     this.#isEmpty = false;
     this.#candidates.postponeBriefly(task);
@@ -230,7 +231,7 @@ export class TaskPicker {
 
   /** Polls until one shows something to try, or none is worth a poll. */
   async #refill(): Promise<void> {
-    // Slots that ask at the same moment wait for the same poll.
+    // Slots that ask at the same time share one poll.
     await Promise.resolve();
     this.#partitions.update();
     this.#candidates.forgetHeld();
@@ -240,13 +241,16 @@ export class TaskPicker {
     for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++)
       if (!(await this.#pollNext(2 ** polls))) break;
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
-    // The ticks of a dispatcher repair; without them a worker must, however much else it has to do.
+    // A dispatcher's ticks repair parked tasks. Without a dispatcher, the worker must, even if it is busy.
     const isIdle = this.#buffer.found.length === 0 && this.#candidates.areNone;
     if (!this.#settings.hasDispatcher || isIdle) this.#directCandidates.beginRepair();
     this.#isEmpty = isIdle && this.#hot().length === 0 && this.#unseen() === undefined;
   }
 
-  /** @param times as many rows as slots take, because the polls before showed nothing to try. @returns whether a source was worth a poll */
+  /**
+   * @param times multiplies the number of rows to read, because earlier polls found nothing to try. @returns whether a source was worth a
+   * poll
+   */
   async #pollNext(times: number): Promise<boolean> {
     const [best] = this.#hot();
     const pending = best ?? this.#unseen();
@@ -262,7 +266,7 @@ export class TaskPicker {
     return true;
   }
 
-  /** Sources that had more at their last poll, the next to be polled first. */
+  /** Sources that had more entries at their last poll, in the order in which to poll them. */
   #hot(): readonly PartitionSource[] {
     const isForeign = (source: PartitionSource): number => Number(!this.#partitions.isOwn(source));
     return [...this.#partitions.own(), ...this.#partitions.unused(), ...this.#partitions.foreign()]
@@ -272,7 +276,7 @@ export class TaskPicker {
       );
   }
 
-  /** The source whose turn it is, if the schedule has one now. */
+  /** The source to poll now by the schedule, if any. */
   #turn(best: PartitionSource | undefined): PartitionSource | undefined {
     if (!this.#schedule.isDue) return undefined;
     const own = this.#partitions.own();
@@ -286,8 +290,8 @@ export class TaskPicker {
   }
 
   /**
-   * Before a worker exits: what it has not polled since the last end of a task here.
-   * A dispatcher polls lanes that are not named; but what followed from a task that ended here may be due in any.
+   * Returns a source that must be polled before the worker exits, because it was not polled since the last task ended here.
+   * A dispatcher polls lanes that are not named, but a task that ended here may have made others due in any lane.
    */
   #unseen(): PartitionSource | undefined {
     const { exitsWhenEmpty, hasDispatcher } = this.#settings;
@@ -306,7 +310,7 @@ export class TaskPicker {
   async #poll(source: PartitionSource, times: number): Promise<void> {
     const isOwn = this.#partitions.isOwn(source);
     const most = Math.min(PAGE_ENTRIES, Math.max(1, this.#waiting, this.#rate.expected));
-    // The oldest entries are read while nothing is at work: later, a task that must be tried alone would have to wait for the others.
+    // Read the oldest entries while no task runs: later, a task that must run alone would have to wait for the others.
     const isFirst = this.#candidates.areNone && source.seenChanges < 0;
     const foreignRows = source.isHeldByOthers ? PAGE_ENTRIES : source.isHot ? Math.min(most, FOREIGN_SAMPLE) : 1;
     const hints = await source.next({
@@ -318,7 +322,7 @@ export class TaskPicker {
     if (hints.length > 0) this.#partitions.found(source.lane);
     const { found, taken } = await this.#candidates.choose(hints, isOwn ? Infinity : this.#aHeartbeatAgo);
     source.isHeldByOthers = hints.length > 0 && found.length === 0;
-    // Two rows that others have taken cost as much as reading their page again.
+    // Reading two rows that other workers have taken costs as much as reading the page again.
     if (isOwn && taken >= 2) source.readAgain();
     source.isHot = source.hasMore && (isOwn || hints.length === 0 || found.length > 0);
     if (!isOwn && found.some(({ kind }) => kind === 'abandoned')) this.#partitions.adopt(source.shard);
@@ -343,14 +347,14 @@ export class TaskPicker {
     this.#schedule.found(this.#partitions.own().length, this.#endedAt === 0);
   }
 
-  /** Slots were slower than rows stay fresh: they are read again when their source has its turn. */
+  /** Drops candidates that slots did not take while they were fresh. They are read again when their source has its turn. */
   #dropBuffer(): void {
     const { found, source } = this.#buffer;
     this.#buffer = NOTHING;
     this.#giveBack(source, found);
   }
 
-  /** The next candidate whose key may have room, as far as is known here. */
+  /** Returns the next candidate whose key may have capacity, as far as this worker knows. */
   #take(): Found | undefined {
     const { places } = this.#candidates;
     for (;;) {
@@ -374,12 +378,12 @@ export class TaskPicker {
     for (const source of this.#partitions.own()) source.isHot = true;
   }
 
-  /** A worker that exited would leave tasks that wait for a place of their key to the next tick. */
+  /** If the worker exited, tasks that wait for a slot of their key would have to wait for the next tick. */
   get #isExpectingKey(): boolean {
     return this.#candidates.places.areExpecting;
   }
 
-  /** A session that claimed a task since then cannot have expired yet, and is not read. */
+  /** A session that has claimed a task since then cannot have expired yet, so it is not read. */
   get #aHeartbeatAgo(): number {
     return this.#ports.runtime.clock.now() - this.#settings.heartbeatMs;
   }

@@ -2,14 +2,14 @@
  * The numbers of the task picker, each with the bench or test that set it.
  *
  * Poll rates come from one rule (`poll-schedule.ts`) and the worker's settings `pollMs` and `idlePollMs`.
- * No other file of this folder has a number but 0, 1 and 2 (by lint). Eighteen numbers are free; the others follow from them.
+ * Lint forbids numbers other than 0, 1 and 2 in the other files of this folder. Eighteen numbers are free; the others follow from them.
  */
 
 /** Entries of one index query, and rows of one batch read: 50 keys of about 130 bytes are one read unit. Set by `bench scale`. */
 export const PAGE_ENTRIES = 50;
-/** Index queries of one poll while other workers hold all that they show. Set by `parking.test.ts`. */
+/** Maximum index queries of one poll while other workers hold all tasks found. Set by `parking.test.ts`. */
 export const PAGES_PER_POLL = 4;
-/** Polls in a row that show nothing to try, before waiting slots rest. Set by `parking.test.ts`. */
+/** Consecutive polls without anything to try before waiting slots rest. Set by `parking.test.ts`. */
 export const POLLS_PER_REFILL = 40;
 /**
  * Rows older than this are read again before a task is tried, because other workers may have taken it:
@@ -18,40 +18,41 @@ export const POLLS_PER_REFILL = 40;
 export const FRESH_MS = 400;
 /** Minimum time between two polls of the schedule. Set by `bench start --lag 50`, beside a live worker. */
 export const MIN_POLL_GAP_MS = 50;
-/** A poll of each source takes this part of the time between two finds. Set by `bench idle` and `bench start`, by polls alone. */
+/** One round of polls takes this part of the time between two finds. Set by `bench idle` and `bench start`, without announcements. */
 export const ROUNDS_PER_FIND = 16;
-/** Finds that are closer together count as one. Set by `bench idle`, one task of 20 s. */
+/** Finds closer together than this count as one. Set by `bench idle`, one task of 20 s. */
 export const DISTINCT_FIND_MS = 500;
 /** A long-lived worker polls at its idle rate when it has found nothing for this long. Set by `bench idle`, first minute. */
 export const IDLE_AFTER_MS = 60_000;
 /** All lanes that the queue's row does not name are polled once in this time, twice that if a dispatcher has noted lanes. */
 export const UNUSED_LANES_MS = 2 * IDLE_AFTER_MS;
-/** Age at which the entries that are left of a page are dropped. Set by `bench scale`. */
+/** Age at which the remaining entries of a page are dropped. Set by `bench scale`. */
 export const PAGE_MAX_AGE_MS = 30_000;
 /** A running task is read again after this time, or after half of its running time. Set by the tests of takeovers. */
 export const HELD_RECHECK_MS = 2_000;
 /** A task whose name this worker does not define is read again after this time. */
 export const UNKNOWN_NAME_RECHECK_MS = IDLE_AFTER_MS;
 /**
- * A key that was seen full counts as full for `oneSlot` divided by its limit, at least `least`;
- * if it has stood still for longer, for a `standing`th of that time, at most `most`.
- * When a task of it ends, the rows of the first `ahead` that wait are read, or of as many as its limit.
+ * A key that was seen full counts as full for `oneSlot` divided by its limit, but at least for `least`.
+ * If it has been idle for longer, it counts as full for a `standing`th of its idle time, but at most for `most`.
+ * When one of its tasks ends, the rows of its first `ahead` waiting tasks are read, or of as many as its limit.
  * Set by `bench keys`.
  */
 export const FULL_KEY = { oneSlot: 500, least: 200, most: 5_000, standing: 4, ahead: 10 };
-/** A worker stays this long for a task of a key of which a task has ended here. Set by `bench keys --limits 100`. */
+/** How long a worker stays for the next task of a key after one of the key's tasks has ended here. Set by `bench keys --limits 100`. */
 export const STAY_FOR_KEY_MS = 5_000;
-/** Half a read unit of entries: one scan for abandoned tasks, and the first poll of a worker that has nothing in hand. */
+/** Half a read unit of entries: for one scan for abandoned tasks, and for the first poll of a worker without tasks. */
 export const SCAN_ENTRIES = PAGE_ENTRIES / 2;
 /**
- * The little that a worker takes of a foreign shard: rows read at a time from a partition that has more than its own workers take,
- * oldest entries of which a scan draws one, partitions polled before it exits. Set by `bench scale` and the tests of fleets.
+ * How little a worker takes from foreign shards. The number is used three times: rows per read of a partition with more tasks than its own
+ * workers take; the oldest entries from which a scan chooses one; and partitions polled before the worker exits. Set by `bench scale` and
+ * the tests of fleets.
  */
 export const FOREIGN_SAMPLE = 4;
 
 /**
- * A worker that was started for a burst polls every `START_GAP_MS` for as long as the stream and the indexes may be behind, so that a
- * task that its first polls missed does not wait for a round at the slowest rate. Some 20 polls of half a read unit each.
+ * A worker that was started for a burst polls every `START_GAP_MS` while the stream and the indexes may lag.
+ * Otherwise a task that the first polls missed would wait for a round at the slowest rate. Some 20 polls of half a read unit each.
  */
 export const START_BURST_MS = 2_000;
 export const START_GAP_MS = 2 * MIN_POLL_GAP_MS;

@@ -14,7 +14,7 @@ import { INPUT_LIMIT_BYTES, describeTask } from '../task/task.ts';
 import { mismatch } from './task-adder.ts';
 
 export interface BatchOptions {
-  /** Identity: children without an id get one made of it and their position. */
+  /** Identity of the batch. A child without an id gets the batch's id and its position as its id. */
   readonly id: string;
   /** The task that runs once all children have ended, done or not. Its default id is the batch's, followed by `/then`. */
   readonly then?: TaskRequest;
@@ -27,7 +27,7 @@ interface NewBatch extends BatchKey {
   readonly tasks: readonly NewTask[];
 }
 
-/** Children are written one by one, and their batch's row with each that ends: beyond this, batches of batches are faster. */
+/** Children are written one by one, and each end of a child writes the batch's row. For more children, batches of batches are faster. */
 const BATCH_LIMIT = 10_000;
 
 /** @throws ConfigurationError */
@@ -93,8 +93,8 @@ export function ensureSameBatch(
 }
 
 /**
- * @throws MismatchError when the existing batch's callback is other work; not compared if it has got other work since, or was deleted by
- * TTL
+ * @throws MismatchError when the existing batch has another callback. Not compared if the callback got other work since then, or TTL
+ * deleted it
  */
 export function ensureSameCallback(asked: NewTask, current: TaskRecord | undefined): void {
   if (current?.children?.id === asked.children?.id && current !== undefined && !isSameWork(current, asked))

@@ -11,8 +11,9 @@ import type { QueueStore } from '../task/queue-store.ts';
 import type { TaskAndPackStore } from '../bulk/pack-store.ts';
 
 /**
- * Cancels at once while its pack waits, or before the item begins; through its holder's next heartbeat if it runs, unless it completes
- * first.
+ * Cancels an item at once if its pack waits or the item has not started. If it runs, the holder learns of it at its next heartbeat, and the
+ * item
+ * may complete first.
  * @returns undefined if the pack has changed since: read it again
  */
 export async function cancelItem(
@@ -27,7 +28,7 @@ export async function cancelItem(
   if (index >= pack.input.length) return { kind: 'missing' };
   if (pack.bulk.done.has(index)) return { kind: 'ended', state: 'done' };
   if (pack.bulk.cancelled.has(index)) return { kind: 'ended', state: 'cancelled' };
-  // Its own row existed a moment ago, or TTL has deleted it since.
+  // Its own row existed a moment ago; TTL may have deleted it since then.
   if (!isOpen(pack.bulk, index)) return { kind: 'missing' };
   const { bulk } = ports.tasks;
   const stamp = stampOf(ports.runtime);
@@ -47,9 +48,9 @@ export async function cancelItem(
 }
 
 /**
- * `cancelled`  it had not begun, or its holder's session had expired: it will not run.
- * `requested`  it runs: its holder learns of it at its next heartbeat, and stops unless it completes first.
- * `ended`      it had already ended, and stays as it is.
+ * `cancelled`  the item had not started, or its holder's session had expired: it will not run.
+ * `requested`  the item runs: its holder learns of the request at its next heartbeat, and stops it unless it completes first.
+ * `ended`      the item had already ended, and stays as it is.
  */
 export type CancelReport =
   | { readonly kind: 'cancelled' }

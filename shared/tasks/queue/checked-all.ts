@@ -1,4 +1,4 @@
-/** Checks many tasks of one call; an error names the first unusable one by its position. */
+/** Checks the tasks of one call. An error names the position of the first unusable task. */
 import { ConfigurationError } from '../../core/errors.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
@@ -23,7 +23,7 @@ export async function checkedAll(
   );
 }
 
-/** Whether it is a result of `validate`: such a request has more than a name. */
+/** Whether the value is a result of `validate`. */
 function isChecked(task: unknown): task is NewTask {
   return typeof task === 'object' && task !== null && 'id' in task && 'queue' in task && 'runAt' in task;
 }

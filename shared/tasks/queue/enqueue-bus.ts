@@ -1,20 +1,20 @@
 /**
- * `EnqueueBus` tells the workers of one process which tasks were just enqueued in it: no write and no request more.
+ * `EnqueueBus` announces tasks that were just enqueued in this process to the workers of the same process, without a request to the store.
  *
- * An announced task is a hint. It is in the index for everyone, and its worker claims it like any other.
+ * An announcement is a hint. All workers see the task in the index, and claim it like any other task.
  */
 import type { Outcome } from '../../core/lease/outcome.ts';
 import type { CommitOutcome, NewTask, TaskStore } from '../task/task-store.ts';
 
 export type EnqueueListener = (ids: readonly string[]) => void;
 
-/** The verbs that create tasks. */
+/** The operations that create tasks. */
 type Creates = Pick<TaskStore, 'enqueue' | 'commit' | 'waitForChildren'>;
 
 export class EnqueueBus {
   readonly #listeners = new Map<string, Set<EnqueueListener>>();
 
-  /** @param place which table @returns how to stop listening */
+  /** @param place identifies the table @returns a function that unsubscribes */
   listen(place: string, queue: string, listener: EnqueueListener): () => void {
     const name = nameOf(place, queue);
     const listeners = this.#listeners.get(name) ?? new Set();
@@ -25,7 +25,7 @@ export class EnqueueBus {
     };
   }
 
-  /** The same store, which announces the tasks that it creates and that are due. */
+  /** Returns the same store, which also announces the due tasks that it creates. */
   announcing<Store extends Creates>(store: Store, place: string): Store {
     const announce = (outcome: Outcome<unknown> | CommitOutcome, tasks: readonly NewTask[], now: number): void => {
       if (outcome.kind === 'applied')

@@ -1,4 +1,4 @@
-/** `faultOf` names the fault that ended a task, so that tasks which failed alike can be counted and retried together. */
+/** `faultOf` names the fault that ended a task, so that tasks with the same fault can be counted and retried together. */
 import type { TaskRecord } from '../task/task.ts';
 
 /** Long enough to distinguish faults, short enough for one line. */

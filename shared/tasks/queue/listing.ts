@@ -1,6 +1,6 @@
 /**
- * Walks through all ready and running tasks of a queue by its indexes:
- * for operators, without reading the whole table.
+ * Lists all ready and running tasks of a queue from its indexes, for operators.
+ * It does not read the whole table.
  */
 import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../task/task.ts';
@@ -9,7 +9,7 @@ import { FIRST_PLACE } from '../task/tenants.ts';
 
 export interface ListingQuery {
   readonly queue: string;
-  /** Partitions of the index, as the queue's workers have them. */
+  /** Number of shards, as in the settings of the queue's workers. */
   readonly shards: number;
   readonly priorities?: readonly Priority[];
   /** Entries that are due later are left out. */
@@ -44,10 +44,10 @@ export async function* entriesInSight(
     }
 }
 
-/** Tasks of a queue that are parked, as far as they were counted. */
+/** A count of a queue's parked tasks, which may be incomplete. */
 export interface ParkedCount {
   readonly count: number;
-  /** There are more than were counted. */
+  /** Whether there are more tasks than were counted. */
   readonly isMore: boolean;
   /** Due time of the oldest counted task; undefined without parked tasks. */
   readonly oldestAt: number | undefined;
@@ -69,7 +69,7 @@ export async function countParked(
   return { count, isMore: after !== undefined, oldestAt: count === 0 ? undefined : oldestAt };
 }
 
-/** Tasks that wait for a slot of their key: all of them are due. */
+/** Tasks that wait for a slot of their key are all due. */
 async function* parkedEntries(
   { parking }: ListingStore,
   queue: string,
@@ -84,7 +84,7 @@ async function* parkedEntries(
   } while (after !== undefined);
 }
 
-/** Yields the tasks behind the entries. Tasks that wait behind others of their line are in no index, and are not included. */
+/** Yields the tasks behind the entries. Tasks that wait behind others of their line are not in an index, so they are not included. */
 export async function* openTasks(
   tasks: ListingStore,
   query: ListingQuery,

@@ -1,10 +1,9 @@
 /**
- * Waits for the end of a task, and for its result.
+ * Waits for the end and the result of a task.
  *
- * All waiters of one client share one poll:
- * it puts the tasks that are due into one batch read, at half a read unit a task, and several waiters
- * of one task share a key. A task is read after 100 ms first, and then at growing pauses, up to one second.
- * If a read shows an end, a consistent read confirms it, because the id may already belong to other work.
+ * All waiters of one client share one poll. Each batch read contains all tasks whose next read is due, at half a read unit a task;
+ * several waiters for one task share a key. A task is first read after 100 ms, and then at growing intervals of up to one second.
+ * If a read shows the end, a consistent read confirms it, because the id may already belong to other work.
  */
 import { ConfigurationError, MismatchError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
@@ -41,7 +40,7 @@ export type TaskOutcome<Result = Json | undefined> =
   /** `error`: the last attempt's. */
   | { readonly kind: 'dead'; readonly id: string; readonly error: TaskError | undefined; readonly task: TaskRecord }
   | { readonly kind: 'cancelled'; readonly id: string; readonly reason: string | undefined; readonly task: TaskRecord }
-  /** `wait` is over and it waits or runs: see `task.state`. */
+  /** The wait is over, and the task still waits or runs: see `task.state`. */
   | { readonly kind: 'deadline'; readonly id: string; readonly task: TaskRecord };
 
 /** The result type of a definition's code after the JSON round trip, without results passed to `commit`. */
@@ -119,7 +118,7 @@ export class TaskResults {
     }
   }
 
-  /** Waits until a poll finds an end, the time is over, or `signal` aborts. */
+  /** Waits until a poll finds the end, the time is over, or `signal` aborts. */
   async #nextEnd(key: TaskKey, waitMs: number, signal: AbortSignal | undefined): Promise<void> {
     const over = new AbortController();
     const cancel = this.#ports.runtime.clock.after(Math.min(waitMs, LONGEST_TIMER_MS), () => over.abort());
@@ -130,7 +129,7 @@ export class TaskResults {
     }
   }
 
-  /** Reports tasks that have ended or are missing: the first read may have failed, and then the id was never checked. */
+  /** Reports tasks that have ended or are missing. A missing task is only detected here if the first read failed. */
   async #lookForEnds(due: readonly Due<TaskKey>[], tell: (key: string) => void): Promise<void> {
     try {
       const rows = await this.#ports.store.getMany(due.map(({ memory }) => memory));

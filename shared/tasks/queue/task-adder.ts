@@ -1,4 +1,6 @@
-/** Adds one task to the table, unless its id is taken: the base of every client that enqueues, and all of a small client. */
+/**
+ * Adds one task to the table unless its id is taken. Every client that enqueues is built on this, and a small client needs nothing else.
+ */
 import { MismatchError, assert } from '../../core/errors.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -14,9 +16,9 @@ export interface Enqueued {
   /** As given, or generated. */
   readonly id: string;
   readonly queue: string;
-  /** False if a task with this id existed, unless it is running or has ended and this work follows it. */
+  /** Whether this call added new work: a new task, the first follower of a running task, or a restart of an ended task. */
   readonly created: boolean;
-  /** The existing task was waiting and got the new input and time; or the follower of a running task was replaced. */
+  /** The existing task was waiting and got the new input and time, or the follower of a running task was replaced. */
   readonly replaced: boolean;
   /** The task runs: this work begins when its attempt has ended. */
   readonly follows: boolean;
@@ -54,7 +56,7 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
     return this.settle(task, taken);
   }
 
-  /** The id is taken, by the same work or by other: the policy `reject` of `dedup.ts`. */
+  /** Handles a taken id by the policy `reject` of `dedup.ts`: the existing task may be the same work or other work. */
   protected async settle(task: NewTask, taken: Taken): Promise<Enqueued> {
     if (!isSameWork(taken, task)) throw mismatch(task, taken);
     return kept(task);
@@ -66,7 +68,9 @@ export function kept({ id, queue }: TaskKey): Enqueued {
   return { id, queue, created: false, replaced: false, follows: false };
 }
 
-/** Whether an attempt without a response has begun the work, and the task has changed since: a retry would begin it a second time. */
+/**
+ * Whether an attempt without a response was applied and the task has changed since then. In this case a retry would start the work twice.
+ */
 export function hasBegun(outcome: Extract<Outcome<TakenTask>, { kind: 'refused' }>, { now }: Stamp): boolean {
   return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;
 }

@@ -53,7 +53,7 @@ export interface EnqueuedBatch {
 /** About as many as keep one client process busy. */
 const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
-/** Enqueues tasks, one or many, and reads them. Runs none. */
+/** Enqueues tasks, one or many, and reads them. It does not run tasks. */
 export class TaskClient {
   readonly #store: TaskAndPackStore;
   readonly #runtime: Runtime;
@@ -82,8 +82,9 @@ export class TaskClient {
   }
 
   /**
-   * Adds a task, unless its id exists. A task without input is `enqueue(task)`, and gets null.
-   * A definition's schema checks the worker's input, the input as JSON; nothing is written if it does not fit.
+   * Adds a task unless its id exists. `enqueue(task)` adds a task without input, which gets null.
+   * The definition's schema checks the input as the worker will receive it, after the JSON round trip. Nothing is written if it does not
+   * fit.
    * @throws MismatchError when the id exists with other input or another name
    * @throws ConfigurationError when an option or the input is not usable
    */
@@ -94,8 +95,8 @@ export class TaskClient {
   }
 
   /**
-   * Adds many tasks with bounded concurrency: each is a result of `spawn`, with the arguments of `enqueue`, or of `validate`.
-   * All are checked before the first is written.
+   * Adds many tasks with bounded concurrency. Each is a result of `spawn`, which takes the arguments of `enqueue`, or of `validate`.
+   * All tasks are checked before the first is written.
    * Tasks of one line, or with one id, are added one after the other, in the order given.
    * A conflict with an existing task is reported for that task and does not stop the others.
    * @throws StoreUnavailableError when the store is unavailable: then nothing more is sent; calling again with the same ids adds what is
@@ -125,7 +126,7 @@ export class TaskClient {
         const line = JSON.stringify(task.line === undefined ? [task.queue, 'id', task.id] : [task.queue, task.line]);
         const before = last.get(line) ?? Promise.resolve();
         const adding = before.then(() => run(() => put(task)));
-        // A task after a failed one is not added, because it would take its position.
+        // Tasks after a failed one are not added, because they would take its position.
         last.set(line, adding);
         return adding;
       }),
@@ -133,8 +134,8 @@ export class TaskClient {
   }
 
   /**
-   * Waits for the end of a task. With its definition, which does not identify a task by itself,
-   * the result is typed; with an id alone it is any JSON.
+   * Waits for the end of a task. The result is typed if you pass the definition along with the id;
+   * with an id alone it is any JSON.
    * A dead task, a cancelled task and the deadline are outcomes, not errors.
    * @throws ConfigurationError when there is no such task; MismatchError when it is of another definition; the reason of `signal`
    */
@@ -156,9 +157,9 @@ export class TaskClient {
   }
 
   /**
-   * `enqueue`, and then `result`.
-   * @throws ConfigurationError inside a task, before anything is written: at full concurrency it would wait for the slot that it holds.
-   *   There, `waitFor` releases the task until its children have ended
+   * Calls `enqueue` and then `result`.
+   * @throws ConfigurationError inside a task, before anything is written: at full concurrency the call would wait for its own task's slot.
+   *   Inside a task, use `waitFor`, which releases the task until its children have ended
    */
   enqueueAndWait<Given, Output>(
     task: TaskReference<Given> & DefinitionOf<Output>,
@@ -191,8 +192,9 @@ export class TaskClient {
   }
 
   /**
-   * A task as actions of your transaction: your writes and the task are applied together, or not at all.
-   * The transaction is refused if the id is taken, and each call generates new ids: build it once, and send it as often as needed.
+   * Returns a task as actions of your own transaction: your writes and the task are applied together, or not at all.
+   * The transaction is refused if the id is taken. Each call generates new ids, so build the transaction once and resend it as often as
+   * needed.
    */
   async enqueueWrites<Given>(
     task: TaskReference<Given>,
@@ -208,8 +210,8 @@ export class TaskClient {
   }
 
   /**
-   * Adds tasks to be waited for together, and a callback task that follows them all.
-   * The callback is created first, and waits; `task.children` shows how the others ended.
+   * Adds a batch of tasks, and a callback task that runs when all of them have ended.
+   * The callback is created first and waits. Its `task.children` shows how the others ended.
    * The batch is created before its children, so calling again with the same id after a failure adds what is missing, and never counts
    * twice.
    * @throws MismatchError when the id belongs to another batch, one of its children's ids to other work, or the callback's id is taken
@@ -233,7 +235,7 @@ export class TaskClient {
   /**
    * Adds many small tasks of one definition, several in a row of the table:
    * sixteen tiny tasks in a pack cost about as much as one with its own row.
-   * They are claimed a pack at a time and run one after the other; see `tasks/task/pack.ts` for what they promise, and what not.
+   * They are claimed a pack at a time and run one after the other. `tasks/task/pack.ts` lists their guarantees.
    * Calling again with the same id and inputs adds what is missing.
    * @throws MismatchError when the id belongs to other inputs
    * @throws ConfigurationError when an option or an input is not usable; then nothing was written
@@ -256,12 +258,12 @@ export class TaskClient {
     });
   }
 
-  /** Returns one task of a bulk by its id; undefined if it does not exist, or no longer. */
+  /** Returns one task of a bulk by its id; undefined if it does not exist (any more). */
   async getItem(id: string, queue = this.#queue): Promise<BulkItem | undefined> {
     return findItem({ queue, id }, this.#store);
   }
 
-  /** Returns the progress of a batch; undefined if it does not exist, or no longer. */
+  /** Returns the progress of a batch; undefined if it does not exist (any more). */
   async getBatch(id: string, queue = this.#queue): Promise<BatchRecord | undefined> {
     return this.#store.getBatch({ queue, id });
   }
@@ -289,7 +291,7 @@ export class TaskClient {
     );
   }
 
-  /** Sends within a span, if tracing is on: its context goes into the row, and later spans of the task are its children. */
+  /** Sends within a span if tracing is on. The span's context is stored in the row, and later spans of the task are its children. */
   #sending<Result>(
     asked: Parameters<TaskSpans['send']>[0],
     send: (traceparent: string | undefined) => Promise<Result>,

@@ -24,7 +24,7 @@ export interface CheckedLines {
   readonly bad: readonly BadLine[];
 }
 
-/** What a line may say: all that `enqueue` takes. The queue is the command's, and its tasks begin no trace. */
+/** Fields that a line may have: all options of `enqueue` except the queue, which the command sets, and the trace. */
 export const LINE_FIELDS = [
   ...['name', 'input'],
   ...Object.keys(ENQUEUE_OPTIONS).filter((option) => option !== 'queue' && option !== 'traceparent'),
@@ -70,7 +70,7 @@ async function checkLine(text: string, client: TaskClient, registry: TaskRegistr
   });
 }
 
-/** Returns the definition if there is a registry, else the bare name. @throws ConfigurationError when the module does not define it */
+/** Returns the definition if there is a registry, otherwise the bare name. @throws ConfigurationError when the module does not define it */
 export function referenceTo(name: string, registry: TaskRegistry | undefined): TaskReference<unknown> {
   const definition = registry?.get(name);
   const names = [...(registry?.keys() ?? [])];
@@ -113,13 +113,13 @@ const ISO_8601 = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)
 export function momentOf(text: string): Date {
   const at = new Date(text);
   const [day = ''] = text.split('T');
-  // `Date` also accepts many other formats, and reads the 31st of a short month as a day of the next.
+  // `Date` also accepts many other formats, and reads the 31st of a short month as a day of the next month.
   if (!ISO_8601.test(text) || Number.isNaN(at.getTime()) || !new Date(`${day}T00:00Z`).toISOString().startsWith(day))
     throw new ConfigurationError(`${JSON.stringify(text)} is not a time: pass one such as 2027-01-31T08:00:00Z`);
   return at;
 }
 
-/** Rejects two different pieces of work under one id: one would be refused after others were written. */
+/** Rejects a file with different work under one id, because otherwise one of them would be refused after other tasks were written. */
 function ensureDistinct(line: Line, byId: Map<string, Line>): void {
   const { id, name, input } = line.task;
   const earlier = byId.get(id);

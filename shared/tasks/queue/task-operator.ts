@@ -1,8 +1,8 @@
 /**
  * Operator API of tasks: cancel, retry, reschedule, pause and resume.
  *
- * Every operation first reads the task and then writes under a guard that names the observed state;
- * if the task has changed since, it reads again, a few times.
+ * Every operation first reads the task and then writes on condition that the task is still in the observed state.
+ * If the task has changed since then, the operation reads it again, at most a few times.
  */
 import type { CancelReport, OperatorPorts } from './cancel-item.ts';
 import { cancelItem } from './cancel-item.ts';
@@ -34,7 +34,7 @@ export type RescheduleReport =
   | { readonly kind: 'rescheduled'; readonly task: TaskRecord }
   /** Only waiting tasks can be rescheduled. */
   | { readonly kind: 'unfit'; readonly state: TaskState }
-  /** It waits for its children: only the last of them makes it due, an operator cannot. */
+  /** The task waits for its children. Only its last child can make it due; an operator cannot. */
   | { readonly kind: 'waits'; readonly children: BatchRecord }
   | { readonly kind: 'missing' };
 
@@ -43,7 +43,7 @@ export interface QueueOption {
 }
 
 export interface TaskOption extends QueueOption {
-  /** The task as the operator saw it: with another counter, which every claim raises, it is left alone. */
+  /** The task as the operator saw it. If its counter, which every claim raises, is different now, the operation is refused. */
   readonly leaseCounter?: number | undefined;
 }
 
@@ -65,7 +65,7 @@ export class TaskOperator {
   }
 
   /**
-   * Ends a task without a result: at once while it waits, through its holder while it runs. Or one item of a bulk, by its id.
+   * Ends a task without a result: at once if it waits, through its holder if it runs. Also takes the id of one item of a bulk.
    * @throws MismatchError when it has another counter than the given one
    */
   cancel(id: string, options: TaskOption & { readonly reason?: string } = {}): Promise<CancelReport> {
@@ -84,8 +84,8 @@ export class TaskOperator {
 
   /**
    * Makes a dead or cancelled task ready now, with all its attempts; its history is kept and its counter continues.
-   * A task that has waited for children finds in `task.children` how they ended, and does not create them again;
-   * if some have not ended, it waits for them again.
+   * If the task has waited for children, `task.children` shows how they ended, and the task does not create them again.
+   * If some of them have not ended, it waits for them again.
    * @throws MismatchError as `cancel`
    */
   retry(id: string, options: TaskOption = {}): Promise<RetryReport> {
@@ -100,7 +100,7 @@ export class TaskOperator {
   }
 
   /**
-   * Retries the dead tasks of a queue, or the ones that `choose` accepts.
+   * Retries the dead tasks of a queue, or only the tasks that `choose` accepts.
    * @returns how many it retried; tasks retried by another caller are not counted
    */
   async retryAll(
@@ -122,7 +122,8 @@ export class TaskOperator {
   }
 
   /**
-   * Lists the ready and running tasks of a queue, including delayed ones; not those blocked by others of their line. Slightly delayed.
+   * Lists the ready and running tasks of a queue, including delayed ones but without tasks that wait behind others of their line. Slightly
+   * delayed.
    * Costs half a read unit a task.
    */
   open(options: QueueOption & Pick<ListingQuery, 'shards' | 'priorities'>): AsyncGenerator<ReadyTask | RunningTask> {
@@ -144,7 +145,7 @@ export class TaskOperator {
   }
 
   /**
-   * Gives a waiting task another priority, another time, or both; a task that waits for its children cannot get another time.
+   * Gives a waiting task another priority, another time, or both. The time of a task that waits for its children cannot be changed.
    * @throws MismatchError as `cancel`
    */
   reschedule(
@@ -170,7 +171,7 @@ export class TaskOperator {
     });
   }
 
-  /** Soon no task of the queue is claimed; running tasks continue to their end, and enqueuing still works. */
+  /** Pauses a queue: within seconds, workers stop claiming its tasks. Running tasks continue to their end, and enqueuing still works. */
   pause(options: QueueOption & { readonly reason?: string } = {}): Promise<QueueRecord> {
     return this.#change(options, { isPaused: true, byDefault: 'paused by an operator' });
   }
@@ -192,7 +193,7 @@ export class TaskOperator {
     });
   }
 
-  /** The children that it waits for; undefined when it waits for none, or no longer. */
+  /** The batch of the children that the task waits for; undefined if it does not wait for children. */
   async #openChildren({ children, readyAt }: ReadyTask): Promise<BatchRecord | undefined> {
     if (children === undefined || readyAt !== NEVER) return undefined;
     const batch = await this.#ports.tasks.getBatch(children);

@@ -1,4 +1,4 @@
-/** Writes one task into the table: its payload, its row, or other work for an existing task with its id. */
+/** Writes one task into the table: its payload and its row, or other work for the existing task with its id. */
 import { MismatchError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -30,7 +30,7 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
     this.#payloads = payloads;
   }
 
-  /** Adds a task with its payload; a payload that turns out not to be needed is removed again. */
+  /** Adds a task with its payload. A payload that turns out to be unnecessary is removed again. */
   async put(asked: NewTask): Promise<Enqueued> {
     const task = await this.checkedIn(asked);
     try {
@@ -48,7 +48,7 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
     if (reference !== undefined) await tidy(async () => this.#payloads?.delete(reference));
   }
 
-  /** Removes the former payload of a task with other work; the new payload may have replaced one in the table. */
+  /** Removes the former payload of a task that got other work. The new payload may already have replaced one in the table. */
   async #dropFormer(former: TaskRecord, task: NewTask): Promise<void> {
     const { reference, isApart = false } = former.payload ?? {};
     const isOverwritten = task.payload !== undefined && task.payload.reference === undefined;
@@ -99,7 +99,7 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
     return { id, queue, created: follower === undefined, replaced: follower !== undefined, follows: true };
   }
 
-  /** With its payload in the user's store, if it is one of those. */
+  /** Returns the task with its payload in the user's store, if it is too large for the table. */
   checkedIn(task: NewTask): Promise<NewTask> {
     return checkedIn(task, this.#payloads, this.#runtime.ids.unique());
   }
@@ -109,12 +109,12 @@ async function tidy(removal: () => Promise<void>): Promise<void> {
   try {
     await removal();
   } catch {
-    // The outcome is final, and its caller must get it. The table's TTL or a lifecycle rule of the bucket
+    // The outcome is final, so the caller must get it even if this removal fails. The table's TTL or the bucket's lifecycle rule
     // deletes the remaining payload.
   }
 }
 
-/** The row does not say whose input it has once it has been claimed. */
+/** Once the task has been claimed, the row does not show which request its input came from. */
 function undecided(task: NewTask): StoreUnavailableError {
   return new StoreUnavailableError(
     `${describeTask(task)}: unknown whether its input was replaced, because the response was lost and the task has changed since; ` +

@@ -48,9 +48,10 @@ export function createBatch(
 }
 
 /**
- * Guard: others are pending. Counted once, because it is in the transaction that ends the child, whose guard is true only once.
+ * Guard: other children are pending. A child is counted once, because the transaction that ends it contains this, and its guard is true
+ * only once.
  * Effect: one fewer pending.
- * Outcomes: refused = this is the last child, or there is no such batch; the row shows which.
+ * Outcomes: refused = this is the last child, or the batch does not exist; the row shows which.
  */
 export function countDown(table: string, { queue, id }: BatchKey, ending: ChildEnding): Statement<'update'> {
   return updateStatement('batch.countDown', {
@@ -65,7 +66,7 @@ export function countDown(table: string, { queue, id }: BatchKey, ending: ChildE
 /**
  * Guard: only this child is pending.
  * Effect: all have ended.
- * Outcomes: refused = there is no such batch.
+ * Outcomes: refused = the batch does not exist.
  */
 export function countLast(
   table: string,

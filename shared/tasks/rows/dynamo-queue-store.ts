@@ -56,7 +56,7 @@ function decodeWorkerSettings({ concurrency, startWithin }: DynamoItem): WorkerH
   return concurrency > 0 && startWithin >= 0 ? { concurrency, startWithinMs: startWithin } : undefined;
 }
 
-/** The first note of a queue finds none; an unreadable note is left to operators, and wakers plan without it. */
+/** A queue's first note replaces nothing. An unreadable note is left to operators, and wakers plan without it. */
 function decodeStarts(note: unknown): StartsNote | undefined {
   if (!isObject(note)) return undefined;
   const { count, token, untilMs, waitMs, heard, nonce } = note;

@@ -111,7 +111,7 @@ function decodeSchedule(item: DynamoItem): ScheduleRecord {
   };
 }
 
-/** The maker of a slot's task checks them, like any task's. */
+/** The code that creates a slot's task checks them, as for any task. */
 function decodeOptions(row: ItemReader): ScheduleDefinition['options'] {
   const options = row.json('options');
   if (typeof options !== 'object' || options === null || Array.isArray(options))

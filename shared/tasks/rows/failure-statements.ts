@@ -19,7 +19,7 @@ import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/en
 import type { Statement } from '../../dynamo/engine/statement.ts';
 import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
 
-/** Two write units an attempt that fails. */
+/** Costs two write units for each failed attempt. */
 const ROW_LIMIT_BYTES = 2 * WRITE_UNIT_BYTES;
 
 /**

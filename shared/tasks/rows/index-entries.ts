@@ -2,9 +2,8 @@
  * Filters an index partition for entries that lead to rows of the partition's own queue.
  *
  * An index key is a normal attribute, and an IAM policy only checks the key of the row that contains it. So a principal of another queue
- * can
- * put entries into this queue's partitions. Reading such a row together with own rows is refused as a whole, so the entry is dropped here,
- * before it becomes a hint.
+ * can put entries into this queue's partitions. A batch read of such a row with own rows would be refused as a whole, so this module drops
+ * the entry first.
  */
 import { CorruptItemError } from '../../core/errors.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';

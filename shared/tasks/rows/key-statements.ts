@@ -10,9 +10,9 @@
  * | enteredAt | N, epoch ms | when a task last started: shows how long the key has been idle | enter |
  * | ttl | N, epoch s | a year after a task left: longer than any running task can last | leave; removed by enter |
  *
- * It is only written in the transaction that claims a task, or takes it out of `running`. So it counts exactly the tasks of the key
- * that are in state `running`. That includes tasks of crashed workers, which keep their slots until another worker has taken them over.
- * It does not say which tasks these are, so a write costs the same at any limit.
+ * Only transactions that claim a task or take it out of `running` write this row. So it counts exactly the tasks of the key
+ * in state `running`. That includes tasks of crashed workers, which keep their slots until another worker has taken them over.
+ * The row does not name these tasks, so a write costs the same at any limit.
  */
 import type { KeyLimit } from '../task/key-limit.ts';
 import { windowOf } from '../task/key-limit.ts';
@@ -26,10 +26,10 @@ const HAS_ROOM = '(attribute_not_exists(#running) OR #running < :limit)';
 const ENTER = ', #enteredAt = :now ADD #running :one';
 
 /**
- * Guard: fewer run than the limit; and fewer were started in the current window than the rate allows, or a new window has begun.
- * Effect: this one runs too, and counts.
+ * Guard: fewer tasks run than the limit; and fewer were started in the current window than the rate allows, or a new window has begun.
+ * Effect: one more task runs and is counted.
  * Outcomes: refused = another caller was faster.
- * @param observed the start of the window that the row was seen in
+ * @param observed the start of the window in the observed row
  */
 export function enterKey(
   table: string,

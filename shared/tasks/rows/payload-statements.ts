@@ -18,7 +18,7 @@ import type { Statement } from '../../dynamo/engine/statement.ts';
 import { getStatement, namesIn } from '../../dynamo/engine/statement.ts';
 import { storedText } from '../../dynamo/engine/stored-json.ts';
 
-/** Unguarded because it is in the transaction that creates its task, or gives it other work, whose guard decides for both. */
+/** Unguarded, because the guard of the transaction that creates its task, or gives it other work, decides for both. */
 export function putPayload(
   table: string,
   { queue, id, runAt }: Pick<NewTask, 'queue' | 'id' | 'runAt'>,
@@ -36,7 +36,7 @@ export function putPayload(
 
 /**
  * Guard: it is the expected payload, because the id may already belong to other work.
- * Outcomes: refused = it is gone, or replaced.
+ * Outcomes: refused = the payload was deleted or replaced.
  */
 export function deletePayload(table: string, task: TaskKey, payload: Beside): Statement<'delete'> {
   const guard = '#nonce = :nonce';

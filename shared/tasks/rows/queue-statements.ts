@@ -1,6 +1,6 @@
 /**
- * The queue row: what operators have set, and what dispatchers have seen.
- * It exists if an operator, a dispatcher or a worker outside Lambda has written it, and is never swept.
+ * The queue row: operators' settings, and the lanes and shards that dispatchers have seen.
+ * It exists if an operator, a dispatcher or a worker outside Lambda has written it. TTL never deletes it.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
@@ -9,14 +9,15 @@
  * | queue | S | its name | change, noteUse, announceNames |
  * | paused | BOOL | workers do not claim while true | change; noteUse and announceNames if absent |
  * | reason | S | why: display only | change; noteUse and announceNames if absent |
- * | updatedAt | N, epoch ms | when it was paused or opened | change; noteUse and announceNames if absent |
+ * | updatedAt | N, epoch ms | when it was paused or resumed | change; noteUse and announceNames if absent |
  * | lanes | SS | lanes that tasks have been seen in; only grows | noteUse |
  * | shards | N | shards that a dispatcher has had, or has seen tasks in; only grows | noteUse |
  * | took | N, ms | recent mean time of a task in a slot, each counted up to `startWithinMs`: a hint | noteHints |
  * | concurrency, startWithin | N, and N, ms | settings of the worker that wrote the hints: for operators | noteHints |
  * | unknown | L of S | names of waiting tasks that no worker has defined lately: a hint | noteHints |
  * | names | L of S | names of tasks that workers have announced, at most 100 and 2 KB: display only | noteHints, announceNames |
- * | starts | M | `count`, `token`, `untilMs`, `waitMs`, `heard`, `nonce`: workers that a waker has started and that had no permit yet, and tasks that wakers heard of lately | noteStarts |
+ * | starts | M | `count`, `token`, `untilMs`, `waitMs`, `heard`, `nonce`: workers that a waker has started and that had no permit yet, and
+ * tasks announced to wakers recently | noteStarts |
  * | nonce | S | of the last write other than hints and starts: these must not refuse what operators and dispatchers write | change, noteUse; announceNames if absent |
  * | directoryKey, directoryName | S | `queue` and its name: the listing | change |
  */
@@ -29,9 +30,9 @@ import type { Statement } from '../../dynamo/engine/statement.ts';
 import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
 
 /**
- * Guard: not written since it was observed, or still absent: a late attempt of an earlier change must not undo a later one.
+ * Guard: not written since it was observed, or still absent, so that a late copy of an earlier change cannot undo a later one.
  * Effect: paused, or open again.
- * Outcomes: refused = it was changed since: read it again.
+ * Outcomes: refused = changed since it was observed: read it again.
  */
 export function changeQueue(
   table: string,
@@ -61,9 +62,9 @@ export function changeQueue(
 }
 
 /**
- * Guard: as above, so that the number of shards only grows; after a refusal, the next tick finds the use again.
+ * Guard: as above, so that the number of shards only grows. After a refusal, the next tick tries again.
  * Effect: the lanes and the number of shards are in use; a new queue row is open.
- * Outcomes: refused = it was written since, perhaps with the same values.
+ * Outcomes: refused = written since it was observed, perhaps with the same values.
  */
 export function noteUse(
   table: string,
@@ -76,7 +77,7 @@ export function noteUse(
     table,
     key: queueKey(queue),
     guard: observed === undefined ? IS_ABSENT : IS_AS_OBSERVED,
-    // A set is never empty.
+    // DynamoDB does not store empty sets.
     effect: lanes.size === 0 ? SET_USE : `${SET_USE} ADD #lanes :lanes`,
     values: {
       ':v': SCHEMA_VERSION,
@@ -117,7 +118,7 @@ export function noteHints(table: string, queue: string, hints: PlanningHints): S
 /**
  * Guard: no other names were announced since the row was observed.
  * Effect: commands know the names. A queue without a row gets one, and is open; otherwise nothing else changes, not even the nonce.
- * Outcomes: refused = another worker announced its names, or an earlier attempt was applied: the names are display only, so leave it.
+ * Outcomes: refused = another worker announced its names, or an earlier attempt was applied. The names are display only, so do not retry.
  */
 export function announceNames(
   table: string,
@@ -146,7 +147,7 @@ export function announceNames(
 }
 
 /**
- * Guard: the row is there, and no other note of starts was written since it was observed.
+ * Guard: the row exists, and no other note of starts was written since it was observed.
  * Effect: other wakers count these starts. Nothing else changes, not even the nonce.
  * Outcomes: refused = another waker has started workers in between, or no dispatcher has seen the queue yet.
  */

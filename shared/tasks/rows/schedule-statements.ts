@@ -23,7 +23,7 @@
  * | directoryKey, directoryName | S | the listing | put; removed by remove |
  * | ttl | N, epoch s | removed schedules only | remove; removed by put |
  *
- * Removing it keeps the row, so that a late attempt to define it, which is conditional on a missing row, does not restore it.
+ * Removing a schedule keeps its row, so that a late copy of its definition, which is conditional on a missing row, cannot restore it.
  */
 import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -48,8 +48,8 @@ export const REMOVED = 'removed';
 
 /**
  * Guard: not written since it was observed, or still absent.
- * Effect: defined again, due at `nextAt`; a paused one stays paused, and a removed one starts again.
- * Outcomes: refused = it was defined, advanced or removed since: read it again.
+ * Effect: defined again, due at `nextAt`. A paused schedule stays paused, and a removed one starts again.
+ * Outcomes: refused = defined, advanced or removed since it was observed: read it again.
  */
 export function putSchedule(
   table: string,
@@ -105,8 +105,8 @@ export function putSchedule(
 
 /**
  * Guard: not written since it was observed.
- * Effect: on to the next run, or out of the index without one. In one transaction with the task of the run that it leaves
- *   behind, under the verb `schedule.make`; alone if that task exists already, or the run is left out.
+ * Effect: due at the next run, or removed from the index if there is none. The same transaction creates the current run's task,
+ *   under the verb `schedule.make`. If that task already exists, or the run is left out, this is the only write.
  * Outcomes: refused = another dispatcher advanced it, or it was defined again, paused or removed.
  */
 export function advanceSchedule(
@@ -116,7 +116,7 @@ export function advanceSchedule(
   { now, nonce }: Stamp,
   verb: 'schedule.advance' | 'schedule.make' = 'schedule.advance',
 ): Statement<'update'> {
-  // A task that was asked for by hand leaves the next slot as it is, or the schedule paused.
+  // A manually requested task does not change the next slot, and a paused schedule stays paused.
   const isMoved = nextAt !== observed.nextAt;
   return updateStatement(verb, {
     table,
@@ -178,7 +178,7 @@ export function pauseSchedule(
 /**
  * Guard: not written since it was observed.
  * Effect: removed, and deleted by TTL unless it is defined again; tasks created from it stay.
- * Outcomes: refused = written since, or already removed.
+ * Outcomes: refused = written since it was observed, or already removed.
  */
 export function removeSchedule(table: string, observed: ScheduleRecord, { now, nonce }: Stamp): Statement<'update'> {
   return updateStatement('schedule.remove', {
@@ -198,7 +198,7 @@ export function removeSchedule(table: string, observed: ScheduleRecord, { now, n
   });
 }
 
-/** Schedules of a queue that are due, longest due first. Eventually consistent: the index proposes, the row disposes. */
+/** Due schedules of a queue, longest due first. Eventually consistent: the row decides. */
 export function dueSchedules(table: string, queue: string, now: number, after: unknown): Statement<'query'> {
   return queryStatement(
     'schedule.due',
@@ -224,7 +224,7 @@ export const readSchedules = (table: string, keys: readonly ScheduleKey[]): Stat
     { consistent: true },
   );
 
-/** The partition in both the ready index and the directory; it has two parts, unlike partitions of tasks, which have three. */
+/** The partition in both the ready index and the directory. It has two parts; partitions of tasks have three. */
 function partitionOf(queue: string): string {
   return joinKey(['schedule', queue]);
 }

@@ -1,4 +1,4 @@
-/** The writes of schedules that concern tasks: a slot's task together with the schedule's step, and stopping the tasks before it. */
+/** Writes of schedules that affect tasks: creating a slot's task while advancing the schedule, and stopping earlier tasks. */
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -85,12 +85,12 @@ export class SlotMaker {
       stamp.nonce,
     );
     if (asked.kind !== 'canceled') return isApplied(asked);
-    // Its session has ended, which is final.
+    // The holder's session has ended, which is final.
     return isApplied(await cancelTask(this.#linked, this.#options, task, cancellation, stampOf(runtime)));
   }
 }
 
-/** False for a task that another dispatcher has made of the same slot, or of a later one. */
+/** False for a task that another dispatcher has created for the same slot or a later one. */
 function isEarlier({ schedule }: TaskRecord, at: number): boolean {
   return schedule !== undefined && schedule.at < at;
 }
@@ -99,7 +99,7 @@ function isApplied({ kind }: { readonly kind: 'applied' | 'refused' }): boolean 
   return kind === 'applied';
 }
 
-/** The schedule after the transaction, which returns no rows. */
+/** The schedule after the transaction. Transactions return no rows. */
 function stepped(observed: ScheduleRecord, { nextAt = Infinity, lastAt, leftOut }: ScheduleStep, { nonce }: Stamp) {
   return {
     ...observed,

@@ -1,5 +1,5 @@
 /**
- * The schedule slot row: which ticks were dispatched.
+ * The schedule slot row: a tick that was dispatched.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
@@ -21,7 +21,7 @@ import { createStatement } from '../../dynamo/engine/statement.ts';
 /**
  * Guard: the row is absent.
  * Effect: the slot is taken, by this invocation.
- * Outcomes: refused = the tick was delivered before.
+ * Outcomes: refused = the tick was already delivered.
  */
 export function takeSlot(
   table: string,

@@ -1,6 +1,6 @@
 /**
- * The bar: the write that follows a refused commit, before its caller may hear that nothing was applied.
- * A network may deliver a copy of the commit later, when the condition that refused it is true. The bar makes the store refuse that copy.
+ * The bar: the write after a refused commit, sent before the caller learns that nothing was applied.
+ * The network may deliver a copy of the commit later, when the failed condition has become true. The bar makes the store refuse that copy.
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import type { CommitOutcome, Settled } from '../task/task-store.ts';

@@ -9,7 +9,7 @@ export interface TaskEvents {
   onClaimed?(task: RunningTask, how: { readonly takenOver: boolean }): void;
   /** The claim ended in this worker. */
   onSettled?(task: RunningTask, settlement: Settlement): void;
-  /** The task is dead, because it used up its attempts by crashing or outliving its workers. */
+  /** The task is dead because it used up its attempts by crashing its workers or outliving them. */
   onDied?(task: RunningTask, error: TaskError): void;
   /** The task was dropped, because no worker started it in time. */
   onExpired?(task: ReadyTask): void;

@@ -28,8 +28,8 @@ import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from 
 import { taskSequencer } from '../task/verify-task.ts';
 
 /**
- * Sends an operation of the claim: one at a time, while the session is trusted, until it is decided.
- * An operation with a settlement is the last.
+ * Sends one operation of the claim at a time, while the session is trusted, until the outcome is known.
+ * An operation with a settlement is the last one.
  */
 type SendVerb = (
   settlement: Settlement | undefined,
@@ -47,11 +47,11 @@ interface RunContextPorts {
   readonly remainingMs: () => number;
   readonly nextSequence: () => number;
   readonly verb: SendVerb;
-  /** An operation of this claim has added tasks to the queue. */
+  /** Called when an operation of this claim has added tasks to the queue. */
   readonly onFollowers: () => void;
-  /** The operation that ended the claim has started its follower. */
+  /** Called when the operation that ended the claim has started its follower. */
   readonly onFollowed: () => void;
-  /** Other progress than the attempt began with has been saved. */
+  /** Called when the attempt has saved new progress. */
   readonly onProgress: () => void;
   readonly trace?: AttemptTrace | undefined;
 }
@@ -172,7 +172,7 @@ class ClaimVerbs {
     return { ...stamp, sequence: ++this.#sequence };
   }
 
-  /** A refusal is final once it is barred. */
+  /** A refusal is final only once the commit is barred. */
   async #decided(
     outcome: CommitOutcome,
     to: TaskRecord['state'],
@@ -231,7 +231,7 @@ function isWrite(write: unknown): boolean {
 /** The row that counts the children. */
 const BATCH_ACTIONS = 1;
 
-/** @param children that are created with it, after `writes` other actions */
+/** @param children created in the same transaction, after `writes` other actions */
 function isApplied(outcome: CommitOutcome, what: string, writes: number, children: readonly NewTask[]): boolean {
   if (outcome.kind !== 'canceled') return outcome.kind === 'applied';
   const taken = takenIds(outcome.reasons.slice(writes), children);
@@ -243,7 +243,7 @@ function isApplied(outcome: CommitOutcome, what: string, writes: number, childre
   throw new CommitRefusedError(`${refused}; nothing was applied`, outcome.reasons);
 }
 
-/** Describes the children whose ids are taken; `reasons` are the refusals of their actions, in order. */
+/** Describes the children whose ids are taken. `reasons` are the refusals of their actions, in order. */
 function takenIds(reasons: readonly WriteRefusal[], children: readonly NewTask[]): readonly string[] {
   let next = 0;
   return children.flatMap((child) => {

@@ -16,8 +16,8 @@
  * | threw, or did not stop, after it was cancelled; or was cancelled before it began | cancelled |
  * | its lease was lost | not at all: another worker has it |
  *
- * The settling write is resent until the store has decided it. A task with an undecided end would be `running` for as long as its
- * worker lives, and nobody would run it.
+ * The settling write is resent until the store has decided it. Otherwise the task could stay `running` for as long as its
+ * worker lives, although no worker runs its code.
  */
 import { LeaseLostError, StoreUnavailableError, messageOf } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -68,13 +68,13 @@ export interface RunPorts {
   /** Monotonic time by which the worker must be done. */
   readonly deadlineMonotonicMs: number;
   readonly graceMs: number;
-  /** How long the worker lives in all. */
+  /** Total lifetime of the worker. */
   readonly lifeMs: number;
-  /** The task is handed back again without progress. `handBacks`: how many times in a row. */
+  /** Called when the task is handed back again without progress. `handBacks`: how many times in a row. */
   readonly onStalled?: (handBacks: number) => void;
-  /** This run has added tasks to the queue. */
+  /** Called when this run has added tasks to the queue. */
   readonly onFollowers?: () => void;
-  /** The task code has ended; its end is not written yet. */
+  /** Called when the task code has ended, before its end is written. */
   readonly onCodeEnded?: (() => void) | undefined;
   readonly trace?: AttemptTrace | undefined;
 }
@@ -91,12 +91,12 @@ class TaskRun {
   readonly #startedAt: number;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
-  /** No timer of this run lives longer. */
+  /** Ends all timers of this run. */
   readonly #finished = new AbortController();
   readonly #sideWrites: SideWrites;
-  /** The attempt has saved new progress. */
+  /** Whether the attempt has saved new progress. */
   #hasProgressed = false;
-  /** The task continues with its follower. */
+  /** Whether the task continues with its follower. */
   #isFollowed = false;
   /** Set by the operation that ends the claim. */
   #settlement: Settlement | undefined;
@@ -213,7 +213,7 @@ class TaskRun {
     const { error } = failure;
     if (failure.kind === 'dead')
       return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, error, stamp, limits));
-    // Code may ask for any wait; a wait beyond the last valid date never ends.
+    // Task code may request any wait. A wait beyond the last valid date never ends.
     const readyAt = Math.min(runtime.clock.now() + failure.delayMs, MAX_EPOCH_MS);
     const { isRefunded = false } = failure;
     return this.#finish(isRefunded ? 'released' : 'retried', (stamp, limits) =>
@@ -241,8 +241,9 @@ class TaskRun {
 
   /**
    * If a result cannot be stored, running the task again would not help: the task is dead.
-   * If the service refuses the request, for instance without a permission, that says nothing about the task: the worker fails, as it does
-   * if it may not claim, and another takes the task over once its session is over.
+   * If the service refuses the request, for instance because a permission is missing, the task is not to blame. The worker fails, as it
+   * does
+   * without the permission to claim, and another worker takes the task over after the session has ended.
    */
   async #complete(value: unknown): Promise<Settlement> {
     const { tasks } = this.#ports;
@@ -256,16 +257,17 @@ class TaskRun {
     try {
       return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
     } catch (error) {
-      // An item of a pack, whose results have a smaller limit.
+      // The task is an item of a pack. Results of items have a smaller limit.
       if (error instanceof DoNotRetry) return this.#settle({ kind: 'threw', error });
       throw error;
     }
   }
 
   /**
-   * Sends the settling write until it is decided, the session is no longer trusted, or the worker must stop.
-   * At most one of these requests is applied, because the first takes the task out of `running`. If its response is lost, the next is
-   * refused by a row that shows how the claim ended.
+   * Sends the settling write until its outcome is known, the session is no longer trusted, or the worker must stop.
+   * At most one of these requests is applied, because the first takes the task out of `running`. If its response is lost, the next request
+   * is
+   * refused, and the row that it returns shows how the claim ended.
    */
   async #finish(
     settlement: Settlement,
@@ -306,7 +308,9 @@ class TaskRun {
       : this.#cancelAfterwards(cancelled, cancelled.cancellation, settlement);
   }
 
-  /** The store has already been asked for as long as a session is trusted; short, so that the end follows soon after the row recovers. */
+  /**
+   * The store was already tried for a session's whole trust window. The pause is short, so that the task ends soon after the row recovers.
+   */
   #pauseBetweenEnds(): Promise<void> {
     const { session, runtime, handBack } = this.#ports;
     const over = AbortSignal.any([session.signal, handBack]);
@@ -318,7 +322,9 @@ class TaskRun {
     return { task, leaseCounter, session };
   }
 
-  /** Cancels a task whose cancellation was requested while this attempt ended: otherwise the next attempt would only give it up. */
+  /**
+   * Cancels a task whose cancellation was requested while this attempt ended. Otherwise the next attempt would only start to be cancelled.
+   */
   async #cancelAfterwards(task: ReadyTask, cancellation: Cancellation, settlement: Settlement): Promise<Settlement> {
     const { tasks, runtime } = this.#ports;
     try {
@@ -326,13 +332,13 @@ class TaskRun {
       return outcome.kind === 'applied' ? 'cancelled' : settlement;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      // The end is written, and the next claim will give the task up.
+      // The end is already written, and the next claim will cancel the task.
       return settlement;
     }
   }
 
   /**
-   * Sends one operation of the claim: one at a time, while the session is trusted, until it is decided.
+   * Sends one operation of the claim at a time, while the session is trusted, until the outcome is known.
    * @throws LeaseLostError when the claim is already settled, or no longer ours
    */
   #verb(
@@ -396,7 +402,7 @@ class TaskRun {
     return Math.max(0, Math.min(deadlineMonotonicMs - now, this.#startedAt + timeoutMs - now));
   }
 
-  /** Passes every reason to stop on to the task's own signal. Returns what undoes it. */
+  /** Passes every reason to stop on to the task's own signal. Returns a function that removes the listeners. */
   #linkSignals(): () => void {
     const { session, handBack, runtime } = this.#ports;
     const onLost = (): void => this.#stop.abort(session.signal.reason);
@@ -422,7 +428,9 @@ class TaskRun {
   }
 }
 
-/** Longest pause between requests that end a task. Each has tried for a session's whole trust window, unless the row was contended. */
+/**
+ * Longest pause between requests that end a task. Each request was tried for a session's whole trust window, unless the row was contended.
+ */
 const RESEND_MS = 1_000;
 
 /** An explicit reason avoids building a DOMException, the expensive part of abort(). */

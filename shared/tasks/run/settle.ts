@@ -9,7 +9,7 @@ import { ERROR_MESSAGE_LIMIT_CHARACTERS } from '../task/task.ts';
 
 /**
  * How a claim ended in this worker.
- * `unsettled`: the worker had to stop before the store had decided; the session's end or expiry frees the task.
+ * `unsettled`: the worker had to stop before the outcome was known. The end or expiry of its session frees the task.
  */
 export type Settlement = 'done' | 'retried' | 'dead' | 'released' | 'snoozed' | 'cancelled' | 'lost' | 'unsettled';
 
@@ -43,14 +43,15 @@ export function judgeFailure(
   };
 }
 
-/** Pause after an outage of the store: as long as the task has been failing already, within these bounds. */
+/** Bounds of the pause after an outage of the store. Within them, the pause is as long as the task has been failing. */
 const OUTAGE_PAUSE_MS = { min: 1_000, max: 60_000 };
 /** After this long, the cause is probably the task itself: an outage then counts like any other failure. */
 const OUTAGE_LIMIT_MS = 86_400_000;
 
 /**
- * Decides about an attempt that threw because our own store was throttled or did not answer. It is handed back, because its code is not
- * to blame, and retried after a pause. Its last request was not applied, or the hand-back finds the task ended.
+ * Decides about an attempt that threw because our own store was throttled or did not answer. The task's code is not to blame, so the task
+ * is
+ * handed back and retried after a pause. Its last request was not applied; otherwise the hand-back finds that the task has ended.
  * Returns undefined if it counts as a normal failure.
  * That includes a task with `maxAttempts: 1`, because its other effects must not repeat.
  */
@@ -70,7 +71,7 @@ export function judgeOutage(
 }
 
 /**
- * Returns how a claim has ended, from the row that refused another end: an earlier request without a response was applied.
+ * Returns how a claim ended, from the row that refused to end it again: an earlier request without a response was applied.
  * Undefined: it was taken over, or ended by others, or ended too long ago to be in the row.
  */
 export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlement | undefined {
@@ -89,7 +90,7 @@ export function settlementOf(claim: Claim, row: TaskRecord | undefined): Settlem
   return how === undefined ? undefined : PAST_SETTLEMENTS[how];
 }
 
-/** `died` and `cancelled` are undecidable: a process that ends a task of an expired session leaves the same traces as its holder. */
+/** `died` and `cancelled` cannot be attributed: a process that ends a task of an expired session leaves the same row as its holder. */
 const PAST_SETTLEMENTS = {
   done: 'done',
   failed: 'retried',
@@ -103,14 +104,15 @@ const PAST_SETTLEMENTS = {
 export const MAX_HAND_BACKS = 5;
 
 type HandBack =
-  /** Absent: the count does not change. */
+  /** New count of hand-backs. Absent: the count does not change. */
   | { readonly kind: 'release'; readonly handBacks: number | undefined }
   | { readonly kind: 'dead'; readonly error: TaskError };
 
 /**
  * Decides about a task that was handed back:
  * it is dead after `MAX_HAND_BACKS` attempts in a row that each had most of a worker's life and made no progress.
- * Progress restarts the count. A worker that was stopped, or that began the task late, shows nothing about how long the task takes.
+ * Progress restarts the count. A hand-back does not count if the worker was stopped or started the task late, because it shows nothing
+ * about the task's duration.
  */
 export function judgeHandBack(
   { handBacks, bulk }: Pick<RunningTask, 'handBacks' | 'bulk'>,
@@ -124,7 +126,7 @@ export function judgeHandBack(
 ): HandBack {
   const { isDeadline, hasProgressed, ranMs, lifeMs } = attempt;
   if (hasProgressed) return { kind: 'release', handBacks: 0 };
-  // A pack may have progressed through its items, and does not fail for taking long.
+  // A pack may have made progress through its items, so a long run is not a failure.
   if (!isDeadline || bulk !== undefined || ranMs < lifeMs / 2) return { kind: 'release', handBacks: undefined };
   const count = handBacks + 1;
   if (count < MAX_HAND_BACKS) return { kind: 'release', handBacks: count };
@@ -135,7 +137,7 @@ export function judgeHandBack(
   return { kind: 'dead', error: { name: 'NeverFits', message, at: now } };
 }
 
-/** The recorded form of anything thrown: short, and well-formed whatever it was. */
+/** Returns the recorded form of any thrown value. It is short and always well-formed. */
 function describeError(thrown: unknown, now: number): TaskError {
   const name = thrown instanceof Error && typeof thrown.name === 'string' ? thrown.name : 'Error';
   return { name: short(name, 100), message: short(messageOf(thrown), ERROR_MESSAGE_LIMIT_CHARACTERS), at: now };

@@ -14,7 +14,7 @@ import { rejectedBy } from './ending.ts';
 import type { Thrown } from './thrown.ts';
 import { stackOf } from './thrown.ts';
 
-/** As much as fits into the row that keeps it. */
+/** Maximum length, so that it fits into its row. */
 const STACK_LIMIT_CHARACTERS = 2_000;
 
 interface SideWritePorts extends PayloadPorts {
@@ -43,13 +43,13 @@ export class SideWrites {
     return runtime.clock.sleep(graceMs, AbortSignal.any([session.signal, this.#finished]));
   }
 
-  /** For a task that is done. A payload that remains is deleted by TTL. */
+  /** Removes the payload of a done task. If that fails, TTL deletes it. */
   async dropPayload(): Promise<void> {
     if (this.#task.payload === undefined) return;
     await this.#try('payload not removed', (signal) => dropPayload(this.#task, this.#ports, signal));
   }
 
-  /** For an attempt that failed; the error itself is in the task's row, and in the log. */
+  /** Stores the stack of a failed attempt. The error itself is in the task's row and in the log. */
   async keepStack(thrown: Thrown): Promise<void> {
     const stack = stackOf(thrown, STACK_LIMIT_CHARACTERS);
     if (stack === undefined) return;

@@ -1,7 +1,7 @@
 /**
- * Describes a thrown value for logs: its stack and its causes,
- * without its other properties, because they may hold a request with its credentials.
- * Task code can throw anything: a text, an error whose getters throw, a cause that is its own cause.
+ * Describes a thrown value for logs: its stack and its causes.
+ * Other properties are left out, because they may contain a request with its credentials.
+ * Task code can throw anything: a string, an error whose getters throw, a cause that is its own cause.
  */
 import { messageOf } from '../../core/errors.ts';
 
@@ -12,7 +12,7 @@ export interface Thrown {
   readonly cause?: Thrown;
 }
 
-/** An error, and the causes below it. */
+/** Returns an error and its chain of causes. */
 const DEPTH = 5;
 const NAME_LIMIT_CHARACTERS = 100;
 const TEXT_LIMIT_CHARACTERS = 4_000;

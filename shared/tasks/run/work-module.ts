@@ -37,14 +37,14 @@ interface WorkAdditions {
   readonly middleware?: readonly TaskMiddleware[] | undefined;
   /** Called after the module's own. */
   readonly events?: TaskEvents | undefined;
-  /** Instead of the module's own. */
+  /** Replaces the module's own store. */
   readonly payloads?: PayloadStore | undefined;
 }
 
 const HOOKS = ['before', 'after', 'onError'] as const satisfies readonly (keyof TaskMiddleware)[];
 const EVENTS = ['onClaimed', 'onSettled', 'onDied', 'onExpired'] as const satisfies readonly (keyof TaskEvents)[];
 
-/** @throws ConfigurationError when an export of a name above is something else, or there is no task */
+/** @throws ConfigurationError when an export with one of the names above is something else, or there is no task */
 export function workModule(exports: Readonly<Record<string, unknown>>, additions: WorkAdditions = {}): WorkModule {
   if (typeof exports !== 'object' || (exports as unknown) === null)
     throw new ConfigurationError(
@@ -86,13 +86,13 @@ function exportedSchedules({ schedules }: Readonly<Record<string, unknown>>): re
   return schedules === undefined ? [] : validSchedules('the module of tasks exports schedules', schedules);
 }
 
-/** Whether it is an object with at least one of these functions. */
+/** Whether the value is an object with at least one of these functions. */
 function hasSome(value: unknown, verbs: readonly string[]): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return verbs.some((verb) => typeof (value as Readonly<Record<string, unknown>>)[verb] === 'function');
 }
 
-/** A handler that throws does not keep the others from being called. */
+/** If a handler throws, the others are still called. */
 export function toldToAll(all: readonly TaskEvents[]): TaskEvents {
   const each = (say: (events: TaskEvents) => void): void => {
     const errors: unknown[] = [];

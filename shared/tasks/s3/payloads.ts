@@ -2,8 +2,8 @@
  * Stores large inputs in the user's bucket.
  *
  * Objects are removed when their tasks are done.
- * Still, give the bucket a lifecycle rule for the prefix: it should delete the objects of workers that
- * crashed before the removal, and the inputs of dead or cancelled tasks,
+ * The bucket also needs a lifecycle rule for the prefix. It should delete objects whose worker
+ * crashed before it could remove them, and the inputs of dead or cancelled tasks,
  * once it is too late to retry them.
  *
  * Requires the package `@aws-sdk/client-s3`; clients that enqueue need
@@ -41,7 +41,7 @@ export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
   if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))
     throw new ConfigurationError(`bucket = ${JSON.stringify(bucket)} is not the name of a bucket`);
   const root = `s3://${bucket}/`;
-  /** Others may write to the table: a reference must not make us read or delete other objects, or another task's. */
+  /** Others may write to the table, so a reference must not make us read or delete unrelated objects or those of another task. */
   const keyOf = (reference: string, task: TaskKey | undefined): string => {
     if (!reference.startsWith(`${root}${prefix}`))
       throw new ConfigurationError(

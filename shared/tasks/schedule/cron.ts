@@ -18,10 +18,10 @@ export interface CronTimes {
   readonly zone: string;
 }
 
-/** The finest that cron expressions know. */
+/** The finest resolution of cron expressions. */
 const SECOND_MS = 1_000;
 
-/** The first slot after a moment; undefined when there is none any more. */
+/** Returns the first slot after a time; undefined if no slot follows. */
 export function slotAfter(times: CronTimes, after: number): number | undefined {
   const { zone } = times;
   const cron = new Cron(times.cron, { timezone: 'UTC', mode: '5-or-6-parts' });
@@ -35,7 +35,7 @@ export function slotAfter(times: CronTimes, after: number): number | undefined {
 }
 
 /**
- * The last slot of a span, both ends included.
+ * Returns the last slot of a span, both ends included.
  * @param next the first slot after a moment
  */
 export function lastSlotWithin(
@@ -46,7 +46,7 @@ export function lastSlotWithin(
   if (first > until) return undefined;
   let last = first;
   let end = until;
-  // Between `last` and `end` there may be more slots; after `end` there is none.
+  // There may be more slots between `last` and `end`, but none after `end`.
   for (let middle = last; end - last >= SECOND_MS; middle = Math.floor((last + end) / 2)) {
     const slot = next(middle) ?? Infinity;
     if (slot <= until) last = slot;
@@ -55,7 +55,7 @@ export function lastSlotWithin(
   return last;
 }
 
-/** @throws ConfigurationError when the expression or the zone is none, or no slot ever comes */
+/** @throws ConfigurationError when the expression or the zone is invalid, or there are no slots */
 export function validCron(what: string, times: CronTimes, now: number): CronTimes {
   const { cron, zone } = times;
   const fields = typeof cron === 'string' ? cron.trim().split(/\s+/) : [];
@@ -88,7 +88,7 @@ function isZone(zone: unknown): zone is string {
   }
 }
 
-/** Neither `*` nor a step in the field of hours, which is the fourth from the end. */
+/** Whether the field of hours, the fourth from the end, is neither `*` nor a step. */
 function hasFixedHour(cron: string): boolean {
   return !/[*/?]/.test(cron.trim().split(/\s+/).at(-4) ?? '*');
 }

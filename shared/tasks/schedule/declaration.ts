@@ -7,23 +7,23 @@ import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { MissedPolicy, OverlapPolicy } from './schedule.ts';
 
-/** When it recurs, and what the tasks of its slots have, each as if it had been given to `enqueue`. */
+/** When the schedule recurs, and the options of its tasks, as for `enqueue`. */
 export interface ScheduleOptions extends SharedTaskOptions {
   /** Five fields, or six with seconds in front. */
   readonly cron: string;
-  /** An IANA time zone; UTC when absent. */
+  /** An IANA time zone. Default: UTC. */
   readonly zone?: string;
   /** Policy for slots that passed while no worker or dispatcher ran. Default: `last`. */
   readonly missed?: MissedPolicy;
-  /** By how much a slot may be late before `skip` leaves it out; an hour when absent. */
+  /** How late a slot may be before `skip` leaves it out. Default: an hour. */
   readonly tolerance?: Duration;
-  /** What happens to a slot while a task of the schedule has not ended; `queue` when absent. */
+  /** Policy for a slot while a task of the schedule has not ended. Default: `queue`. */
   readonly overlap?: OverlapPolicy;
-  /** The first slot is not before this moment. */
+  /** Earliest time of the first slot. */
   readonly startAt?: number | Date;
-  /** The last slot is before this moment. */
+  /** The last slot is before this time. */
   readonly endAt?: number | Date;
-  /** Spreads schedules of the same time: the tasks of this one are due by some part of it later, always the same part. At most a day. */
+  /** Spreads schedules that have the same time: this schedule's tasks are due later by a fixed part of this duration. At most a day. */
   readonly jitter?: Duration;
 }
 
@@ -39,7 +39,7 @@ const SCHEDULE_OPTIONS = {
   jitter: true,
 } as const satisfies Record<keyof ScheduleOptions, true>;
 
-/** A schedule that `defineSchedule` made: a module of tasks exports a list of them as `schedules`. */
+/** A result of `defineSchedule`. A module of tasks exports a list of these as `schedules`. */
 export interface TaskSchedule {
   readonly kind: 'leasehold.schedule';
   readonly name: string;
@@ -49,8 +49,8 @@ export interface TaskSchedule {
 }
 
 /**
- * Declares a task that recurs, for the export `schedules` of a module of tasks; it takes what `schedules.define` takes.
- * The expression, the zone and the input are checked when it is written down.
+ * Declares a recurring task, for the export `schedules` of a module of tasks. It has the same parameters as `schedules.define`.
+ * The call checks the expression, the zone and the input.
  * @throws ConfigurationError for a name or an option that cannot be used
  */
 export function defineSchedule<Given>(

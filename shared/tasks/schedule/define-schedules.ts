@@ -1,4 +1,4 @@
-/** Defines schedules: apart from the other verbs, because a dispatcher does this alone, and its bundle has to stay small. */
+/** Defines schedules. This is a separate module because a dispatcher needs no other operation, and its bundle must stay small. */
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { isSame } from '../../core/runtime/same.ts';
@@ -14,7 +14,7 @@ import type { ScheduleStore } from './schedule-store.ts';
 export interface DefinePorts {
   readonly schedules: Pick<ScheduleStore, 'get' | 'put'>;
   readonly runtime: Runtime;
-  /** Of schedules that name none. */
+  /** Queue of schedules that do not name one. */
   readonly queue: string;
 }
 
@@ -41,7 +41,7 @@ export async function defineSchedules(
   return allOf(validSchedules('schedules', declared).map((one) => defineSchedule(ports, one)));
 }
 
-/** Compares the definitions: all of a record except the schedule's progress. */
+/** Compares two definitions: all fields of the records except the schedule's progress. */
 function isSameSchedule(observed: ScheduleRecord, definition: ScheduleDefinition): boolean {
   const { nextAt: _, nonce: __, definedAt: ___, lastAt: ____, pausedAt: _____, leftOut: ______, ...defined } = observed;
   return isSame(defined, definition);

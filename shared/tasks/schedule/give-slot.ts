@@ -1,4 +1,4 @@
-/** A slot becomes a task: of what the schedule says, as `enqueue` would make it, and by the schedule's overlap policy. */
+/** Turns a slot into a task, as `enqueue` would create it, and applies the schedule's overlap policy. */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { NewTask } from '../task/task-store.ts';
@@ -22,8 +22,8 @@ export interface GivenSlot {
 }
 
 /**
- * With `replace` the tasks before it are asked to stop first: after a crash in between, the slot is still due.
- * @throws ConfigurationError when the row holds options that this version does not know
+ * With `replace`, earlier tasks are first requested to stop. After a crash in between, the slot is still due.
+ * @throws ConfigurationError when the row contains options that this version does not know
  */
 export async function giveSlot(schedule: ScheduleRecord, slot: GivenSlot, ports: GivePorts): Promise<MakeOutcome> {
   const { schedules, runtime, spans } = ports;
@@ -46,7 +46,7 @@ export async function slotTaskOf(
   const { queue, task: name, input, options, overlap } = schedule;
   const id = slotTaskId(schedule, at);
   const task = await newTaskOf(name, input, { ...options, id, runAt }, { runtime, queue });
-  // Tasks that are ordered by their own key use that key's line.
+  // Tasks with `ordered` and their own key use that key's line.
   const line = overlap === 'allow' ? task.line : (task.line ?? lineOfSchedule(schedule));
   return { ...task, line, dedup: undefined, schedule: slotOf(schedule, at) };
 }

@@ -18,13 +18,13 @@ import type { TaskKey } from '../task/task.ts';
 import { DEFAULT_QUEUE } from '../task/task.ts';
 
 export type RunReport =
-  /** The task is there, and begins at once, or when the tasks of the schedule before it have ended. */
+  /** The task exists. It starts at once, or when the schedule's earlier tasks have ended. */
   | { readonly kind: 'enqueued'; readonly task: TaskKey }
   /** With the policy `skip`: a task of the schedule has not ended. */
   | { readonly kind: 'skipped' }
   | { readonly kind: 'missing' };
 
-/** Tasks that recur: define, remove, list, run now, pause and resume. */
+/** Recurring tasks: define, remove, list, run now, pause and resume. */
 export class ScheduleClient {
   readonly #store: ScheduleStore;
   readonly #runtime: Runtime;
@@ -40,9 +40,9 @@ export class ScheduleClient {
   }
 
   /**
-   * Defines a schedule, or defines it again: then its slots begin with the next one from now.
-   * Defining it again as it is changes nothing, missed slots included, so that a deployment may do so every time.
-   * One that is paused stays paused.
+   * Defines a schedule, or redefines it: its slots then begin with the next one from now.
+   * An unchanged definition changes nothing, not even missed slots, so every deployment may repeat it.
+   * A paused schedule stays paused.
    * @throws ConfigurationError naming what cannot be used
    */
   async define<Given>(
@@ -55,14 +55,14 @@ export class ScheduleClient {
   }
 
   /**
-   * Defines each schedule of a list, as a module of tasks exports it. Schedules that are not in the list stay as they are.
+   * Defines each schedule of a list that a module of tasks exports. Schedules that are not in the list stay unchanged.
    * @throws ConfigurationError, even if the other schedules could be defined
    */
   async defineAll(schedules: readonly TaskSchedule[]): Promise<readonly ScheduleRecord[]> {
     return defineSchedules(this.#definePorts(), schedules);
   }
 
-  /** Removes a schedule; what its slots have become stays. @returns whether there was one */
+  /** Removes a schedule. Tasks created from its slots stay. @returns whether the schedule existed */
   async remove(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<boolean> {
     const key = this.#key('removing a schedule', name, options);
     return retryContended(`schedule ${name}`, ACT, async () => {
@@ -70,13 +70,13 @@ export class ScheduleClient {
       if (observed === undefined || 'isRemoved' in observed) return false;
       const outcome = await this.#store.remove(observed, stampOf(this.#runtime));
       if (outcome.kind === 'applied') return true;
-      // The current row may be a schedule that another caller defined after our own removal, and we must not remove that.
+      // After our own removal, another caller may have defined the schedule again. We must not remove that.
       if (outcome.earlierAttempt === 'unknown') throw undecided(name);
       return contended(outcome);
     });
   }
 
-  /** The schedules of a queue by name. A moment behind. */
+  /** Returns the schedules of a queue, by name. Slightly delayed. */
   async *list(options: Pick<ScheduleOptions, 'queue'> = {}): AsyncGenerator<ScheduleRecord> {
     const queue = this.#queueOf('listing schedules', options);
     let after: unknown;
@@ -87,7 +87,7 @@ export class ScheduleClient {
     } while (after !== undefined);
   }
 
-  /** A schedule; undefined when there is none. Strongly consistent. */
+  /** Returns a schedule; undefined if it does not exist. Strongly consistent. */
   async get(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<ScheduleRecord | undefined> {
     const observed = await this.#store.get(this.#key('reading a schedule', name, options));
     return observed === undefined || 'isRemoved' in observed ? undefined : observed;
@@ -108,12 +108,12 @@ export class ScheduleClient {
   }
 
   /**
-   * Makes a task now, by the schedule's overlap policy, as a slot of this moment would be; the next slot comes as it would have.
-   * Also of a schedule that is paused. Two calls within the same millisecond make one task.
+   * Creates a task now, as for a slot at this time, by the schedule's overlap policy. The next slot does not change.
+   * This also works for a paused schedule. Two calls within the same millisecond create one task.
    */
   async run(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<RunReport> {
     const key = this.#key('running a schedule', name, options);
-    // The same moment in each round, so that the id finds a task that an unanswered attempt made.
+    // Each round uses the same time, so that the id finds a task that an unanswered attempt created.
     const at = this.#runtime.clock.now();
     return retryContended(`schedule ${name}`, ACT, async (): Promise<RunReport | Contended> => {
       const observed = await this.#store.get(key);
@@ -126,14 +126,14 @@ export class ScheduleClient {
     });
   }
 
-  /** Its slots are left out from now on, until it is resumed. @returns the schedule; undefined when there is none */
+  /** Pauses a schedule: its slots are left out until it is resumed. @returns the schedule; undefined if it does not exist */
   async pause(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<ScheduleRecord | undefined> {
     return this.#change('pausing a schedule', name, options, (observed, now) =>
       observed.pausedAt === undefined ? { pausedAt: now } : undefined,
     );
   }
 
-  /** Resumes with the first slot from now; the missed slots stay left out. @returns as `pause` */
+  /** Resumes a schedule with the first slot from now. The missed slots stay left out. @returns as `pause` */
   async resume(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<ScheduleRecord | undefined> {
     return this.#change('resuming a schedule', name, options, (observed, now) =>
       observed.pausedAt === undefined ? undefined : { nextAt: nextSlot(observed, now) },

@@ -11,7 +11,7 @@ import { validScheduleOptions } from './declaration.ts';
 import type { OverlapPolicy, ScheduleDefinition } from './schedule.ts';
 import { MISSED_POLICIES, OVERLAP_POLICIES, nextSlot, slotTaskId } from './schedule.ts';
 
-/** As slow as the slowest schedule of dispatchers in the examples. */
+/** As long as the longest tick interval in the examples. */
 const DEFAULT_TOLERANCE_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
@@ -34,7 +34,7 @@ export async function scheduleDefinitionOf(
   const { queue = defaults.queue, ...options } = ofTasks;
   const what = `schedule ${name}`;
   const times = validCron(what, { cron, zone: zone ?? 'UTC' }, defaults.runtime.clock.now());
-  // As the task of each slot will be made. A store for payloads would not help: the schedule's row holds the input of all its slots.
+  // Validated like each slot's task. A payload store would not help, because the schedule's row contains the input of all its slots.
   const first = await newTaskOf(
     task,
     input,
@@ -71,7 +71,7 @@ function oneOf<T extends string>(what: string, value: unknown, known: readonly T
   return found;
 }
 
-/** A task is in one line: its schedule's, or its key's. */
+/** A task can be in only one line: its schedule's or its key's. */
 function validOverlap(what: string, overlap: unknown, { isOrdered }: { readonly isOrdered: boolean }): OverlapPolicy {
   const policy = oneOf(`${what}: overlap`, overlap, OVERLAP_POLICIES);
   if (isOrdered && policy !== 'queue')

@@ -10,25 +10,25 @@ export interface ScheduleKey {
   readonly name: string;
 }
 
-/** The remainder of a removed schedule: a later definition of the schedule builds on it. */
+/** The row that remains of a removed schedule. A later definition of the schedule updates it. */
 export interface RemovedSchedule extends ScheduleKey {
   readonly isRemoved: true;
   readonly nonce: string;
 }
 
 export interface ScheduleStep {
-  /** Undefined: it rests until it is defined again. */
+  /** Undefined: no slot is due until the schedule is defined again. */
   readonly nextAt: number | undefined;
-  /** Absent: no slot was given a task. */
+  /** Absent: no slot has become a task. */
   readonly lastAt?: number | undefined;
-  /** Absent if no slot was left out. */
+  /** Absent: no slot was left out. */
   readonly leftOut?: LeftOutSlot | undefined;
 }
 
 /**
  * `made`     the task exists, and the schedule is as in `schedule`.
  * `taken`    its id is taken; nothing was written. `damage`: the row with this id cannot be read.
- * `busy`     tasks of the schedule have not ended, and this one required that all had; nothing was written.
+ * `busy`     the task required that all earlier tasks of the schedule have ended, but some have not; nothing was written.
  * `refused`  the schedule was written since it was observed; nothing was written.
  */
 export type MakeOutcome =
@@ -40,20 +40,20 @@ export type MakeOutcome =
 export interface ScheduleStore {
   /** Strongly consistent. */
   get(key: ScheduleKey): Promise<ScheduleRecord | RemovedSchedule | undefined>;
-  /** One that is paused stays so, and has no next slot. Refused when it was written since it was observed. */
+  /** A paused schedule stays paused, and has no next slot. Refused when it was written since it was observed. */
   put(
     definition: ScheduleDefinition,
     nextAt: number | undefined,
     observed: ScheduleRecord | RemovedSchedule | undefined,
     write: Stamp,
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
-  /** On to another slot. Refused when it was written since it was observed. */
+  /** Advances the schedule to another slot. Refused when it was written since it was observed. */
   advance(
     observed: ScheduleRecord,
     step: ScheduleStep,
     write: Stamp,
   ): Promise<Outcome<ScheduleRecord, ScheduleRecord | RemovedSchedule>>;
-  /** Makes a slot's task, and moves the schedule on with it: both happen, or neither. */
+  /** Creates a slot's task and advances the schedule in one transaction. */
   makeSlot(
     observed: ScheduleRecord,
     task: NewTask,
@@ -65,7 +65,7 @@ export interface ScheduleStore {
    * learns of it at its holder's next heartbeat.
    */
   stopEarlier(schedule: ScheduleRecord, at: number, reason: string, runtime: Runtime): Promise<void>;
-  /** Paused at a moment, or going on with its next slot. Refused when it was written since it was observed. */
+  /** Pauses the schedule, or resumes it with its next slot. Refused when it was written since it was observed. */
   pause(
     observed: ScheduleRecord,
     to: { readonly pausedAt: number } | { readonly nextAt: number | undefined },
@@ -75,8 +75,8 @@ export interface ScheduleStore {
   remove(observed: ScheduleRecord, write: Stamp): Promise<Outcome<RemovedSchedule, ScheduleRecord | RemovedSchedule>>;
   /**
    * Returns schedules of a queue that are due at `now` according to the index: at most `SCHEDULES_PER_TICK`.
-   * If more are due, the selection starts at a random position, and `onDamaged` hears how many wait. If it started with the oldest,
-   * rows that stay due, because they cannot become tasks, would block the others for ever.
+   * If more are due, the selection starts at a random position, and `onDamaged` receives the number of due schedules.
+   * If it always started with the oldest, rows that stay due because they cannot become tasks would block the others forever.
    */
   due(
     queue: string,

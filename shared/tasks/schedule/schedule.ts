@@ -1,10 +1,10 @@
 /**
- * A schedule: a task that recurs by a cron expression, in the time of a zone.
+ * A schedule: a task that recurs by a cron expression, in the local time of a zone.
  *
  * Guarantees
  *   - Each slot becomes at most one task, and a slot that the policies keep is never lost: the transaction that makes the task also
  *     advances
- *     the schedule. Any number of dispatchers may see the same slot due, and crash at any point of it.
+ *     the schedule. Several dispatchers may process the same due slot, and crash at any point.
  *   - With every overlap policy but `allow`, no two tasks of a schedule run at once: they are in their own line (`task/line.ts`),
  *     in which a task that is retried, snoozed or waits for its children blocks the others. This includes tasks of `run`, and dead
  *     tasks.
@@ -12,7 +12,7 @@
  *
  * Does not guarantee
  *   - Punctuality. A slot becomes a task with the first tick of a dispatcher after it.
- *   - Slots older than `HORIZON_MS`: with `missed: 'all'` they are left out.
+ *   - Slots older than `HORIZON_MS`, which are left out even with `missed: 'all'`.
  *
  * Clock: a slot is due by the dispatcher's wall clock; a wrong clock changes when its task is made, never how often.
  */
@@ -35,7 +35,7 @@ export type MissedPolicy = (typeof MISSED_POLICIES)[number];
  * Policies for a slot while a task of the schedule has not ended:
  * `queue`    its task waits until the earlier task has ended.
  * `skip`     the slot is left out.
- * `replace`  the earlier task is asked to stop, as by cancel, and the slot's task begins when it has ended.
+ * `replace`  the earlier task is requested to stop, as by cancel, and the slot's task starts when it has ended.
  * `allow`    its task runs alongside the earlier task.
  */
 export const OVERLAP_POLICIES = ['queue', 'skip', 'replace', 'allow'] as const;
@@ -51,24 +51,24 @@ export interface ScheduleDefinition extends CronTimes {
   readonly options: Omit<SharedTaskOptions, 'queue'>;
   readonly missed: MissedPolicy;
   readonly overlap: OverlapPolicy;
-  /** By how much a slot may be late and still count as on time; only `skip` asks. */
+  /** How late a slot may be and still count as on time. Only used by `skip`. */
   readonly toleranceMs: number;
-  /** Its first slot is not before this moment. */
+  /** Earliest time of its first slot. */
   readonly startAt: number | undefined;
-  /** Its last slot is before this moment. */
+  /** Its last slot is before this time. */
   readonly endAt: number | undefined;
-  /** The tasks of its slots are due by some part of this later than their slots, always the same part. */
+  /** Its tasks are due later than their slots by a fixed part of this duration. */
   readonly jitterMs: number;
 }
 
 export interface ScheduleRecord extends ScheduleDefinition {
-  /** When it was defined, or defined otherwise: it has no slots before. */
+  /** When it was defined or its definition last changed. It has no slots before this time. */
   readonly definedAt: number;
   /** The first slot that has neither become a task nor been left out; Infinity: no slot remains, or the schedule is paused. */
   readonly nextAt: number;
-  /** The latest slot that was given a task. */
+  /** The latest slot that became a task. */
   readonly lastAt: number | undefined;
-  /** When it was paused; absent: it is not. */
+  /** When it was paused. Absent: it is active. */
   readonly pausedAt: number | undefined;
   /** Slots that were left out, and why: the last few. */
   readonly leftOut: readonly LeftOutSlot[];
@@ -81,7 +81,7 @@ export interface LeftOutSlot {
   readonly why: 'overlap' | 'late';
 }
 
-/** Half of what finished tasks are kept for: a slot that is younger still finds the task that it became. */
+/** Half of the retention period of finished tasks, so a younger slot still finds the task that it became. */
 export const HORIZON_MS = 7 * 86_400_000;
 /** Maximum number of slots of one schedule per tick; the next tick continues. */
 const SLOTS_PER_TICK = 100;
@@ -91,22 +91,22 @@ export const SCHEDULES_PER_TICK = 1_000;
 export const LEFT_OUT_KEPT = 8;
 
 interface DueSlots {
-  /** Slots that become tasks now, oldest first. */
+  /** Slots to turn into tasks now, oldest first. */
   readonly slots: readonly number[];
-  /** A slot that is too late to become one. */
+  /** A slot that is too late to become a task. */
   readonly late?: number;
   /** The schedule's next slot; undefined if no slot remains. */
   readonly nextAt: number | undefined;
 }
 
-/** The first slot after a moment; undefined when there is none any more. */
+/** Returns the first slot after a time; undefined if no slot follows. */
 export function nextSlot(schedule: ScheduleDefinition, after: number): number | undefined {
   const { startAt = 0, endAt = Infinity } = schedule;
   const slot = slotAfter(schedule, Math.max(after, startAt - 1));
   return slot === undefined || slot >= endAt ? undefined : slot;
 }
 
-/** The last slot of a span, both ends included; undefined when there is none. */
+/** Returns the last slot of a span, both ends included; undefined if the span has no slot. */
 export function lastSlot(
   schedule: ScheduleDefinition,
   span: { readonly from: number; readonly until: number },
@@ -114,7 +114,7 @@ export function lastSlot(
   return lastSlotWithin((after) => nextSlot(schedule, after), span);
 }
 
-/** Returns the slots that a schedule owes at `now`: a pure function. */
+/** Returns the slots of a schedule that are due at `now`. Pure. */
 export function dueSlots(schedule: ScheduleRecord, now: number): DueSlots {
   if (schedule.nextAt > now) return { slots: [], nextAt: schedule.nextAt };
   if (schedule.missed === 'all') return everySlot(schedule, now);
@@ -137,12 +137,12 @@ function everySlot(schedule: ScheduleRecord, now: number): DueSlots {
   return { slots, nextAt: slot };
 }
 
-/** By how much later than their slots the tasks of a schedule are due: spread over its jitter by its name. */
+/** Returns how much later than their slots a schedule's tasks are due. Derived from its name, within its jitter. */
 export function jitterOf({ name, jitterMs }: Pick<ScheduleDefinition, 'name' | 'jitterMs'>): number {
   return Math.floor((parseInt(sha256(name).slice(0, 8), 16) / 2 ** 32) * jitterMs);
 }
 
-/** The line in which the tasks of a schedule stand, as the key of a line. */
+/** Returns the key of the line that a schedule's tasks join. */
 export function lineOfSchedule({ name }: Pick<ScheduleDefinition, 'name'>): string {
   return `schedule/${name}`;
 }
@@ -152,7 +152,7 @@ export function slotOf({ name, lastAt }: Pick<ScheduleRecord, 'name' | 'lastAt'>
   return { name, at, since: lastAt === undefined ? undefined : Math.min(lastAt, at) };
 }
 
-/** The id of the task that a slot becomes: the schedule's name and the scheduled moment. */
+/** Returns the id of a slot's task: the schedule's name and the scheduled time. */
 export function slotTaskId({ name }: Pick<ScheduleDefinition, 'name'>, slot: number): string {
   return `${name}@${new Date(slot).toISOString()}`;
 }

@@ -1,14 +1,16 @@
-/** The local time of zones: how far it is ahead of UTC, and which moments have a given one. From `Intl`, which knows each machine's rules. */
+/**
+ * The local time of zones: how far it is ahead of UTC, and which moments have a given local time. Uses the machine's rules through `Intl`.
+ */
 
 /** Local times are written as epoch milliseconds, as if their zone were UTC. */
 export type LocalMs = number;
 
 const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;
-/** No clock of a zone goes back by more. */
+/** The clock of a zone never goes back by more than this. */
 const LONGEST_REPEAT_MS = 3 * 3_600_000;
 
-/** How far the local time of a zone is ahead of UTC at a moment. @throws RangeError for an unknown zone */
+/** Returns how far the local time of a zone is ahead of UTC at a moment. @throws RangeError for an unknown zone */
 export function offsetMs(zone: string, at: number): number {
   if (zone === 'UTC') return 0;
   const [, sign, hours = '0', minutes = '0', seconds = '0'] = OFFSET.exec(formatOf(zone).format(at)) ?? [];
@@ -16,7 +18,7 @@ export function offsetMs(zone: string, at: number): number {
   return (sign === '-' ? -size : size) * SECOND_MS;
 }
 
-/** The moments that have a local time, in order: none if the clock was put forward over it, two if it was put back over it. */
+/** Returns the moments with a local time, in order: none if the clock skipped that time, two if the clock went back and repeated it. */
 export function momentsOf(zone: string, local: LocalMs): readonly number[] {
   const offsets = new Set([offsetMs(zone, local - DAY_MS), offsetMs(zone, local + DAY_MS)]);
   return [...offsets]
@@ -25,7 +27,7 @@ export function momentsOf(zone: string, local: LocalMs): readonly number[] {
     .sort((a, b) => a - b);
 }
 
-/** The next moment at which the clock goes back, if that is so soon that local times up to now may come again. */
+/** Returns when the clock next goes back, if that is soon enough to repeat local times that have already passed. */
 export function turnBackAfter(zone: string, after: number): number | undefined {
   const offset = offsetMs(zone, after);
   if (offsetMs(zone, after + LONGEST_REPEAT_MS) >= offset) return undefined;
@@ -38,12 +40,12 @@ export function turnBackAfter(zone: string, after: number): number | undefined {
   return from;
 }
 
-/** `GMT+05:30`, and `GMT` alone for no offset. */
+/** `GMT+05:30`, or just `GMT` for a zero offset. */
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** A format takes long to make. There are fewer than 600 zones. */
+/** Creating a format is slow, so each is cached. There are fewer than 600 zones. */
 function formatOf(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known !== undefined) return known;

@@ -25,12 +25,12 @@ export interface BatchKey {
   readonly id: string;
 }
 
-/** The id of the batch of a claim's awaited children. */
+/** Returns the id of the batch of children that a claim waits for. */
 export function childrenBatch({ id, leaseCounter }: Pick<Claim, 'id' | 'leaseCounter'>): string {
   return `${id}/${leaseCounter}`;
 }
 
-/** The id of the task that waits for a batch of this id, if any does: other batches may have such an id. */
+/** Returns the id of the task that waits for a batch with this id, if the id has that form. Other batches may have such an id, too. */
 export function parentOf(batch: string): string {
   return batch.slice(0, Math.max(0, batch.lastIndexOf('/')));
 }
@@ -69,6 +69,6 @@ export type ChildEnding = 'done' | 'dead' | 'cancelled';
 /** Due time of a task that waits for children; the last of them makes it due at once. */
 export const NEVER = MAX_EPOCH_MS;
 /**
- * One transaction holds the parent, the batch, and its children: that is 99 actions. The hundredth frees the parent's slot of its key.
+ * One transaction contains the parent, the batch and its children: 99 actions. The hundredth frees the parent's slot of its key.
  */
 export const CHILDREN_LIMIT = 97;

@@ -1,4 +1,4 @@
-/** How often a task may be tried, and for how long at a time: given with its definition, or when it is enqueued. */
+/** Limits on the attempts of a task and on the duration of each. Set in its definition, or when it is enqueued. */
 import { ConfigurationError } from '../../core/errors.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';

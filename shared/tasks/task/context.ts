@@ -18,7 +18,10 @@ export interface TaskContext {
   readonly signal: AbortSignal;
   /** The lease counter of this claim: larger than any earlier claim's. Pass it to your own stores if they can compare it. */
   readonly fencingToken: number;
-  /** Returns a sequence number that increases with every call in this worker. It orders writes that share a lease counter, as items of a pack do. */
+  /**
+   * Returns a sequence number that increases with every call in this worker. It orders writes with the same lease counter, such as writes
+   * of a pack's items.
+   */
   nextSequence(): number;
   /**
    * (table, task, counter, session) as one opaque text, to pass to other services:

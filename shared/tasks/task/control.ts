@@ -8,19 +8,22 @@ export class DoNotRetry extends Error {
   override readonly name = 'DoNotRetry';
 }
 
-/** Thrown by task code: try again after this time, whatever the definition's backoff says. */
+/** Thrown by task code: try again after this time, instead of the definition's backoff. */
 export class RetryAfter extends Error {
   override readonly name = 'RetryAfter';
   readonly delayMs: number;
 
-  /** @throws ConfigurationError for anything that is not a duration; thrown in task code, that is how the attempt fails */
+  /** @throws ConfigurationError for a value that is not a duration. If task code does not catch it, the attempt fails with it */
   constructor(delay: Duration, message: string, options?: ErrorOptions) {
     super(message, options);
     this.delayMs = durationMs('RetryAfter', delay);
   }
 }
 
-/** The stored input does not satisfy the definition's schema. Its task is dead at once: deploy a schema that takes it, and retry. */
+/**
+ * The stored input does not satisfy the definition's schema. The task is dead at once: deploy a schema that accepts the input, and retry
+ * the task.
+ */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
 }
@@ -36,7 +39,7 @@ export class TaskTimeoutError extends Error {
 /** The reason of a task's AbortSignal when its worker must hand it back: deadline near, or shutting down. */
 export class HandedBackError extends Error {
   override readonly name = 'HandedBackError';
-  /** Its worker's life is over; false: the worker is being stopped. */
+  /** Whether the worker's lifetime is over. False: the worker is being stopped. */
   readonly isDeadline: boolean;
 
   constructor(message: string, { isDeadline = false }: { readonly isDeadline?: boolean } = {}) {
@@ -47,7 +50,7 @@ export class HandedBackError extends Error {
 
 /**
  * The reason of a task's AbortSignal when it was cancelled:
- * code that stops now leaves it cancelled, code that completes in spite of it wins.
+ * if the code stops now, the task is cancelled; if it completes anyway, the completion wins.
  */
 export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';

@@ -57,11 +57,11 @@ export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, n
   return policy === 'keep' || isSameWork(current, asked) ? 'keep' : 'mismatch';
 }
 
-/** Pure. Whether a request asks for exactly the existing task: then `reject` keeps it. */
+/** Pure. Whether a request is for exactly the existing task. If so, `reject` keeps it. */
 export function isSameWork(current: TakenTask, asked: Asked): boolean {
   // A pack contains many tasks, and is never the same as one task.
   if (current.bulk !== undefined || current.tenant !== asked.tenant) return false;
-  // A batch counts only its own children; a revived task has already been counted.
+  // A batch counts only its own children. A retried task has already been counted.
   const batch = asked.links?.batch;
   if (batch !== undefined && current.links?.batch !== batch && current.generation === 0) return false;
   if (current.payload?.digest !== asked.payload?.digest) return false;

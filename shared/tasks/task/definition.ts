@@ -13,11 +13,11 @@ import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import type { StandardSchemaV1 } from '../../core/validate/standard-schema.ts';
 
 export interface RetryOptions {
-  /** Claims before the task is dead, first one included. */
+  /** Maximum claims, including the first. After these, the task is dead. */
   readonly maxAttempts?: number;
-  /** Claims whose worker crashes before the task is dead. Default: `maxAttempts` if given, else 5. */
+  /** Maximum claims whose worker crashes. After these, the task is dead. Default: `maxAttempts` if given, otherwise 5. */
   readonly maxDeaths?: number;
-  /** Bound of the wait before the first retry, 2 s when absent; it doubles with each, with full jitter. */
+  /** Maximum wait before the first retry. It doubles with each retry, with full jitter. Default: 2 s. */
   readonly backoff?: Duration;
   /** Longest backoff. Default: 4 h. */
   readonly backoffCap?: Duration;
@@ -31,7 +31,7 @@ export interface TaskOptions<Input, Output, Given = Input> {
   readonly retry?: RetryOptions;
   /** Timeout of one attempt. Default: the worker's lifetime. */
   readonly timeout?: Duration;
-  /** How tasks that are enqueued in bulk are packed, and how their ends are recorded. */
+  /** How bulk tasks are packed, and how their ends are recorded. */
   readonly bulk?: BulkPolicyOptions;
   /**
    * The task's code. Runs at least once.
@@ -52,7 +52,7 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
   readonly name: string;
   readonly input: StandardSchemaV1<Given, Input> | undefined;
   readonly retry: RetryPolicy;
-  /** The policy of tasks in a line: options that the definition sets apply here too; the defaults are shorter. */
+  /** The policy of tasks in a line. Options of the definition also apply here, but the defaults are shorter. */
   readonly retryInLine: RetryPolicy;
   readonly timeoutMs: number | undefined;
   readonly bulk: BulkPolicy;
@@ -61,7 +61,7 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
 
 /**
  * 25 claims over about one day, two at most: a task survives an outage of its dependencies.
- * The waits are up to 2, 4, 8, … seconds, and from the fourteenth on up to four hours, each a random part of that.
+ * Each wait is a random part of 2, 4, 8, … seconds, and from the fourteenth wait on, of four hours.
  * A task that kills its worker costs other tasks an attempt as well, so few deaths are allowed.
  */
 const DEFAULT_RETRY: RetryPolicy = { maxAttempts: 25, maxDeaths: 5, backoff: { baseMs: 2_000, capMs: 4 * 3_600_000 } };
@@ -99,7 +99,7 @@ export function defineTask<Input, Output, Given = Input>(
   };
 }
 
-/** How often a task is tried, and when again. */
+/** How often a task is tried, and when it is retried. */
 export function retryOf(
   { retry, retryInLine }: AnyTask,
   { links, policy }: { readonly links?: TaskLinks | undefined; readonly policy?: TaskPolicy | undefined },
@@ -109,7 +109,7 @@ export function retryOf(
   return { ...defined, maxAttempts, maxDeaths: Math.min(maxAttempts, defined.maxDeaths) };
 }
 
-/** The time of one attempt; undefined: as long as the worker lives. */
+/** Timeout of one attempt. Undefined: the worker's lifetime. */
 export function timeoutMsOf(
   definition: AnyTask,
   { policy }: { readonly policy?: TaskPolicy | undefined },
@@ -133,12 +133,12 @@ function retryPolicy(name: string, options: RetryOptions = {}, defaults: RetryPo
 }
 
 function isSchema(schema: unknown): boolean {
-  // Schemas of arktype are functions.
+  // arktype's schemas are functions.
   const isHolder = typeof schema === 'function' || (typeof schema === 'object' && schema !== null);
   return isHolder && '~standard' in schema;
 }
 
-/** Definitions of any input type, as a worker holds them: the schema is what makes calling `run` safe. */
+/** A definition of any input type, as a worker stores it. The schema makes it safe to call `run`. */
 export type AnyTask = TaskDefinition<never, unknown, unknown>;
 
 /** The tasks that one worker knows, by name. */

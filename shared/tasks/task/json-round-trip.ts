@@ -62,7 +62,7 @@ function lossOfObject(value: object, key: string | number, above: Set<object>): 
   }
   above.add(value);
   const isList = Array.isArray(value);
-  // The keys of a list would leave out its holes.
+  // `Object.keys` of a list would omit its holes.
   const keys = isList ? value.keys() : Object.keys(value);
   let count = 0;
   for (const name of keys) {

@@ -11,10 +11,10 @@
  * Does not guarantee
  *   - Order. Any waiting task of a key may be next.
  *   - The limit after rows were deleted by hand, or restored. The key's row counts the running tasks and does not say which they are:
- *     if it was deleted, those that ran then and those that began later share its count until it is 0 again;
- *     and the row of a running task that was deleted leaves its slot taken.
+ *     if it was deleted, tasks that ran at that time and tasks that start later share the count until it is 0 again.
+ *     If the row of a running task is deleted, its slot stays taken.
  *
- * A task without a key pays nothing for this. The limit belongs to the task:
+ * A task without a key has no extra cost. The limit belongs to the task:
  * if tasks of one key have different limits, each obeys its own.
  * The same holds for a rate's count and span, but the key has a single window:
  * it counts the starts of all the key's tasks, and restarts with the window of the shorter
@@ -38,7 +38,7 @@ export interface KeyState {
   readonly running: number;
   readonly window: number | undefined;
   readonly started: number;
-  /** When a task of it began last, as far as that is known. */
+  /** When one of its tasks last started, if known. */
   readonly enteredAt: number | undefined;
 }
 
@@ -53,12 +53,12 @@ export interface Fullness {
 export const IDLE_KEY: KeyState = { running: 0, window: undefined, started: 0, enteredAt: undefined };
 
 /**
- * Every claim and every end of a task of the key writes its row, and one row takes about 250 tasks a second: beyond that, use a separate
+ * Every claim and every end of a key's task writes the key's row, and one row can take about 250 tasks a second. For more, use a separate
  * queue instead of a key.
  */
 export const KEY_LIMIT_MAX = 100;
 
-/** Whether a task of the key may begin now, as far as can be seen. Pure. */
+/** Whether a task of the key may start now, according to this state. Pure. */
 export function hasCapacity({ limit, rate }: KeyLimit, state: KeyState, now: number): boolean {
   if (state.running >= limit) return false;
   if (rate === undefined || state.window === undefined) return true;
@@ -86,9 +86,9 @@ export function entered({ rate }: KeyLimit, { running, window, started }: KeySta
 }
 
 /**
- * How long the last of some tasks that wait for a full key will probably wait, in ms:
- * a key that has stood still for a minute is taken to let
- * one more begin in a minute from now; and a rate lets no more begin than it allows. Pure.
+ * Estimates how long the last of some tasks that wait for a full key will wait, in ms.
+ * A key that has been idle for a minute is assumed to start its next task a minute from now.
+ * A rate starts at most as many tasks as it allows. Pure.
  */
 export function expectedWaitMs(
   { rate }: KeyLimit,
@@ -101,7 +101,7 @@ export function expectedWaitMs(
   return Math.max(byPlaces, until - now + Math.floor((waiting - 1) / rate.count) * rate.perMs);
 }
 
-/** The start of the window that a moment lies in. */
+/** Returns the start of the window that contains a moment. */
 export function windowOf({ perMs }: RateOfKey, now: number): number {
   return now - (now % perMs);
 }

@@ -2,8 +2,8 @@
  * Lanes: for each priority, a queue's tasks with a tenant are one lane, and its tasks without one are another.
  * Each shard has an index partition for each lane.
  *
- * Few queues use more than one lane, and polling an empty partition costs as much as polling a short one.
- * So the queue's row lists the lanes that were ever used. The dispatcher polls all lanes at each tick and adds newly used ones.
+ * Most queues use one lane, and polling an empty partition costs as much as polling a short one.
+ * So the queue's row lists every lane that was ever used. The dispatcher polls all lanes at each tick and adds newly used ones.
  * Deployed workers poll the listed lanes, and all lanes after tasks that ended in the worker have made others due.
  * A worker without a dispatcher polls the other lanes as well: rarely (`tasks/picker/poll-schedule.ts`), and before it exits.
  * So a queue's first task in a new lane may wait for the next tick, or for a poll of its lane, but never forever.
@@ -19,7 +19,7 @@ export interface Lane {
   readonly isOfTenants: boolean;
 }
 
-/** In order of service; lanes of the same priority are treated alike. */
+/** In order of service. Lanes of the same priority are treated alike. */
 export const LANES: readonly Lane[] = PRIORITIES.flatMap((priority) => [
   { priority, isOfTenants: false },
   { priority, isOfTenants: true },

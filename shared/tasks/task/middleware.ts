@@ -11,17 +11,17 @@
 import type { TaskContext } from './context.ts';
 import type { AnyTask, TaskRegistry } from './definition.ts';
 
-/** One attempt, on its way through the middleware. */
+/** One attempt, as the middleware sees it. */
 export interface Attempt {
   readonly task: TaskContext;
-  /** As validated. */
+  /** The validated input. */
   input: unknown;
   result: unknown;
   error: unknown;
 }
 
 export interface TaskMiddleware {
-  /** For people. */
+  /** For logs only. */
   readonly name?: string;
   before?(attempt: Attempt): void | Promise<void>;
   after?(attempt: Attempt): void | Promise<void>;
@@ -54,7 +54,7 @@ async function runThrough(
     // Code may reject without a reason, but an undefined error means that it was cleared.
     attempt.error = error ?? new Error('the code threw nothing');
     for (const each of middleware.toReversed()) await each.onError?.(attempt);
-    // The worker judges whatever the code threw.
+    // The worker handles any thrown value.
     // oxlint-disable-next-line typescript/only-throw-error
     if (attempt.error !== undefined) throw attempt.error;
   }

@@ -1,4 +1,4 @@
-/** The module that defines tasks, loaded by its path. */
+/** Loads a module that defines tasks by its path. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -7,12 +7,12 @@ import { isPackageFile } from '../../core/package-files.ts';
 import type { TaskRegistry } from './definition.ts';
 import { registerTasks } from './definition.ts';
 
-/** The tasks that a module of the user's defines. Runs its code. @throws ConfigurationError */
+/** Returns the tasks that a user's module defines. Runs its code. @throws ConfigurationError */
 export async function loadTasks(entry: string): Promise<TaskRegistry> {
   return registerTasks(await loadModule(entry));
 }
 
-/** The exports of a module of the user's, by its path. Runs its code. @throws ConfigurationError */
+/** Returns the exports of a user's module, by its path. Runs its code. @throws ConfigurationError */
 export async function loadModule(entry: string): Promise<Readonly<Record<string, unknown>>> {
   const file = path.resolve(entry);
   if (!existsSync(file))
@@ -38,7 +38,7 @@ function placeOf(error: unknown): string {
   return ` (${path.relative(process.cwd(), fileURLToPath(url))}${line})`;
 }
 
-/** `npm init -y` declares CommonJS, in which Node takes `import` for a mistake. */
+/** `npm init -y` declares CommonJS, where Node rejects `import`. */
 function moduleTypeHint(file: string, error: unknown): string {
   const isSyntax = error instanceof SyntaxError && /outside a module|Unexpected token 'export'/.test(error.message);
   const manifest = isSyntax ? manifestAbove(path.dirname(file)) : undefined;

@@ -1,4 +1,4 @@
-/** Policy of a definition's packs: their size, and when and how ended items are recorded. */
+/** Policy of a definition's packs: their size, and how and when ended items are recorded. */
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -8,9 +8,9 @@ import { validWholeNumber } from '../../core/validate/whole-number.ts';
 export interface BulkPolicyOptions {
   /** Items in a pack: 1 to 100. */
   readonly packSize?: number;
-  /** How long the end of an item may stay unrecorded: after a crash, these items run again. Zero records each item by itself. */
+  /** How long the end of an item may stay unrecorded. After a crash, unrecorded items run again. Zero records each item separately. */
   readonly flushInterval?: Duration;
-  /** Keeps the results of items, up to 256 bytes of JSON each, in the pack's row, which then costs more to write. */
+  /** Whether to keep the results of items, up to 256 bytes of JSON each, in the pack's row. Writes of the row then cost more. */
   readonly keepResults?: boolean;
 }
 
@@ -20,7 +20,10 @@ export interface BulkPolicy {
   readonly keepsResults: boolean;
 }
 
-/** 16 tasks of 60 bytes fit into one write unit. Half a second: a crash repeats little, and fast items cost next to nothing. */
+/**
+ * 16 tasks of 60 bytes fit into one write unit. With half a second, a crash repeats little work, and recording fast items costs very
+ * little.
+ */
 export const DEFAULT_BULK: BulkPolicy = { packSize: 16, flushIntervalMs: 500, keepsResults: false };
 
 /** @throws ConfigurationError */

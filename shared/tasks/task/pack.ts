@@ -12,8 +12,8 @@
  *     pack's lease counter and on the item being open.
  *   - A holder that was taken over cannot record, move or commit an item: every write names the counter and the session.
  *   - Recorded items do not run again, whichever worker has the pack: hand-back, take-over and retry keep the records.
- *   - An item that fails leaves the pack for its own row, in one transaction,
- *     and does not delay the others; from then on it is a normal task.
+ *   - An item that fails moves to its own row, in one transaction,
+ *     and does not delay the other items. From then on it is a normal task.
  *   - An item that was handed back after most of its worker's life also leaves, because otherwise no worker would reach
  *     the items behind it.
  *   - An item that kills its worker is found, moved out and marked dead alone: see `suspect.ts`. The others survive.
@@ -36,7 +36,7 @@ export function isPack<Task extends TaskRecord>(task: Task): task is PackOf<Task
   return task.bulk !== undefined;
 }
 
-/** Whether it is still to be run in its pack. */
+/** Whether the item still has to run in its pack. */
 export function isOpen(
   { done, moved, cancelled }: Pick<PackState, 'done' | 'moved' | 'cancelled'>,
   index: number,
@@ -48,25 +48,25 @@ export function openItems({ input, bulk }: PackOf<TaskRecord>): number[] {
   return input.flatMap((_, index) => (isOpen(bulk, index) ? [index] : []));
 }
 
-/** An item's id, which is also the key of its own row if it gets one. */
+/** Returns an item's id, which is also the key of its own row if it gets one. */
 export function itemId(pack: string, index: number): string {
   return `${pack}/${index}`;
 }
 
-/** The pack and the position that an id speaks of, if it can be an item's. */
+/** Returns the pack and the position that an id names, if it can be an item's id. */
 export function parseItemId({ queue, id }: TaskKey): { readonly pack: TaskKey; readonly index: number } | undefined {
   const [, pack, index] = /^(.+)\/(0|[1-9]\d{0,2})$/s.exec(id) ?? [];
   return pack === undefined ? undefined : { pack: { queue, id: pack }, index: Number(index) };
 }
 
-/** An item as the running task that its code sees: the pack's claim under the item's own name. */
+/** Returns an item as the running task that its code sees: the pack's claim with the item's own name. */
 export function itemTask(pack: PackOf<RunningTask>, index: number): RunningTask {
   const id = itemId(pack.id, index);
   const input = pack.input[index] ?? null;
   return { ...pack, id, input, bulk: undefined, progress: undefined, children: undefined, cancellation: undefined };
 }
 
-/** More would make every write of the row expensive. */
+/** A larger number would make every write of the row expensive. */
 export const PACK_SIZE_LIMIT = 100;
 /** Limit of all inputs of a pack as JSON. A larger single item needs its own row. */
 export const PACK_INPUT_LIMIT_BYTES = 8 * 1024;

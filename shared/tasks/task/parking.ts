@@ -12,7 +12,8 @@
  *     afterwards the same process unparks as
  *     many of the key's parked tasks as it has capacity for. The claim checks the key again, so unparking too many costs reads, or another
  *     park.
- *   - A worker that parks reads the key once more and unparks what it has capacity for by then, so it does not miss an end in between.
+ *   - After parking, a worker reads the key again and unparks as many tasks as it has capacity for by then, so it does not miss an end in
+ *   between.
  *   - Tasks left parked by a crash, a lost request, a cancelled head of a rate, or an index that lags
  *     behind are unparked by the next tick. Without a dispatcher, workers do it: each checks every
  *     minute (`REPAIR_EVERY_MS`) as long as one of its slots polls for work, even if it finds other work; if all slots are
@@ -26,10 +27,10 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 import type { Priority, ReadyTask, TaskKey } from './task.ts';
 
 /**
- * Parking and putting back are six write units.
- * A task in sight costs a worker near it half a read unit every two seconds, but of many that wait
- * a worker reads few: a flood of 10,000 tasks that moves at 22 a second took 14.6 write and 8.5 read units a task when it was parked from a
- * minute on, and 12.0 and 5.1 from five (`npm run bench -- keys --tasks 10000 --limits 1`).
+ * Parking and unparking a task costs six write units.
+ * A visible task costs each worker of its shard half a read unit every two seconds, but of many waiting tasks
+ * a worker reads only a few. A flood of 10,000 tasks at 22 a second took 14.6 write and 8.5 read units per task with a threshold of a
+ * minute, and 12.0 and 5.1 with five minutes (`npm run bench -- keys --tasks 10000 --limits 1`).
  */
 export const PARKED_FROM_MS = 300_000;
 /**
@@ -48,8 +49,8 @@ interface ParkedListing extends TaskKey {
 
 export interface ParkingStore {
   /**
-   * Parks tasks of one key, as far as the store allows; then reads the key again.
-   * Returns the tasks that the key has capacity for; they are visible.
+   * Parks those tasks of one key whose writes succeed, and then reads the key again.
+   * Returns the tasks that the key has capacity for. They are visible.
    */
   park(
     observed: readonly { readonly task: ReadyTask; readonly write: Stamp }[],
@@ -76,6 +77,6 @@ export interface ParkingStore {
     queue: string,
     at: { readonly now: number; readonly from: number; readonly onDamaged: (error: unknown) => void },
   ): Promise<readonly ReadyTask[]>;
-  /** All parked tasks of a queue, a page at a time, in no meaningful order: for operators. Eventually consistent. */
+  /** Returns all parked tasks of a queue, a page at a time, in arbitrary order: for operators. Eventually consistent. */
   page(queue: string, after: unknown): Promise<{ readonly hints: readonly ParkedListing[]; readonly next: unknown }>;
 }

@@ -16,7 +16,7 @@
  *   - That it is removed at once: a worker that crashes between its task's
  *     end and the removal leaves it to the table's TTL, a year after it was
  *     due, and in the user's own store to a lifecycle rule.
- *     A task that has not begun within that year finds its payload gone, and is dead.
+ *     If a task starts only after that year, its payload is gone, and the task becomes dead.
  */
 import { defined } from '../../core/defined.ts';
 import { sha256 } from '../../core/runtime/sha256.ts';
@@ -27,7 +27,7 @@ import type { NewPayload, NewTask, TaskStore } from './task-store.ts';
 import type { Json, Payload, TaskKey } from './task.ts';
 import { INPUT_LIMIT_BYTES, describeTask } from './task.ts';
 
-/** The user's own store: large texts by reference. Writing the same name again replaces it. */
+/** The user's own store of large texts, by reference. A second write with the same name replaces the text. */
 export interface PayloadStore {
   /** @returns the reference that `get` and `delete` take, and that is kept in the task's row */
   put(name: string, text: string): Promise<string>;
@@ -38,9 +38,9 @@ export interface PayloadStore {
 }
 
 export interface PayloadRequest {
-  /** Aborts when it is no longer waited for. */
+  /** Aborts when the caller no longer waits for the response. */
   readonly signal?: AbortSignal;
-  /** The task whose row has the reference: a store may refuse a payload that was put under another task's name, see `isPayloadOf`. */
+  /** The task whose row has the reference. A store may refuse a payload that belongs to another task, see `isPayloadOf`. */
   readonly task?: TaskKey;
 }
 
@@ -51,7 +51,7 @@ const PAYLOAD_LIMIT_BYTES = 64 * 1024 * 1024;
 const REFERENCE_LIMIT_CHARACTERS = 1_000;
 
 /**
- * An input as a task carries it.
+ * Returns an input in the form in which a task stores it.
  * @throws ConfigurationError when it has no JSON form, or is too large for every store
  */
 export function carriedInput(
@@ -72,7 +72,7 @@ export function carriedInput(
   return { input: null, payload: { text, bytes, digest: sha256(text) } };
 }
 
-/** The input that the worker will get. */
+/** Returns the input that the worker will get. */
 export function arrivingInput({ input, payload }: { readonly input: Json; readonly payload?: NewPayload }): Json {
   return payload === undefined ? input : (JSON.parse(payload.text) as Json);
 }
@@ -96,7 +96,7 @@ function nameOf({ queue, id }: TaskKey): readonly string[] {
 }
 
 /**
- * Whether a payload was put under this task's name, according to its reference.
+ * Whether a payload belongs to this task, according to its reference.
  * @throws ConfigurationError
  */
 export function isPayloadOf(name: string, task: TaskKey): boolean {
@@ -131,7 +131,7 @@ export interface PayloadPorts {
 /**
  * Returns the input of a claimed task, wherever it is stored.
  * @param signal aborts when it is no longer needed: the request must not outlive the claim
- * @throws DoNotRetry when it is gone, or another
+ * @throws DoNotRetry when it is gone, or is a different one
  */
 export async function inputOf(
   task: TaskKey & { readonly input: Json; readonly payload: Payload | undefined },

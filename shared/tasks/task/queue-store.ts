@@ -4,7 +4,7 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 /** The state of a queue as a whole. A queue has no record until an operator, a dispatcher or a worker outside Lambda writes one. */
 export interface QueueRecord {
   readonly queue: string;
-  /** No task of it is claimed; running tasks continue to their end. */
+  /** Workers do not claim its tasks. Running tasks continue to their end. */
   readonly isPaused: boolean;
   readonly reason: string;
   readonly changedAt: number;
@@ -13,15 +13,15 @@ export interface QueueRecord {
   readonly lanes?: ReadonlySet<string> | undefined;
   /** Shards that a dispatcher has had, or has seen tasks in; only grows. Undefined: no dispatcher has recorded it yet. */
   readonly shards?: number | undefined;
-  /** Mean time that a task held a slot lately, each counted up to `startWithinMs`: see `tasks/worker/planning-hints.ts`. Undefined: unknown. */
+  /** Recent mean time of a task in a slot, each counted up to `startWithinMs`: see `tasks/worker/planning-hints.ts`. Undefined: unknown. */
   readonly tookMs?: number | undefined;
-  /** Names of waiting tasks that no worker has defined lately. */
+  /** Names of waiting tasks that no worker has defined recently. */
   readonly unknownNames?: readonly string[] | undefined;
   /** Names of tasks that workers have announced, for operators: see `tasks/worker/announced-names.ts`. Undefined: no worker has. */
   readonly announcedNames?: readonly string[] | undefined;
   /** Settings of the worker that wrote these hints, for operators. */
   readonly workerSettings?: WorkerHints | undefined;
-  /** Workers that a waker has started lately. Undefined: none, or the note cannot be read. */
+  /** Workers that a waker has started recently. Undefined: none, or the note cannot be read. */
   readonly starts?: StartsNote | undefined;
 }
 
@@ -30,9 +30,9 @@ export interface StartsNote {
   readonly count: number;
   /** The permits' last token before these starts. */
   readonly token: number;
-  /** From then on they are taken for failed. */
+  /** From this time on, the starts count as failed. */
   readonly untilMs: number;
-  /** How long these starts had to show. */
+  /** How long these starts may take to become visible. */
   readonly waitMs: number;
   /** Tasks that wakers have announced recently, and when: the index may not show them yet. */
   readonly heard: readonly Heard[];
@@ -59,7 +59,7 @@ export interface WorkerHints {
   readonly startWithinMs: number;
 }
 
-/** How a queue is used, as a dispatcher has seen it. */
+/** A queue's use, as seen by a dispatcher. */
 export interface QueueUse {
   readonly lanes: ReadonlySet<string>;
   readonly shards: number;
@@ -79,8 +79,8 @@ export interface QueueStore {
     write: Stamp,
   ): Promise<Outcome<QueueRecord>>;
   /**
-   * Adds lanes that tasks were seen in, and sets how many shards are known of,
-   * which is not less than was observed; what operators have set stays.
+   * Adds lanes in which tasks were seen, and sets the number of known shards,
+   * which must not be less than observed. Operators' settings stay.
    * Refused when it was written since it was observed.
    */
   noteUse(queue: string, observed: QueueRecord | undefined, use: QueueUse, write: Stamp): Promise<Outcome<QueueRecord>>;

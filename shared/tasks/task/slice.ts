@@ -7,7 +7,7 @@ export interface Slice {
   readonly of: number;
 }
 
-/** By another hash than the one that gives a task its shard: ids of one shard have that in common. */
+/** Uses a different hash than the choice of the shard does, because all ids of one shard agree in that hash. */
 export function isInSlice(id: string, { nth, of }: Slice): boolean {
   return Number.parseInt(sha256(`slice of ${id}`).slice(0, HASH_DIGITS), 16) % of === nth;
 }

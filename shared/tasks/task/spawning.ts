@@ -1,4 +1,4 @@
-/** Limits of tasks that are created in a transaction, for each of them and for all together. @throws ConfigurationError */
+/** Checks the limits of tasks that a transaction creates, for each task and for all together. @throws ConfigurationError */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from './payload.ts';
@@ -40,7 +40,7 @@ export function ensureSpawnable(parent: Claim, children: readonly NewTask[], wri
     );
 }
 
-/** Children are counted in their parent's queue, and a waiting parent still blocks its own line. */
+/** Children are counted in their parent's queue. A waiting parent still blocks its own line. */
 export function ensureAwaitable(parent: Claim, children: readonly NewTask[]): void {
   const stranger = children.find(({ queue }) => queue !== parent.queue);
   if (stranger !== undefined)
@@ -70,8 +70,8 @@ export function ensureTransactable({ id, queue, dedup }: NewTask, how: string): 
 }
 
 /**
- * A position in a line is taken under the guard that the line is as it was read; if it has changed, it must be read again.
- * Our own transactions do so; a user's transaction is built only once.
+ * Joining a line is conditional on the line as it was read. If the line has changed, it must be read again.
+ * Our own transactions do so, but a user's transaction is built only once.
  */
 export function ensureUnordered({ id, queue, line }: NewTask): void {
   if (line === undefined) return;

@@ -16,7 +16,7 @@ export function storableJson(what: string, value: unknown, limitBytes: number): 
   return JSON.parse(text) as Json;
 }
 
-/** The JSON form of a value as text, and its size in UTF-8. @throws ConfigurationError when it has none */
+/** Returns the JSON form of a value as text, and its size in UTF-8. @throws ConfigurationError when it has no JSON form */
 export function jsonText(what: string, value: unknown): { readonly text: string; readonly bytes: number } {
   const text = stringify(what, value);
   if (typeof text !== 'string')
@@ -24,7 +24,7 @@ export function jsonText(what: string, value: unknown): { readonly text: string;
   return { text, bytes: utf8Bytes(text) };
 }
 
-/** Returns undefined, whatever its type says, for values without a JSON form. */
+/** In spite of its type, this returns undefined for values without a JSON form. */
 function stringify(what: string, value: unknown): unknown {
   try {
     return JSON.stringify(value);

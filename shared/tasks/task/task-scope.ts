@@ -10,14 +10,14 @@ export interface CurrentTask {
 }
 
 const Storage = hostModule('node:async_hooks')?.AsyncLocalStorage;
-/** Without it, as at the edge, no workers run either. */
+/** Platforms without it, such as the edge, do not run workers. */
 const inside = Storage === undefined ? undefined : new Storage<CurrentTask>();
 
 export function runInTaskScope<Result>(task: CurrentTask, run: () => Result): Result {
   return inside === undefined ? run() : inside.run(task, run);
 }
 
-/** Undefined outside of task code. */
+/** Returns undefined outside task code. */
 export function currentTask(): CurrentTask | undefined {
   return inside?.getStore();
 }

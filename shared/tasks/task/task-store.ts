@@ -27,7 +27,7 @@ export interface NewTask extends TaskKey {
   readonly input: Json;
   readonly priority: Priority;
   readonly runAt: number;
-  /** Dropped unless it is started before. */
+  /** The task is dropped unless it has started by this time. */
   readonly expiresAt?: number | undefined;
   readonly links?: Omit<TaskLinks, 'line'> | undefined;
   /** The key whose tasks run one at a time, in the order in which they are enqueued. */
@@ -38,11 +38,11 @@ export interface NewTask extends TaskKey {
   readonly policy?: TaskPolicy | undefined;
   /** The tenant, if the queue is fair between tenants. */
   readonly tenant?: string | undefined;
-  /** The trace that it belongs to. */
+  /** The task's trace. */
   readonly traceparent?: string | undefined;
-  /** The slot that it was made for. */
+  /** The slot that the task was created for. */
   readonly schedule?: SlotOfTask | undefined;
-  /** The batch that makes it due: it is the callback, and its `runAt` is `NEVER`. */
+  /** The batch that makes the task due. The task is its callback, and its `runAt` is `NEVER`. */
   readonly children?: TaskKey | undefined;
   /** What to do if the id is taken. Default: `reject`. For the client only, not stored. */
   readonly dedup?: Dedup | undefined;
@@ -75,15 +75,15 @@ export type CommitOutcome =
   | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
   | { readonly kind: 'canceled'; readonly reasons: readonly WriteRefusal[] };
 
-/** Stamp of the writes of a claim that arrive in order, or not at all: `sequence` grows with each of them, from 1. */
+/** Stamp of a claim's ordered writes. `sequence` grows with each of them, from 1, and a write that arrives late is refused. */
 export type SequencedStamp = Stamp & { readonly sequence: number };
 
-/** `taken`: by this task the id of the callback is taken. */
+/** `taken`: the task that has the callback's id. */
 type BatchOutcome =
   | { readonly kind: 'applied' }
   | (Extract<Outcome<never, BatchRecord>, { kind: 'refused' }> & { readonly taken?: TaskRecord });
 
-/** The row after the operation; undefined if it is known (`done`), or after a transaction, which returns no row. */
+/** The row after the operation. Undefined if the caller knows it (`done`), or after a transaction, which returns no row. */
 export type Settled = SettledNow | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>;
 type SettledNow = Extract<Outcome<TaskRecord | undefined>, { kind: 'applied' }> & Followed;
 
@@ -107,8 +107,8 @@ export interface FailureRecord {
 
 export interface ClaimLimits extends WriteLimits {
   /**
-   * A slot of the task's key has just become free, so the key's row is not read first, unless the key has a rate. The claim is still
-   * guarded: if another worker was faster, it is refused.
+   * Whether a slot of the task's key has just become free. If so, the key's row is not read first, unless the key has a rate. The claim is
+   * still guarded, and refused if another worker was faster.
    */
   readonly expectsCapacity?: boolean | undefined;
 }
@@ -124,15 +124,19 @@ export interface TaskStore {
   /** Put-if-absent: refused if the id is taken; the outcome has the existing task. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
 
-  /** Another input, time and priority for a task that waits; refused when it was written since it was observed. */
+  /** Gives a waiting task another input, time and priority. Refused when it was written since it was observed. */
   replace(observed: ReadyTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
-  /** Stores a follower for a running task, for when its attempt ends; refused if the attempt or its follower is not as observed. */
+  /**
+   * Stores a follower of a running task, which continues with it when its attempt ends. Refused if the attempt or its follower is not as
+   * observed.
+   */
   follow(observed: RunningTask, task: NewTask, write: Stamp): Promise<Outcome<undefined, TaskRecord>>;
-  /** A new piece of work under the id of an ended task: its counter continues. Refused if the row was written since it was observed. */
+  /** Stores new work under the id of an ended task, whose counter continues. Refused if the row was written since it was observed. */
   renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
 
   /**
-   * A task as an action for the caller's transaction, under the same guard as `enqueue`: `TransactWriteItems` applies both or neither.
+   * Returns a task as actions for the caller's transaction, with the same guard as `enqueue`. `TransactWriteItems` applies all actions or
+   * none.
    */
   enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
   /** Creates a batch and its callback, before its children: refused if the id of the batch or the callback is taken. */
@@ -144,13 +148,13 @@ export interface TaskStore {
   /** Strongly consistent. */
   getBatch(key: BatchKey): Promise<BatchRecord | undefined>;
 
-  /** Index entries that are due at `now`, oldest first; a page of foreign ones is empty. Eventually consistent. */
+  /** Returns index entries that are due at `now`, oldest first. A page of foreign entries is empty. Eventually consistent. */
   page(
     partition: ReadyPartition,
     query: PageQuery & { readonly now: number; readonly after?: unknown },
   ): Promise<{ readonly hints: readonly ReadyEntry[]; readonly next: unknown }>;
   /**
-   * Entries of tenants' tasks, by tenant and then by the time they are due, whether they are due or not. Eventually consistent.
+   * Returns entries of tenants' tasks, due or not, by tenant and then by due time. Eventually consistent.
    * Each comes with its position, and the end of its tenant's entries: `after` is one of these, or `next`, the last position
    * of a page with a successor. A page of foreign entries is empty.
    */
@@ -172,21 +176,24 @@ export interface TaskStore {
   deletePayload(key: TaskKey, payload: Payload, limits?: WriteLimits): Promise<void>;
   /** Keeps the stack of a failed attempt, for operators; refused if the stack of a later attempt is stored. */
   keepFailure(claim: Claim, stack: string, write: Stamp, limits?: WriteLimits): Promise<Outcome<undefined>>;
-  /** Stack of its last failed attempt; undefined if no attempt threw an error, or only long ago. Eventually consistent. */
+  /**
+   * Returns the stack of its last failed attempt; undefined if no attempt threw an error, or TTL has deleted the stack. Eventually
+   * consistent.
+   */
   getFailure(key: TaskKey): Promise<FailureRecord | undefined>;
-  /** Eventually consistent: for choosing what to claim, never for deciding. Damaged rows are reported and left out. */
+  /** Eventually consistent: for choosing tasks to claim, never for deciding. Damaged rows are reported and left out. */
   getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
 
   /** Refused unless it is ready, due, and was not written since it was observed. */
   claim(observed: ReadyTask, session: string, write: Stamp, limits?: ClaimLimits): Promise<ClaimOutcome>;
-  /** Refused unless it still runs under the observed session, which the caller has found expired, and counter. */
+  /** Refused unless it still runs under the observed counter and session, which the caller has found expired. */
   takeOver(
     observed: RunningTask,
     session: string,
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Outcome<RunningTask, TaskRecord>>;
-  /** Marks a task dead whose attempts are used up and whose holder's session has expired; guarded as `takeOver`. */
+  /** Marks a task dead if its attempts are used up and its holder's session has expired. Guarded like `takeOver`. */
   bury(observed: RunningTask, error: TaskError, write: Stamp): Promise<Settled>;
 
   complete(claim: Claim, result: Json | undefined, write: Stamp, limits?: WriteLimits): Promise<Settled>;
@@ -203,14 +210,14 @@ export interface TaskStore {
    * Refused if a copy was faster (then the row has its nonce), or if the task was taken over.
    */
   bar(claim: Claim, write: SequencedStamp, limits?: WriteLimits): Promise<Settled>;
-  /** Ready again at `readyAt`, with the error kept; `isRefunded`: and the attempt not counted. */
+  /** Makes the task ready again at `readyAt` and keeps the error. `isRefunded`: the attempt does not count. */
   retry(
     claim: Claim,
     failure: { error: TaskError; readyAt: number; isRefunded?: boolean },
     write: Stamp,
     limits?: WriteLimits,
   ): Promise<Settled>;
-  /** Ready once its children have ended: their batch, and they, are created in one transaction with it. The attempt is refunded. */
+  /** Makes the task wait for its children. One transaction creates the children and their batch. The attempt is refunded. */
   waitForChildren(
     claim: Claim,
     batch: string,
@@ -227,11 +234,11 @@ export interface TaskStore {
    * Refused if it was claimed, or no longer runs as observed.
    */
   cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, write: Stamp): Promise<Settled>;
-  /** Cancelled, because its time to be started has passed; refused once it was claimed. */
+  /** Cancels an expired task that has not started. Refused once it was claimed. */
   expire(observed: ReadyTask, write: Stamp): Promise<Settled>;
-  /** Ready again at once, attempt refunded. */
+  /** Makes the task ready again at once, attempt refunded. */
   release(claim: Claim, write: Stamp, limits?: WriteLimits): Promise<Settled>;
-  /** Ready again at `readyAt`, attempt refunded. */
+  /** Makes the task ready again at `readyAt`, attempt refunded. */
   snooze(claim: Claim, readyAt: number, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Refused if it arrives after a later write. */
   progress(claim: Claim, progress: Json, write: SequencedStamp, limits?: WriteLimits): Promise<Outcome<TaskRecord>>;
@@ -252,7 +259,7 @@ export type UserWrite =
   | { readonly Delete: KeyedWrite }
   | { readonly ConditionCheck: KeyedWrite };
 
-/** The row that an update, a deletion or a condition of the user refers to: in one of their tables, by its whole key. */
+/** The row of a user's update, deletion or condition: its table and its whole key. */
 export type KeyedWrite = Readonly<Record<string, unknown>> & {
   readonly TableName: string;
   readonly Key: Readonly<Record<string, unknown>>;

@@ -38,11 +38,11 @@ export type { Json } from '../../core/json.ts';
 export const PRIORITIES = ['high', 'normal', 'low'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
-/** The queue of clients and workers that name no other. */
+/** The default queue of clients and workers. */
 export const DEFAULT_QUEUE = 'default';
 /** Eight partitions take 8,000 index writes a second, and a worker with nothing to do reads eight empty pages. */
 export const DEFAULT_SHARDS = 8;
-/** More shards than this cost more in empty reads than they give in writes. */
+/** Beyond this number, the cost of empty reads exceeds the gain in writes. */
 export const MAX_SHARDS = 256;
 
 export interface TaskKey {
@@ -56,7 +56,7 @@ export interface TaskError {
   readonly at: number;
 }
 
-/** Rows that change in the same transaction as the task as the task does. */
+/** Other rows that change in the same transaction as the task. */
 export interface TaskLinks {
   /** The batch that counts its end. */
   readonly batch?: string | undefined;
@@ -84,11 +84,11 @@ export interface SlotOfTask {
   /** The schedule's name. */
   readonly name: string;
   readonly at: number;
-  /** The latest earlier run that got a task; absent: none did. */
+  /** The latest earlier run with a task. Absent: there was none. */
   readonly since: number | undefined;
 }
 
-/** Other work that was asked for while a task runs: see `dedup.ts`. */
+/** Other work that was requested while a task runs: see `dedup.ts`. */
 export interface Follower {
   readonly name: string;
   readonly input: Json;
@@ -99,7 +99,7 @@ export interface Follower {
   readonly payload: Payload | undefined;
   readonly policy: TaskPolicy | undefined;
   readonly traceparent: string | undefined;
-  /** When it was asked for. */
+  /** When it was requested. */
   readonly at: number;
   readonly nonce: string;
 }
@@ -119,18 +119,18 @@ export interface PastAttempt {
 }
 
 interface TaskFacts extends TaskKey {
-  /** Which definition runs it. */
+  /** Name of the definition that runs it. */
   readonly name: string;
   readonly input: Json;
   readonly priority: Priority;
   readonly createdAt: number;
-  /** Number of claims so far, less those handed back in time. */
+  /** Number of claims so far, without the attempts that were handed back. */
   readonly attempts: number;
   /** Claims whose workers crashed. */
   readonly deaths: number;
-  /** First failure since its last good end; absent: none. */
+  /** First failure since the last attempt that did not fail. Absent: none. */
   readonly failingSince: number | undefined;
-  /** Times in a row that it was handed back at the deadline of its worker without new progress. */
+  /** Number of consecutive hand-backs at the deadline of its worker without new progress. */
   readonly handBacks: number;
   /** Grows with every claim and never restarts; the fencing token while running. */
   readonly leaseCounter: number;
@@ -138,7 +138,7 @@ interface TaskFacts extends TaskKey {
   /** Progress that earlier attempts left for the next, if any. */
   readonly progress: Json | undefined;
   readonly lastError: TaskError | undefined;
-  /** Times that it was brought back after it had ended. */
+  /** How many times it was made ready again after it had ended. */
   readonly generation: number;
   /** While running: the request, which reaches the holder at its next heartbeat. Once cancelled: the reason. */
   readonly cancellation: Cancellation | undefined;
@@ -155,13 +155,13 @@ interface TaskFacts extends TaskKey {
   readonly policy: TaskPolicy | undefined;
   /** The tenant, if the queue is fair between tenants. */
   readonly tenant: string | undefined;
-  /** The slot of the schedule that it was made for. */
+  /** The schedule's slot that it was created for. */
   readonly schedule: SlotOfTask | undefined;
   /** The batch of the children that it waits for, or has waited for, by its queue and id. */
   readonly children: TaskKey | undefined;
-  /** The attempts before that one, oldest first: the last few. */
+  /** The last few attempts before the current one, oldest first. */
   readonly past: readonly PastAttempt[];
-  /** The newest request for other work under its id, made while it runs: it becomes its work when the attempt ends. */
+  /** The newest request for other work under its id, made while the task runs. It becomes the task's work when the attempt ends. */
   readonly follower: Follower | undefined;
   /** The state of the items of a pack, whose input is a list. */
   readonly bulk: PackState | undefined;
@@ -170,11 +170,11 @@ interface TaskFacts extends TaskKey {
 export interface ReadyTask extends TaskFacts {
   readonly state: 'ready';
   readonly readyAt: number;
-  /** Dropped unless it is started before; absent once it has been. */
+  /** The task is dropped unless it has started by this time. Absent once it has started. */
   readonly expiresAt: number | undefined;
-  /** Others of its line come first: no worker may claim it yet. */
+  /** Whether other tasks of its line come first, so that no worker may claim it yet. */
   readonly isHeld: boolean;
-  /** It waits for a slot of its key, hidden from workers: see `parking.ts`. */
+  /** Whether it waits for a slot of its key, hidden from workers: see `parking.ts`. */
   readonly isParked: boolean;
 }
 
@@ -226,18 +226,18 @@ export function revocationOf({ queue, id, leaseCounter }: Pick<Claim, 'queue' | 
   return `task ${leaseCounter} ${encodeURIComponent(queue)}/${encodeURIComponent(id)}`;
 }
 
-/** The key's form in messages. */
+/** Returns the form of a task's key in messages. */
 export function describeTask(key: TaskKey): string {
   return `task ${key.id} of queue ${key.queue}`;
 }
 
-/** Results, progress and errors ride in a row that is written again, so they are kept small. */
+/** Results, progress and errors are in a row that is written repeatedly, so they must be small. */
 export const INPUT_LIMIT_BYTES = 16 * 1024;
 export const RESULT_LIMIT_BYTES = 16 * 1024;
 export const PROGRESS_LIMIT_BYTES = 4 * 1024;
 export const ERROR_MESSAGE_LIMIT_CHARACTERS = 1_000;
 export const REASON_LIMIT_CHARACTERS = 200;
-/** Attempts that the history keeps in addition to the last. Each weighs about a tenth of a write unit. */
+/** Number of attempts that the history keeps in addition to the last one. Each costs about a tenth of a write unit. */
 export const PAST_ATTEMPTS_KEPT = 4;
 export const PAST_ERROR_LIMIT_CHARACTERS = 80;
 /** Name of the last error of a task that died with its worker. */
@@ -249,10 +249,11 @@ export interface Payload {
   readonly digest: string;
   /** In the user's own store; absent: in a separate row of the table. */
   readonly reference: string | undefined;
-  /** Nonce of the write of that row: a payload is removed only by a write that means this one. */
+  /** Nonce of the write of that row, so that a removal cannot delete another payload. */
   readonly nonce: string | undefined;
   /**
-   * Stored in the table, in a separate row named by that nonce, because the task was running with another input at the time of the request.
+   * Whether it is in a separate row of the table that is named by the nonce, because the task was running with another input at the time of
+   * the request.
    */
   readonly isApart: boolean;
 }

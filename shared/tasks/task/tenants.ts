@@ -5,7 +5,7 @@
  * Tenants' tasks are in their own index, ordered by tenant and then by due time. A worker walks through it in a circle: it takes the
  * few oldest tasks of one tenant, skips the rest of them to the next tenant,
  * and starts again after the last. It begins at a random position, different for
- * each worker. We do not count, so a tenant costs no write, and a tenant without tasks is free.
+ * each worker. There are no counters, so a tenant costs no write, and a tenant without tasks is free.
  *
  * Guarantees
  *   - With n tenants that have due tasks in a shard, a worker reaches a tenant's oldest task
@@ -24,7 +24,7 @@ import type { ReadyEntry, ReadyPartition, TaskStore, TenantEntry } from './task-
 /** Tasks of one tenant taken in one visit: enough to be worth a poll, few enough to reach the next tenant soon. */
 export const QUANTUM = 4;
 const PAGE_LIMIT = 50;
-/** Pages read in one round while everything on them is held by others, or not due. */
+/** Maximum pages to read in one round while all their tasks are held by others or not due. */
 const PAGES_LIMIT = 40;
 
 export interface WalkQuery {
@@ -43,9 +43,9 @@ export interface WalkQuery {
 export class TenantWalk {
   readonly #partition: ReadyPartition;
   readonly #tasks: Pick<TaskStore, 'pageOfTenants'>;
-  /** Everything before has been visited in this round. */
+  /** Everything before this position has been visited in this round. */
   #position: string;
-  /** Start of a round that takes more than one call, because it has found nothing yet. */
+  /** Start of a round that needs more than one call, because it has found nothing yet. */
   #round: { readonly start: string; hasWrapped: boolean; seen: number } | undefined;
 
   /** @param random chooses the start. Default: the first position, for callers that only count */
@@ -108,7 +108,7 @@ export class TenantWalk {
     // Without any tenant, the next call begins at the first position, and so takes one request.
     const isEmpty = round.hasWrapped && round.seen === 0;
     if (isEmpty) this.#position = FIRST_PLACE;
-    // The first of each, then the second of each: a caller that takes only some of them is fair, too.
+    // First one task of each tenant, then a second one of each, so that a caller that takes only some of them is fair, too.
     found.sort((one, other) => one.turn - other.turn);
     return { hints: found.map(({ hint }) => hint), isEmpty, isFullyRead };
   }

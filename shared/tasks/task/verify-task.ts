@@ -1,4 +1,4 @@
-/** Sequencers of claims, and whether such a claim is still the current one of its task. */
+/** Sequencers of claims, and the check whether such a claim is still current. */
 import { isPack, openItems, parseItemId } from './pack.ts';
 import { validName } from '../../core/validate/name.ts';
 import type { Sequencer } from '../../core/lease/sequencer.ts';
@@ -18,9 +18,9 @@ export function taskSequencer({ queue, id, leaseCounter, session }: Claim, table
 }
 
 /**
- * Two strongly consistent requests, the second for the session;
- * one more for an item of a pack, and for health checks. Writes nothing.
- * The task is read first: a session that is alive afterwards was alive then.
+ * Makes two strongly consistent requests, the second one for the session,
+ * and one more each for an item of a pack and for health checks. Writes nothing.
+ * The task is read first, because a session that is live afterwards was also live then.
  */
 export async function verifyTask(sequencer: Sequencer, ports: VerifyTaskPorts): Promise<Verification> {
   const { leaseCounter, session: id } = sequencer;
@@ -32,7 +32,7 @@ export async function verifyTask(sequencer: Sequencer, ports: VerifyTaskPorts): 
   return verifySession(await ports.sessions.get(id), ports);
 }
 
-/** The row that names the holder of a task; undefined when it has ended, and TTL may have deleted its row. */
+/** Returns the row that names the holder of a task; undefined if it has ended, when TTL may also have deleted its row. */
 async function claimedRow(key: TaskKey, tasks: TaskStore): Promise<TaskRecord | undefined> {
   const task = await tasks.get(key);
   const place = parseItemId(key);

@@ -2,10 +2,10 @@
  * OpenTelemetry, if this process has registered it.
  *
  * All copies of `@opentelemetry/api` find each other through one global object,
- * and this module uses the same object. So the package needs
- * no copy of its own: users without tracing install, bundle and load none, and a copy from a Lambda layer is found,
- * although a bundle cannot import from a layer. Our own copy would have to be at least as new as the one that registered, or it would
- * stay silent. `test/unit/tasks/tracing/open-telemetry.test.ts` checks these assumptions against the real API and SDK.
+ * and this module uses the same object. So this package does not need
+ * its own copy. Users without tracing do not install or load one, and a copy from a Lambda layer is found,
+ * although a bundle cannot import from a layer. Our own copy would stay silent if it were older than the one that
+ * registered. `test/unit/tasks/tracing/open-telemetry.test.ts` checks these assumptions against the real API and SDK.
  *
  * It caches nothing between two spans: if a provider is registered later, the next span finds it.
  */
@@ -96,7 +96,7 @@ function begin(
 function under(parent: Span | string, active: Context): Context {
   if (parent instanceof RegisteredSpan) return parent.context;
   const context = typeof parent === 'string' ? parseTraceparent(parent) : undefined;
-  // An unreadable context has no span to be the parent, and the active span is not the parent either.
+  // If the context is unreadable, the span has no parent. The active span is not its parent either.
   return context === undefined ? active.deleteValue(SPAN_KEY) : active.setValue(SPAN_KEY, remoteSpan(context));
 }
 
@@ -129,7 +129,7 @@ class RegisteredSpan implements Span {
       this.#span.setAttributes({ 'error.type': error.type });
       this.#span.setStatus({ code: STATUS_ERROR, message: error.message });
     }
-    // It may have begun by the clock of another machine.
+    // Its start time may come from the clock of another machine.
     this.#span.end(new Date(Math.max(at, this.#startAt)));
   }
 }
@@ -145,7 +145,7 @@ function parseTraceparent(text: string | undefined): SpanContext | undefined {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
 }
 
-/** A span that another process has made, as a parent. */
+/** A parent span from another process. */
 function remoteSpan(context: SpanContext): object {
   const nothing = (): object => span;
   const span = {
@@ -164,7 +164,7 @@ function remoteSpan(context: SpanContext): object {
   return span;
 }
 
-/** The context of a process that has registered no context manager. */
+/** The context if the process has not registered a context manager. */
 class Values implements Context {
   readonly #values: ReadonlyMap<symbol, unknown>;
 

@@ -28,10 +28,10 @@ import type { Attributes, Span, SpanDraft, Tracing } from './tracing.ts';
  */
 export const ATTEMPT_SPANS = ['parent', 'link'] as const;
 export type AttemptSpans = (typeof ATTEMPT_SPANS)[number];
-/** One trace through a takeover is what people search for; the spans of tasks that wait long arrive in parts. */
+/** People search for one trace across a takeover. The spans of tasks that wait for long arrive at different times. */
 export const DEFAULT_ATTEMPT_SPANS: AttemptSpans = 'parent';
 
-/** Items of one bulk that have a span for their creation; its `send` counts them all. */
+/** Maximum items of one bulk with a span for their creation. The bulk's `send` span counts all items. */
 export const CREATED_ITEMS = 100;
 
 interface Named extends TaskKey {
@@ -39,7 +39,7 @@ interface Named extends TaskKey {
   readonly traceparent?: string | undefined;
 }
 
-/** A task that was observed or claimed, as a span describes it. */
+/** The fields of an observed or claimed task that a span describes. */
 type Attempted = Pick<RunningTask, 'queue' | 'id' | 'name' | 'traceparent' | 'attempts' | 'leaseCounter'>;
 
 /** The end of an attempt, as its span records it. */
@@ -60,7 +60,7 @@ export class TaskSpans {
     this.#attempts = attempts;
   }
 
-  /** The enqueueing of a task, or of a bulk of `count`; ended by the caller. */
+  /** Begins the span of enqueueing a task, or a bulk of `count` tasks. The caller ends it. */
   send(task: Named & { readonly count?: number }, at: number): Span | undefined {
     const { count } = task;
     return this.#tracing.begin(() => ({
@@ -75,13 +75,16 @@ export class TaskSpans {
     }));
   }
 
-  /** A task that is made by another write than its own: a child, a slot of a schedule, part of a transaction. */
+  /** Writes the span of a task that is created by a larger write: a child, a schedule's slot, or part of a transaction. */
   create<Task extends Named>(task: Task, at: number, attempt?: Span): Task {
     const traceparent = this.#created(task, at, { fallback: attempt });
     return traceparent === undefined ? task : { ...task, traceparent };
   }
 
-  /** The first tasks of a bulk, under the span that sends it, which alone the rows keep: their attempts are found by their ids. */
+  /**
+   * Writes spans for the first tasks of a bulk, as children of its `send` span. Rows store only the `send` span, so attempts are found by
+   * task id.
+   */
   createItems(items: readonly Named[], at: number): void {
     for (const item of items) this.#created(item, at, { parent: item.traceparent });
   }
@@ -151,7 +154,7 @@ export class TaskSpans {
     }));
   }
 
-  /** Its context, if anything listens. */
+  /** Its context, if a provider is registered. */
   #created(task: Named, at: number, under: Pick<SpanDraft, 'parent' | 'fallback'>): string | undefined {
     const span = this.#tracing.begin(() => ({
       ...under,
@@ -164,7 +167,7 @@ export class TaskSpans {
     return span?.traceparent;
   }
 
-  /** From when it was due, which the row still says. */
+  /** Starts at the time when the task was due, which is still in the row. */
   #writeWait(task: RunningTask): void {
     const span = this.#tracing.begin(() => ({
       name: `wait ${task.queue}`,

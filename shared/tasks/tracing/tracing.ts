@@ -1,4 +1,4 @@
-/** Spans as the code here asks for them. `open-telemetry.ts` makes them; without a listener there are none. */
+/** The interface for spans. `open-telemetry.ts` creates them; without a registered provider there are none. */
 import { messageOf } from '../../core/errors.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 
@@ -12,13 +12,13 @@ export interface SpanDraft {
   readonly attributes: Attributes;
   /** A span of this process, or a context in the form of W3C Trace Context. Default: the active span. */
   readonly parent?: Span | string | undefined;
-  /** The parent where no span is active. */
+  /** The parent if no span is active. */
   readonly fallback?: Span | undefined;
-  /** It begins a trace. */
+  /** Whether it begins a new trace. */
   readonly isRoot?: boolean;
-  /** Contexts, as W3C Trace Context words them. */
+  /** Contexts to link, in the form of W3C Trace Context. */
   readonly links?: readonly (string | undefined)[];
-  /** Makes the active span a link, if it is not the parent. */
+  /** Whether to link the active span if it is not the parent. */
   readonly linksActive?: boolean;
 }
 
@@ -39,11 +39,14 @@ export interface Span {
 }
 
 export interface Tracing {
-  /** Undefined while no provider is registered; the draft is not made then. */
+  /** Returns undefined while no provider is registered, without calling `draft`. */
   begin(draft: () => SpanDraft): Span | undefined;
 }
 
-/** Runs a request within its span, if anything listens. The span ends with the answer: without `isApplied` each answer is a success. */
+/**
+ * Runs a request within its span if a provider is registered. The span ends with the response. Without `isApplied`, every response is a
+ * success.
+ */
 export async function sendWithin<Answer>(
   span: Span | undefined,
   clock: Clock,

@@ -1,8 +1,8 @@
 /**
- * The task names that a worker writes into its queue's row, where commands search for the name that a person meant.
- *
- * A worker on Lambda writes them with its other hints (`planning-hints.ts`), and one outside Lambda when it starts. Plans do not use them.
- * A name stays in the row until newer names need its room. A worker with too many names announces the first ones.
+ * The task names that a worker writes into its queue's row, so that commands can suggest a name for a mistyped one.
+ * A worker on Lambda writes them with its other hints (`planning-hints.ts`), and a worker outside Lambda when it starts. Plans do not use
+ * them.
+ * A name stays in the row until newer names need the space. A worker with too many names announces only the first ones.
  */
 import { InvariantError, messageOf } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -11,11 +11,11 @@ import type { TaskLog } from '../task/context.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 
 const NAMES_LIMIT = 100;
-/** Workers read the row every few seconds, and 4 KB cost one read: this leaves capacity for the rest of the row. */
+/** Workers read the row every few seconds, and 4 KB cost one read. This leaves space for the rest of the row. */
 const BYTES_LIMIT = 2_048;
 const BUDGET_MS = 1_000;
 
-/** Returns the defined names, and then the announced ones while they fit; undefined if the row has all defined names. */
+/** Returns the defined names, followed by as many announced names as fit; undefined if the row already has all defined names. */
 export function namesToAnnounce(
   defined: Iterable<string>,
   announced: readonly string[],
@@ -38,7 +38,7 @@ export async function announceNames(
     await queues.announceNames(queue, record, names, stampOf(runtime), { budgetMs: BUDGET_MS });
   } catch (error) {
     if (error instanceof InvariantError) throw error;
-    // Only commands that name tasks miss them. A worker without the right to write the row still works.
+    // Only commands that name tasks need them, so a worker without permission to write the row still works.
     log.debug('announcing task names failed', { queue, error: messageOf(error) });
   }
 }

@@ -4,7 +4,7 @@ import type { AnyTask, RetryPolicy } from '../task/definition.ts';
 import { retryOf } from '../task/definition.ts';
 import type { RunningTask } from '../task/task.ts';
 
-/** A task that has failed for this long is unlikely to recover on its own: an operator should check it, long before the last attempt. */
+/** A task that has failed for this long is unlikely to recover by itself. An operator should check it long before its last attempt. */
 const FAILING_LONG_MS = 10 * 60_000;
 
 /** Whether its last holder crashed and this attempt is its last: see `solo-gate.ts`. */
@@ -16,17 +16,17 @@ export function isLastAttempt({ kind, task }: Found, definition: AnyTask | undef
   return task.attempts + 1 === maxAttempts || deaths + 1 === maxDeaths;
 }
 
-/** For a task whose holder's session has just been found expired. */
+/** Whether a task is out of attempts, given that its holder's session was just found expired. */
 export function isExhausted({ attempts, deaths }: RunningTask, { maxAttempts, maxDeaths }: RetryPolicy): boolean {
   return attempts >= maxAttempts || deaths + 1 >= maxDeaths;
 }
 
-/** No worker started it before it expired. */
+/** Whether it expired before a worker started it. */
 export function isOverdue({ kind, task }: Found, now: number): boolean {
   return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
 }
 
-/** Whether all its attempts since then have failed. */
+/** Whether all its attempts have failed for that long. */
 export function hasFailedLong({ failingSince = Infinity }: RunningTask, now: number): boolean {
   return now - failingSince >= FAILING_LONG_MS;
 }

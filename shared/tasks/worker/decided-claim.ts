@@ -3,11 +3,10 @@
  *
  * If a claim was applied but its response was lost, the task runs under a live session
  * although no code of it runs. It would stay so for
- * as long as its worker has other running tasks. So the worker asks again.
- * It sends the same claim of the task as observed:
- * each of these requests compares the counter, so at most one of them is applied,
- * and if our own session, with the counter one higher, refuses it, that shows
- * that one was.
+ * as long as its worker has other running tasks. So the worker repeats the claim of the observed task.
+ * Each of these requests compares the counter, so at most one of them is applied.
+ * If the row that refuses a request has our own session and a counter that is one higher,
+ * an earlier request was applied.
  *
  * Not decided here: a request that arrives after its key was found at capacity.
  * The picker finds that task in the index and adopts it (`tasks/picker/candidates.ts`).
@@ -20,7 +19,7 @@ import type { TaskLog } from '../task/context.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../task/task.ts';
 
-/** Longest pause between requests for one claim. Each request has tried for seconds. */
+/** Longest pause between requests for one claim. Each request was tried for seconds. */
 const RESEND_MS = 1_000;
 
 interface ClaimPorts {
@@ -28,13 +27,13 @@ interface ClaimPorts {
   readonly session: Pick<SessionHolder, 'id' | 'signal'>;
   readonly runtime: Runtime;
   readonly log: TaskLog;
-  /** Aborts when the worker must go: its session ends with it, and that frees the task. */
+  /** Aborts when the worker must exit. Its session then ends, which frees the task. */
   readonly handBack: AbortSignal;
 }
 
 /**
  * @param send sends the claim once, with a new stamp
- * @throws StoreUnavailableError when nothing was applied, or the worker must stop before it is decided
+ * @throws StoreUnavailableError when nothing was applied, or the worker must stop before the outcome is known
  * @throws LeaseLostError when the session is no longer trusted
  */
 export async function decidedClaim<Claimed extends Outcome<RunningTask, TaskRecord>>(

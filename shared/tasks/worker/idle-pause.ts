@@ -1,4 +1,4 @@
-/** The wait of a worker's slots while there is nothing to do: all of them wait together, and any of them can end it for all. */
+/** The pause of a worker's slots while there is nothing to do. All slots share one pause, and any of them can end it for all. */
 import type { Clock } from '../../core/runtime/clock.ts';
 
 export class IdlePause {
@@ -6,7 +6,7 @@ export class IdlePause {
   readonly #over: AbortSignal;
   #current: { readonly until: Promise<void>; readonly cut: AbortController } | undefined;
 
-  /** @param over ends it */
+  /** @param over ends every pause */
   constructor(clock: Clock, over: AbortSignal) {
     this.#clock = clock;
     this.#over = over;

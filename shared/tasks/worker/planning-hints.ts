@@ -2,11 +2,12 @@
  * `PlanningHintsWriter` writes into the queue's row how long tasks take and which names no worker knows, for the dispatcher and the waker.
  * It adds the names that its worker defines, for operators: see `announced-names.ts`.
  *
- * How long tasks take is the mean time in a slot, each task counted up to `startWithinMs`, because for a plan all longer tasks are alike.
+ * The hint is the mean time in a slot. Each task counts up to `startWithinMs`, because for a plan all longer tasks are alike.
  * So a task counts as soon as that time is over, and a few long tasks do not hide that the others are short.
- * A worker writes when it leaves, 10 s after its first task, and at most once a minute; and only if the mean has moved by a fifth, or names
- * are missing.
- * These are hints: a write that is lost or overwritten changes how many workers start, not what they do.
+ * A worker writes when it exits, 10 s after its first task, and then at most once a minute. It writes only if the mean has changed by a
+ * fifth, or
+ * if names are missing.
+ * A hint that is lost or overwritten only changes how many workers start, not what they do.
  */
 import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -18,11 +19,11 @@ import { namesToAnnounce } from './announced-names.ts';
 /** Weight of the previous mean, in tasks. Longer times count sooner, because an extra worker costs less than a wait. */
 const MEMORY = { longer: 10, shorter: 100 };
 const CHANGED = 0.2;
-/** A change below this is not worth a write, whatever its share of the mean. */
+/** A change below this is not worth a write, even if it is a large part of the mean. */
 const NEGLIGIBLE_MS = 5;
 const EVERY_MS = 60_000;
 const FIRST_MS = 10_000;
-/** Tasks that began together are counted together. */
+/** Tasks that started together are counted together. */
 const GATHERED_MS = 250;
 const BUDGET_MS = 1_000;
 const NAMES_KEPT = 20;
@@ -30,7 +31,7 @@ const NAMES_KEPT = 20;
 interface HintsPorts {
   readonly queues: QueueStore;
   readonly runtime: Runtime;
-  /** The row as it was read last. */
+  /** The row at the last read. */
   readonly known: () => QueueRecord | undefined;
   /** Names that the worker defines. */
   readonly defined: ReadonlySet<string>;
@@ -45,7 +46,7 @@ export class PlanningHintsWriter {
   #count = 0;
   #sumMs = 0;
   #writtenAt: number;
-  /** The value that this worker wrote; the last row that it read may be older. */
+  /** The value that this worker wrote last. The last row that it read may be older. */
   #tookMs: number | undefined;
   #names: readonly string[] | undefined;
   #announced: readonly string[] | undefined;
@@ -64,7 +65,7 @@ export class PlanningHintsWriter {
   /** Times a task that has taken a slot. @returns a function to call when it has left the slot */
   begin({ name }: { readonly name: string }): () => void {
     const from = this.#clock.monotonic();
-    // A deployment has added the name: plans should learn of it soon.
+    // A deployment has added the name, so plans should soon use it.
     if (this.#namesBefore().includes(name)) this.#schedule();
     let isCounted = false;
     const count = (): void => {
@@ -81,7 +82,7 @@ export class PlanningHintsWriter {
     };
   }
 
-  /** Notes the name of a task that this worker leaves alone. */
+  /** Notes the name of a task that this worker skips. */
   meetUnknown({ name }: { readonly name: string }): void {
     this.#unknown.add(name);
   }
@@ -135,7 +136,7 @@ export class PlanningHintsWriter {
     return known?.concurrency === concurrency && known.startWithinMs === startWithinMs;
   }
 
-  /** The mean, if it is worth a write. */
+  /** Returns the mean if it is worth a write. */
   #newTook(): number | undefined {
     if (this.#count === 0) return undefined;
     const before = this.#tookMs ?? this.#ports.known()?.tookMs;
@@ -146,7 +147,7 @@ export class PlanningHintsWriter {
     return Math.abs(now - before) > Math.max(NEGLIGIBLE_MS, CHANGED * before) ? Math.round(now) : undefined;
   }
 
-  /** Unknown names, if they have changed. */
+  /** Returns the unknown names if they have changed. */
   #newNames(): readonly string[] | undefined {
     const before = this.#namesBefore();
     const now = [...new Set([...before, ...this.#unknown])].filter((name) => !this.#ports.defined.has(name));

@@ -1,8 +1,8 @@
 /**
- * A worker's copy of its queue's row: whether the queue is open, its used lanes and number of shards.
- * Read before every claim and answered from memory,
- * so that it costs a worker half a read unit every few seconds, and a change takes as long
- * to be noticed. Nothing depends on its accuracy: a pause is an operator's wish, not a lock; for lanes and shards see `lane.ts`.
+ * A worker's copy of its queue's row: whether the queue is open, its used lanes and its number of shards.
+ * The worker checks the copy before every claim, and refreshes it every few seconds, at half a read unit.
+ * So a change takes a few seconds to be noticed. Correctness does not depend on it: a pause is not a lock,
+ * and `lane.ts` explains lanes and shards.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';

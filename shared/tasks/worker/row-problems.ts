@@ -1,6 +1,6 @@
 /**
- * Reports rows that a worker cannot use,
- * each only once, although its entry may be read often; and a clock that is proven wrong.
+ * Reports rows that a worker cannot use, and a clock that is proven wrong.
+ * Each row is reported only once, although its entry may be read often.
  */
 import type { ClockSkewError } from '../../core/errors.ts';
 import type { TaskLog } from '../task/context.ts';

@@ -1,31 +1,31 @@
 /**
- * `SoloGate` decides which tasks of one worker run side by side.
+ * `SoloGate` decides which tasks of one worker run concurrently.
  *
  * When a worker crashes, all its running tasks lose an attempt, although only one of them may be the cause.
  * So if a task's previous worker crashed, its last attempt is made alone. If the worker crashes again, the cause is known,
  * and no other task is marked dead because it ran in the same worker.
  *
- * While such a task waits for the running ones to end, no other task may start. So it waits for two seconds at first,
- * gives up, lets the others work for four times as long, and waits twice as long the next time. Other tasks have most of the time,
- * and if the worker lives long enough, the task runs alone in the end.
+ * While such a task waits for the running ones to end, no other task may start. So it first waits for only two seconds.
+ * If it must give up, the others work for four times as long, and its next wait is twice as long. So other tasks get most of the time,
+ * and if the worker lives long enough, the task eventually runs alone.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 
 const FIRST_WAIT_MS = 2_000;
-/** Others may work for this many times the wait before the next one. */
+/** Ratio of the time for other tasks to the wait before it. */
 const BETWEEN_WAITS = 4;
 
 export class SoloGate {
   readonly #clock: Clock;
   readonly #over: AbortSignal;
   #inside = 0;
-  /** One is alone, or waits for the others to leave. */
+  /** Whether a task runs alone, or waits for the others to end. */
   #closed = false;
   #waitMs = FIRST_WAIT_MS;
   #openUntilMonotonicMs = -Infinity;
   #waiting: (() => void)[] = [];
 
-  /** @param over ends all waits: no task enters afterwards */
+  /** @param over ends all waits, and no task enters afterwards */
   constructor(clock: Clock, over: AbortSignal) {
     this.#clock = clock;
     this.#over = over;
@@ -38,7 +38,7 @@ export class SoloGate {
     return this.#in(() => undefined);
   }
 
-  /** Waits until no other task runs. Undefined: the others take too long; try again later. */
+  /** Waits until no other task runs. Returns undefined if the others take too long; try again later. */
   async enterAlone(): Promise<(() => void) | undefined> {
     while (this.#closed) await this.#change();
     if (this.#inside > 0 && this.#clock.monotonic() < this.#openUntilMonotonicMs) return undefined;

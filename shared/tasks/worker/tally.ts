@@ -15,9 +15,9 @@ export interface WorkerCounts {
   readonly expired: number;
   /** Failed attempts of tasks that had been failing for ten minutes. */
   readonly failing: number;
-  /** Hand-backs at the deadline without new progress, each at least the second in a row of its task. */
+  /** Hand-backs at the deadline without new progress, from a task's second consecutive one on. */
   readonly stalled: number;
-  /** How often a task was left to others because this module does not define its name. */
+  /** How many times a task was left to other workers because this module does not define its name. */
   readonly unknown: number;
   /** Unusable rows. */
   readonly damaged: number;
@@ -27,7 +27,7 @@ export interface WorkerCounts {
 
 export type Counted = Exclude<keyof WorkerCounts, 'settled'> | Settlement;
 
-/** Milliseconds by the clocks that wrote the row: with two machines, off by the difference of their clocks. */
+/** Milliseconds by the clocks that wrote the row. If these were two machines, their clock difference is included. */
 export interface TaskTimes {
   readonly waitMs?: number;
   readonly runMs?: number;

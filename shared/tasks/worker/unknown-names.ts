@@ -1,14 +1,14 @@
 /**
  * Tasks whose names the worker's module does not define: left to other workers, because another deployment may define them.
  *
- * A claim would prove nothing about such a task, and use up its attempts. Its row is read again after a while; each name is
+ * Claiming such a task would only use up its attempts. Its row is read again after a while, and each name is
  * logged once.
  */
 import type { TaskLog } from '../task/context.ts';
 import type { TaskRegistry } from '../task/definition.ts';
 import type { TaskKey } from '../task/task.ts';
 
-/** A wrong module lacks all names; log lines for the first ones are enough. */
+/** A wrong module lacks all names, so log lines for the first ones are enough. */
 const NAMES_SAID = 20;
 
 export class UnknownNames {

@@ -50,7 +50,7 @@ export interface WorkerSettings {
   readonly queue: string;
   readonly shards: number;
   readonly homeShards: readonly number[];
-  /** Its part of the home shards, if it shares them. Default: all of them. */
+  /** The worker's part of its home shards, if it shares them. Default: all of them. */
   readonly slice?: Slice | undefined;
   /** Ids of tasks to try first, even if they are not in the index yet. */
   readonly named?: readonly string[] | undefined;
@@ -70,7 +70,7 @@ export interface WorkerSettings {
   readonly graceMs: number;
   /** Monotonic time by which the worker must have handed back every task. */
   readonly deadlineMonotonicMs: number;
-  /** The dispatcher's setting; absent: no dispatcher plans workers of this kind, and this worker writes no planning hints. */
+  /** The dispatcher's setting. Absent: no dispatcher plans such workers, so this worker writes no planning hints. */
   readonly startWithinMs?: number | undefined;
 }
 
@@ -233,7 +233,7 @@ class QueueWorker {
     }
   }
 
-  /** Takes the next task when the code of the last one has ended, and the end of the one before is written. */
+  /** Takes the next task when the last one's code has ended and the end of the task before that is written. */
   async #slot(): Promise<void> {
     const { clock } = this.#ports.runtime;
     let ending: Promise<void> = Promise.resolve();
@@ -334,7 +334,7 @@ class QueueWorker {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
           onFollowers: () => this.#picker.expectFollowers(),
-          // A pack has more items, and a task of a key keeps its place until its end is written.
+          // A pack has more items, and a task of a key keeps its slot until its end is written.
           onCodeEnded: task.bulk === undefined && task.links === undefined ? onCodeEnded : undefined,
         },
       );
@@ -418,7 +418,7 @@ class QueueWorker {
   #ended(): WorkerReport['ended'] {
     if (this.#ports.session.remainingTrustMs() <= 0) return 'sessionLost';
     if (this.#storeFailure !== undefined) return 'storeUnavailable';
-    // A worker that was only lingering has nothing to hand back.
+    // A worker that is only waiting for new tasks has nothing to hand back.
     if (this.#handBack.aborted) return this.#lingerMs > 0 && this.#picker.isDrained ? 'drained' : 'handedBack';
     return this.#isPaused ? 'paused' : 'drained';
   }
@@ -444,7 +444,7 @@ function isClaimed(claimed: RunningTask | Outcome): claimed is RunningTask {
   return typeof claimed === 'object' && 'state' in claimed;
 }
 
-/** A task that is handed back keeps its turn, and a lost task freed no slot. */
+/** A task that was handed back keeps its turn, and a lost task did not free a slot. */
 function outcomeOf(settlement: Settlement): Outcome {
   if (settlement === 'unsettled') return 'undecided';
   return settlement === 'released' || settlement === 'lost' ? 'kept' : 'settled';

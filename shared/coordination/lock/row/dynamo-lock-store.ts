@@ -48,7 +48,7 @@ export function createLockStore(sender: Sender, table: string): LockStore {
           ? await sender.transact(statements.removeHeldEntry(table, observed, stamp), stamp.nonce)
           : await sender.write(statements.removeEntry(table, observed, stamp), stamp.nonce);
       if (result.kind === 'applied') return { kind: 'applied' };
-      // Its guard was true, but its holder's session has ended: no attempt of it was, or will be, applied.
+      // Its guard was true, but the holder's session has ended, so no attempt of it was or will be applied.
       return { kind: 'refused', earlierAttempt: result.kind === 'canceled' ? 'none' : result.earlierAttempt };
     },
 
@@ -76,8 +76,9 @@ export function createLockStore(sender: Sender, table: string): LockStore {
 }
 
 /**
- * An attempt with a lost response is recognised by the record it wrote, even if the key was acquired since: a tenure ends only once,
- * and its time distinguishes it from another call of the same person.
+ * An attempt with a lost response is recognised by the record that it wrote, even if the key was acquired since then. A tenure ends only
+ * once,
+ * and the record's time distinguishes it from another call of the same operator.
  */
 function isEndedBy(
   { lastForced }: LockRecord,

@@ -16,9 +16,10 @@
  * | forced | M: by, reason, at, session, leaseCounter | the last forced release | force |
  * | nonce | S | of the last write | all |
  * | directoryKey, directoryName | S | `lock#<shard of the key up to its first />`, the key: the listing; exists as long as the entry, unless it was acquired unlisted | acquire, put; removed with the value |
- * | ttl | N, epoch s | sweeping, weeks after the last use, of rows with only a counter: a held row and a row with a value have none | release, settle, remove; removed by acquire, put |
+ * | ttl | N, epoch s | deletes rows with only a counter, weeks after the last use; held rows and rows with a value have none | release,
+ * settle, remove; removed by acquire, put |
  *
- * An acquire writes the listing's attributes each time: an unchanged index entry costs nothing.
+ * Every acquire writes the listing's attributes, because an unchanged index entry costs nothing.
  */
 import { defined } from '../../../core/defined.ts';
 import { bytesOfBase64 } from '../../../core/runtime/bytes.ts';
@@ -54,15 +55,15 @@ const IS_ABSENT = 'attribute_not_exists(#pk)';
 const IS_AS_OBSERVED = '#nonce = :observedNonce';
 const IS_FREE = 'attribute_not_exists(#session)';
 const IS_OPEN = '(attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)';
-/** Guard of every verb of a holder, and of a contender that has found that holder dead: dead it stays. */
+/** Guard of every operation of a holder, and of a contender that has found the holder's session expired, which is final. */
 const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
 /**
  * No tenure has ended since the acquire was requested:
  * by any clock within the bound, or because the row has not changed since it was observed.
- * A late attempt of an acquire that was refused, or held and released, must not take the key for a session that does not know of it.
+ * A late copy of an acquire that was refused, or whose lock was released again, must not take the key without the session's knowledge.
  */
 const IS_UNTOUCHED = '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
-/** A row of another version is left alone. */
+/** Refuses rows of another schema version. */
 const IS_KNOWN = '(attribute_not_exists(#v) OR #v = :v)';
 const HAS_NO_VALUE = 'attribute_not_exists(#value)';
 
@@ -86,7 +87,7 @@ const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #di
  * before this acquire was requested, or its end was observed; an absent row is free.
  * Effect: held by the session, counter + 1. Creates the row;
  * its counter then starts at the clock, above every token of a swept row.
- * Outcomes: refused = the row has its holder, or the time at which it opens; or it is free, and the next attempt names its counter.
+ * Outcomes: refused = the row shows its holder, or the time at which it opens; or it is free, and the next attempt must name its counter.
  */
 export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp): Statement<'update'> {
   return updateStatement('lock.acquire', {
@@ -104,8 +105,8 @@ export function acquireLock(table: string, request: AcquireRequest, stamp: Stamp
 
 /**
  * Guard: still held by the observed session and counter; the caller has found that session expired and its lock-delay over.
- * Effect: as acquire; without the old entry if that had to go with its session.
- * Outcomes: refused = another contender took it over or tidied it.
+ * Effect: as acquire; without the old entry if the session's behavior was `delete`.
+ * Outcomes: refused = another contender took it over or settled it.
  */
 export function takeOverLock(
   table: string,
@@ -138,7 +139,7 @@ export function acquireLocks(
   return transactStatement('lock.acquireAll', actions, stamp.nonce);
 }
 
-/** One of several: its part of a transaction. */
+/** Returns one key's part of a transaction for several keys. */
 export function acquireObserved(
   table: string,
   { key, record, isFresh }: Observed,
@@ -160,7 +161,7 @@ export function acquireObserved(
 }
 
 /**
- * Guard: mine, and not written since I wrote it last: a delayed attempt of an earlier update must not undo a later one.
+ * Guard: mine, and not written since my last write, so that a late copy of an earlier update cannot undo a later one.
  * Effect: the content replaced, if one is given; the counter stays.
  * Outcomes: refused = superseded, released by force, or deleted with its session; still mine = a value has been put.
  */
@@ -334,9 +335,9 @@ export function forceReleaseLock(
 }
 
 /**
- * Guard: not written since it was observed, or still absent; the caller has judged it. Blind writes would let a delayed
- *   attempt of an earlier put undo a later one.
- * Effect: the content replaced, the entry created if there was none; holder and counter stay. A value is never swept.
+ * Guard: not written since it was observed, or still absent; the caller has judged it. Without this guard, a late
+ *   copy of an earlier put could undo a later one.
+ * Effect: the content replaced, the entry created if there was none; holder and counter stay. TTL never deletes a value.
  * Outcomes: refused = it was written in the meantime: read again.
  */
 export function putValue(
@@ -389,24 +390,24 @@ export function removeHeldEntry(table: string, observed: HeldLock, stamp: Stamp)
   return restampedTransaction(statement, (now) => removeHeldEntry(table, observed, { ...stamp, now }));
 }
 
-/** For the user's own transaction. Guard: mine. Effect: none; the rest of the transaction happens only if it holds. */
+/** For the user's own transaction. Guard: mine. Effect: none; the rest of the transaction is applied only if the guard is true. */
 export function heldCondition(table: string, claim: LockClaim): TransactionAction {
   return checkStatement(table, lockKey(claim.key), IS_HELD_BY, claimValues(claim));
 }
 
-/** The partitions that list the keys with a prefix. */
+/** Returns the partitions that list the keys with a prefix. */
 export function partitionsOfLocks(prefix: string): readonly string[] {
   return prefix.includes('/') ? [directoryPartition('lock', folderOf(prefix))] : directoryPartitions('lock');
 }
 
-/** A key's entry in the listing: the first of all keys that begin with it. Eventually consistent. */
+/** Reads a key's entry in the listing, which is the first of all keys that begin with it. Eventually consistent. */
 export const entryOfLock = (table: string, key: string): Statement<'query'> =>
   directoryStatement('lock.page', table, directoryPartition('lock', folderOf(key)), key, {
     after: undefined,
     limit: 1,
   });
 
-/** A key up to its first `/`: keys that begin alike are listed together. */
+/** Returns a key up to its first `/`, so that keys with the same beginning are listed together. */
 function folderOf(key: string): string {
   return key.replace(/\/.*$/s, '/');
 }
@@ -419,14 +420,14 @@ export const readLocks = (
   options: { readonly consistent: boolean },
 ): Statement<'batchGet'> => batchGetStatement('lock.getMany', table, keys.map(lockKey), options);
 
-/** A lock and its holder's session, in one request. */
+/** Reads a lock and its holder's session in one request. */
 export const readRows = (
   table: string,
   keys: readonly RowKey[],
   options: { readonly consistent: boolean },
 ): Statement<'batchGet'> => batchGetStatement('lock.getWithSession', table, keys, options);
 
-/** `isFresh`: the entry goes with the tenure before. `isHeld`: this write ends that tenure. */
+/** `isFresh`: the entry of the previous tenure is removed. `isHeld`: this write ends that tenure. */
 function takeEffect(
   { content, isListed }: LockWish,
   { isFresh, isHeld }: { readonly isFresh: boolean; readonly isHeld: boolean },
@@ -444,7 +445,7 @@ function takeValues(
 ) {
   const known = isListed ? listValues(key) : { ':v': SCHEMA_VERSION };
   const values = { ...updateValues(content, stamp), ...known, ':taker': session };
-  // DynamoDB refuses values that no expression names.
+  // DynamoDB refuses values that are not used in an expression.
   return isFresh ? values : { ...values, ':none': 0 };
 }
 
@@ -472,7 +473,7 @@ function claimValues({ session, leaseCounter }: Omit<LockClaim, 'key'>) {
   return { ':session': session, ':counter': leaseCounter };
 }
 
-/** Names the tenure that ends, and the moment. */
+/** Names the ending tenure and the time. */
 function endValues(observed: HeldLock, { now }: Stamp) {
   return { ...claimValues(observed), ':freedAt': endedAt(observed, now) };
 }

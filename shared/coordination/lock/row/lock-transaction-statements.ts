@@ -1,4 +1,4 @@
-/** Several locks' rows in one transaction: each with its own statement, plus conditions on other rows. */
+/** Writes the rows of several locks in one transaction, each with its own statement, plus conditions on other rows. */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { revocationOf } from '../lock-record.ts';
 import type { EndedTenures, KeyConditions, KeyWrite } from '../lock-store.ts';
@@ -12,7 +12,7 @@ import { liveCondition, revokeFromSession } from '../../../session/row/session-s
 /**
  * Guard: every row is as it was observed, and every session that gains or loses a lock is live.
  * Effect: each key's own write, and notice to a session that loses a tenure at its next heartbeat, in one transaction.
- * Outcomes: refused = a row was written since: read again.
+ * Outcomes: refused = a row was written since it was observed: read again.
  */
 export function commitLocks(
   table: string,
@@ -26,7 +26,7 @@ export function commitLocks(
       checkStatement(table, lockKey(key), '#nonce = :observedNonce', { ':observedNonce': nonce }),
     ),
     ...absent.map((key) => checkStatement(table, lockKey(key), 'attribute_not_exists(#pk)', {})),
-    // A transaction has one action a row, and telling a session has the same guard.
+    // A transaction can have only one action per row, and notifying a session has the same guard.
     ...live.filter((id) => !ended.has(id)).map((id) => liveCondition(table, id)),
   ];
   const updates = writes.map((write) => updateOf(table, write, stamp));

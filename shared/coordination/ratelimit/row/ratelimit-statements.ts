@@ -5,7 +5,7 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `ratelimit#<name>#<key>`, `ratelimit` | take from full |
  * | v | N | schema version | take from full |
- * | emptyAt | N, epoch ms, to the microsecond | when it would have been empty, had nothing but the flow filled it since | take |
+ * | emptyAt | N, epoch ms, to the microsecond | when it would have been empty if only the flow had filled it since then | take |
  * | nonce | S | of the last write | all |
  * | ttl | N, epoch s | a day after it is full, because a bucket without a row is also full | all |
  */
@@ -19,8 +19,8 @@ import { getStatement, updateStatement } from '../../../dynamo/engine/statement.
 
 /**
  * Guard: not full, with enough, and not last written by an earlier attempt of this take.
- * Effect: its tokens are reduced. An unanswered attempt is taken again if other takes followed it: that takes too many, never too few.
- * Outcomes: refused = not enough tokens, and the row shows when there will be; or it is full, or new.
+ * Effect: its tokens are reduced. If other takes followed an unanswered attempt, the retry takes the tokens again: too many, never too few.
+ * Outcomes: refused = not enough tokens, and the row shows when there will be enough; or the bucket is full or new.
  */
 export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
   updateStatement('ratelimit.take', {
@@ -37,9 +37,9 @@ export const takeTokens = (table: string, bucket: BucketKey, draw: Draw, stamp: 
   });
 
 /**
- * Guard: the bucket is full, or has no row. Tokens that would overflow are gone.
+ * Guard: the bucket is full, or has no row. Excess tokens are lost.
  * Effect: full, minus the tokens taken.
- * Outcomes: refused = another caller has taken tokens since.
+ * Outcomes: refused = another caller has taken tokens in the meantime.
  */
 export const takeTokensFromFull = (table: string, bucket: BucketKey, draw: Draw, stamp: Stamp): Statement<'update'> =>
   updateStatement('ratelimit.takeFromFull', {

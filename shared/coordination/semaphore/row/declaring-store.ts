@@ -1,4 +1,7 @@
-/** Reads semaphores and declares their limits: what the functions that start workers need, whose bundles have to stay small. */
+/**
+ * Reads semaphores and declares their limits. A separate module, because the functions that start workers need only this and must have
+ * small bundles.
+ */
 import type { DeclaringStore } from '../semaphore-store.ts';
 import { decodeSemaphore } from './semaphore-codec.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';

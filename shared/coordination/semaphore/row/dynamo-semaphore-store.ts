@@ -47,7 +47,10 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
   };
 }
 
-/** An attempt whose answer was lost is known by what it wrote down, also when the permit is gone since: it is evicted only once. */
+/**
+ * An attempt with a lost response is recognized by the record that it wrote, even if the permit is gone by now, because a permit is evicted
+ * only once.
+ */
 function isEvictedBy(
   { lastEviction }: SemaphoreRecord,
   permit: PermitRecord,

@@ -17,7 +17,7 @@
  * | revision | N | starts at the clock, grows by one with each write, never restarts | all |
  * | nonce | S | of the last write | all |
  * | directoryKey, directoryName | S | `semaphore`, its name: the listing | create |
- * | ttl | N, epoch s | sweeping, a year beyond the last write | all |
+ * | ttl | N, epoch s | a year after the last write | all |
  *
  * The row stores `free` and not the sum in use, because a condition can compare attributes but not calculate.
  * Every acquire writes the row, and a write costs one unit per KB of the whole row: hence the compact holders.
@@ -42,7 +42,8 @@ import { revokeFromSession } from '../../../session/row/session-statements.ts';
 
 /**
  * Guard: the row is absent.
- * Effect: a semaphore with its first holder, or none. The counter starts at the clock, so a row that was swept and is created again starts
+ * Effect: a semaphore with its first holder, or none. The counter starts at the clock, so a row that TTL deleted and that is created again
+ * starts
  *   above every token that it ever issued.
  * Outcomes: refused = another contender was first; the row shows its limit.
  */
@@ -74,7 +75,7 @@ export function createSemaphore(
 
 /**
  * Guard: the limit equals the contender's limit, capacity is free, the queue is empty, this permit is not in the row,
- *   its session has not left since, and the number of marks is below the maximum.
+ *   its session has not barred it, and the number of marks is below the maximum.
  * Effect: the row has the holder, with the next token.
  * Outcomes: refused = another limit, no free capacity, barred (enter by `replace`), or an earlier attempt of this write was applied and the
  * row written again since.
@@ -106,8 +107,8 @@ export function admitHolder(
 }
 
 /**
- * Guard: the queue is not full, this ticket is not in it, its permit is not in the row, and its session has not left since.
- * Effect: the ticket is last in the queue. From now on only queued contenders are admitted.
+ * Guard: the queue is not full, this ticket is not in it, its permit is not in the row, and its session has not barred it.
+ * Effect: the ticket is last in the queue. From then on, only queued contenders are admitted.
  * Outcomes: refused = the queue is full, barred (queue by `replace`), or an earlier attempt of this write was applied.
  */
 export function queueTicket(table: string, name: string, ticket: Ticket, stamp: Stamp): Statement<'update'> {
@@ -165,11 +166,11 @@ export function replaceSemaphore(
 }
 
 /**
- * Guard: this permit is in the row, with this token, evicted or not; and its session has not left later than `left`.
+ * Guard: this permit is in the row, with this token, evicted or not; and the session's mark is not later than `left`.
  * Effect: the permit is gone, its capacity is free, and blind requests that its session made at or before `left` are refused.
- * Outcomes: refused = already released, or pruned because its session had expired, so nothing is left to release; or its session
- *   has left later: retry with that moment.
- * @param left the permit's own moment, or a later one of its session
+ * Outcomes: refused = already released, or pruned because its session had expired, so nothing is left to release; or the session's
+ *   mark is later: retry with that moment.
+ * @param left the moment to store as the session's mark: the permit's own, or a later one of the same session
  */
 export function releaseHolder(
   table: string,
@@ -188,9 +189,9 @@ export function releaseHolder(
 }
 
 /**
- * Guard: the claim is not barred yet, and marks have not piled up.
- * Effect: no blind request of it that is still under way enters or queues any more. The row says whether one came first.
- * Outcomes: refused = it is barred already, too many marks (`replace`), or there is no such semaphore.
+ * Guard: the claim is not barred yet, and the number of marks is below the maximum.
+ * Effect: blind requests of the claim that are still in flight will be refused. The row shows whether one was applied before.
+ * Outcomes: refused = it is already barred, there are too many marks (`replace`), or the semaphore does not exist.
  */
 export function forgoClaim(table: string, name: string, claim: PermitClaim, stamp: Stamp): Statement<'update'> {
   return updateStatement('semaphore.forgo', {
@@ -205,7 +206,7 @@ export function forgoClaim(table: string, name: string, claim: PermitClaim, stam
 
 /**
  * Guard: this permit is in the row, with this token; its session is live.
- * Effect: as `evictHolder`; and its session's next renewal reports the eviction. Both or neither.
+ * Effect: as `evictHolder`, and the session's next renewal reports the eviction, in one transaction.
  * Outcomes: refused = the permit is gone, or its session has ended: read again.
  */
 export function evictLiveHolder(
@@ -221,9 +222,9 @@ export function evictLiveHolder(
 }
 
 /**
- * Guard: this permit is there, with this token.
- * Effect: evicted, and written down; its room stays closed for the lock-delay from the attempt that is applied.
- * Outcomes: refused = it is gone, or evicted already.
+ * Guard: this permit is in the row, with this token.
+ * Effect: evicted and recorded. Its capacity stays closed for the lock-delay, counted from the applied attempt.
+ * Outcomes: refused = it is gone, or already evicted.
  */
 export function evictHolder(
   table: string,
@@ -250,7 +251,7 @@ export function evictHolder(
   return { ...statement, restamped: (now) => evictHolder(table, name, permit, eviction, { ...stamp, now }) };
 }
 
-/** Until when the room of a permit that is evicted at `now` is closed; 0: it is not. */
+/** Returns the time until which the capacity of a permit that is evicted at `now` stays closed. 0: it does not. */
 export function closedBy({ lockDelayMs }: EvictionRequest, now: number): number {
   return lockDelayMs === 0 ? 0 : now + lockDelayMs;
 }
@@ -258,11 +259,11 @@ export function closedBy({ lockDelayMs }: EvictionRequest, now: number): number 
 export const readSemaphore = (table: string, name: string): Statement<'get'> =>
   getStatement('semaphore.get', table, semaphoreKey(name));
 
-/** Semaphores by name. Eventually consistent. */
+/** Lists semaphores by name. Eventually consistent. */
 export const pageOfSemaphores = (table: string, prefix: string, after: unknown): Statement<'query'> =>
   directoryStatement('semaphore.page', table, 'semaphore', prefix, { after });
 
-/** A row of another version is left alone. */
+/** Refuses rows of another schema version. */
 const IS_KNOWN = '#v = :v';
 const IS_AGREED = '#declared = :limit';
 const HAS_ROOM = '#free >= :permits AND size(#holders) < :holdersLimit';

@@ -7,7 +7,7 @@
  * | v | N | schema version | create |
  * | generation | N | starts at the clock, grows by one with each begin, never restarts | create, begin |
  * | state | S | `open`, `sealed`, `complete` | create, seal, complete, begin |
- * | members, lost | N | how many there were; absent until complete | complete; removed by begin |
+ * | members, lost | N | their numbers; absent until complete | complete; removed by begin |
  * | nonce | S | of the last write | all |
  * | ttl | N, epoch s | a year after the last write | all |
  *
@@ -18,7 +18,8 @@
  * | state | S | `pending`, then `done` or `lost`, and never pending again | add, finish, lose |
  * | session | S | who works on it; empty: not leased | add, lease |
  * | nonce | S | of the last write | all |
- * | ttl | N, epoch s | a year after the last write: as long as its group, which counts it when all have ended | add, finish, lose |
+ * | ttl | N, epoch s | a year after the last write: as long as its group, which counts it when all members have finished | add, finish,
+ * lose |
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { MemberLease } from '../waitgroup-store.ts';
@@ -64,7 +65,7 @@ export function createGroup(table: string, name: string, { now, nonce }: Stamp):
 /**
  * Guard: open, in this generation.
  * Effect: sealed; an add in flight is refused.
- * Outcomes: refused = sealed before, or this generation is over.
+ * Outcomes: refused = already sealed, or this generation is over.
  */
 export const sealGroup = (table: string, group: GroupKey, stamp: Stamp): Statement<'update'> =>
   updateStatement('waitgroup.seal', {
@@ -102,7 +103,7 @@ export const completeGroup = (
 /**
  * Guard: complete, in this generation.
  * Effect: open, in the next one.
- * Outcomes: refused = not complete yet, or begun already.
+ * Outcomes: refused = not complete yet, or already begun.
  */
 export const beginGeneration = (table: string, group: GroupKey, stamp: Stamp): Statement<'update'> =>
   updateStatement('waitgroup.begin', {
@@ -134,7 +135,7 @@ export function addMembers(
 }
 
 /**
- * Unguarded because the transaction's first action is the guard, and `if_not_exists` leaves an existing member as it is.
+ * Unguarded, because the transaction's first action is the guard, and `if_not_exists` does not change an existing member.
  * That includes a member without a lease, which is why the row stores the missing lease too.
  */
 function addMember(
@@ -202,7 +203,7 @@ export const finishMember = (table: string, group: GroupKey, id: string, stamp: 
 /**
  * Guard: pending, and leased to the session that the caller has found expired.
  * Effect: lost.
- * Outcomes: refused = done in the last moment, or leased to another.
+ * Outcomes: refused = done at the last moment, or leased to another session.
  */
 export const loseMember = (
   table: string,

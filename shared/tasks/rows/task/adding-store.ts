@@ -20,7 +20,7 @@ import { enqueueTask, readTask } from './task-statements.ts';
 /** A task that is created, or starts over. */
 export type TaskCreator = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
 
-/** Returns the write of a new task and its other actions; called again each time another writer was faster. */
+/** Returns the write of a new task and the other actions of its transaction. Called again each time another writer was faster. */
 export type Plan = (seat?: Seat) => Planned | Promise<Planned>;
 
 interface Planned {
@@ -30,12 +30,12 @@ interface Planned {
 
 type Begin = (task: TaskCreator, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
 
-/** Each round another writer succeeded: a line that changes this often during a read should be a separate queue. */
+/** In each round another writer succeeded. Split a line that changes this often during a read. */
 export const LINE_CONTENTION = { rounds: 50 };
 
 /**
  * @param decode returns what the caller needs of an existing task
- * @param begin Default: begins tasks without a line
+ * @param begin Default: creates tasks without a line
  */
 export function createAddingStore<Row extends TakenTask>(
   sender: Sender,

@@ -22,7 +22,7 @@ interface Work {
   readonly policy?: unknown;
 }
 
-/** Attributes of only some work: set if given, else removed, because an attribute can be in one clause only. */
+/** Optional attributes: set if given, otherwise removed. An attribute can be in only one clause. */
 const OPTIONAL = ['expiresAt', 'key', 'payload', 'traceparent', 'policy'] as const;
 
 export function workOf(task: NewTask, nonce: string, { isApart = false } = {}): Work {

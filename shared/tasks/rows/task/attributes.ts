@@ -8,7 +8,7 @@ import { taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
 
 type Attribute = Readonly<Record<string, unknown>>;
 
-/** @throws ConfigurationError for a key that cannot have a row: otherwise the claiming worker would find the error */
+/** @throws ConfigurationError for a key that cannot have a row. Without this check, only the claiming worker would get the error */
 export function keyAttribute(queue: string, { key, limit, rate }: KeyLimit): Attribute {
   taskConcurrencyKey(queue, key);
   return rate === undefined ? { key, limit } : { key, limit, count: rate.count, perMs: rate.perMs };

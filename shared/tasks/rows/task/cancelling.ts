@@ -1,11 +1,13 @@
-/** The write that cancels a task, with its linked rows: for the task store, and for schedules that stop earlier tasks. */
+/** The write that cancels a task, with its dependent rows. Used by the task store, and by schedules that stop earlier tasks. */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Cancellation, ReadyTask, RunningTask } from '../../task/task.ts';
 import { promoteFollower } from './follower-statements.ts';
 import type { DependentRows } from './dependent-rows.ts';
 import { cancelAbandonedTask, cancelWaitingTask } from './operator-statements.ts';
 
-/** Cancels a waiting task, or a running one whose session has ended, as the caller has seen. A follower then takes its place. */
+/**
+ * Cancels a waiting task, or a running task whose session the caller has seen ended. If it has a follower, the task continues with that.
+ */
 export function cancelTask(
   linked: DependentRows,
   { table, shards }: { readonly table: string; readonly shards: number },

@@ -1,6 +1,6 @@
 /**
  * The task row, continued: a parent or a callback that waits for children.
- * It is ready, and not due before the last of them makes it due. The row's picture is in `task-statements.ts`.
+ * It is ready, and becomes due when the last child ends. `task-statements.ts` describes the row.
  */
 import type { BatchKey } from '../../task/batch.ts';
 import { NEVER } from '../../task/batch.ts';
@@ -16,8 +16,8 @@ import { moveInTime } from './place.ts';
 import { HAS_NO_FOLLOWER, IS_MINE, LEAVE_CLAIM, mineValues } from './task-statements.ts';
 
 /**
- * Guard: mine, and not barred, as a commit (`commit-statements.ts`). Its children are created in the same transaction.
- * Effect: ready, due never, the attempt refunded.
+ * Guard: mine, and not barred, like a commit (`commit-statements.ts`). The same transaction creates the children.
+ * Effect: ready, never due by time, the attempt refunded.
  * Outcomes: refused = taken over.
  */
 export function waitForChildren(
@@ -46,9 +46,9 @@ export function waitForChildren(
 }
 
 /**
- * Guard: it waits for the children of this batch.
- * Effect: due at once. A caller that observed it before, to reschedule it, must read it again.
- * Outcomes: refused = it was cancelled, or has got other work.
+ * Guard: the task waits for the children of this batch.
+ * Effect: due at once. A caller that observed the task earlier, to reschedule it, must read it again.
+ * Outcomes: refused = it was cancelled, or got other work.
  */
 export function resumeParent(
   table: string,
@@ -67,8 +67,8 @@ export function resumeParent(
 }
 
 /**
- * Condition for a batch to end without waking its waiter: the waiter does not wait for it.
- * Outcomes: refused = an operator has retried it since it was read, and it waits again.
+ * Condition for a batch to end without waking its waiter: the waiter does not wait for this batch.
+ * Outcomes: refused = an operator has retried the waiter since it was read, and it waits again.
  */
 export function isNotWaiting(table: string, { queue, id }: TaskKey, batch: BatchKey): TransactionCheck {
   return checkStatement(

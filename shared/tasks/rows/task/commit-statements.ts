@@ -1,9 +1,9 @@
 /**
  * The task row, continued: commits, and the bar against their late copies. `task-statements.ts` describes the row.
  *
- * A commit may be refused by a condition on another row, such as a condition of the user's own. The task's row is unchanged then, so a copy
- * that the network delivers later would find its claim, and perhaps the condition true. Therefore a commit has a number within its claim,
- * and after a refusal the bar raises the row's `sequence` to that number.
+ * A condition on another row, such as a user's own condition, may refuse a commit. The task's row is then unchanged, so a copy
+ * that the network delivers later would find its claim unchanged, and the condition may be true by then. Therefore a commit has a number
+ * within its claim, and after a refusal the bar raises the row's `sequence` to that number.
  */
 import { defined } from '../../../core/defined.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
@@ -43,7 +43,7 @@ export function commitTask(
 /**
  * Guard: mine, and no write with this number has been applied.
  * Effect: the commit with this number, and earlier writes of the claim, are refused whenever they arrive.
- * Outcomes: refused = a copy of the commit was faster, and its nonce is in the row; or taken over.
+ * Outcomes: refused = a copy of the commit was faster, so its nonce is in the row; or taken over.
  */
 export function barCommit(table: string, claim: Claim, { nonce, sequence }: SequencedStamp): Statement<'update'> {
   return updateStatement('task.bar', {

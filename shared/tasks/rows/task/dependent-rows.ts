@@ -2,8 +2,8 @@
  * Dependent rows (batch counter, key slot, line) change in the same transaction as the task:
  * a batch counts its end, a key frees its slot, a line advances.
  *
- * A task without dependent rows is written with a single-item write. Otherwise one transaction updates the task and its dependent rows
- * whose first action is the task's own, with its guard and nonce. So a companion changes exactly as often as the task does.
+ * A task without dependent rows is written with a single-item write. Otherwise one transaction updates the task and its dependent rows.
+ * Its first action is the task's own write, with guard and nonce, so a dependent row changes exactly as often as the task does.
  */
 import { ConfigurationError, StoreUnavailableError } from '../../../core/errors.ts';
 import type { WriteLimits } from '../../../core/lease/outcome.ts';
@@ -36,30 +36,30 @@ import { actionOf, rowOf, tableOf, together, tokenOf } from '../../../dynamo/eng
 
 type Linked = TaskKey & {
   readonly links?: TaskLinks | undefined;
-  /** Session of the attempt that ends. */
+  /** Session of the ending attempt. */
   readonly session?: string | undefined;
   readonly leaseCounter?: number;
 };
 
-/** A change of a task that others have to follow. */
+/** A change of a task that requires changes of dependent rows. */
 interface Change {
   readonly task: Linked;
-  /** Running, if it is absent. */
+  /** Default: `running`. */
   readonly from?: 'ready' | 'running';
   readonly to: 'ready' | 'running' | ChildEnding;
   /** The task's own write. Its guard and nonce apply to the whole transaction. */
   readonly own: Statement<'update'>;
-  /** The write instead of it, if the task has a follower. */
+  /** The write to use instead if the task has a follower. */
   readonly promote?: (follower: Follower) => Statement<'update'>;
-  /** `own` is that. */
+  /** Whether `own` is that write. */
   readonly isFollowed?: boolean;
-  /** Writes to other rows in the same transaction. */
+  /** Other writes in the same transaction. */
   readonly writes?: readonly Action[];
-  /** Tasks that are created with it. */
+  /** Tasks that the same transaction creates. */
   readonly children?: readonly NewTask[];
 }
 
-/** A transaction's result, and how many companions it had. */
+/** The result of a transaction, and its number of companion actions. */
 interface Sent {
   readonly result: TransactionResult;
   readonly companions: number;
@@ -78,7 +78,7 @@ export class DependentRows {
     this.#lines = new Lines(sender, table);
   }
 
-  /** Sends a change; it is a single write if the task has no links. */
+  /** Sends a change, as a single write if the task has no links. */
   settle(change: Change, stamp: Stamp, limits?: WriteLimits): Promise<Settled> {
     return unlessFollowed(change, (one) => this.#settle(one, stamp, limits));
   }
@@ -98,7 +98,7 @@ export class DependentRows {
     });
   }
 
-  /** Sends a change with its own writes or children. The reasons of a `canceled` result are for these, not for their companions. */
+  /** Sends a change with its own writes or children. The reasons of a `canceled` result are for these actions, not for companions. */
   commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
     return unlessFollowed(change, async (one) => {
       const { result, companions } = await this.#change(one, stamp, limits).catch((error: unknown) => {
@@ -110,7 +110,7 @@ export class DependentRows {
     });
   }
 
-  /** The service does not say which table it misses, and the task was claimed from ours. */
+  /** The service does not name the missing table. It cannot be ours, because we claimed the task from it. */
   #missingElsewhere({ own, task, writes = [] }: Change, cause: unknown): unknown {
     const others = new Set(writes.map(tableOf).filter((table) => table !== this.#table));
     if (others.size === 0) return cause;
@@ -130,8 +130,8 @@ export class DependentRows {
   }
 
   /**
-   * First tries to count the child as one of several. If that write is refused, this is the last child, and the returned row says what to
-   * do next.
+   * First tries to count the child as one of several. If that write is refused, this is the last child, and the returned row shows the
+   * next step.
    */
   async #endChild(
     batch: BatchKey,
@@ -152,7 +152,7 @@ export class DependentRows {
     return retryContended(`the end of batch ${batch.id}`, LINE_CONTENTION, async () => {
       const woken = await send([last, wake]);
       if (companionRefusal(woken, 1) === undefined) return woken;
-      // The waiter no longer waits, so the batch ends without it; if an operator has retried it since, it waits again.
+      // The waiter no longer waits, so the batch ends without it. If an operator has retried the waiter since then, it waits again.
       const unwoken = await send([last, isNotWaiting(this.#table, waiter.task, batch)]);
       return companionRefusal(unwoken, 1) === undefined
         ? unwoken
@@ -160,14 +160,17 @@ export class DependentRows {
     });
   }
 
-  /** If the task leaves `running`, it leaves the slot of its key. */
+  /** A task that leaves `running` frees the slot of its key. */
   #leaveKey({ task, from = 'running', to }: Change, stamp: Stamp): readonly Action[] {
     const key = task.links?.concurrency?.key;
     const leaves = key !== undefined && from === 'running' && to !== 'running';
     return leaves ? [actionOf(leaveKey(this.#table, task, key, stamp))] : [];
   }
 
-  /** Sends a change: its key gets its slot back, the end of a line's task advances the line, and ordered children join their lines. */
+  /**
+   * Sends a change in one transaction that frees the slot of the task's key, advances its line if it ends, and adds ordered children to
+   * their lines.
+   */
   async #sendThroughLines(
     change: Change,
     companions: readonly Action[],
@@ -191,12 +194,12 @@ export class DependentRows {
         rowOf({ Update: { Key: taskKey(change.task.queue, change.task.id) } }),
         ...[...inLines, ...children].map(rowOf),
       ]);
-      // If a child has the id of the waiter, the waiter's row refuses it, and no other action may name that row.
+      // If a child has the waiter's id, the waiter's row refuses it. No other action may name that row.
       const apart = companions.filter((companion) => !others.has(rowOf(companion)));
       const before = [...apart, ...leave];
       const sent = await this.#send(change, [...before, ...inLines], children, stamp, limits);
       const refused = actions.filter((_, at) => companionRefusal(sent, before.length + at) !== undefined);
-      // The row of its key was deleted: it counts nobody, and the task must still be able to end.
+      // The row of its key was deleted, so there is no count to change. The task must still be able to end.
       const hasNoSlot = leave.length > 0 && companionRefusal(sent, apart.length) !== undefined;
       if (hasNoSlot) leave = [];
       else if (refused.length === 0) return sent;
@@ -226,9 +229,9 @@ export class DependentRows {
 }
 
 /**
- * Sends a change that ends an attempt. If the row that refuses it has a follower, and its attempt is the one to end, the follower
- * gets the task instead: the task is ready then, so its batch and its line keep waiting.
- * Within an attempt a follower is only replaced by a newer one, so the first write cannot be applied late.
+ * Sends a change that ends an attempt. If the row refuses it, still shows this attempt and has a follower, the task
+ * continues with the follower instead: it becomes ready, so its batch and its line keep waiting.
+ * Within an attempt, a follower can only be replaced by a newer one, so the first write cannot be applied late.
  */
 async function unlessFollowed<Result extends Settled | CommitOutcome>(
   change: Change,
@@ -255,7 +258,7 @@ function isEnd(to: Change['to']): to is ChildEnding {
   return to !== 'ready' && to !== 'running';
 }
 
-/** A change's moves, one for each line: the task leaves its own, and children join theirs. */
+/** A change's moves, one for each line: the task leaves its line, and children join theirs. */
 function movesOf({
   task,
   to,
@@ -279,7 +282,7 @@ function movesOf({
   return [...moves.values()];
 }
 
-/** Why the companion at `index` stopped a transaction, if it did. */
+/** Why the companion action at `index` stopped the transaction, if it did. */
 function companionRefusal({ result, companions }: Sent, index: number): CancellationReason | undefined {
   if (result.kind !== 'canceled' || index >= companions) return undefined;
   const reason = result.reasons[1 + index];

@@ -33,15 +33,15 @@ interface ParkedCursor {
   readonly within: string;
 }
 
-/** Writes side by side: in a flood a worker parks a page of tasks at a time. */
+/** Number of concurrent writes: in a flood, a worker parks a page of tasks at a time. */
 const WRITES_AT_ONCE = 16;
 /** Entries of one key per read: within half a read unit. */
 const ENTRIES = 25;
-/** Number of rows to read at a time; stop when all are too large. Usually only one slot is free. */
+/** Number of rows to read at a time. Usually only one slot is free. */
 const ROWS_AT_A_TIME = 4;
 /** Entries per page for operators: one batch reads the rows behind them. */
 const PAGE = 100;
-/** Pages read while everything on them is foreign. */
+/** Maximum pages to read while all their entries are foreign. */
 const FOREIGN_PAGES = 40;
 /** Keys of one partition per repair; the next repair begins elsewhere. */
 const KEYS_LIMIT = 50;
@@ -62,7 +62,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
       if (failure !== undefined && !(failure.reason instanceof StoreUnavailableError)) throw failure.reason;
       const [first] = observed;
       if (there.length === 0 || first === undefined) return [];
-      // If a task ended between the read that found the key at capacity and this write, it found nothing to unpark.
+      // A task that ended between the read of the full key and this write found nothing to unpark.
       return putBackFitting(first.task.queue, key, [there], { now: first.write.now, reserved: 0 });
     },
 
@@ -129,7 +129,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return putBackFitting(queue, key, batches, { now, reserved });
   }
 
-  /** Unparks as many tasks as the key has capacity for, in their order, and all tasks that need no slot of it. */
+  /** Unparks as many tasks as the key has capacity for, in their order, and also all tasks that no longer need its slots. */
   async function putBackFitting(
     queue: string,
     key: string,
@@ -176,7 +176,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
     return back;
   }
 
-  /** Unparks as many tasks of an entry's key as it has capacity for; and the entry itself if it is at a wrong position. */
+  /** Unparks as many tasks of an entry's key as it has capacity for. Also unparks the entry itself if its position is wrong. */
   async function repairFrom(
     queue: string,
     entry: ParkedEntry,
@@ -240,7 +240,7 @@ export function createParkingStore(sender: Sender, table: string): ParkingStore 
   }
 }
 
-/** Remaining capacity of a key while tasks are unparked one after the other. */
+/** Remaining capacity of a key while its tasks are unparked one by one. */
 class Room {
   readonly #key: string;
   readonly #now: number;
@@ -255,19 +255,19 @@ class Room {
   }
 
   admits(task: TaskRecord): boolean {
-    // A worker that read the row before it was parked has claimed it out of sight: its next holder has to find it.
+    // A worker that read the row before it was parked has claimed the hidden task. Make it visible, so that a next holder can find it.
     if (task.state !== 'ready') return true;
     const { links, expiresAt } = task;
     const now = this.#now;
     const limit = links?.concurrency;
-    // Other work under its id may have another key; and the worker that reads an expired task drops it.
+    // Other work under its id may have another key. An expired task needs no slot, because the worker that reads it drops it.
     if (limit?.key !== this.#key || (expiresAt !== undefined && expiresAt <= now)) return true;
     if (hasCapacity(limit, this.#state, now)) {
       this.#state = entered(limit, this.#state, now);
       this.#hasAdmitted = true;
       return true;
     }
-    // If the key has used up its rate, one task stays visible, for the next window.
+    // If the key has used up its rate, one task stays visible and waits for the next window.
     const isHead = this.#hasAdmitted && !this.#hasHead && isOutOfRate(limit, this.#state, now);
     this.#hasHead ||= isHead;
     return isHead;

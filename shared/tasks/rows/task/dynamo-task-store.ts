@@ -130,7 +130,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       ),
 
     async commit(claim, result, effects, stamp, limits) {
-      // The nonce is unique per logical commit and the same for all its attempts: exactly what the service's own idempotency requires.
+      // The nonce is unique per logical commit and the same for all its attempts, as the service's idempotency token requires.
       const { writes, children } = partedEffects(effects);
       const own = commitTask(table, claim, encode(result), stamp);
       const promote = promoting(claim, { how: 'done' }, stamp);
@@ -150,7 +150,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       const own = waitForChildren(table, claim, id, stamp);
       const outcome = await linked.commit({ task: claim, to: 'ready', own, writes: [batch], children }, stamp, limits);
       if (outcome.kind !== 'refused' || outcome.current?.follower === undefined) return outcome;
-      // Its children are no longer wanted: if it continues, it does so with other work.
+      // Its children are no longer needed: if the task continues, it has other work.
       const settled = await linked.settle(
         { task: claim, to: 'ready', own, promote: promoting(claim, { how: 'snoozed' }, stamp) },
         stamp,

@@ -5,9 +5,9 @@
  * | --- | --- | --- | --- |
  * | follower | M: name, input, priority, runAt, at, nonce; expiresAt, key, payload, traceparent, policy | the newest of these requests | follow; removed by promote |
  *
- * It is in the running task's own row, so there is at most one. Every write that ends an attempt has `HAS_NO_FOLLOWER` in its guard,
- * and is sent as `promoteFollower` instead if that refused it: so the follower is ready in the same transaction.
- * A takeover leaves it as it is, because the attempt continues elsewhere.
+ * It is in the running task's own row, so there is at most one. Every write that ends an attempt has `HAS_NO_FOLLOWER` in its guard.
+ * If a follower refuses the write, `promoteFollower` is sent instead, which ends the attempt and makes the follower ready.
+ * A takeover does not change the follower, because the attempt continues in another worker.
  */
 import { defined } from '../../../core/defined.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
@@ -24,9 +24,10 @@ import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
 
 /**
  * Guard: it runs under the observed counter, with the observed follower, or still without one.
- *   Within one counter a follower goes only when the attempt ends, so a late copy meets a newer follower, or another state.
- * Effect: this work follows it. The nonce stays, so that the holder still recognizes its own writes by it; the follower has its own.
- * Outcomes: refused = the attempt has ended, or another request was faster; if its own nonce is in the follower, it was applied.
+ *   Within one counter only the end of the attempt removes a follower, so a late copy finds a newer follower or another state.
+ * Effect: this work follows the running attempt. The nonce stays, so that the holder still recognizes its own writes by it; the follower
+ * has its own.
+ * Outcomes: refused = the attempt has ended, or another request was faster. If our own nonce is in the follower, the write was applied.
  */
 export function followTask(
   table: string,
@@ -58,10 +59,9 @@ export interface Ended {
 }
 
 /**
- * Guard: mine, or as observed by a contender that found the session expired; the follower is the observed one; and, of a commit, not
- * barred.
- * Effect: ready with the follower's work, as a new generation with all its attempts; the attempt is in its past, and nothing else of
- *   it remains. It keeps its batch, which counts the end of the follower, and its position in a line.
+ * Guard: mine, or as observed by a contender that found the session expired; the follower is the observed one; for a commit, not barred.
+ * Effect: ready with the follower's work, as a new generation with all its attempts. Of the former work only the attempt remains,
+ *   in the task's past. The task keeps its position in a line, and its batch, which counts the end of the follower.
  * Outcomes: refused = taken over, or another request has stored a newer follower: read it again.
  */
 export function promoteFollower(

@@ -1,12 +1,12 @@
 /**
- * The task row, continued: attempts that are over, in a ring over the lease counter.
- * The counter grows by one with each attempt, so that the ring is written without being read.
+ * The task row, continued: past attempts, in a ring indexed by the lease counter.
+ * The counter grows by one with each attempt, so the ring can be written without reading it.
  */
 import { defined } from '../../../core/defined.ts';
 import type { Claim, PastAttempt, TaskError } from '../../task/task.ts';
 import { PAST_ATTEMPTS_KEPT, PAST_ERROR_LIMIT_CHARACTERS } from '../../task/task.ts';
 
-/** Takes the value `:past`. */
+/** Uses the value `:past`. */
 export function remember({ leaseCounter }: Pick<Claim, 'leaseCounter'>): string {
   return `#past${leaseCounter % PAST_ATTEMPTS_KEPT} = :past`;
 }

@@ -6,7 +6,7 @@ import type { Priority } from '../../task/task.ts';
 import { PRIORITIES } from '../../task/task.ts';
 import { HASH_DIGITS } from '../../task/tenants.ts';
 
-/** Returns the position of a tenant's task in its partition: tenants in no meaningful order, the tasks of each by time. */
+/** Returns the position of a tenant's task in its partition. Tenants have an arbitrary order; the tasks of each are ordered by time. */
 export function tenantPlace(tenant: string, readyAt: number, id: string): string {
   const at = String(Math.ceil(readyAt)).padStart(MOMENT_DIGITS, '0');
   const parts = [sha256(tenant).slice(0, HASH_DIGITS), tenant, at, sha256(id).slice(0, HASH_DIGITS)];
@@ -23,13 +23,13 @@ export function parseTenantPlace(place: string): {
   return { tenant, readyAt: Number(at), end: joinKey([prefix, tenant, BEHIND_DIGITS]) };
 }
 
-/** The last moment that is allowed has as many. */
+/** The number of digits of the last allowed time. */
 const MOMENT_DIGITS = 15;
 const BEHIND_DIGITS = '~';
 
 const PARKED_DIGITS = 16;
 
-/** Returns the prefix of the positions of all parked tasks of a key. A hash, because users' keys have any length. */
+/** Returns the prefix of the positions of all parked tasks of a key. It is a hash, because users' keys can have any length. */
 export function parkedPrefix(key: string): string {
   return `${sha256(key).slice(0, PARKED_DIGITS)}#`;
 }

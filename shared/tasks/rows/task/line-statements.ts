@@ -16,8 +16,8 @@
  * | id | S | the task that waits here | take place |
  * | tenant | S | the task's tenant, if any | take place |
  *
- * They are only written in the transaction that puts a task into the line or takes it out. A held task keeps the key of the
- * ready index in `heldKey` until it is called; `task-statements.ts` lists the rest of its row.
+ * Only transactions that add a task to the line or remove it write these rows. A held task keeps the key of the
+ * ready index in `heldKey` until it is called. `task-statements.ts` describes the rest of its row.
  */
 import { defined } from '../../../core/defined.ts';
 import type { TaskKey } from '../../task/task.ts';
@@ -33,8 +33,8 @@ export interface ObservedLine {
 }
 
 /**
- * Guard: the line is as observed: no task has joined since, and it still has, or still lacks, a head.
- * Effect: the tickets up to `last` are given out; the first task that joins an empty line is its head.
+ * Guard: the line is as observed: no task has joined since then, and it still has, or still lacks, a head.
+ * Effect: the tickets up to `last` are assigned. The first task that joins an empty line is its head.
  * Outcomes: refused = another task was faster; the row shows the current state.
  */
 export function joinLine(
@@ -59,7 +59,7 @@ export function joinLine(
   });
 }
 
-/** Guard: the position is free, as it is for the task that got its ticket. */
+/** Guard: the position is free. It always is for the task that got its ticket. */
 export const takePlace = (
   table: string,
   { queue, id, tenant }: TaskKey & { readonly tenant?: string | undefined },
@@ -105,7 +105,7 @@ export function advanceLine(table: string, from: TaskKey, key: string, to: strin
 
 /**
  * Guard: it is the turn of `from`, and no task has joined since the line was observed.
- * Effect: it is the turn of `to`, and the tickets up to `last` are given: the task that leaves lets others join.
+ * Effect: it is the turn of `to`, and the tickets up to `last` are assigned, because tasks join while this one leaves.
  * Outcomes: refused = it is not the turn of `from`, or another task has joined.
  */
 export function advanceAndJoinLine(
@@ -147,8 +147,8 @@ export function closeLine(
 
 /**
  * Guard: it is held at this position.
- * Effect: it enters the ready index. It may not be due yet, but still blocks its followers.
- * Outcomes: refused = it has already been removed.
+ * Effect: it enters the ready index. It may not be due yet, but it still blocks the tasks behind it.
+ * Outcomes: refused = it has already left the line.
  */
 export function callTask(
   table: string,

@@ -2,7 +2,7 @@
  * Plans how tasks join and leave lines in transactions: `tasks/task/line.ts` lists the guarantees of a line.
  *
  * Joining or leaving reads the line first and makes the write conditional on what it read. If the line changed, the whole transaction is
- * refused and the caller reads again. A transaction names each row once, so all that it does to one line is planned together.
+ * refused and the caller reads again. A transaction can name each row only once, so all its changes to one line are planned together.
  */
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { TaskKey } from '../../task/task.ts';
@@ -44,7 +44,7 @@ interface LineChange {
 
 interface LineAction {
   readonly action: Action;
-  /** The ticket whose row or task is missing if this was refused. */
+  /** If this action was refused: the ticket whose row or task is missing. */
   readonly suspect?: number | undefined;
 }
 
@@ -91,7 +91,7 @@ export class Lines {
     return { actions: [...turn, ...places.map((action) => ({ action }))], seats };
   }
 
-  /** For moves that do not end the head. The leaving task is held, or its line no longer exists. */
+  /** Plans moves that do not end the head. The leaving task is held, or its line no longer exists. */
   #stayOrJoin(
     { queue, key, leaver, joiners }: LineMove,
     line: LineView,
@@ -129,7 +129,7 @@ export class Lines {
     return [{ action: actionOf(advance) }, leave(next), { action: call, suspect: next.ticket }, ...abandoned];
   }
 
-  /** Ids of the tasks that stand in a line and have not ended, in their order: the first hundred. */
+  /** Ids of the first hundred tasks of a line that have not ended, in order. */
   async members(queue: string, key: string): Promise<readonly string[]> {
     const { head, places } = await this.#look(queue, key, MEMBERS_READ);
     return [...(head === undefined ? [] : [head]), ...places.map(({ id }) => id)];

@@ -1,8 +1,8 @@
 /**
- * The task row, continued: changes to a task by others than its holder.
+ * The task row, continued: changes to a task that do not come from its holder.
  * `task-statements.ts` describes the row.
  *
- * Guards name the state that the operator saw, so that a decision made on an old state changes nothing.
+ * Guards name the state that the operator saw, so a decision based on an old state changes nothing.
  */
 import { defined } from '../../../core/defined.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask } from '../../task/task.ts';
@@ -22,9 +22,9 @@ import type { Seat } from './task-statements.ts';
 import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './task-statements.ts';
 
 /**
- * Guard: it waits, and was not written since it was observed: a late attempt must not cancel other work under the id.
+ * Guard: it waits, and was not written since it was observed, so that a late attempt cannot cancel other work under the id.
  * Effect: cancelled.
- * Outcomes: refused: the task is running, has ended or was changed; read it again.
+ * Outcomes: refused = the task is running, has ended or was changed: read it again.
  */
 export function cancelWaitingTask(
   table: string,
@@ -83,7 +83,7 @@ export function cancelAbandonedTask(
 /**
  * Guard: running under the observed session and counter, and that session is live.
  * Effect: the request is in the task's row, where the next claimer finds it, and in its session's row, which the next heartbeat reads.
- *   Reading the rows of running tasks with every heartbeat would cost a read a task for a rare event.
+ *   Otherwise every heartbeat would have to read the rows of all running tasks, for a rare event.
  *   The nonce stays, so that the holder still recognizes its own writes by it: a repeated request changes nothing.
  * Outcomes: refused = it changed hands or ended; cancelled = its session has just ended: read it again.
  */
@@ -136,8 +136,8 @@ export function rescheduleTask(
 /**
  * Guard: not written since it was observed; the caller has seen that it has ended.
  * Effect: ready again, as a new generation with all its attempts; the counter continues. Its past and last error stay,
- *   and the attempt that ended it is added to its past. It keeps its children, unless TTL has deleted their batch; with `isPending`
- *   in the same transaction, it waits for them again. Its batch has already counted its end, and does not count it again.
+ *   and the attempt that ended it is added to its past. It keeps its children, unless TTL has deleted their batch. If the transaction
+ *   also has `isPending`, it waits for them again. Its batch has already counted its end, and does not count it again.
  *   In a line it starts over, at the end.
  * Outcomes: refused = already revived, or deleted by TTL.
  */
@@ -174,7 +174,7 @@ export function reviveTask(
   });
 }
 
-/** The attempt that ended it; undefined of a task that was cancelled while it waited. */
+/** The attempt that ended the task; undefined if it was cancelled while it waited. */
 function lastAttempt(observed: EndedTask): Readonly<Record<string, unknown>> | undefined {
   const { state, session, leaseCounter, claimedAt, finishedAt, lastError } = observed;
   if (session === undefined) return undefined;
@@ -185,7 +185,7 @@ function lastAttempt(observed: EndedTask): Readonly<Record<string, unknown>> | u
 
 /**
  * Guard: it waits, and was not written since it was observed.
- * Effect: other work under the same id, without anything that the former work has saved; its position in a line stays.
+ * Effect: other work under the same id. Nothing that the former work saved remains. Its position in a line stays.
  * Outcomes: refused = claimed, ended, or replaced since.
  */
 export function replaceTask(
@@ -249,7 +249,7 @@ export function renewTask(
 export const pageOfDead = (table: string, queue: string, shard: number, after: unknown): Statement<'query'> =>
   directoryStatement('task.pageOfDead', table, deadPartitionKey(queue, shard), '', { after });
 
-/** Sits down in a line. */
+/** Sets the task's position in a line. */
 const SIT = ', #line = :line, #ticket = :ticket';
 /** Follows `dropped`. */
 const FORGET =
@@ -266,7 +266,7 @@ function unlisted({ tenant }: { readonly tenant?: string | undefined }, isHeld: 
   return isHeld ? ', #directoryKey' : '';
 }
 
-/** In a line it may have been held, and of a key that is full parked. */
+/** The task may have been held in its line, or parked because its key was full. */
 const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}, #heldKey, #parkedKey, #parkedName`;
 
 function cancelValues(cancellation: Cancellation, stamp: Stamp) {

@@ -5,7 +5,7 @@ import type { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedText } from '../../../dynamo/engine/stored-json.ts';
 
-/** The input of a task: of a pack, a list. @throws CorruptItemError */
+/** Returns the input of a task. The input of a pack is a list. @throws CorruptItemError */
 export function decodeInput(row: ItemReader): Json {
   if (!row.has('total')) return row.json('input');
   const input = row.json('input');
@@ -32,7 +32,7 @@ export function decodePack(row: ItemReader): PackState | undefined {
   };
 }
 
-/** Deflated from the first byte: a pack has no reader but its worker, and its row grows with the records of its items. */
+/** Deflated at any size: only its worker reads a pack, and its row grows with the records of its items. */
 export function encodeInput(input: readonly Json[]): StoredText {
   return storedText(JSON.stringify(input), 0);
 }

@@ -42,7 +42,7 @@ import {
 
 /** Guard of every operation of a pack's holder. */
 const IS_MY_NEXT = `${IS_MINE} AND #sequence = :previousSequence`;
-/** A task with a cancel request may still be done: code that completes it anyway wins. */
+/** A task with a cancel request may still become done: code that completes it in spite of the request wins. */
 const IS_UNDECIDED = 'NOT contains(#done, :item) AND NOT contains(#moved, :item)';
 
 /**
@@ -61,8 +61,8 @@ export function enqueuePack(table: string, pack: NewPack, shards: number, stamp:
 }
 
 /**
- * Guard: mine, and the row is as this claim is known to have written it last:
- * a request that was not answered may have been applied, or arrive late.
+ * Guard: mine, and the last applied write of this claim is the one that we know of,
+ * because an unanswered request may have been applied, or may arrive late.
  * Effect: some items are done.
  * Outcomes: refused = taken over, or ended by an operator; or still ours, but newer than known.
  */
@@ -172,8 +172,8 @@ export function createMovedItem(
 }
 
 /**
- * Guard: it waits; or runs under the session and counter that were observed; and the item is open.
- * Effect: the item is cancelled, unless it has begun. The nonce stays: asking twice is asking once.
+ * Guard: the item is open, and the pack waits, or runs under the observed session and counter.
+ * Effect: the item is cancelled, unless it has started. The nonce stays, so a repeated request changes nothing.
  * Outcomes: refused = the pack changed hands, or the item has been decided.
  */
 export function cancelItem(table: string, observed: ReadyTask | RunningTask, index: number): Statement<'update'> {

@@ -5,10 +5,10 @@
  * | --- | --- | --- | --- |
  * | directoryKey, directoryName | S | while parked: `parked#<queue>#<shard of its key>`; hash of its key, priority, `readyAt`, hash of its id | park; removed by put back |
  * | parkedKey | S | while parked: the partition that it goes back to, of the ready index, or of tenants | park; removed by put back |
- * | parkedName | S | while parked, of a tenant: its place in that partition | park; removed by put back |
+ * | parkedName | S | while parked, if it has a tenant: its position in that partition | park; removed by put back |
  *
- * A worker that read the row before it was parked may still claim it, and a writer that read it may leave these attributes behind,
- * or a task in both places; `isParkedItem` and putting back allow for both.
+ * A worker that read the row before it was parked may still claim it. A writer that read it then may leave these attributes behind,
+ * or leave the task in both indexes. `isParkedItem` and unparking allow for all of this.
  */
 import type { ReadyTask } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
@@ -59,7 +59,7 @@ export function parkTask(table: string, observed: ReadyTask, key: string, { now,
 
 /**
  * Guard: it is at this position among the parked tasks.
- * Effect: it is visible to workers again. The nonce stays, so a repeated or late write changes nothing, and a worker that observed it can
+ * Effect: visible to workers again. The nonce stays, so a repeated or late write changes nothing, and a worker that observed the task can
  * continue.
  * Outcomes: refused = it was already unparked, or has ended.
  */
@@ -69,7 +69,7 @@ export function putBackTask(
   { isOfTenant }: { readonly isOfTenant: boolean },
 ): Statement<'update'> {
   const dropped = 'REMOVE #parkedKey, #parkedName';
-  // A writer that does not know parking may already have made it visible: then that position is the newer one.
+  // A writer that ignores parking may already have made the task visible. Then that position is the newer one.
   const effect = isOfTenant
     ? `SET #directoryKey = #parkedKey, #directoryName = #parkedName ${dropped}`
     : `SET #readyKey = if_not_exists(#readyKey, #parkedKey) ${dropped}, #directoryKey, #directoryName`;
@@ -85,7 +85,7 @@ export function putBackTask(
 
 /**
  * Guard: ready, due, and not written since it was observed.
- * Effect: due later, visible to workers: in the next window of its key's rate it begins, and its worker unparks others.
+ * Effect: due later, and visible to workers. It starts in the next window of its key's rate, and its worker then unparks other tasks.
  * Outcomes: refused = claimed, changed, or parked.
  */
 export function deferTask(

@@ -5,7 +5,7 @@
  * | --- | --- | --- |
  * | of no tenant | ready | `readyKey`, `readyAt` |
  * | of a tenant | directory | `directoryKey`; `directoryName`, which contains the tenant and the time that `readyAt` contains |
- * | held in a line | none | `heldKey`, which becomes the one or the other when it is called |
+ * | held in a line | none | `heldKey`, which becomes `readyKey` or `directoryKey` when it is called |
  * | parked for its key | directory | `directoryKey`, `directoryName`: the key's part of the queue's parked tasks; `parkedKey`, `parkedName` are its position to return to |
  */
 import type { Priority, TaskKey } from '../../task/task.ts';
@@ -16,7 +16,7 @@ import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
 
 type Standing = TaskKey & { readonly tenant?: string | undefined };
 
-/** A part of a `SET` clause, and the values that it takes. */
+/** A part of a `SET` clause, and its values. */
 interface Part {
   readonly effect: string;
   readonly values: UpdateParts['values'];
@@ -57,7 +57,7 @@ export function moveTo(
 
 /**
  * Whether a row is a parked task.
- * Writers that do not know parking make a task visible with their writes, and leave `parkedKey`.
+ * Writers that ignore parking make a task visible with their writes, but leave `parkedKey`.
  */
 export function isParkedItem(item: DynamoItem): boolean {
   return item.parkedKey !== undefined && item.readyKey === undefined && isParkedPartition(item.directoryKey);
@@ -70,7 +70,7 @@ export function unparked({ isParked, tenant }: { readonly isParked: boolean } & 
   return tenant === undefined ? `${own}, #directoryKey, #directoryName` : own;
 }
 
-/** The same partition, another time. */
+/** Moves the entry to another time in the same partition. */
 export function moveInTime({ id, tenant }: Standing, readyAt: number): Part {
   if (tenant === undefined) return { effect: '#readyAt = :readyAt', values: { ':readyAt': readyAt } };
   return {

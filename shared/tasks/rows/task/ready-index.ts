@@ -1,7 +1,7 @@
 /**
- * Tasks that may be due: the ready index, and for tenants' tasks a part of the directory.
+ * The index of tasks that may be due: the ready index, and for tenants' tasks a part of the directory.
  * One partition per queue, priority and shard, ordered by `readyAt`; its entries are the keys of task rows and nothing else.
- * A claim does not move the entry, so that it costs one unit: the entry's task may be running, or just finished.
+ * A claim does not move the entry, which keeps its cost at one unit. So the entry's task may be running or just finished.
  */
 import type { ReadyPartition } from '../../task/task-store.ts';
 import { readyPartitionKey, tenantPartitionKey } from '../../../dynamo/engine/keys.ts';
@@ -9,7 +9,7 @@ import { DIRECTORY_INDEX, READY_INDEX } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { queryStatement } from '../../../dynamo/engine/statement.ts';
 
-/** Entries of one index partition that are due, oldest first. Eventually consistent: the index proposes, the row disposes. */
+/** Due entries of one index partition, oldest first. Eventually consistent: the row decides. */
 export function pageOfReady(
   table: string,
   { queue, priority, shard }: ReadyPartition,

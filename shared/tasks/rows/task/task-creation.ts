@@ -1,4 +1,4 @@
-/** Creates tasks: the row, the payload's row, and its position in the line of its key, in one write or one transaction. */
+/** Creates tasks: the task's row, its payload's row and its position in the line of its key, in one write or one transaction. */
 import type { Outcome } from '../../../core/lease/outcome.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { TaskRecord } from '../../task/task.ts';
@@ -22,7 +22,7 @@ export class TaskCreation {
     this.#lines = new Lines(sender, table);
   }
 
-  /** Writes a new task with its payload, and into the line of its key if it has one. */
+  /** Writes a new task with its payload. An ordered task also joins the line of its key. */
   async begin(task: TaskCreator, plan: Plan, stamp: Stamp): Promise<WriteResult> {
     const { line: key } = task;
     return retryContended(lineOf(task), LINE_CONTENTION, async () => {
@@ -36,7 +36,7 @@ export class TaskCreation {
     });
   }
 
-  /** Gives an existing task other work, or makes it ready again; in a line, it joins at the end. */
+  /** Gives an existing task other work, or makes it ready again. An ordered task joins the end of its line. */
   async beginAnew(task: TaskCreator, plan: Plan, stamp: Stamp): Promise<Outcome<TaskRecord>> {
     const result = await this.begin(task, plan, stamp);
     // A transaction returns no row.

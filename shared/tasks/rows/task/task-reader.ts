@@ -1,4 +1,6 @@
-/** Reads of tasks and of the ready index: all that the waker needs of the tasks' store, and apart, so that its bundle stays small. */
+/**
+ * Reads tasks and the ready index. This is all that the waker needs of the task store; a separate module keeps the waker's bundle small.
+ */
 import type { TaskStore } from '../../task/task-store.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';

@@ -63,11 +63,13 @@ export interface Seat {
   readonly isHeld: boolean;
 }
 
-/** Guard of every operation of a holder; operations that end its attempt also have `HAS_NO_FOLLOWER`. */
+/** Guard of every operation of a holder. Operations that end its attempt also have `HAS_NO_FOLLOWER`. */
 export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
-/** Guard of every operation that ends an attempt: otherwise it is sent as `promoteFollower` of `follower-statements.ts`. */
+/** Guard of every operation that ends an attempt. If it is false, `promoteFollower` in `follower-statements.ts` is sent instead. */
 export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
-/** Effect of every operation that ends a task. The index entry and the claim are removed, the row stays until its retention is over. */
+/**
+ * Effect of every operation that ends a task. The index entry and the claim are removed. The row stays until its retention period is over.
+ */
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
 /** Dead tasks are listed in the directory index for operators, which costs one more write unit. */
 const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
@@ -78,8 +80,8 @@ const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 /**
  * Guard: the row is absent.
  * Effect: ready, due at runAt; held, if others of its line come first; the callback of a batch is never due.
- *   The counter starts at the clock: a recreated row starts above every token that it ever gave out,
- *   because one item takes at most a thousand writes a second.
+ *   The counter starts at the clock, so a recreated row starts above every token that it ever gave out,
+ *   because one item can take at most a thousand writes a second.
  * Outcomes: refused = the id is taken; the row shows by which task.
  */
 export function enqueueTask(
@@ -132,13 +134,13 @@ export function claimTask(
     key: taskKey(observed.queue, observed.id),
     guard: [
       IS_DUE,
-      // Other work under its id may have another key or expiry: only the observed work may run.
+      // Only the observed work may run, because other work under its id may have another key or expiry.
       '#nonce = :observedNonce',
       ...(observed.expiresAt === undefined ? [] : ['#expiresAt > :now']),
       ...(observed.links?.line === undefined ? [] : ['attribute_not_exists(#heldKey)']),
     ].join(' AND '),
     effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
-    // The row is as observed, plus the effect; except for packs, whose items may have been cancelled since.
+    // The row is as observed, plus the effect. Packs are an exception: their items may have been cancelled since then.
     omitsNewRow: observed.bulk === undefined,
     values: {
       ':ready': 'ready',
@@ -156,8 +158,8 @@ export function claimTask(
 
 /**
  * Guard: still running under the observed session and counter; the caller has seen that the session has ended, which is final.
- * Effect: as a claim, and one more death.
- * Outcomes: refused = another worker took it over, or its holder finished it in the last moment.
+ * Effect: like a claim, plus one more death.
+ * Outcomes: refused = another worker took it over, or its holder finished it at the last moment.
  */
 export function takeOverTask(
   table: string,
@@ -224,7 +226,7 @@ export function completeTask(
 
 /**
  * Guard: mine.
- * Effect: ready again at readyAt, error kept; the attempt refunded if the task could not help it.
+ * Effect: ready again at readyAt, error kept; the attempt refunded if the task was not to blame.
  * Outcomes: refused = taken over.
  */
 export function retryTask(
@@ -270,7 +272,7 @@ export function discardTask(table: string, claim: Claim, error: TaskError, stamp
 
 /**
  * Guard: mine.
- * Effect: cancelled, as requested from its holder.
+ * Effect: cancelled, as the holder was requested to do.
  * Outcomes: refused = taken over, or ended by an operator.
  */
 export function giveUpTask(table: string, claim: Claim, reason: string, stamp: Stamp): Statement<'update'> {
@@ -289,8 +291,9 @@ export function giveUpTask(table: string, claim: Claim, reason: string, stamp: S
 
 /**
  * Guard: mine.
- * Effect: ready again at once, the attempt refunded. `readyAt` is left alone: it is past, and moving it would cost two index writes.
- *   If the claim has a count of hand-backs in a row, it is stored; otherwise the stored count stays.
+ * Effect: ready again at once, the attempt refunded. `readyAt` stays unchanged: it is in the past, and moving it would cost two index
+ * writes.
+ *   If the claim has a count of consecutive hand-backs, it is stored; otherwise the stored count stays.
  * Outcomes: refused = taken over.
  */
 export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp): Statement<'update'> {
@@ -337,7 +340,7 @@ export function snoozeTask(table: string, claim: Claim, readyAt: number, { now, 
 }
 
 /**
- * Guard: mine, and later than the last progress saved by this claim: a request without a response may arrive after its successor.
+ * Guard: mine, and later than the last progress saved by this claim, because a request without a response may arrive after its successor.
  * Effect: progress kept for the next attempt.
  * Outcomes: refused = taken over.
  */
