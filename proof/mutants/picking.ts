@@ -26,7 +26,7 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
     edits: [{ file: PLAN, in: 'slicesOf', at: returned('nth'), change: becomes('undefined') }],
     killedBy: ['CROWD'],
     profile: 'backlog',
-    changes: { ...BACKLOG, environments: 6, concurrency: 4, floodTasks: 800 },
+    changes: { ...BACKLOG, environments: 12, concurrency: 4, floodTasks: 1_600 },
   },
   {
     id: 'K3',
