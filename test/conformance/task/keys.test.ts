@@ -62,7 +62,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect(row).toMatchObject(stored);
   });
 
-  test('other keys, and tasks without one, are not held up', async () => {
+  test('does not delay other keys, or tasks without a key', async () => {
     await enqueue('a', { limit: 1 });
     await enqueue('b', { limit: 1, key: 'tenant-2' });
     await q.client.enqueue('work', {}, { id: 'c' });
@@ -93,7 +93,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('b')).kind).toBe('applied');
   });
 
-  test('a dead worker’s place is kept for the worker that takes its task over', async () => {
+  test("keeps a crashed worker's slot for the worker that takes its task over", async () => {
     await enqueue('a', { limit: 1 });
     await enqueue('b', { limit: 1 });
     const dead = await run('a');
@@ -176,7 +176,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect(q.meter.read().byVerb['key.get']?.requests).toBe(looks);
   });
 
-  test('a claim that expects room obeys a rate', async () => {
+  test('obeys a rate when a claim expects capacity', async () => {
     const rate = { count: 1, per: '1h' } as const;
     for (const id of ['a', 'b']) await enqueue(id, { limit: 9, rate });
     // One moment for both: the hour may turn between two claims.
@@ -234,7 +234,7 @@ describeOnEveryStore('limits per key', (open) => {
   });
 });
 
-describe('the room of a key', () => {
+describe('the capacity of a key', () => {
   const rate = { count: 2, perMs: 1_000 };
 
   test('depends on running tasks, and on starts in the current window', () => {

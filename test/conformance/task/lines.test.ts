@@ -55,7 +55,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     return (await Promise.all(pages)).flatMap(({ hints }) => hints.map(({ id }) => id)).sort();
   };
 
-  test('only the head of a line is proposed, and can be claimed', async () => {
+  test('proposes and claims only the head of a line', async () => {
     await enqueueEach('a', 'b', 'c');
     await enqueue('z', { key: 'customer-2' });
 
@@ -93,7 +93,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     for (const key of keys) expect(order.get(key)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('all who join at once get into the line', async () => {
+  test('adds all tasks that join concurrently', async () => {
     await Promise.all(Array.from({ length: 12 }, (_, n) => enqueue(`t${n}`)));
     let done = 0;
     const work = defineTask({
@@ -157,7 +157,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await get('a')).toMatchObject({ state: 'dead' });
   });
 
-  test('a head whose worker died is run again before its followers', async () => {
+  test('reruns a head whose worker crashed before its followers', async () => {
     const order: string[] = [];
     const work = defineTask({ name: 'work', run: ({ id }: { id: string }) => void order.push(id) });
     await enqueueEach('a', 'b');

@@ -42,7 +42,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     return (await Promise.all(pages)).flatMap((page) => page.entries.map(({ hint }) => hint));
   };
 
-  test('the few tasks of twenty small tenants do not wait for the many of a big one', async () => {
+  test('serves the few tasks of twenty small tenants before the backlog of a big one', async () => {
     const order: string[] = [];
     const work = defineTask({
       name: 'work',
@@ -162,7 +162,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(await entries()).toEqual([]);
   });
 
-  test('the task of a dead worker is taken over', async () => {
+  test('takes over the task of a crashed worker', async () => {
     await enqueue('a');
     await run('a');
 
