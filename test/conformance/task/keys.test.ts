@@ -54,7 +54,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect(outcomes.filter(({ kind }) => kind === 'applied')).toHaveLength(2);
   });
 
-  test('a claim with a place answers with the task as it now runs', async () => {
+  test('returns the running task from a claim with a slot', async () => {
     await enqueue('a');
     const row = await run('a');
 
@@ -107,7 +107,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('b')).kind).toBe('applied');
   });
 
-  test('a task whose key lost its row ends, and leaves no slot more than the limit', async () => {
+  test('ends a task whose key lost its row, without exceeding the limit', async () => {
     for (const id of ['a', 'b', 'c']) await enqueue(id, { limit: 1 });
     const task = await run('a');
     await deleteKeyRow();
@@ -117,7 +117,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('c')).kind).toBe('refused');
   });
 
-  test('a task whose key was counted anew from nothing ends, and takes the slot of none', async () => {
+  test("ends a task whose key's count restarted, without freeing another task's slot", async () => {
     for (const id of ['a', 'b', 'c', 'd']) await enqueue(id, { limit: 1 });
     const before = await run('a');
     await deleteKeyRow();
@@ -129,7 +129,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('d')).kind).toBe('refused');
   });
 
-  test('a worker runs all of a key in one go, and never more at once than the limit', async () => {
+  test('runs all tasks of a key in one worker, never more at once than the limit', async () => {
     let running = 0;
     let most = 0;
     const work = defineTask({
@@ -190,7 +190,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect([(await claimNow('a')).kind, (await claimNow('b')).kind]).toEqual(['applied', 'refused']);
   });
 
-  test('a rate lets no more begin in one window', async () => {
+  test("starts at most the rate's number of tasks per window", async () => {
     const rate = { count: 2, per: '1h' } as const;
     for (const id of ['a', 'b', 'c']) await enqueue(id, { limit: 9, rate });
     // One moment for all: the hour may turn between two claims.
