@@ -9,7 +9,7 @@ import { printable } from '../output.ts';
 const LONGEST_ID = 12;
 const SHORT_ID = 4;
 
-/** Length of the shown id, enough to distinguish nearby lines. Uses the end of a long id, because generated ids begin with the time. */
+/** Returns the end of a long id, which distinguishes nearby lines; generated ids begin with the time. */
 function shortId(id: string): string {
   return printable(id.length > LONGEST_ID ? id.slice(-SHORT_ID) : id);
 }

@@ -74,7 +74,7 @@ describeInEveryWorld('an election', (open) => {
     expect(first.value).toBe('b');
   });
 
-  test('lets a leader say something new within its term', async () => {
+  test('lets a leader replace its value within its term', async () => {
     const leadership = await elected(mine, 'starting');
 
     await leadership.proclaim('ready');
@@ -91,7 +91,7 @@ describeInEveryWorld('an election', (open) => {
     expect(await passTime(world, campaign)).toMatchObject({ term: leadership.term + 1, value: 'next' });
   });
 
-  test('elects another leader when the first is dead; the first can say nothing more', async () => {
+  test("elects another leader after the first expires, and refuses the first one's writes", async () => {
     const first = await elected(mine);
     world.clock.step(31_000);
     const session = await other.leasehold.session({ ttl: '30s' });

@@ -7,7 +7,7 @@ import type { Member } from '../support/crowd.ts';
 import { SKEW_MS, describeCrowd } from '../support/crowd.ts';
 
 describeCrowd('the concurrency limiter', (start) => {
-  test('never has more than fifteen of forty at work, and the slots of the killed come back', async () => {
+  test('never runs more than fifteen of forty jobs, and frees the slots of killed processes', async () => {
     const name = `limit-${systemIds.unique()}`;
     const atWork = { most: 0, ended: 0 };
     // Every state that the row ever has is left behind by a write of one of them.
@@ -38,7 +38,7 @@ describeCrowd('the concurrency limiter', (start) => {
     expect(await limiter.add({ wait: 0 })).toBeUndefined();
   });
 
-  test('gives a slot back by its id in another process, once', async () => {
+  test('releases a slot once by its id in another process', async () => {
     const [here, there] = [start(), start()];
     const name = `limit-${here.ports.runtime.ids.unique()}`;
     const one = new ConcurrencyLimiter(name, { limit: 1 }, await here.session(), here.ports);

@@ -90,7 +90,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       await afterwards(() => one.leasehold.locks.delete(key));
     });
 
-    test('is not suspected where every attempt was answered', async () => {
+    test('is not assumed if every attempt was answered', async () => {
       await one.leasehold.locks.put(key, 'old');
       const { locks } = other.leasehold;
       one.driver.accidents.push('throttle');
@@ -242,7 +242,7 @@ describeInEveryWorld('locks, when writes go wrong,', (open) => {
       expect(next.signal.aborted).toBe(false);
     });
 
-    test('asks for a name and a reason', async () => {
+    test('requires a name and a reason', async () => {
       const options = { by: '', reason: 'x', leaseCounter: 1 };
 
       await expect(one.leasehold.locks.forceRelease(key, options)).rejects.toThrow(ConfigurationError);

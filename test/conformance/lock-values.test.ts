@@ -56,7 +56,7 @@ describeInEveryWorld('the values of locks', (open) => {
       expect(await other.leasehold.locks.get(key)).toBeUndefined();
     });
 
-    test('does not swallow what is put after the session died', async () => {
+    test('keeps a value that is put after the session expired', async () => {
       const ephemeral = await one.leasehold.session({ ttl: TTL, behavior: 'delete', lockDelay: 0 });
       await acquired(ephemeral, key, { value: 'here' });
       outlive(world);
@@ -189,7 +189,7 @@ describeInEveryWorld('the values of locks', (open) => {
       for (const name of keys) expect(await other.leasehold.locks.get(name)).toMatchObject({ key: name, value: name });
     });
 
-    test('hostile text is kept as it is', async () => {
+    test('stores hostile text unchanged', async () => {
       for (const text of ['#pk = :v', '__proto__', '$&', '\u0000', '𝕏 é', "'; DROP TABLE"])
         expect((await acquired(mine, `${key} ${text}`, { value: text })).value).toBe(text);
     });
@@ -208,7 +208,7 @@ describeInEveryWorld('the values of locks', (open) => {
       await expect(mine.tryLock(key, { flags: 1 })).rejects.toThrow('flags require a value');
     });
 
-    test('a row that does not decode fails closed for its key alone', async () => {
+    test('fails closed for the key of a row that does not decode, and only for that key', async () => {
       const item = { ...lockKey(key), v: 2, modifyIndex: 'many', nonce: 'x', session: 'somebody' };
       await world.driver.attempt('put', { TableName: world.table, Item: item }, new AbortController().signal);
 
@@ -216,7 +216,7 @@ describeInEveryWorld('the values of locks', (open) => {
       expect(await mine.tryLock(`${key}-good`)).toMatchObject({ kind: 'acquired' });
     });
 
-    test('a row of another version is left alone', async () => {
+    test('leaves a row of another version unchanged', async () => {
       const item = { ...lockKey(key), v: 99, modifyIndex: 5, nonce: 'x' };
       await world.driver.attempt('put', { TableName: world.table, Item: item }, new AbortController().signal);
 

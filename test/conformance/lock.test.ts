@@ -167,7 +167,7 @@ describeInEveryWorld('locks', (open) => {
     });
   });
 
-  describe('a dead holder', () => {
+  describe('an expired holder', () => {
     test('loses its key within four requests', async () => {
       const short = await one.leasehold.session({ ttl: TTL, lockDelay: 0 });
       const before = await acquired(short);
@@ -203,7 +203,7 @@ describeInEveryWorld('locks', (open) => {
       expect(await third.tryLock(key)).toMatchObject({ kind: 'acquired' });
     });
 
-    test('leaves its key closed although a reader has tidied it', async () => {
+    test('leaves its key closed even after a reader has settled it', async () => {
       await acquired(mine);
       outlive(world);
 

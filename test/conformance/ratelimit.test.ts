@@ -23,7 +23,7 @@ describeCrowd('the rate limit', (start) => {
 
   const TEN_A_SECOND = { rate: 10, per: '1s', burst: 20 } as const;
 
-  test('lets a burst through, then says when there will be enough', async () => {
+  test('lets a burst through, and then returns when there will be enough', async () => {
     const limiter = limiterIn(here, TEN_A_SECOND);
 
     const takes = [];
@@ -35,7 +35,7 @@ describeCrowd('the rate limit', (start) => {
     expect(takes[20]).toEqual({ kind: 'limited', waitMs: 100, until: here.clock.now() + 100 });
   });
 
-  test('refills with time, and never above the brim', async () => {
+  test('refills with time, and never above the burst', async () => {
     const limiter = limiterIn(here, TEN_A_SECOND);
     await limiter.tryTake('ann', { tokens: 20 });
 

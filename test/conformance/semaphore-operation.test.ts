@@ -133,7 +133,7 @@ describeCrowd('operating a semaphore', (start) => {
       expect(await here.semaphores.get(name)).toMatchObject({ inUse: 1 });
     });
 
-    test('frees the room at once when the ousted holder releases', async () => {
+    test('frees the capacity at once when the evicted holder releases', async () => {
       const session = await here.session({ lockDelayMs: 60_000 });
       const permit = await acquired(here.semaphores.tryAcquire(session, name, { limit: 1 }));
       await there.semaphores.evict(name, { token: permit.fencingToken, by: 'ann', reason: 'hangs' });

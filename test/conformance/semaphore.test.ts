@@ -16,7 +16,7 @@ describeCrowd('the semaphore', (start) => {
     name = `semaphore-${here.ports.runtime.ids.unique()}`;
   });
 
-  describe('while there is room', () => {
+  describe('with free capacity', () => {
     test('admits up to the limit, with tokens that only grow', async () => {
       const session = await here.session();
 
@@ -71,7 +71,7 @@ describeCrowd('the semaphore', (start) => {
   });
 
   describe('when it is full of live holders', () => {
-    test('says who holds, and when the next of them may be found dead, for three requests', async () => {
+    test('names the holders and the next expiry, with three requests', async () => {
       const holder = await there.session();
       const held = await acquired(there.semaphores.tryAcquire(holder, name, { limit: 1 }));
       const session = await here.session();
@@ -100,8 +100,8 @@ describeCrowd('the semaphore', (start) => {
     });
   });
 
-  describe('when holders are dead', () => {
-    test('removes the dead in the write that admits the next, for four requests at most', async () => {
+  describe('with expired holders', () => {
+    test('removes expired holders in the write that admits the next, with at most four requests', async () => {
       await fillWithCrashed(start, name, 1);
       await here.clock.advance(DEAD_AFTER_MS);
       const session = await here.session();
@@ -123,7 +123,7 @@ describeCrowd('the semaphore', (start) => {
       expect((await here.semaphores.get(name))?.holders).toHaveLength(1);
     });
 
-    test('never finds a holder dead before its TTL and the bound on clocks are over', async () => {
+    test('never expires a holder before its TTL and the clock bound are over', async () => {
       await fillWithCrashed(start, name, 1);
       await here.clock.advance(DEAD_AFTER_MS - 1);
       const session = await here.session();
@@ -131,7 +131,7 @@ describeCrowd('the semaphore', (start) => {
       expect((await here.semaphores.tryAcquire(session, name, { limit: 1 })).kind).toBe('full');
     });
 
-    test('keeps the room of the dead closed until their lock-delay is over', async () => {
+    test('keeps the capacity of expired holders closed until their lock-delay is over', async () => {
       await fillWithCrashed(start, name, 1, { lockDelayMs: 5_000 });
       await here.clock.advance(DEAD_AFTER_MS);
       const session = await here.session();

@@ -263,7 +263,7 @@ describeOnEveryStore('the task store', (open) => {
       });
     });
 
-    test('sends nothing once the sender no longer believes', async () => {
+    test("sends nothing once the sender's trust is over", async () => {
       const { store: lossy, driver } = unlucky();
       const task = await claimed(store);
       driver.accidents.push('dropRequest');

@@ -7,7 +7,7 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 const SHIPPED = '{shared,api,cli,functions,infra,local,console,consul}/**/*.ts';
 const LATER = /\b(?:(?:Async)?DisposableStack|Promise\.try|RegExp\.escape|Error\.isError|URLPattern|Float16Array)\b/;
 
-test('no shipped file uses what Node 22.12 does not have', () => {
+test('ships no file with features that Node 22.12 lacks', () => {
   const files = globSync(SHIPPED, { cwd: ROOT });
   const found = files.flatMap((file) => {
     const name = LATER.exec(readFileSync(path.join(ROOT, file), 'utf8'))?.[0];

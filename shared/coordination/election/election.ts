@@ -40,7 +40,7 @@ export interface Leader {
   readonly until: number | null;
 }
 
-/** One step of what an observer sees; `leader` is absent between two terms. */
+/** One change that an observer sees. `leader` is absent between two terms. */
 export interface Reign {
   /** The current leader's term, or the last one's. */
   readonly term: number;

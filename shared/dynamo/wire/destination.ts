@@ -104,7 +104,7 @@ export async function sdkDestination(client: DynamoDBClient, sdk: Sdk): Promise<
         const { name, message } = error as Error;
         throw new DynamoFault('unsent', { code: name, message, cause: error });
       });
-      // The host may belong to the account, and other credentials may belong to another account.
+      // The host may depend on the account, so credentials of another account may need another host.
       if (credentials.accountId !== account) at = undefined;
       account = credentials.accountId;
       at ??= endpointOf(client, sdk, region);

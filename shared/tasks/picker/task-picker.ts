@@ -11,8 +11,8 @@
  *   3. Foreign shards are scanned for the tasks of crashed workers (`foreign-shards.ts`); a worker without other work helps there.
  * Announced tasks are read only if no source is worth a poll.
  *
- * Tasks of crashed workers are tried first. The oldest entries of an own partition are read again once a heartbeat, so none of its
- * later tasks begins more than a heartbeat after a task of a crashed worker could be taken over.
+ * Tasks of crashed workers are tried first. The oldest entries of an own partition are read again once a heartbeat.
+ * So a later task of the partition can overtake a crashed worker's task by at most a heartbeat.
  *
  * A worker exits when it has polled all own sources since its last task ended, and foreign sources if that end may have made tasks due
  * there.

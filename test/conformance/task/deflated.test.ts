@@ -46,14 +46,14 @@ describeOnEveryStore('long JSON in rows', (open) => {
       signal,
     );
 
-  test('a short input and result stay text', async () => {
+  test('keeps a short input and result as text', async () => {
     await ask({ n: 1 });
     await q.work({ see: defineTask({ name: 'see', run: () => ({ n: 2 }) }) });
 
     expect(await rowOf()).toMatchObject({ input: '{"n":1}', result: '{"n":2}' });
   });
 
-  test('input, progress and result of 2 KB are binary in the row, and themselves to code and callers', async () => {
+  test('stores 2 KB of input, progress and result as binary, and returns them unchanged', async () => {
     await ask(EVENT);
     const work = defineTask({
       name: 'see',
@@ -77,7 +77,7 @@ describeOnEveryStore('long JSON in rows', (open) => {
     expect([input, progress, result].map(inflated)).toEqual([EVENT, OTHER, EVENT]);
   });
 
-  test('identity is by value: the same input again is the same work, in whatever form the row has it', async () => {
+  test('compares inputs by value, in whatever form the row stores them', async () => {
     await ask(EVENT);
     expect(await ask(EVENT)).toMatchObject({ created: false });
     await expect(ask(OTHER)).rejects.toThrow(MismatchError);
@@ -94,7 +94,7 @@ describeOnEveryStore('long JSON in rows', (open) => {
     expect(seen).toEqual([EVENT]);
   });
 
-  test('replaced, followed and promoted work keeps its input', async () => {
+  test('keeps the input of replaced, followed and promoted work', async () => {
     await ask({ n: 1 });
     expect(await ask(EVENT, { onDuplicate: 'replace' })).toMatchObject({ replaced: true });
     expect(inflated((await rowOf()).input)).toEqual(EVENT);
@@ -113,7 +113,7 @@ describeOnEveryStore('long JSON in rows', (open) => {
     expect(seen).toEqual([EVENT, OTHER]);
   });
 
-  test('children, callbacks and retried tasks get their inputs', async () => {
+  test('passes inputs to children, callbacks and retried tasks', async () => {
     const children = [spawn(see, EVENT, { id: 'a' }), spawn(see, OTHER, { id: 'b' })];
     await q.client.enqueueBatch(children, { id: 'batch', then: spawn('then', EVENT, { id: 'then' }) });
     let isBroken = true;
@@ -139,7 +139,7 @@ describeOnEveryStore('long JSON in rows', (open) => {
     expect(seen.slice(2)).toEqual([EVENT]);
   });
 
-  test('an input in a second row is deflated there', async () => {
+  test('deflates an input in a second row', async () => {
     const large: unknown = Array.from({ length: 20 }, () => EVENT);
     await ask(large);
     const { text } = await rowOf(payloadKey(q.queue, 't'));

@@ -52,7 +52,7 @@ describeOnEveryStore('what follows a running task', (open) => {
     expect(await get()).toMatchObject({ state: 'done', input: { n: 4 }, generation: 1 });
   });
 
-  test('asked for by many at once is one as well', async () => {
+  test('stays a single task for concurrent requests', async () => {
     await ask({ n: 1 });
     const running = await claim();
     const asked = await Promise.all([2, 3, 4].map((n) => ask({ n })));
@@ -100,7 +100,7 @@ describeOnEveryStore('what follows a running task', (open) => {
     expect(seen).toEqual([{ n: 2 }]);
   });
 
-  test('is due at its own time, and a debounced one is put off by each request', async () => {
+  test('is due at its own time, and each request postpones a debounced one', async () => {
     await ask({ n: 1 });
     const running = await claim();
     const debounced = { onDuplicate: 'debounce', delay: '1h' } as const;
@@ -177,7 +177,7 @@ describeOnEveryStore('what follows a running task', (open) => {
     expect(await waiting).toMatchObject({ kind: 'done', result: { n: 2 } });
   });
 
-  test('a request that comes late changes nothing: not over a newer one, and not in a later attempt', async () => {
+  test('ignores a late request after a newer one or in a later attempt', async () => {
     await ask({ n: 1 });
     const running = await claim();
     const request = await q.client.validate('see', { n: 2 }, { id: 'doc' });

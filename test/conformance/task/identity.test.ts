@@ -91,7 +91,7 @@ describeOnEveryStore('the identity of a task', (open) => {
     },
   );
 
-  test('renewed by many at once starts over once', async () => {
+  test('starts over once when renewed concurrently', async () => {
     await ask(1);
     await q.work({ noop });
 
@@ -118,7 +118,7 @@ describeOnEveryStore('the identity of a task', (open) => {
     expect(second?.state === 'ready' && first?.state === 'ready' && second.readyAt > first.readyAt).toBe(true);
   });
 
-  test('a replaced task that is claimed in the same moment is not changed under its holder', async () => {
+  test('does not change a task that is claimed while it is replaced', async () => {
     await ask(1, { delay: 0 });
     const observed = await get();
     const running = await claim();

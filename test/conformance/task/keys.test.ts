@@ -54,7 +54,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect(outcomes.filter(({ kind }) => kind === 'applied')).toHaveLength(2);
   });
 
-  test('a claim with a place answers with the task as it now runs', async () => {
+  test('returns the running task from a claim with a slot', async () => {
     await enqueue('a');
     const row = await run('a');
 
@@ -62,7 +62,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect(row).toMatchObject(stored);
   });
 
-  test('other keys, and tasks without one, are not held up', async () => {
+  test('does not delay other keys, or tasks without a key', async () => {
     await enqueue('a', { limit: 1 });
     await enqueue('b', { limit: 1, key: 'tenant-2' });
     await q.client.enqueue('work', {}, { id: 'c' });
@@ -93,7 +93,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('b')).kind).toBe('applied');
   });
 
-  test('a dead worker’s place is kept for the worker that takes its task over', async () => {
+  test("keeps a crashed worker's slot for the worker that takes its task over", async () => {
     await enqueue('a', { limit: 1 });
     await enqueue('b', { limit: 1 });
     const dead = await run('a');
@@ -107,7 +107,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('b')).kind).toBe('applied');
   });
 
-  test('a task whose key lost its row ends, and leaves no slot more than the limit', async () => {
+  test('ends a task whose key lost its row, without exceeding the limit', async () => {
     for (const id of ['a', 'b', 'c']) await enqueue(id, { limit: 1 });
     const task = await run('a');
     await deleteKeyRow();
@@ -117,7 +117,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('c')).kind).toBe('refused');
   });
 
-  test('a task whose key was counted anew from nothing ends, and takes the slot of none', async () => {
+  test("ends a task whose key's count restarted, without freeing another task's slot", async () => {
     for (const id of ['a', 'b', 'c', 'd']) await enqueue(id, { limit: 1 });
     const before = await run('a');
     await deleteKeyRow();
@@ -129,7 +129,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect((await claim('d')).kind).toBe('refused');
   });
 
-  test('a worker runs all of a key in one go, and never more at once than the limit', async () => {
+  test('runs all tasks of a key in one worker, never more at once than the limit', async () => {
     let running = 0;
     let most = 0;
     const work = defineTask({
@@ -176,7 +176,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect(q.meter.read().byVerb['key.get']?.requests).toBe(looks);
   });
 
-  test('a claim that expects room obeys a rate', async () => {
+  test('obeys a rate when a claim expects capacity', async () => {
     const rate = { count: 1, per: '1h' } as const;
     for (const id of ['a', 'b']) await enqueue(id, { limit: 9, rate });
     // One moment for both: the hour may turn between two claims.
@@ -190,7 +190,7 @@ describeOnEveryStore('limits per key', (open) => {
     expect([(await claimNow('a')).kind, (await claimNow('b')).kind]).toEqual(['applied', 'refused']);
   });
 
-  test('a rate lets no more begin in one window', async () => {
+  test("starts at most the rate's number of tasks per window", async () => {
     const rate = { count: 2, per: '1h' } as const;
     for (const id of ['a', 'b', 'c']) await enqueue(id, { limit: 9, rate });
     // One moment for all: the hour may turn between two claims.
@@ -234,7 +234,7 @@ describeOnEveryStore('limits per key', (open) => {
   });
 });
 
-describe('the room of a key', () => {
+describe('the capacity of a key', () => {
   const rate = { count: 2, perMs: 1_000 };
 
   test('depends on running tasks, and on starts in the current window', () => {

@@ -55,7 +55,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     return (await Promise.all(pages)).flatMap(({ hints }) => hints.map(({ id }) => id)).sort();
   };
 
-  test('only the head of a line is proposed, and can be claimed', async () => {
+  test('proposes and claims only the head of a line', async () => {
     await enqueueEach('a', 'b', 'c');
     await enqueue('z', { key: 'customer-2' });
 
@@ -93,7 +93,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     for (const key of keys) expect(order.get(key)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  test('all who join at once get into the line', async () => {
+  test('adds all tasks that join concurrently', async () => {
     await Promise.all(Array.from({ length: 12 }, (_, n) => enqueue(`t${n}`)));
     let done = 0;
     const work = defineTask({
@@ -136,7 +136,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect((await claim('b')).kind).toBe('refused');
   });
 
-  test('followers wait through all retries of the head, and go on when it is dead', async () => {
+  test('keeps followers waiting during all retries of the head, and continues when it is dead', async () => {
     const order: string[] = [];
     const work = defineTask({
       name: 'work',
@@ -157,7 +157,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await get('a')).toMatchObject({ state: 'dead' });
   });
 
-  test('a head whose worker died is run again before its followers', async () => {
+  test('reruns a head whose worker crashed before its followers', async () => {
     const order: string[] = [];
     const work = defineTask({ name: 'work', run: ({ id }: { id: string }) => void order.push(id) });
     await enqueueEach('a', 'b');
@@ -187,7 +187,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect((await claim('c')).kind).toBe('applied');
   });
 
-  test('a head that waits may be cancelled, or expire, and calls the next', async () => {
+  test('calls the next task when a waiting head is cancelled or expires', async () => {
     await enqueue('a');
     await enqueue('b', { expiresIn: '1ms' });
     await enqueue('c');
@@ -237,7 +237,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect((await claim('a')).kind).toBe('applied');
   });
 
-  test('an id that is used again after its window joins at the end', async () => {
+  test('appends a task whose id is reused after its window', async () => {
     await enqueue('a');
     await q.tasks.complete(claimOf(await run('a')), null, stamp());
     await enqueue('b');
@@ -250,7 +250,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect((await claim('a')).kind).toBe('applied');
   });
 
-  test('enqueuing the same id again changes nothing', async () => {
+  test('changes nothing when the same id is enqueued again', async () => {
     await enqueueEach('a', 'b', 'b', 'a');
 
     await q.tasks.complete(claimOf(await run('a')), null, stamp());
@@ -260,7 +260,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await isHeld('c')).toBe(false);
   });
 
-  test('children of a batch may stand in a line', async () => {
+  test('accepts children of a batch in a line', async () => {
     const child = defineTask({ name: 'child', run: () => undefined });
     const callback = defineTask({ name: 'callback', run: () => undefined });
     const bad = defineTask({ name: 'bad', run: () => Promise.reject(new DoNotRetry('no')) });

@@ -54,7 +54,7 @@ describeOnEveryStore('parked tasks', (open) => {
     return found.flat().map(({ id }) => id);
   };
 
-  test('are not seen by workers, and one is again for each place that is free', async () => {
+  test('are hidden from workers, and one becomes visible for each free slot', async () => {
     for (const id of ['a', 'b', 'c', 'd']) await enqueue(id, { limit: 2 });
     const [a, b] = [await run('a'), await run('b')];
 
@@ -195,7 +195,7 @@ describeOnEveryStore('parked tasks', (open) => {
     expect(await inSight()).toEqual([]);
   });
 
-  test('a task that was claimed out of sight is found by the worker that takes it over', async () => {
+  test('lets a worker take over a task that was claimed while hidden', async () => {
     await enqueue('a');
     await enqueue('b');
     const a = await run('a');

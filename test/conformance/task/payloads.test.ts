@@ -72,7 +72,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
     expect(await rowOf()).toBeUndefined();
   });
 
-  test('a huge one goes to the user’s store by reference, reaches the code, and is removed with its end', async () => {
+  test("stores a huge input in the user's store, passes it to the code, and removes it at the end", async () => {
     await enqueue(HUGE);
     const reference = [...payloads.texts.keys()][0] ?? '';
     expect(await get()).toMatchObject({ input: null, payload: { reference } });
@@ -106,7 +106,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
     expect([await rowOf(), payloads.texts.size]).toEqual([undefined, 0]);
   });
 
-  test('the same one again is the same work; another is a mismatch, and leaves nothing behind', async () => {
+  test('treats the same input as the same work, and another as a mismatch that leaves nothing behind', async () => {
     await enqueue(HUGE);
 
     expect(await enqueue(HUGE)).toMatchObject({ created: false });
@@ -118,7 +118,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
     expect(seen).toEqual([HUGE]);
   });
 
-  test('a task that is replaced gets its new input, of whatever size', async () => {
+  test('gives a replaced task its new input, of any size', async () => {
     const replace = { onDuplicate: 'replace' } as const;
     await enqueue(LARGE);
     await enqueue({ ...LARGE, n: 2 }, replace);
@@ -135,7 +135,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
     expect(seen).toEqual([{ ...LARGE, n: 3 }]);
   });
 
-  test('a worker that removes the payload of work that is over leaves that of new work alone', async () => {
+  test('removes the payload of ended work without touching the payload of new work', async () => {
     await enqueue(LARGE);
     const old = await get();
     await q.operator.cancel('t');
@@ -147,7 +147,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
     expect(await rowOf()).toBe(JSON.stringify({ ...LARGE, n: 2 }));
   });
 
-  test('children may have large inputs, in commit, in waitFor, and in lines', async () => {
+  test('accepts large inputs of children, in commit, in waitFor, and in lines', async () => {
     const parent = defineTask({
       name: 'parent',
       run: (_: unknown, task: TaskContext): Promise<unknown> =>
@@ -165,7 +165,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
     expect(payloads.texts.size).toBe(0);
   });
 
-  test('a payload that is gone, or is another, kills its task with a word, and no other', async () => {
+  test('marks only the task dead whose payload is missing or different, and gives the reason', async () => {
     await enqueue(LARGE);
     const task = await get();
     await q.tasks.deletePayload({ queue: q.queue, id: 't' }, task?.payload ?? (undefined as never));
@@ -181,7 +181,7 @@ describeOnEveryStore('inputs that are too large for a task’s row', (open) => {
     expect(forged?.lastError?.message).toContain('not the one');
   });
 
-  test('a worker without the user’s store says what it lacks', async () => {
+  test('reports a missing payload store of the worker', async () => {
     await enqueue(HUGE);
 
     await q.work({ see: { ...see, retry: { ...see.retry, maxAttempts: 1 } } });

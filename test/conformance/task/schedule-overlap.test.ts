@@ -55,7 +55,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
   };
   const complete = (task: RunningTask) => q.tasks.complete(claimOf(task), null, stampOf(systemRuntime));
 
-  test('have what enqueue gives a task of the same options', async () => {
+  test('have the same fields as an enqueued task with the same options', async () => {
     const options: SharedTaskOptions = {
       priority: 'high',
       key: 'warehouse',
@@ -78,7 +78,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
     expect(made.expiresAt).toBe(at(13) + HOUR / 2);
   });
 
-  test('know their slot and the one before that was given a task, over slots that were left out', async () => {
+  test('know their slot and the last slot with a task, across slots that were left out', async () => {
     await define({ missed: 'last' });
     clock.step(HOUR);
     await tick();
@@ -90,7 +90,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
     expect(await slot(15)).toBeUndefined();
   });
 
-  test('keep their interval when they are retried, and the next one has its own', async () => {
+  test('keep their interval when they are retried', async () => {
     const seen: unknown[] = [];
     await define();
     clock.step(2 * HOUR);
@@ -298,7 +298,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       expect((await slot(14))?.schedule).toMatchObject({ at: at(14), since: now });
     });
 
-    test('covers nothing twice: slots that are made up for after it have nothing left', async () => {
+    test('covers no time twice: missed slots that follow it have an empty interval', async () => {
       await define();
       clock.step(2 * HOUR + 1);
       await client.run('hourly');
@@ -334,7 +334,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
       expect(await slot(15)).toMatchObject({ priority: 'low' });
     });
 
-    test('a task that is asked for by hand is made, and it stays paused', async () => {
+    test('creates a manually requested task, and stays paused', async () => {
       await define();
       await client.pause('hourly');
 
@@ -345,7 +345,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
     });
   });
 
-  test('come only from startAt on, and before endAt; after that the schedule rests', async () => {
+  test('come only from startAt on and before endAt', async () => {
     await define({ startAt: at(14), endAt: at(16) });
     clock.step(5 * HOUR);
 
@@ -356,7 +356,7 @@ describeOnEveryStore('the tasks of a schedule', (open) => {
     expect(await define({ startAt: at(14), endAt: at(16) })).toMatchObject({ nextAt: Infinity });
   });
 
-  test('are due within the jitter after their slot, each schedule at its own place in it', async () => {
+  test('are due within the jitter after their slot, at a fixed offset for each schedule', async () => {
     const names = Array.from({ length: 20 }, (_, nth) => `s${nth}`);
     for (const name of names) await client.define(name, 'report', null, { cron: '0 * * * *', jitter: '10m' });
     clock.step(HOUR);

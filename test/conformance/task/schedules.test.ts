@@ -41,7 +41,7 @@ describeOnEveryStore('recurring tasks', (open) => {
     });
   const slot = (name: string, at: string) => q.tasks.get({ queue: q.queue, id: `${name}@${at}` });
 
-  test('each slot becomes one task, due at the slot, named after it', async () => {
+  test('turns each slot into one task that is due at the slot and named after it', async () => {
     await client.define('hourly', 'report', { kind: 'sales' }, { cron: '0 * * * *' });
     expect(await tick()).toBe(0);
 
@@ -57,7 +57,7 @@ describeOnEveryStore('recurring tasks', (open) => {
     expect(await tick()).toBe(0);
   });
 
-  test('any number of dispatchers at once make one task of a slot', async () => {
+  test('creates one task per slot for any number of concurrent dispatchers', async () => {
     await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
     clock.step(HOUR);
 
@@ -66,7 +66,7 @@ describeOnEveryStore('recurring tasks', (open) => {
     expect(made.reduce((sum, tasks) => sum + tasks, 0)).toBe(1);
   });
 
-  test('a dispatcher that dies when it has made the task of a slot leaves nothing that is made twice', async () => {
+  test("creates no task twice when a dispatcher crashes after creating a slot's task", async () => {
     await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
     clock.step(HOUR);
     const killed = new StoreUnavailableError('killed', { applied: 'unknown' });
@@ -93,24 +93,24 @@ describeOnEveryStore('recurring tasks', (open) => {
       return tick();
     };
 
-    test('are all made up for, oldest first, by policy all', async () => {
+    test('all become tasks, oldest first, with the policy all', async () => {
       expect(await outage('all')).toBe(3);
       expect(await slot('hourly', '2026-03-28T13:00:00.000Z')).toBeDefined();
     });
 
-    test('become one by policy last', async () => {
+    test('become one task with the policy last', async () => {
       expect(await outage('last')).toBe(1);
       expect(await slot('hourly', '2026-03-28T15:00:00.000Z')).toBeDefined();
     });
 
-    test('are left out by policy skip, unless the latest is within the tolerance', async () => {
+    test('are left out with the policy skip, unless the latest is within the tolerance', async () => {
       expect(await outage('skip')).toBe(0);
       clock.step(40 * 60_000 + 5_000);
       expect(await tick()).toBe(1);
       expect(await slot('hourly', '2026-03-28T16:00:00.000Z')).toBeDefined();
     });
 
-    test('are made up for over several ticks when they are many', async () => {
+    test('become tasks over several ticks when there are many', async () => {
       await client.define('often', 'report', {}, { cron: '* * * * *', missed: 'all' });
       clock.step(150 * 60_000);
 
@@ -118,7 +118,7 @@ describeOnEveryStore('recurring tasks', (open) => {
     });
   });
 
-  test('a zone’s own time counts, over the change to summer time', async () => {
+  test("uses the zone's local time across the change to summer time", async () => {
     await client.define('morning', 'report', {}, { cron: '30 8 * * *', zone: 'Europe/Berlin', missed: 'all' });
 
     clock.step(48 * HOUR);
@@ -247,7 +247,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       expect(await row()).not.toHaveProperty('status');
     });
 
-    test('is known to be when the answer was lost, and not guessed to be when others have defined it since', async () => {
+    test('is recognized as removed after a lost response, and not assumed removed after others have defined it again', async () => {
       const driver: DynamoDriver = { attempt: open().driver.attempt.bind(open().driver) };
       const other = another(driver);
       await define();
@@ -341,7 +341,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       expect(await slot('foreign', '2026-03-28T13:00:00.000Z')).toBeUndefined();
     });
 
-    test('a store that does not answer ends the tick, which is tried again', async () => {
+    test('ends the tick when the store does not respond, and retries it', async () => {
       await client.define('sound', 'report', {}, { cron: '0 * * * *' });
       clock.step(HOUR);
       const unavailable = new StoreUnavailableError('throttled', { applied: 'no' });
@@ -353,7 +353,7 @@ describeOnEveryStore('recurring tasks', (open) => {
       await expect(enqueueDueSlots(q.queue, ports, () => {})).rejects.toBe(unavailable);
     });
 
-    test('a slot whose task is damaged is reported, and its schedule goes on to the next', async () => {
+    test('reports a slot whose task is damaged, and advances its schedule', async () => {
       await client.define('hourly', 'report', {}, { cron: '0 * * * *' });
       const early = await schedules.get({ queue: q.queue, name: 'hourly' });
       clock.step(HOUR);

@@ -42,7 +42,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     return (await Promise.all(pages)).flatMap((page) => page.entries.map(({ hint }) => hint));
   };
 
-  test('the few tasks of twenty small tenants do not wait for the many of a big one', async () => {
+  test('serves the few tasks of twenty small tenants before the backlog of a big one', async () => {
     const order: string[] = [];
     const work = defineTask({
       name: 'work',
@@ -91,7 +91,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(await get('later-0')).toMatchObject({ state: 'ready' });
   });
 
-  test('a retry waits for its time in the order of its tenant', async () => {
+  test("lets a retry wait for its time in its tenant's order", async () => {
     await enqueue('a');
     const readyAt = q.runtime.clock.now() + 60_000.5;
 
@@ -113,7 +113,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(await entries()).toEqual([]);
   });
 
-  test('a dead one is listed as dead, and stands in its order again when it is retried', async () => {
+  test("lists a dead task as dead, and puts a retried one back in its tenant's order", async () => {
     await enqueue('a');
     await q.tasks.discard(claimOf(await run('a')), ERROR, stamp());
     const dead = [];
@@ -133,7 +133,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(await entries()).toMatchObject([{ id: 'a', readyAt: 1_000 }]);
   });
 
-  test('children belong to the tenant of their parent, which comes back when they have ended', async () => {
+  test('gives children the tenant of their parent, which continues when they have ended', async () => {
     const tenants: (string | undefined)[] = [];
     const child = defineTask({ name: 'child', run: () => undefined });
     const parent = defineTask({
@@ -150,7 +150,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(await get('p')).toMatchObject({ state: 'done', result: 'done' });
   });
 
-  test('a line of a tenant goes on within its order', async () => {
+  test("advances a tenant's line within the tenant's order", async () => {
     const order: string[] = [];
     const work = defineTask({ name: 'work', run: ({ id }: { id: string }) => void order.push(id) });
     for (const id of ['a', 'b', 'c']) await enqueue(id, { key: 'k', ordered: true });
@@ -162,7 +162,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(await entries()).toEqual([]);
   });
 
-  test('the task of a dead worker is taken over', async () => {
+  test('takes over the task of a crashed worker', async () => {
     await enqueue('a');
     await run('a');
 
@@ -171,7 +171,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     expect(report).toMatchObject({ takenOver: 1, settled: { done: 1 } });
   });
 
-  test('an id belongs to one tenant', async () => {
+  test('ties an id to one tenant', async () => {
     await enqueue('a');
 
     await expect(enqueue('a', { tenant: 'other' })).rejects.toThrow(MismatchError);
@@ -240,7 +240,7 @@ describe('the way round the tenants', () => {
     expect(visits.slice(4)).toEqual(visits.slice(0, 4));
   });
 
-  test('jumps over tenants without due tasks, and ends after one round', async () => {
+  test('skips tenants without due tasks, and ends after one round', async () => {
     const walk = walkOver(
       [...Array.from({ length: 200 }, () => ({ tenant: '3', readyAt: 500 })), { tenant: '7', readyAt: 1 }],
       0.5,
@@ -251,7 +251,7 @@ describe('the way round the tenants', () => {
     expect(hints.map(({ tenant }) => tenant)).toEqual(['7']);
   });
 
-  test('says when there is no tenant at all', async () => {
+  test('reports that there are no tenants', async () => {
     expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isFullyRead: true });
   });
 });

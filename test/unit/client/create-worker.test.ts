@@ -91,7 +91,7 @@ describe('a worker of one’s own process', () => {
     expect(defined).toMatchObject([{ name: 'each second', task: 'tell', input: 'it is time' }]);
   });
 
-  test('hands back what runs when it is stopped, its attempt not counted', async () => {
+  test('hands running tasks back without counting their attempts when stopped', async () => {
     const begun = Promise.withResolvers<string>();
     const long = defineTask({
       name: 'long',

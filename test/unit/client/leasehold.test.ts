@@ -29,11 +29,11 @@ describe('takes omitted options from the environment', () => {
     expect(createLeasehold({ clientConfig: { region: 'local' } }).table).toBe('from-environment');
   });
 
-  test('nothing, where it says nothing', () => {
+  test('nothing, if no variable is set', () => {
     expect(readEnvironment({ LEASEHOLD_QUEUE: '' })).toEqual({ table: 'leasehold' });
   });
 
-  test('a number that is none is named', () => {
+  test('refuses an invalid number by name', () => {
     expect(() => readEnvironment({ LEASEHOLD_SHARDS: 'four' })).toThrow(
       'LEASEHOLD_SHARDS = "four" is not a whole number',
     );

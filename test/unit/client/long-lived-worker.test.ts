@@ -54,7 +54,7 @@ async function enqueue(count: number, options: EnqueueOptions & { readonly delay
   }
 }
 
-describe('a worker that stays', () => {
+describe('a long-lived worker', () => {
   test.each([{ lanes: [] }, { lanes: ['normal'] }])(
     'pays 4 read units a second in its first idle minute and 1 afterwards, with lanes %o noted',
     async ({ lanes }) => {
@@ -92,7 +92,7 @@ describe('a worker that stays', () => {
     expect(waited.toSorted((one, other) => one - other)[11]).toBeLessThan(800);
   });
 
-  test('notices tasks of each shard within a round after minutes of nothing, and all of a burst with the first', async () => {
+  test('finds tasks of each idle shard within one round of polls, and a whole burst with its first task', async () => {
     await beside(async () => {
       await idle.clock.sleep(2 * MINUTE_MS);
       await enqueue(40);
@@ -128,7 +128,7 @@ describe('a worker that stays', () => {
     },
   );
 
-  test('finds what waits in any lane when it begins, by priority', async () => {
+  test('finds waiting tasks of every lane when it starts, by priority', async () => {
     const order: string[] = [];
     const noop = defineTask({ name: 'noop', run: (_input, { id }) => void order.push(id) });
     await idle.world.run(async () => {
@@ -155,7 +155,7 @@ describe('a worker that stays', () => {
     });
   });
 
-  test('looks at nothing while its queue is paused, and goes on once it is open', async () => {
+  test('polls nothing while its queue is paused, and continues once it is open', async () => {
     const pause = async (isPaused: boolean): Promise<void> => {
       const observed = await idle.stores.queues.get(IDLE_QUEUE);
       await idle.stores.queues.change(IDLE_QUEUE, observed, { isPaused, reason: 'test' }, stampOf(idle.runtime));

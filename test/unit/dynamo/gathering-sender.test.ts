@@ -47,7 +47,7 @@ describe('reads of single rows', () => {
     expect(await Promise.all(reads)).toEqual(['of a', 'of b', undefined, 'of a']);
   });
 
-  test('go as they are when they are alone', async () => {
+  test('are sent unchanged when alone', async () => {
     const { clock, asked, read } = open();
     const value = read('a');
 
@@ -58,7 +58,7 @@ describe('reads of single rows', () => {
     expect(await value).toBe('of a');
   });
 
-  test('wait for one of two that are under way, and go together then', async () => {
+  test('wait for one of two requests in flight, and are then sent together', async () => {
     const { clock, asked, read, names } = open();
     for (const name of ['a', 'b', 'c', 'd']) {
       void read(name);

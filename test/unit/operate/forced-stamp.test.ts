@@ -15,7 +15,7 @@ const LOCK_DELAY_MS = 10_000;
 /** How long nothing of the operator's write arrives: less than its budget. */
 const SILENT_MS = 3_000;
 
-describe('a tenure that is ended by force', () => {
+describe('a tenure that an operator ends', () => {
   test('closes its key for the lock-delay from the applied attempt, and reports it', async () => {
     const { world, operator, network, leaseCounter } = await heldKey(/:forced/);
     const firstSentAt = world.clock.now();
@@ -49,7 +49,7 @@ describe('a tenure that is ended by force', () => {
     expect(await passTime(world, released)).toEqual({ kind: 'released', closedUntil: 0 });
   });
 
-  test('is ended by one of two calls of the same person, for any number of retries', async () => {
+  test('is ended by only one of two calls of the same person, for any number of retries', async () => {
     const { world, operator, network, leaseCounter } = await heldKey(/:forced/);
     const force = ({ leasehold }: Process) =>
       leasehold.locks.forceRelease(KEY, { ...FORCE, leaseCounter, lockDelay: 0 });
@@ -77,7 +77,7 @@ describe('a tenure that is ended by force', () => {
   });
 });
 
-describe('a permit that is taken away', () => {
+describe('a permit that an operator evicts', () => {
   test.each([
     ['a live holder, told in a transaction', true],
     ['a holder that nothing can tell', false],
@@ -99,7 +99,7 @@ describe('a permit that is taken away', () => {
     expect(await network.deliver()).toBe(0);
   });
 
-  test('is known to be, although the answer was lost and its holder gave it back before the next attempt', async () => {
+  test('is recognized as evicted after a lost response, even if its holder released it before the next attempt', async () => {
     const { world, operator, network, permit, release } = await heldPermit();
     network.fate = 'loseAnswer';
     const taken = operator.leasehold.semaphores.evict(SLOTS, { ...FORCE, token: permit, lockDelay: LOCK_DELAY_MS });
@@ -111,7 +111,7 @@ describe('a permit that is taken away', () => {
   });
 });
 
-test('a permit is taken by one of two calls of the same person', async () => {
+test('evicts a permit by only one of two calls of the same person', async () => {
   const { world, operator, network, permit } = await heldPermit();
   const evict = ({ leasehold }: Process) => leasehold.semaphores.evict(SLOTS, { ...FORCE, token: permit });
   network.fate = 'late';

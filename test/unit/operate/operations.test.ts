@@ -96,7 +96,7 @@ test.each(INPUTS)('%s is written down first, and not done when that fails', asyn
   expect(world.written).toEqual([]);
 });
 
-test('a task that was claimed since it was seen is left alone, which is written down', async () => {
+test('leaves a task alone that was claimed since it was seen, and records that', async () => {
   const world = new World();
   await world.leasehold.tasks.enqueue('resize', null, { id: 'a', queue: 'media', delay: '1d' });
 

@@ -69,7 +69,7 @@ test('reports a late but timely heartbeat, and the session continues', async () 
   expect([session.signal.aborted, lost]).toEqual([false, []]);
 });
 
-test('a store that does not answer is not taken for a blocked event loop', async () => {
+test('does not mistake an unresponsive store for a blocked event loop', async () => {
   here.driver.isDown = true;
   await world.clock.advance(TTL_MS + 1_000);
 

@@ -41,7 +41,7 @@ describe('a clock that is proven wrong', () => {
     expect(await sessions()).toEqual([]);
   });
 
-  test('ends a session again whose opening answer proves the clock wrong', async () => {
+  test('ends a session again if the response to its creation proves the clock wrong', async () => {
     provedByNextAnswer(SKEW_MS);
 
     await expect(here.leasehold.session({ ttl: '30s' })).rejects.toThrow(ClockSkewError);
@@ -49,14 +49,14 @@ describe('a clock that is proven wrong', () => {
     expect(await sessions()).toEqual([]);
   });
 
-  test('is measured again before it is believed to be wrong still', async () => {
+  test('is measured again before it counts as still wrong', async () => {
     here.provenSkew.ms = SKEW_MS;
     provedByNextAnswer(0);
 
     expect((await here.leasehold.session({ ttl: '30s' })).remainingTrustMs()).toBeGreaterThan(0);
   });
 
-  test('leaves alone what runs under a session from before', async () => {
+  test('does not affect work under an existing session', async () => {
     const session = await here.leasehold.session({ ttl: '30s' });
     const lock = await session.lock('k');
     here.provenSkew.ms = SKEW_MS;

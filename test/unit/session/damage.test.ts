@@ -34,7 +34,7 @@ test('of sessions', async () => {
   expect(await Array.fromAsync(leasehold.sessions.list())).toHaveLength(1);
 });
 
-test('a failing check ends the sessions that are bound to it', async () => {
+test('ends the sessions that are bound to a failing check', async () => {
   const world = simulatedWorld();
   const { leasehold } = world.start();
   const check = await leasehold.health.register('n', 'disk');

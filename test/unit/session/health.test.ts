@@ -19,7 +19,7 @@ function loseAnswer({ driver }: ReturnType<World['start']>, meanwhile: () => Pro
   };
 }
 
-test('a registration of another is not taken back by a deregistration whose answer was lost', async () => {
+test("keeps another caller's registration after a deregistration with a lost response", async () => {
   const world = simulatedWorld();
   const [here, there] = [world.start(), world.start()];
   const check = await here.leasehold.health.register('n', 'disk');
@@ -30,7 +30,7 @@ test('a registration of another is not taken back by a deregistration whose answ
   expect((await there.leasehold.health.check('n', 'disk'))?.record.note).toBe('the next deployment');
 });
 
-test('a deregistration by another is not taken back by a registration whose answer was lost', async () => {
+test("keeps another caller's deregistration after a registration with a lost response", async () => {
   const world = simulatedWorld();
   const [here, there] = [world.start(), world.start()];
   loseAnswer(here, async () => (await there.leasehold.health.check('n', 'disk'))?.deregister());
@@ -40,7 +40,7 @@ test('a deregistration by another is not taken back by a registration whose answ
   expect(await there.leasehold.health.check('n', 'disk')).toBeUndefined();
 });
 
-test('a check, or a node, that is deregistered twice, or by two at once, is deregistered', async () => {
+test('deregisters a check or a node once, even with repeated or concurrent calls', async () => {
   const { health, ...leasehold } = open();
   const [one, other] = [await health.register('n', 'disk'), await health.check('n', 'disk')];
   const bound = await leasehold.session('disk');

@@ -116,7 +116,7 @@ test('a session is lost once, whoever notices', async () => {
   expect(() => holder.ensureBelief()).toThrow(first);
 });
 
-test('a session without TTL forgets a revocation in its row once it was told', async () => {
+test('removes a known revocation from the row of a session without TTL', async () => {
   const world = simulatedWorld();
   const { leasehold } = world.start();
   const session = await leasehold.session({ ttl: null });

@@ -40,7 +40,7 @@ describe('the lock-delay', () => {
     expect(lockDelayEndsAt({ ...EXPIRED, ...change }, SKEW_MS)).toBe(opensAt + SKEW_MS);
   });
 
-  test('is none after an orderly end, or when it is 0', () => {
+  test('does not apply after an orderly end, or when it is 0', () => {
     expect(lockDelayEndsAt({ ...EXPIRED, reason: 'ended' }, SKEW_MS)).toBe(0);
     expect(lockDelayEndsAt({ ...EXPIRED, lockDelayMs: 0 }, SKEW_MS)).toBe(0);
   });
@@ -63,7 +63,7 @@ describe('the lock-delay', () => {
     expect(waitedMs).toBeLessThan(3_333 + 1_000 + 500);
   });
 
-  test('after an end by force counts from the attempt that was applied, not from the first, which was lost before', async () => {
+  test('counts from the applied attempt after a forced end, not from an earlier lost one', async () => {
     const world = simulatedWorld();
     const operator = world.start();
     const other = world.start();

@@ -52,7 +52,7 @@ describe('a forced release', () => {
     expect(await revokedOf(session)).toEqual([]);
   });
 
-  test('is learnt after an answer was lost that would have told of it', async () => {
+  test('is reported even if the first response that contained it was lost', async () => {
     const session = await holder.leasehold.session({ ttl: '30s' });
     await lockAndForce(session, 'first');
     const second = await session.lock('second');
@@ -73,7 +73,7 @@ describe('a forced release', () => {
     expect(session.signal.aborted).toBe(false);
   });
 
-  test('is learnt when it comes between a renewal without an answer and the next attempt', async () => {
+  test('is reported if it comes between an unanswered renewal and the next attempt', async () => {
     const session = await holder.leasehold.session({ ttl: '30s' });
     await lockAndForce(session, 'first');
     const second = await session.lock('second');
@@ -88,7 +88,7 @@ describe('a forced release', () => {
     expect(await revokedOf(session)).toEqual([]);
   });
 
-  test('is learnt by a lock whose acquire is answered after the row has forgotten it', async () => {
+  test('is reported to a lock whose acquire is answered after the row has dropped it', async () => {
     const session = await holder.leasehold.session({ ttl: '30s' });
     const { key, fencingToken } = await session.lock('earlier');
     expect(key).toBe('earlier');

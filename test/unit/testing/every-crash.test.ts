@@ -15,7 +15,7 @@ const COUNT = {
 };
 const orders = { name: 'orders', partitionKey: 'id' };
 
-test('a commit takes effect once, wherever its worker is killed', async () => {
+test('applies a commit once, wherever its worker is killed', async () => {
   const ship = defineTask({ name: 'ship', run: (_: unknown, task) => task.commit('shipped', [{ Update: COUNT }]) });
   const kit = createTestKit({ tasks: { ship }, tables: [orders] });
   kit.put('orders', { id: 'a-1', shipped: 5 });
@@ -105,7 +105,7 @@ test('children that it waits for run to their end, and are made once', async () 
   });
 });
 
-test('code whose worker was killed never goes on, and its signal is aborted', async () => {
+test('never continues code of a killed worker, and aborts its signal', async () => {
   const seen: string[] = [];
   const signals: AbortSignal[] = [];
   let attempt = 0;

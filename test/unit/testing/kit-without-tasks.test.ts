@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTestKit } from '../../../shared/testing/kit.ts';
 
-test('a kit without tasks has the rest of the library', async () => {
+test('offers the rest of the library without tasks', async () => {
   const kit = createTestKit();
   await using session = await kit.leasehold.session();
 

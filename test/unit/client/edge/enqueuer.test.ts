@@ -94,7 +94,7 @@ describe('an enqueuer', () => {
     expect(verdicts[`the items of a pack as ${itemId('bulk', 0)}`]).toMatch(/^MismatchError: .* exists already/);
   });
 
-  test('knows its own task when the answer was lost and the task has gone on since', async () => {
+  test('recognizes its own task after a lost response, even if the task has progressed', async () => {
     const world = openWorld();
     loseNextAnswer(world.driver, () => world.work({ ship: defineTask({ name: 'ship', run: () => 'shipped' }) }));
 
@@ -107,7 +107,7 @@ describe('an enqueuer', () => {
     expect(await getTask(world.connection, 'a')).toMatchObject({ state: 'done', result: 'shipped' });
   });
 
-  test('throws for a row that is damaged where it reads it, and leaves it as it is', async () => {
+  test('throws for damage in the attributes that it reads, and leaves the row unchanged', async () => {
     const world = openWorld();
     await world.client.enqueue('ship', { n: 1 }, { id: 'a' });
     const damage = {

@@ -63,7 +63,7 @@ describe('a session with a clock that stops between answers', () => {
 
   const sessionIn = (isolate: Isolate) => lockSession(isolate.connection, { ttl: TTL_MS, lockDelay: 0 });
 
-  test('a belief is not judged by computing, but by the answer that renew asks for', async () => {
+  test('judges trust by the response to renew, not by elapsed computing', async () => {
     const session = await sessionIn(open());
     world.now += TTL_MS + 1;
 
@@ -73,7 +73,7 @@ describe('a session with a clock that stops between answers', () => {
     expect(session.signal.aborted).toBe(true);
   });
 
-  test('a session lives as long as it is renewed by use', async () => {
+  test('keeps a session that is renewed by use', async () => {
     const session = await sessionIn(open());
     for (let round = 0; round < 5; round++) {
       world.now += 0.8 * TTL_MS;

@@ -43,7 +43,7 @@ test.each([
   expect(asked).toEqual([address]);
 });
 
-test('leasehold/edge says that its requests are used up, and sends no more', async () => {
+test('reports that its requests are used up, and sends no more', async () => {
   let sent = 0;
   const leasehold = createLeasehold({
     ...GIVEN,

@@ -27,7 +27,7 @@ function withStaleReplica(driver: DynamoDriver): DynamoDriver & { freeze(): void
   };
 }
 
-test('an observer never goes back, whatever an old replica answers', async () => {
+test('never shows an older state, whatever an outdated replica answers', async () => {
   const world = simulatedWorld();
   const one = world.start();
   const other = world.start();
@@ -57,7 +57,7 @@ test('an observer never goes back, whatever an old replica answers', async () =>
   ]);
 });
 
-test('an observer that may only read sees the end of a leader, once', async () => {
+test('shows the end of a leader once to an observer that may only read', async () => {
   const world = simulatedWorld();
   const one = world.start();
   const reader = world.start();

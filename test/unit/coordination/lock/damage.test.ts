@@ -4,7 +4,7 @@ import { CorruptItemError } from '../../../../shared/core/errors.ts';
 import { MAX_LOCK_DELAY_MS } from '../../../../shared/core/lease/timing.ts';
 import { simulatedWorld } from '../../../support/coordination.ts';
 
-test('a key whose holder’s session is damaged stays closed and is shown, until an operator takes it away', async () => {
+test("keeps a key closed and listed while its holder's session is damaged, until an operator releases it", async () => {
   const world = simulatedWorld();
   const { leasehold } = world.start();
   const broken = await leasehold.session({ lockDelay: 0 });

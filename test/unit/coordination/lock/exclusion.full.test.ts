@@ -151,7 +151,7 @@ async function liveOften(seeds: number, clockErrorMs: number): Promise<{ believe
   return total;
 }
 
-test('no two believe that they hold one key, whatever the network and the clocks do within their bounds', async () => {
+test('never lets two holders trust one key, for any network and for clocks within the bound', async () => {
   // Each clock is wrong by at most half the bound, so that any two differ by less than it.
   const { believed, tenures } = await liveOften(30, 499);
 
@@ -160,6 +160,6 @@ test('no two believe that they hold one key, whatever the network and the clocks
   expect(tenures).toBeGreaterThan(300);
 });
 
-test('two do as soon as clocks are wrong by more than the bound, so the test can tell', async () => {
+test('finds two holders of one key as soon as clocks exceed the bound', async () => {
   await expect(liveOften(30, 4_000)).rejects.toThrow('is believed to be held by');
 });

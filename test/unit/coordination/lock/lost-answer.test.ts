@@ -116,7 +116,7 @@ describe('a lost answer', () => {
     expect((await there.leasehold.locks.get(KEY))?.leaseCounter).toBe(later.fencingToken);
   });
 
-  test('is never told as a refusal: the wait that was cut off ends as unknown, or with the lock', async () => {
+  test('is never reported as a refusal: an interrupted wait ends as unknown, or with the lock', async () => {
     for (let n = 0; n < 20; n++) {
       const held = await theirs.lock(`${KEY}-${n}`);
       const waiting = mine.lock(`${KEY}-${n}`, { wait: '10s' }).catch((error: unknown) => error);

@@ -18,7 +18,7 @@ describe('a key that several callers of one session want', () => {
     session = await here.leasehold.session({ ttl: '30s' });
   });
 
-  test('is given to one at a time, each with a larger token, in the order in which they came', async () => {
+  test('is given to one caller at a time, in order of arrival, each with a larger token', async () => {
     const [inside, most] = [{ count: 0 }, { count: 0 }];
     const order: number[] = [];
     const tokens: number[] = [];
@@ -50,7 +50,7 @@ describe('a key that several callers of one session want', () => {
     expect(Object.keys(cost.verbs)).toEqual(['session.renew']);
   });
 
-  test('is asked for only when a release that is under way has been answered', async () => {
+  test('is requested only after a release in flight has been answered', async () => {
     const lock = await session.lock(KEY);
     // The release is sent once more after a while; an acquire that does not wait for it would overtake it.
     here.driver.accidents.push('throttle');
@@ -64,7 +64,7 @@ describe('a key that several callers of one session want', () => {
     });
   });
 
-  test('tells a caller whose wait is over that its own session has it', async () => {
+  test("names the caller's own session as holder when the wait is over", async () => {
     await session.lock(KEY);
 
     const error: unknown = await passTime(world, session.lock(KEY, { wait: '3s' })).catch((thrown: unknown) => thrown);
@@ -74,7 +74,7 @@ describe('a key that several callers of one session want', () => {
     expect(String(error)).toContain('by this very session');
   });
 
-  test('tells a caller of another session behind it whose session has it', async () => {
+  test('names the holding session to a waiting caller of another session', async () => {
     const other = await here.leasehold.session({ ttl: '30s' });
     await session.lock(KEY);
     const inFront = session.lock(KEY, { wait: '20s' }).catch(() => undefined);
@@ -86,7 +86,7 @@ describe('a key that several callers of one session want', () => {
     await passTime(world, inFront);
   });
 
-  test('is free for the next caller when an operator took it from the one before', async () => {
+  test('is free for the next caller after an operator revoked it', async () => {
     const lock = await session.lock(KEY);
     const waiting = session.lock(KEY);
     const { leaseCounter } = lock;
@@ -125,7 +125,7 @@ describe('a key that several callers of one session want', () => {
       warned.mockReset();
     });
 
-    test('is warned of once when the session itself has had it for long', async () => {
+    test('warns once if the own session has held it for long', async () => {
       const lock = await session.lock(KEY);
       const waiting = session.lock(KEY);
       await world.clock.advance(20_000);

@@ -52,7 +52,7 @@ describe('waiting for a lock', () => {
     expect((await timeOf(waiting)).ms).toBeLessThanOrEqual(20);
   });
 
-  test('ends with the TTL, the lock-delay and the clock bound of a holder that died', async () => {
+  test('ends after the TTL, the lock-delay and the clock bound of a crashed holder', async () => {
     const dying = await one.leasehold.session({ ttl: '30s', lockDelay: '15s' });
     await dying.lock(KEY);
     one.driver.isDown = true;
@@ -65,7 +65,7 @@ describe('waiting for a lock', () => {
     expect(ms).toBeLessThanOrEqual(30_000 + 1_000 + 2_000 + 15_000 + 1_000 + 2_000);
   });
 
-  test('asks nothing while a lock-delay lasts', async () => {
+  test('sends no request during a lock-delay', async () => {
     await holder.lock(KEY);
     await other.leasehold.sessions.destroy(holder.id);
     const waiter = await other.leasehold.session(QUIET);
@@ -79,7 +79,7 @@ describe('waiting for a lock', () => {
     expect(after.verbs).toEqual({ 'lock.takeOver': 1 });
   });
 
-  test('ends with who holds the key when the wait is over', async () => {
+  test('names the holder when the wait is over', async () => {
     await holder.lock(KEY);
     const waiter = await other.leasehold.session({ ttl: '1h' });
 
@@ -92,7 +92,7 @@ describe('waiting for a lock', () => {
     expect(ms).toBeLessThan(10_100);
   });
 
-  test('looks as often as it asks to, whatever pause another caller of its process has', async () => {
+  test('polls at its own interval, whatever pause another caller of its process has', async () => {
     const lock = await holder.lock(KEY);
     const waiter = await other.leasehold.session({ ttl: '1h' });
     const stop = new AbortController();
@@ -136,7 +136,7 @@ describe('waiting for a lock', () => {
     await lost;
   });
 
-  test('rides out a store that is away, as long as it may wait', async () => {
+  test('outlasts an unavailable store within its wait', async () => {
     const waiter = await other.leasehold.session(QUIET);
     other.driver.isDown = true;
     const patient = waiter.lock(KEY, { wait: '60s' });

@@ -63,7 +63,7 @@ describe('watching a key', () => {
     expect((await timeOf(watching)).result.index).toBe(index + 1);
   });
 
-  test('answers after a holder died, without another having touched the key', async () => {
+  test('answers after a holder crashed, even if nobody else used the key', async () => {
     const dying = await writer.leasehold.session({ ttl: '10s' });
     await dying.lock(KEY);
     const watching = reader.leasehold.locks.watch(KEY, { index: await indexOf() });
@@ -84,7 +84,7 @@ describe('watching a key', () => {
     expect((await timeOf(watching)).ms).toBeLessThanOrEqual(2_010);
   });
 
-  test('answers with what there is when the timeout is over, or its signal aborts', async () => {
+  test('answers with the current state when the timeout is over or its signal aborts', async () => {
     await writer.leasehold.locks.put(KEY, 'a');
     const index = await indexOf();
     const controller = new AbortController();
@@ -122,7 +122,7 @@ describe('watching a key', () => {
     expect((await reader.cost(() => world.clock.advance(60_000))).requests).toBe(0);
   });
 
-  test('ends with the error when the store is gone', async () => {
+  test("ends with the store's error", async () => {
     await writer.leasehold.locks.put(KEY, 'a');
     const watching = reader.leasehold.locks.watch(KEY, { index: await indexOf() });
     await world.clock.advance(100);

@@ -50,7 +50,7 @@ test('takes a burst that flows in within 100,000 years', async () => {
     expect(await limiter.tryTake('k')).toEqual({ kind: 'taken', remaining });
 });
 
-test('never gives out more than its burst and what flows in, whatever is taken when', async () => {
+test('never gives out more than its burst plus the inflow, for any takes', async () => {
   const settings = fc.record({
     rate: fc.oneof(fc.integer({ min: 1, max: 50 }), fc.double({ min: 0.01, max: 1e9, noNaN: true })),
     per: fc.constantFrom('1s' as const, '1m' as const, '1h' as const),
@@ -79,7 +79,7 @@ test('never gives out more than its burst and what flows in, whatever is taken w
   );
 });
 
-test('the tokens of a full bucket are all there, one by one', async () => {
+test('gives out all tokens of a full bucket one by one', async () => {
   const rates = fc.integer({ min: 1, max: 40 });
   await fc.assert(
     fc.asyncProperty(rates, fc.constantFrom('1s' as const, '1m' as const), async (rate, per) => {

@@ -64,7 +64,7 @@ describe('callers of one process that wait for tokens', () => {
     expect(second).toMatchObject({ kind: 'limited', waitMs: expect.any(Number) as number });
   });
 
-  test('wait apart for other numbers of tokens: a large take holds up no small one', async () => {
+  test('wait separately for each number of tokens, so that a large take does not delay a small one', async () => {
     const world = simulatedWorld();
     const limiter = world.start().leasehold.rateLimiter('calls', { rate: 1, per: '1s', burst: 10 });
     await limiter.take('vendor', { tokens: 10 });

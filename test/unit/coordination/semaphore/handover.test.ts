@@ -10,7 +10,7 @@ import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import { simulatedWorld } from '../../../support/coordination.ts';
 
-test('a permit whose session was lost in the moment in which it was handed over is lost from the beginning', async () => {
+test('hands over a permit as lost if its session is lost at the same moment', async () => {
   const { clock, driver, table } = simulatedWorld();
   const runtime = { ...systemRuntime, clock };
   const sender = new Sender({ driver, runtime });

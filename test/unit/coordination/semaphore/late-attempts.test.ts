@@ -14,7 +14,7 @@ import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/dri
 const TABLE = 'leasehold';
 const NAME = 'builds';
 
-test('changes nothing that others were given since a late join or leave', async () => {
+test('keeps what others were given after a late join or leave', async () => {
   const dynamo = memoryDynamo(TABLE, () => 1_000);
   const semaphores = createSemaphoreStore(
     new Sender({ driver: simulatedDriver(dynamo), runtime: systemRuntime }),

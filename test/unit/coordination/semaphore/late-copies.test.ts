@@ -50,7 +50,7 @@ describe('a copy of a request', () => {
     expect(await inUse()).toBe(0);
   });
 
-  test('that arrives just before its caller hears of no room is its permit', async () => {
+  test("is the caller's permit if it arrives just before the result full", async () => {
     const held = await theirs.permit(NAME, LIMIT);
     copies.beforeForgo = async () => {
       await held.release();
@@ -90,7 +90,7 @@ describe('a copy of a request', () => {
     expect(await inUse()).toBe(0);
   });
 
-  test('takes nothing after an operator evicted its permit, and its room has opened', async () => {
+  test('takes nothing after an operator evicted its permit and the capacity has opened', async () => {
     const permit = await mine.permit(NAME, LIMIT);
     const eviction = { token: permit.fencingToken, by: 'me', reason: 'stuck', lockDelay: 0 };
     await there.leasehold.semaphores.evict(NAME, eviction);
@@ -117,7 +117,7 @@ describe('a contender that is barred', () => {
     there = world.start();
   });
 
-  test('because its own session has given back a later permit still enters', async () => {
+  test('enters although its own session has released a later permit', async () => {
     const mine = await here.leasehold.session();
     const theirs = await there.leasehold.session();
     const held = await theirs.permit(NAME, { limit: 2, permits: 2 });
@@ -129,7 +129,7 @@ describe('a contender that is barred', () => {
     await expect(passTime(world, waiting)).resolves.toBeDefined();
   });
 
-  test('because its clock is behind that of the others enters by a second request', async () => {
+  test('enters by a second request if its clock is behind', async () => {
     const theirs = await there.leasehold.session();
     there.clockError.ms = 900;
     for (let n = 0; n < 8; n++) await (await (await there.leasehold.session()).permit(NAME, LIMIT)).release();
@@ -146,7 +146,7 @@ describe('a contender that is barred', () => {
     expect(theirs.signal.aborted).toBe(false);
   });
 
-  test('and is fair still gets its place in the queue', async () => {
+  test('gets its position in the queue if it is fair', async () => {
     const mine = await here.leasehold.session();
     const theirs = await there.leasehold.session();
     there.clockError.ms = 900;

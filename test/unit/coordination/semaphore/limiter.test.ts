@@ -6,7 +6,7 @@ import type { PermitRecord } from '../../../../shared/coordination/semaphore/sem
 import { parsePermit } from '../../../../shared/coordination/semaphore/semaphore.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
 
-test('a slot that another process gives back leaves nothing behind in the one that took it', async () => {
+test('leaves nothing behind in a process whose slot another process releases', async () => {
   const world = simulatedWorld();
   const producer = await world.start().leasehold.session();
   const worker = await world.start().leasehold.session();
@@ -17,7 +17,7 @@ test('a slot that another process gives back leaves nothing behind in the one th
   expect(getEventListeners(producer.signal, 'abort')).toHaveLength(0);
 });
 
-test('slots that another process gives back are not kept in mind as long as their session lives', async () => {
+test('forgets slots that another process releases, even while their session lives', async () => {
   const world = simulatedWorld();
   const producer = await world.start().leasehold.session();
   const worker = await world.start().leasehold.session();
@@ -51,7 +51,7 @@ test('frees a slot immediately for waiters in the same process', async () => {
   expect(world.clock.now() - before).toBeLessThan(1_000);
 });
 
-test('done of a slot of another limiter gives back neither', async () => {
+test('releases no slot when done names a slot of another limiter', async () => {
   const session = await simulatedWorld().start().leasehold.session();
   const [one, other] = [session.limiter('one', { limit: 1 }), session.limiter('other', { limit: 1 })];
   const id = await one.add();

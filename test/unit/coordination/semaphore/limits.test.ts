@@ -58,14 +58,14 @@ describe('a permit', () => {
 describe('the limit', () => {
   const held = withHolder(withHolder(EMPTY, claim(1)), claim(2));
 
-  test('goes below what is held, and then admits no contender', () => {
+  test('can be lower than the permits held, and then admits no contender', () => {
     const lowered = withLimit(held, 1);
 
     expect(lowered).toMatchObject({ limit: 1, declared: 3, free: -1 });
     expect(canAcquire(lowered, claim(3))).toBe(false);
   });
 
-  test('follows what is declared, until an operator sets another', () => {
+  test('follows the declared limit until an operator sets another', () => {
     expect(withDeclared(held, 5)).toMatchObject({ limit: 5, declared: 5, free: 3 });
     expect(withDeclared(withLimit(held, 2), 5)).toMatchObject({ limit: 2, declared: 5, free: 0 });
   });

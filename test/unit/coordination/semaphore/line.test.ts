@@ -5,7 +5,7 @@ import { SemaphoreFullError } from '../../../../shared/coordination/semaphore/se
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
 
 describe('contenders of one process', () => {
-  test('wait in line, so that a crowd of them costs what one of them costs', async () => {
+  test('wait in line, so that a crowd costs as much as one', async () => {
     const world = simulatedWorld();
     const { clock } = world;
     const process = world.start();
@@ -26,7 +26,7 @@ describe('contenders of one process', () => {
     }
   });
 
-  test('are woken by a release in their own process, without waiting for the next look', async () => {
+  test('are woken by a release in their own process, without waiting for the next poll', async () => {
     const world = simulatedWorld();
     const { clock } = world;
     const session = await world.start().leasehold.session({ ttl: '1m' });
@@ -39,7 +39,7 @@ describe('contenders of one process', () => {
     expect((await waiting).fencingToken).toBe(held.fencingToken + 1);
   });
 
-  test('stand in a line for each size of request: a large one holds up no small one for which there is room', async () => {
+  test('have a separate line for each request size, so that a large request does not delay a small one that fits', async () => {
     const world = simulatedWorld();
     const { clock } = world;
     const process = world.start();
@@ -57,7 +57,7 @@ describe('contenders of one process', () => {
     expect((await passTime(world, large)).permits).toBe(10);
   });
 
-  test('look as often as each of them asks to', async () => {
+  test('poll at their own intervals', async () => {
     const world = simulatedWorld();
     const { clock } = world;
     const elsewhere = await world.start().leasehold.session({ ttl: '10m' });
@@ -88,7 +88,7 @@ describe('contenders of one process', () => {
     await waiting;
   });
 
-  test('give up their place when their time is over', async () => {
+  test('leave the line when their time is over', async () => {
     const world = simulatedWorld();
     const { clock } = world;
     const session = await world.start().leasehold.session({ ttl: '1m' });

@@ -142,7 +142,7 @@ describe('a lost answer', () => {
     expect(await permit.check()).toBe(true);
   });
 
-  test('while leaving the queue holds no contender up', async () => {
+  test('does not block other contenders if it occurs while leaving the queue', async () => {
     const held = await theirs.permit(NAME, LIMIT);
     const stop = new AbortController();
     const waiting = mine.permit(NAME, { ...LIMIT, fair: true, wait: '1h', signal: stop.signal });
@@ -157,7 +157,7 @@ describe('a lost answer', () => {
     await expect(passTime(world, theirs.permit(NAME, { ...LIMIT, wait: '20s' }))).resolves.toBeDefined();
   });
 
-  test('leaves alone what callers of the session hold and wait for', async () => {
+  test('does not affect other permits and waits of the session', async () => {
     network.fate = 'loseAnswer';
     await expect(passTime(world, mine.tryPermit(NAME, LIMIT))).rejects.toMatchObject(IS_UNKNOWN);
     network.fate = 'none';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { MismatchError } from '../../../../shared/core/errors.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
 
-test('a wait for a group whose row was removed, or never was, ends at once instead of never', async () => {
+test('ends a wait for a missing group at once', async () => {
   const world = simulatedWorld();
   const group = await world.start().leasehold.waitGroup('g', { generation: 5 });
 
@@ -10,7 +10,7 @@ test('a wait for a group whose row was removed, or never was, ends at once inste
   await expect(group.wait({ wait: 0 })).rejects.toThrow('wait group g (generation 5) does not exist');
 });
 
-test('a wait for a generation that has yet to begin sees its end', async () => {
+test('ends a wait for a future generation when that generation ends', async () => {
   const world = simulatedWorld();
   const { leasehold } = world.start();
   const first = await leasehold.waitGroup('g');

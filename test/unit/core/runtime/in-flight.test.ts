@@ -23,7 +23,7 @@ describe('inFlight', () => {
     return { works, outcomes, begunByNow };
   }
 
-  test('begins so much at a time, and the next as one ends', async () => {
+  test('begins at most the limit at a time, and the next when one ends', async () => {
     const { works, outcomes, begunByNow } = open(4);
     expect(await begunByNow()).toEqual([0, 1]);
 

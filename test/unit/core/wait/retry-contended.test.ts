@@ -19,13 +19,13 @@ test('tries until an attempt has decided something', async () => {
   expect(rounds).toEqual([1, 2, 3]);
 });
 
-test('takes an absent result for a result', async () => {
+test('accepts an absent result as a result', async () => {
   const absent: string | undefined = undefined;
 
   expect(await retryContended<string | undefined>('row', ACT, () => Promise.resolve(absent))).toBeUndefined();
 });
 
-test('gives up on a row that changes with every look, and says that nothing was done', async () => {
+test('gives up on a row that changes with every read, and reports that nothing was done', async () => {
   let looks = 0;
 
   const trying = retryContended('schedule nightly', ACT, () => {
@@ -38,7 +38,7 @@ test('gives up on a row that changes with every look, and says that nothing was 
   expect(looks).toBe(5);
 });
 
-test('does not say that nothing was done when an answer was lost on the way', async () => {
+test('reports an unknown outcome if a response was lost', async () => {
   const trying = retryContended('row', ACT, (round) =>
     Promise.resolve(contended({ earlierAttempt: round === 2 ? 'unknown' : 'none' })),
   );

@@ -83,7 +83,7 @@ describe('a key that is watched', () => {
     ]);
   });
 
-  test('tells its look of one who came since the last', async () => {
+  test('tells its poll that a waiter has arrived since the last one', async () => {
     const newcomers: boolean[] = [];
     const { clock, poll, forever } = open({
       look: ([one]) => {
@@ -102,7 +102,7 @@ describe('a key that is watched', () => {
 });
 
 describe('several watched keys', () => {
-  test('do not wait for a look at another that is not answered', async () => {
+  test('do not wait for an unanswered poll of another key', async () => {
     const { clock, looks, poll, forever } = open({
       look: async ([one], tell) => {
         if (one?.key === 'stuck') await Promise.withResolvers<undefined>().promise;
@@ -119,7 +119,7 @@ describe('several watched keys', () => {
     expect(looks.map(({ keys }) => keys)).toEqual([['stuck'], ['other']]);
   });
 
-  test('share a look when they are due at about the same time', async () => {
+  test('share a poll when they are due at about the same time', async () => {
     const { clock, looks, poll, forever } = open({ togetherMs: 50 });
     const waits = [poll.next('a', () => true, forever.signal)];
     await clock.advance(40);
@@ -135,7 +135,7 @@ describe('several watched keys', () => {
     ]);
   });
 
-  test('end with the error of a look that asked for them, and only those', async () => {
+  test('end with the error of their own poll only', async () => {
     const { clock, poll, forever } = open({
       look: async ([one], tell) => {
         if (one?.key === 'damaged') throw new TypeError('unreadable');

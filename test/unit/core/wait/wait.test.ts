@@ -46,7 +46,7 @@ describe('a wait', () => {
     expect(at).toEqual([0]);
   });
 
-  test('looks at growing pauses, and for the last time when its time is over', async () => {
+  test('polls at growing pauses, and for the last time when its time is over', async () => {
     const { result, at } = start(() => BUSY, { wait: 2_000 });
     await clock.advance(3_000);
 
@@ -54,7 +54,7 @@ describe('a wait', () => {
     expect(at).toEqual([0, 99, 298, 697, 1_496, 2_000]);
   });
 
-  test('does not look before a closed time is over, and soon after', async () => {
+  test('does not poll during a closed time, and polls soon after', async () => {
     const opensAt = clock.now() + 10_000;
     const look = (): PollResult<string, string> =>
       clock.now() < opensAt
@@ -67,7 +67,7 @@ describe('a wait', () => {
     expect(at).toEqual([0, 10_999]);
   });
 
-  test('outlasts a store that is away', async () => {
+  test('outlasts an unavailable store', async () => {
     let isAway = true;
     const { result } = start(() => {
       if (isAway) throw away();

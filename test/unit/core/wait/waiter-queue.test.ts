@@ -55,7 +55,7 @@ test('the first in each line is awake, whoever left before it', async () => {
   );
 });
 
-test('a wake wakes the first of each kind once', async () => {
+test('wakes the first of each kind once per release', async () => {
   const clock = new ManualClock('2026-03-01T12:00:00Z');
   const turns = new WaiterQueue<number>(clock);
   const first = turns.join('a');

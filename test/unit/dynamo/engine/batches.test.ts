@@ -47,7 +47,7 @@ test('a row that is named twice is read once', async () => {
   expect(requests).toHaveLength(1);
 });
 
-test('more rows than one request takes, or one answer holds, are asked for in several, each as consistent and as metered', async () => {
+test('reads more rows than fit into one request in several, with the same consistency and metering', async () => {
   const { read, requests } = open(60);
   const ids = Array.from({ length: 150 }, (_, n) => `check-${n}`);
 

@@ -4,7 +4,7 @@ import { simulatedWorld } from '../../../support/coordination.ts';
 const LIVES = 1_000;
 
 describe('the listing of sessions', () => {
-  test('is one list in order of name, whatever partitions they stand in', async () => {
+  test('is one list in order of name across all partitions', async () => {
     const { ports, leasehold } = simulatedWorld().start();
     const names = Array.from({ length: 230 }, (_, n) => `worker ${String((n * 37) % 230).padStart(3, '0')}`);
     for (const name of names) await leasehold.session({ name });
@@ -72,7 +72,7 @@ describe('the listing of locks', () => {
     expect((await process.ports.locks.page('a/2', undefined)).keys).toEqual(['a/2/3']);
   });
 
-  test('tells whether it names a key, for one query', async () => {
+  test('shows with one query whether it contains a key', async () => {
     const process = simulatedWorld().start();
     const session = await process.leasehold.session();
     await session.lock('reports/nightly');

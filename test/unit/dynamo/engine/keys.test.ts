@@ -11,7 +11,7 @@ const part = fc.oneof(
 );
 
 describe('keys', () => {
-  test('distinct tuples give distinct keys, and a key gives its tuple back', () => {
+  test('builds distinct keys from distinct tuples, and parses them back', () => {
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 4 }), (parts) => {
         expect(splitKey(joinKey(parts))).toEqual(parts);
@@ -20,17 +20,17 @@ describe('keys', () => {
     );
   });
 
-  test('names that would collide if they were joined naively do not', () => {
+  test('keeps names apart that naive joining would confuse', () => {
     expect(taskKey('a#b', 'c').pk).not.toBe(taskKey('a', 'b#c').pk);
     expect(readyPartitionKey('q#high', 'low', 1)).not.toBe(readyPartitionKey('q', 'high', 1));
   });
 
-  test('a key beyond the limit of the service is refused with its length', () => {
+  test("refuses a key beyond the service's limit, and gives its length", () => {
     expect(() => taskKey('#'.repeat(512), '#'.repeat(512))).toThrow(ConfigurationError);
     expect(() => taskKey('#'.repeat(512), '#'.repeat(512))).toThrow(/has 3078 bytes: DynamoDB allows 2048/);
   });
 
-  test('any tenant of ordinary text has a place, and one that DynamoDB would refuse has none', () => {
+  test('gives a position to any tenant of ordinary text, and refuses one that DynamoDB would refuse', () => {
     const tenant = 'ü'.repeat(256);
 
     expect(parseTenantPlace(tenantPlace(tenant, 1, 'id'))).toMatchObject({ tenant, readyAt: 1 });
@@ -38,7 +38,7 @@ describe('keys', () => {
     expect(() => tenantPlace('#'.repeat(512), 1, 'id')).toThrow(/tenant ###.* has 1570 bytes: DynamoDB allows 1024/);
   });
 
-  test('a task stays in its shard, and shards fill evenly', () => {
+  test('assigns a task to a stable shard, and fills shards evenly', () => {
     const counts = [0, 0, 0, 0];
     for (let n = 0; n < 4_000; n++) counts[shardOf(`task-${n}`, 4)]!++;
 

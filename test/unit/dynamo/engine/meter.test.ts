@@ -54,7 +54,7 @@ describe('a read that finds nothing', () => {
     expect(unitsOf(query(isConsistent), { Items: [], ConsumedCapacity: { CapacityUnits: 3 } })).toBe(3);
   });
 
-  test('is not reckoned with while it has no answer', () => {
+  test('is not counted without a response', () => {
     expect(unitsOf(query(true), undefined)).toBe(0);
   });
 });

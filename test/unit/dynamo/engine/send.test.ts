@@ -39,7 +39,7 @@ test('a process that was frozen between two attempts sends nothing when it wakes
   expect(attempts).toBe(1);
 });
 
-test('a caller that gave up before its request was sent has nothing sent', async () => {
+test('sends nothing for a caller that gave up before its request was sent', async () => {
   let attempts = 0;
   const driver: DynamoDriver = {
     attempt: () => {
@@ -116,7 +116,7 @@ test('names all tables of a transaction that misses one, because the service doe
   await expect(sender.write(slot, 'mine')).rejects.toThrow('there is no table leasehold in this account');
 });
 
-test('an observer that throws changes no outcome', async () => {
+test('keeps the outcome if an observer throws', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
   const slot = takeSlot('leasehold', { schedule: 'tick', slot: '18' }, { by: 'me', now: 0, nonce: 'mine' });
   const observer = {

@@ -138,7 +138,7 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
         },
       );
 
-      test('takes no byte less than the whole answer', async () => {
+      test('accepts only the whole answer', async () => {
         const kinds: unknown[] = [];
         for (let length = 0; length <= WHOLE.length; length += length < WHOLE.length - 8 ? 7 : 1) {
           server.behave((socket) => {
@@ -177,7 +177,7 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
         expect(await outcome(driver)).toEqual({ Attributes: { pk: 'a' } });
       });
 
-      test('uses no connection again that brought bytes behind an answer', async () => {
+      test('does not reuse a connection that sent bytes after an answer', async () => {
         server.behave((socket) => void socket.write(Buffer.concat([WHOLE, Buffer.from('surplus')])), answer());
 
         // The system decides which is read first; a complete response may count.
@@ -185,7 +185,7 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
         expect(await outcome(driver)).toEqual({});
       });
 
-      test('gives nothing after its time, and leaks nothing', async () => {
+      test('returns nothing after its timeout, and leaks nothing', async () => {
         let late: (() => void) | undefined;
         const signal = abortedByServer(server, (socket) => {
           late = () => void socket.write(WHOLE);
@@ -369,7 +369,7 @@ test('an attempt whose time is over while credentials are looked for sends nothi
   expect(server.connections).toBe(0);
 });
 
-test('an attempt that is aborted before it begins sends nothing', async () => {
+test('sends nothing for an attempt that is aborted before it begins', async () => {
   await using server = await startFaultServer();
   using driver = openWireDriver({ endpoint: server.endpoint });
 

@@ -66,7 +66,7 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
     },
   );
 
-  test('asks once for all requests that were refused together', async () => {
+  test('requests new credentials once for all requests that were refused together', async () => {
     const credentials = rotating();
     const refused = serviceError('ExpiredTokenException');
     server.behave((socket, request) => {
@@ -154,7 +154,7 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
     });
   });
 
-  test('signs again what was frozen between its signature and its sending', async () => {
+  test('signs a request again that was frozen between signing and sending', async () => {
     const message = 'Signature expired: 20261122T000000Z is now earlier than 20261122T000500Z';
     server.behave(serviceError('InvalidSignatureException', { message, date: new Date() }), answer());
 

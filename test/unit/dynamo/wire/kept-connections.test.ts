@@ -47,7 +47,7 @@ test.each([
   expect(server.connections).toBe(connections);
 });
 
-test('closes a connection that brings what nobody asked for, and takes it for no answer', async () => {
+test('closes a connection with unrequested bytes, and does not treat them as an answer', async () => {
   const sockets: Socket[] = [];
   server.onConnection((socket) => void sockets.push(socket));
   server.behave(answer());

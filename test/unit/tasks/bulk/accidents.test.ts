@@ -60,7 +60,7 @@ describe('the writes of a pack', () => {
     },
   );
 
-  test('each bear two that get lost in a row, heard or unheard', async () => {
+  test('each tolerate two consecutive losses, applied or not', async () => {
     for (let before = 0; before < WRITES; before++) {
       const calm = Array.from({ length: before }, () => 'none' as const);
       const { life } = await liveThrough([...calm, 'dropResponse', 'dropRequest', 'dropResponse']);
@@ -70,7 +70,7 @@ describe('the writes of a pack', () => {
     }
   });
 
-  test('each may be given up for lost and arrive when others have overtaken it', async () => {
+  test('each may arrive after later writes', async () => {
     const { writes } = await liveWithLate({ write: Infinity, by: 0 });
     expect(writes).toBeGreaterThan(12);
     for (let write = 1; write <= writes; write++) {

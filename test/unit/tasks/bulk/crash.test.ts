@@ -32,7 +32,7 @@ const DEATHS = Array.from({ length: CALM.steps }, (_, index) => index + 1).flatM
 );
 
 describe('a pack whose worker dies', () => {
-  test('is lived to its end by a worker that does not', async () => {
+  test('is completed by another worker', async () => {
     expect(await CALM.life.outcome()).toEqual(FULFILLED);
     expect(CALM.steps).toBeGreaterThan(40);
   });
@@ -48,7 +48,7 @@ describe('a pack whose worker dies', () => {
     expect(Math.max(...runs)).toBeLessThanOrEqual(3);
   });
 
-  test('again and again loses nothing, and repeats nothing that was recorded', async () => {
+  test('repeatedly loses nothing, and repeats no recorded item', async () => {
     for (let first = 3; first <= CALM.steps; first += 4) {
       for (let second = 3; second <= CALM.steps; second += 5) {
         const deaths = [first, second, second + 7].map((step) => ({ step, how: 'after' }) as const);

@@ -44,7 +44,7 @@ const inRow = async (q: MemoryQueue) => {
 };
 
 describe('the ends of items', () => {
-  test('are written together once the first has waited for the flush interval, though the next item goes on', async () => {
+  test("are written together after the first one's flush interval, while the next item runs", async () => {
     const q = openMemoryQueue();
     const { recorder } = recorderOf(q, await claimedPack(q, 4), 500);
 
@@ -75,7 +75,7 @@ describe('the ends of items', () => {
     expect((await inRow(q)).done).toEqual([0]);
   });
 
-  test('wait their full interval after others were written by chance', async () => {
+  test('wait for their full interval even if another write has just recorded others', async () => {
     const q = openMemoryQueue();
     const { recorder } = recorderOf(q, await claimedPack(q, 4), 500);
 

@@ -29,14 +29,14 @@ function left(demand: Partial<Demand>, sample: readonly TaskRecord[], facts: Par
 }
 
 describe('servable', () => {
-  test('leaves what nothing speaks against', () => {
+  test('keeps entries without a reason against them', () => {
     const demand = { due: 2_000, late: 7, tookMs: 5, isCutShort: true };
 
     expect(left(demand, rows(25, {}))).toMatchObject(demand);
     expect(left(demand, [])).toMatchObject(demand);
   });
 
-  test('counts a key that many have at its limit', () => {
+  test('counts a key of many tasks at most at its limit', () => {
     expect(left({ due: 2_000 }, rows(25, { key: 'k' }))).toMatchObject({ due: 1, less: 'keysFull' });
     expect(left({ due: 2_000 }, rows(25, { key: 'k', limit: 50 }))).toMatchObject({ due: 50 });
   });
@@ -51,7 +51,7 @@ describe('servable', () => {
     expect(left({ due: 2_000 }, [...rows(10, { key: 'k' }), ...rows(10, {})]).due).toBe(1_001);
   });
 
-  test('takes off what live sessions without a permit hold, and its lateness', () => {
+  test('subtracts tasks of live sessions without a permit, also from the late ones', () => {
     const held = rows(25, { state: 'running', session: 'laptop', readyAt: NOW - 60_000 });
     const elsewhere = new Set(['laptop']);
 
@@ -63,7 +63,7 @@ describe('servable', () => {
     expect(left({ due: 100, late: 100 }, held).due).toBe(100);
   });
 
-  test('leaves one of the tasks whose name no worker knows', () => {
+  test('keeps one of the tasks whose name no worker knows', () => {
     const unknownNames = new Set(['lost']);
 
     expect(left({ due: 1_000 }, rows(25, { name: 'lost' }), { unknownNames })).toMatchObject({
@@ -72,7 +72,7 @@ describe('servable', () => {
     });
   });
 
-  test('takes off entries of tasks that are over, for later, or parked', () => {
+  test('subtracts entries of ended, delayed and parked tasks', () => {
     const sample = [
       ...rows(5, {}),
       ...rows(1, { state: 'done' }),
@@ -83,7 +83,7 @@ describe('servable', () => {
     expect(left({ due: 100 }, sample)).toMatchObject({ due: 50, less: undefined });
   });
 
-  test('treats the end as unseen only while enough visible tasks can be served', () => {
+  test('assumes uncounted entries only if enough of the counted tasks can be served', () => {
     const some = [...rows(20, { key: 'k' }), ...rows(5, {})];
 
     expect(left({ due: 8_000, isCutShort: true }, some).isCutShort).toBe(true);

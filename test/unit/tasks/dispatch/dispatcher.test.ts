@@ -164,7 +164,7 @@ describe('the age of the oldest task that waits', () => {
     expect(await q.tick()).toMatchObject({ backlog: running + 30, oldestReadyAgeMs: HOUR_MS });
   });
 
-  test('is zero when all run', async () => {
+  test('is zero if all tasks run', async () => {
     const q = open();
     await q.enqueue(...named('runs', 30));
     await q.claim(...named('runs', 30));
@@ -225,14 +225,14 @@ describe('a tick that failed after it had taken its slot', () => {
     expect(await q.tick({}, { slot: 'noon', by: 'first' })).toMatchObject({ duplicate: false, started: 1 });
   });
 
-  test('belongs to no other', async () => {
+  test('is not continued by another invocation', async () => {
     const q = await failOnce();
 
     expect(await q.tick({}, { slot: 'noon', by: 'second' })).toMatchObject({ duplicate: true, started: 0 });
   });
 });
 
-test('a tick that is delivered twice is dispatched once', async () => {
+test('dispatches a tick once that is delivered twice', async () => {
   const q = open();
   await q.enqueue('a');
 
@@ -264,7 +264,7 @@ describe('a client with more shards than the deployment', () => {
     expect(await q.queues.get(QUEUE)).toMatchObject({ shards: 5 });
   });
 
-  test('has a single task run, wherever it is, once the ticks have come round', async () => {
+  test('has a single task run, in any shard, after a full round of ticks', async () => {
     const q = open({ shards: 1, clientShards: 256 });
     await q.enqueue('alone');
 
@@ -283,7 +283,7 @@ describe('a client with more shards than the deployment', () => {
     expect(report.strays).toBe(IDS.filter((id) => shardOf(id, 3) === 2).length);
   });
 
-  test('is known to workers that are at work', async () => {
+  test('is noticed by running workers', async () => {
     const q = open({ shards: 2, clientShards: 3 });
     await q.enqueue(...IDS);
     await q.tick();
@@ -328,7 +328,7 @@ describe('the shards that a queue ever had', () => {
     expect(await q.queues.get(QUEUE)).toMatchObject({ shards: 4, lanes: undefined });
   });
 
-  test('are never more than there can be, whatever the row says', async () => {
+  test('are at most the maximum, even if the row has a larger number', async () => {
     const q = open({ shards: 1 });
     const stamp = { now: q.clock.now(), nonce: 'n' };
     await q.queues.noteUse(QUEUE, undefined, { lanes: new Set(), shards: 1_000_000 }, stamp);
@@ -337,7 +337,7 @@ describe('the shards that a queue ever had', () => {
   });
 });
 
-test('a task that waits for a place of its key is not due, and comes back when it was not put back', async () => {
+test('does not count parked tasks as due, and repairs missed ones', async () => {
   const q = open();
   const end = await q.park('a', 'b');
 

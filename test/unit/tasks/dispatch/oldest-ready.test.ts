@@ -20,7 +20,7 @@ function open(count: number, running: number) {
   return { find: (atLeast = 25) => findOldestReady(due.toReversed(), tasks, { atLeast }), read: () => read };
 }
 
-test('a few are read where the oldest waits', async () => {
+test('reads only a few rows if the oldest task waits', async () => {
   const queue = open(5_000, 0);
 
   expect((await queue.find()).readyAt).toBe(0);
@@ -41,14 +41,14 @@ test('samples very many tasks, and reports a nearly oldest one', async () => {
   expect(queue.read()).toBeLessThanOrEqual(1_000);
 });
 
-test('it gives up after a thousand rows', async () => {
+test('gives up after a thousand rows', async () => {
   const queue = open(8_000, 8_000);
 
   expect((await queue.find()).readyAt).toBeUndefined();
   expect(queue.read()).toBeLessThanOrEqual(1_000);
 });
 
-test('it reads as many as are asked for at least', async () => {
+test('reads at least the requested number of rows', async () => {
   const queue = open(1_000, 0);
 
   expect(await queue.find(200)).toMatchObject({ readyAt: 0 });

@@ -4,7 +4,7 @@ import { PendingStarts } from '../../../../shared/tasks/dispatch/pending-starts.
 const NOTHING = { count: 0, since: 0 };
 
 describe('PendingStarts', () => {
-  test('counts what was started until it shows in the permits', () => {
+  test('counts started workers until they appear in the permits', () => {
     const starts = new PendingStarts();
     starts.learn(starts.plus(10, 5, 0, NOTHING));
 
@@ -22,7 +22,7 @@ describe('PendingStarts', () => {
     expect(starts.count(3, 700)).toBe(2);
   });
 
-  test('gives up a start that does not show, and waits twice as long for the next, up to 10 s', () => {
+  test('gives up an invisible start, and waits twice as long for the next, up to 10 s', () => {
     const starts = new PendingStarts();
     const waits: number[] = [];
     for (let nth = 0, now = 0; nth < 5; nth++) {
@@ -35,7 +35,7 @@ describe('PendingStarts', () => {
     expect(waits).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
   });
 
-  test('waits for as long as at first once a start has shown', () => {
+  test('resets the wait after a start has become visible', () => {
     const starts = new PendingStarts();
     starts.learn(starts.plus(1, 0, 0, NOTHING));
     starts.learn(starts.plus(1, 0, 2_000, NOTHING));

@@ -28,7 +28,7 @@ describe('wantedWorkers', () => {
     expect(wanted(demand, atWork)).toEqual({ workers, missing: 0, why });
   });
 
-  test('never wants more than the cap, and says how many are missing', () => {
+  test('never wants more than the cap, and reports how many are missing', () => {
     expect(wanted({ due: 250 })).toEqual({ workers: 10, missing: 15, why: 'maxWorkers' });
   });
 
@@ -53,7 +53,7 @@ describe('homesOf', () => {
     expect(homesOf(backlogOf(0, 0, 1, 0), 1, 4)).toEqual([[2, 0, 1, 3]]);
   });
 
-  test('deals each shard once while there are more shards than workers', () => {
+  test('assigns each shard once if there are more shards than workers', () => {
     expect(homesOf(backlogOf(1, 9, 2, 8), 2, 4)).toEqual([
       [1, 2],
       [3, 0],
@@ -66,7 +66,7 @@ describe('homesOf', () => {
 });
 
 describe('slicesOf', () => {
-  test('deals a shard that several workers begin with by slices', () => {
+  test('gives slices to workers that begin in the same shard', () => {
     expect(slicesOf([[0], [1], [0], [0]])).toEqual([
       { nth: 0, of: 3 },
       undefined,

@@ -42,7 +42,7 @@ function open() {
   };
 }
 
-test('a tick serves at most its number of schedules and says how many wait, and the next ticks serve the rest once', async () => {
+test('serves a limited number of schedules per tick, reports how many wait, and serves the rest once in later ticks', async () => {
   const q = open();
   const count = SCHEDULES_PER_TICK + 10;
   for (let n = 0; n < count; n++) await q.client.define(`s${n}`, 'report', {}, { cron: '0 * * * *' });

@@ -131,7 +131,7 @@ describe('a wake of a queue', () => {
     expect(q.started.map(({ queue }) => queue)).toEqual([QUEUE, QUEUE]);
   });
 
-  test('starts no worker for tasks that are for later, and reads their rows alone to know', async () => {
+  test('starts no worker for delayed tasks, and reads only their rows', async () => {
     const q = open();
     const ids = await q.enqueue(4, 60_000);
 
@@ -144,7 +144,7 @@ describe('a wake of a queue', () => {
     expect(cost.writes).toBe(0);
   });
 
-  test('finds the one task that is due behind many for later', async () => {
+  test('finds the one due task behind many delayed ones', async () => {
     const q = open();
     const later = await q.enqueue(60, 60_000);
     const due = await q.enqueue(1);
@@ -152,7 +152,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake([...later, ...due])).toMatchObject({ started: 1 });
   });
 
-  test('names what the index does not show yet to the worker that it starts', async () => {
+  test('passes ids that the index does not show yet to the started worker', async () => {
     const q = open();
     q.lagBehind();
     const ids = await q.enqueue(2);
@@ -199,7 +199,7 @@ describe('a wake of a queue', () => {
     expect(cost).toEqual({ reads: 1, writes: 0 });
   });
 
-  test('comes again when a start led to no worker within two seconds', async () => {
+  test('starts another worker when a start led to no worker within two seconds', async () => {
     const q = open();
     const ids = await q.enqueue(1);
     await q.waker.wake(ids);
@@ -208,7 +208,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
   });
 
-  test('starts another at once when the one it started has come and gone', async () => {
+  test('starts another at once after the started worker has already exited', async () => {
     const q = open();
     await q.waker.wake(await q.enqueue(1));
     const worker = await q.worker();
@@ -217,7 +217,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
   });
 
-  test('leaves the tasks to a worker that has a place for each, whichever waker started it, and starts more for others', async () => {
+  test('leaves tasks to a worker with enough slots, started by any waker, and starts more workers for further tasks', async () => {
     const q = open();
     await q.worker();
 
@@ -225,7 +225,7 @@ describe('a wake of a queue', () => {
     expect(await q.newWaker().wake(await q.enqueue(10))).toMatchObject({ started: 1 });
   });
 
-  test('leaves them to workers that cope: for one read', async () => {
+  test('leaves tasks to sufficient workers, for one read', async () => {
     const q = open();
     await q.hasRow();
     await q.worker();
@@ -240,7 +240,7 @@ describe('a wake of a queue', () => {
     expect(cost).toEqual({ reads: 1, writes: 0 });
   });
 
-  test('of four shards of the stream start as many workers as one would, though none hears of all tasks', async () => {
+  test('starts as many workers with four stream shards as with one, although no shard has all tasks', async () => {
     const q = open({ maxWorkers: 20 });
     await q.hasRow();
     q.lagBehind();
@@ -265,7 +265,7 @@ describe('a wake of a queue', () => {
     expect((await q.stores.queues.get(QUEUE))?.starts).toMatchObject({ count: 1, heard: [{ count: 1 }, { count: 1 }] });
   });
 
-  test('does not take a task for one of another shard that it noted itself, some time after it had heard of it', async () => {
+  test("does not mistake a task that it noted late for another shard's task", async () => {
     const q = open({ concurrency: 1 });
     await q.hasRow({ isPaused: true });
     const first = await q.enqueue(1);
@@ -279,7 +279,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 0, reason: 'justStarted' });
   });
 
-  test('looks again after half of startWithin, because other shards may have filled the workers', async () => {
+  test('reads the backlog again after half of startWithin, because other shards may have filled the workers', async () => {
     const q = open();
     await q.worker();
     expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ reason: 'atWork' });
@@ -289,7 +289,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(await q.enqueue(1))).toMatchObject({ started: 1 });
   });
 
-  test('adds workers when as many tasks have come as justify one more', async () => {
+  test('adds a worker when enough tasks have arrived to justify it', async () => {
     const q = open();
     await q.worker();
     await q.clock.advance(2_000);
@@ -298,7 +298,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(await q.enqueue(9))).toMatchObject({ started: 1 });
   });
 
-  test('starts nothing while as many are at work as there may be', async () => {
+  test('starts nothing while the maximum number of workers runs', async () => {
     const q = open({ maxWorkers: 2 });
     await q.worker();
     await q.worker();
@@ -307,7 +307,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(await q.enqueue(50))).toMatchObject({ started: 0, reason: 'full' });
   });
 
-  test('is not kept from starting by the permits of workers that died', async () => {
+  test('starts workers in spite of permits of crashed workers', async () => {
     const q = open({ maxWorkers: 1 });
     const worker = await q.worker();
     await q.clock.advance(2_000);
@@ -319,7 +319,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
   });
 
-  test('starts nothing in a queue that is paused', async () => {
+  test('starts nothing in a paused queue', async () => {
     const q = open();
     const ids = await q.enqueue(1);
     const to = { isPaused: true, reason: 'incident' };
@@ -328,7 +328,7 @@ describe('a wake of a queue', () => {
     expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'paused' });
   });
 
-  test('says how many starts failed, and does not throw', async () => {
+  test('reports how many starts failed, and does not throw', async () => {
     const q = open();
     const ids = await q.enqueue(1);
     const waker = q.newWaker(() => Promise.reject(new Error('throttled')));
@@ -336,7 +336,7 @@ describe('a wake of a queue', () => {
     expect(await waker.wake(ids)).toMatchObject({ started: 0, failedStarts: 1 });
   });
 
-  test('makes a changed `maxWorkers` the one in effect before it starts a worker that declares it', async () => {
+  test('puts a changed `maxWorkers` into effect before it starts a worker that declares it', async () => {
     const q = open({ maxWorkers: 2 });
     await new SemaphoreClient({ ...q.stores, runtime: q.runtime, gauge: noSkewGauge }, SETTINGS).declareLimit(
       workersSemaphore(QUEUE),

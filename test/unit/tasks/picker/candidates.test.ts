@@ -35,7 +35,7 @@ describe('tasks that found their key full', () => {
 
   const calledBack = () => candidates.places.callBack(taskOf('ended', 'k')).map(({ id }) => id);
 
-  test('are called back when one of that key ends, the first few of many, and once each', () => {
+  test('are called back once each, the first few of many, when a task of the key ends', () => {
     const ids = Array.from({ length: FULL_KEY.ahead + 2 }, (_, at) => `k${at}`);
     candidates.postpone(taskOf('c', 'other'));
     for (const id of ids) candidates.postpone(taskOf(id, 'k'));
@@ -50,7 +50,7 @@ describe('tasks that found their key full', () => {
 
   const rowOf = (id: string) => taskOf(id, 'k') as ReadyTask;
 
-  test('are the next for a place that is left here, in turn, and once each', () => {
+  test('get the next slot that is freed here, in order and once each', () => {
     for (const id of ['a', 'b']) candidates.postponeBriefly(rowOf(id));
     const next = () => candidates.nextOfKey(taskOf('ended', 'k')).map(({ task }) => task.id);
 
@@ -63,7 +63,7 @@ describe('tasks that found their key full', () => {
     expect(next()).toEqual(['a']);
   });
 
-  test('are not the next any more when their rows may have changed', async () => {
+  test('do not get the next slot when their rows may have changed', async () => {
     candidates.postponeBriefly(rowOf('a'));
     await clock.advance(501);
 
@@ -103,7 +103,7 @@ describe('a task whose entry in the index is older than its row', () => {
     );
   });
 
-  test('is left alone for a while, unless a child that it waits for has ended here', async () => {
+  test('is skipped for a while, unless a child that it waits for has ended here', async () => {
     expect((await candidates.choose([NAME])).found).toEqual([]);
     expect(candidates.isWorthReading(NAME)).toBe(false);
 
@@ -113,7 +113,7 @@ describe('a task whose entry in the index is older than its row', () => {
     expect((await candidates.choose([NAME])).found.map(({ task }) => task.id)).toEqual(['p']);
   });
 
-  test('is not left alone when that happened while its row was read', async () => {
+  test('is not skipped when a child ended while its row was read', async () => {
     whileReading = () => candidates.ended(CHILD);
 
     expect((await candidates.choose([NAME])).found).toEqual([]);

@@ -47,7 +47,7 @@ describe('a key that is full', () => {
     expect(report?.claimsRefused).toBeLessThan(10);
   });
 
-  test('passes its place on without a look at the key, as long as it knows the next', async () => {
+  test('passes its slot on without reading the key, as long as it knows the next task', async () => {
     await fill(60, { limit: 1 });
 
     const report = await q.work(
@@ -60,7 +60,7 @@ describe('a key that is full', () => {
     expect(byVerb['key.get']?.requests).toBeLessThan(40);
   });
 
-  test('has its next tasks read while the last one runs that is known', async () => {
+  test('has its next tasks read while the last known one runs', async () => {
     q = openMemoryQueue((driver) => ({
       ...driver,
       attempt: async (verb, input, signal) => {
@@ -86,7 +86,7 @@ describe('a key that is full', () => {
     expect(late).toBeLessThan(15);
   });
 
-  test('passes its place on for a moment only: then a higher priority has its turn', async () => {
+  test('passes its slot on only for a moment, and then lets a higher priority go first', async () => {
     await fill(100, { limit: 1 });
     let waitedMs = Infinity;
     const keyed = defineTask({ name: 'keyed', run: () => q.clock.sleep(100) });

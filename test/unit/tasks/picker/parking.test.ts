@@ -85,7 +85,7 @@ describe('a flood of one key', () => {
     expect(q.meter.read().readUnits - before).toBeLessThan(1_000);
   });
 
-  test('runs to its end without a pause when its key has room again', async () => {
+  test('runs to its end without a pause when its key has capacity again', async () => {
     await fill(100);
 
     const report = await q.work({ keyed: keyed(90 * SECOND_MS) }, { concurrency: 5 });
@@ -96,7 +96,7 @@ describe('a flood of one key', () => {
     expect(Math.max(...gapsMs)).toBeLessThan(5 * SECOND_MS);
   });
 
-  test('is done at its rate, window for window, by those in sight who have others put back', async () => {
+  test('runs at its rate, window by window, because visible tasks unpark others', async () => {
     const perMs = 5 * MINUTE_MS;
     await fill(9, { limit: 5, rate: { count: 3, per: perMs } });
     const handBack = new AbortController();

@@ -30,7 +30,7 @@ describe('an enqueue bus', () => {
     expect(heard).toEqual(['a']);
   });
 
-  test('announces no task for later', async () => {
+  test('does not announce a delayed task', async () => {
     listen();
 
     await client.enqueue('t', {}, { id: 'later', delay: '1m' });
@@ -47,7 +47,7 @@ describe('an enqueue bus', () => {
     expect(heard).toEqual([]);
   });
 
-  test('tells no listener that has stopped', async () => {
+  test('does not call a listener that has unsubscribed', async () => {
     const stop = listen();
     stop();
 
@@ -56,7 +56,7 @@ describe('an enqueue bus', () => {
     expect(heard).toEqual([]);
   });
 
-  test('takes no request more', async () => {
+  test('needs no additional request', async () => {
     listen();
     const before = q.meter.read().requests;
 

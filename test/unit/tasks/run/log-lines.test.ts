@@ -13,7 +13,7 @@ function helper(log: TaskLog): void {
   log.warn('again');
 }
 
-test('lines of task code, also by a logger that is passed on, and of a failed attempt carry queue, task, name and attempt', async () => {
+test('adds queue, task, name and attempt to lines of task code, passed-on loggers and failed attempts', async () => {
   const lines: [string, Record<string, unknown>][] = [];
   const take = (message: string, extra: Record<string, unknown> = {}): void => {
     lines.push([message, extra]);
@@ -39,7 +39,7 @@ test('lines of task code, also by a logger that is passed on, and of a failed at
   ]);
 });
 
-test("a program's lines of JSON have their time", () => {
+test("adds the time to a program's JSON lines", () => {
   const written: string[] = [];
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
   onTestFinished(() => void vi.restoreAllMocks());

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { describeThrown, stackOf } from '../../../../shared/tasks/run/thrown.ts';
 
-test('an error is described with its stack and its causes, and without properties that may hold secrets', () => {
+test('describes an error with its stack and causes, without properties that may contain secrets', () => {
   const cause = Object.assign(new TypeError('no route'), { config: { headers: { authorization: 'Bearer secret' } } });
   const thrown = describeThrown(new Error('cannot charge', { cause }));
 
@@ -29,7 +29,7 @@ test('describes values without a stack', () => {
   expect(stackOf(describeThrown(undefined), 1_000)).toBeUndefined();
 });
 
-test('a cause that is its own cause, and getters that throw, end the description and not the worker', () => {
+test('ends the description at circular causes and throwing getters, without failing', () => {
   const loop = new Error('round');
   loop.cause = loop;
   const hostile = Object.defineProperty(new Error('x'), 'stack', {

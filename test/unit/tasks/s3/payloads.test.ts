@@ -44,14 +44,14 @@ test('returns a stored payload by its reference, until it is deleted', async () 
   await payloads.delete(reference);
 });
 
-test('ids with slashes and percent signs keep to their own objects', async () => {
+test('keeps ids with slashes and percent signs in separate objects', async () => {
   const one = await payloads.put(encodeURIComponent('a/b'), '1');
   const other = await payloads.put('a/b', '2');
 
   expect([await payloads.get(one), await payloads.get(other)]).toEqual(['1', '2']);
 });
 
-test('reads and deletes nothing elsewhere, whatever a reference says', async () => {
+test('reads and deletes nothing outside its prefix, for any reference', async () => {
   for (const reference of ['s3://other/leasehold/x.json', 's3://my-inputs/secrets/x.json', 'file:///etc/passwd']) {
     await expect(payloads.get(reference)).rejects.toThrow(ConfigurationError);
     await expect(payloads.delete(reference)).rejects.toThrow('pass the store');
@@ -95,7 +95,7 @@ test('refuses an invalid bucket', () => {
   expect(() => createS3Payloads({ bucket: 'Not A Bucket', client })).toThrow(ConfigurationError);
 });
 
-test('waits for no bucket that does not answer, and gives up what is no longer waited for', async () => {
+test('does not wait for an unresponsive bucket, and aborts requests that nobody waits for', async () => {
   const variables = {
     AWS_ENDPOINT_URL_S3: server.endpoint,
     AWS_REGION: 'us-east-1',

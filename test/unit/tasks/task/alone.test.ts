@@ -160,7 +160,7 @@ test("polls an unused lane as soon as the queue's row names it", async () => {
   expect(waitedMs).toBeLessThanOrEqual(8_000);
 });
 
-test('no timer of it outlives it, though its code had time left to stop in', async () => {
+test('leaves no timer behind, even if its code still had time to stop', async () => {
   const q = open();
   const handBack = new AbortController();
   const obedient = defineTask({
@@ -179,7 +179,7 @@ test('no timer of it outlives it, though its code had time left to stop in', asy
   expect(q.sleeping()).toBe(0);
 });
 
-test('a queue whose row is damaged is taken for paused, and said to be damaged', async () => {
+test('treats a queue with a damaged row as paused, and reports the damage', async () => {
   const q = open();
   await q.client().enqueue(child, {}, { id: idIn(HOME) });
   await q.queues.change(QUEUE, undefined, { isPaused: false, reason: '' }, { now: q.clock.now(), nonce: 'n' });
@@ -188,7 +188,7 @@ test('a queue whose row is damaged is taken for paused, and said to be damaged',
   expect(await q.work({ child })).toMatchObject({ ended: 'paused', claimed: 0, damaged: 1 });
 });
 
-test('a store for payloads that never answers holds nothing up for longer than the grace', async () => {
+test('waits for an unresponsive payload store only during the grace period', async () => {
   const q = open();
   const kept = new Map<string, string>();
   let signal: AbortSignal | undefined;

@@ -4,7 +4,7 @@ import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
 
-test('a definition without code is refused', () => {
+test('refuses a definition without code', () => {
   expect(() => defineTask({ name: 'empty' } as never)).toThrow(
     'task empty: run is of type undefined: pass its code, a function',
   );

@@ -54,7 +54,7 @@ test('marks a task dead if its result cannot be stored, because its work is done
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead', lastError: { name: 'DoNotRetry' } });
 });
 
-test('an item whose result is too large for its pack is dead, and the others are done', async () => {
+test('marks an item dead whose result is too large for its pack, and completes the others', async () => {
   const work = defineTask({ name: 'work', bulk: { keepResults: true }, run: (size: number) => 'x'.repeat(size) });
   const kit = createTestKit({ tasks: { work } });
   const { items } = await kit.tasks.enqueueBulk(work, [1, 1_000, 2], { id: 'b' });
@@ -66,7 +66,7 @@ test('an item whose result is too large for its pack is dead, and the others are
   expect(found[1]?.task).toMatchObject({ lastError: { name: 'DoNotRetry' } });
 });
 
-test('a wait beyond all dates never ends', async () => {
+test('never ends a wait beyond all dates', async () => {
   const work = defineTask({ name: 'work', run: () => Promise.reject(new RetryAfter(Number.MAX_VALUE, 'never')) });
   const kit = createTestKit({ tasks: { work } });
   await kit.tasks.enqueue(work, null, { id: 't' });
@@ -76,7 +76,7 @@ test('a wait beyond all dates never ends', async () => {
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', readyAt: MAX_EPOCH_MS, attempts: 1 });
 });
 
-test('a snooze beyond all dates is refused, and the attempt goes on', async () => {
+test('refuses a snooze beyond all dates, and continues the attempt', async () => {
   let told: unknown;
   const work = defineTask({
     name: 'work',

@@ -70,7 +70,7 @@ describe('when the store goes away', () => {
     expect(sent).toBeLessThanOrEqual(answers + 2 * IN_FLIGHT);
   });
 
-  test('packs beyond those under way are not sent, and those are waited for', async () => {
+  test('sends no further packs, and waits for the packs in flight', async () => {
     const inputs = Array.from({ length: 10 * MANY }, (_, n) => n);
 
     const enqueuing = queue.client.enqueueBulk(work, inputs, { id: 'b', packSize: 10 });
@@ -79,7 +79,7 @@ describe('when the store goes away', () => {
     expect(sent).toBeLessThanOrEqual(answers + 2 * 32);
   });
 
-  test('all of them are sent as long as it is there', async () => {
+  test('sends all packs while the store is available', async () => {
     answers = Infinity;
 
     const enqueued = await queue.client.enqueueAll(await tasks(() => ({})), { inFlight: IN_FLIGHT });
@@ -110,7 +110,7 @@ test('takes requests made by spawn and validated ones like enqueue, and answers 
   expect(await queue.client.get('a')).toMatchObject({ priority: 'high', input: { n: 1 } });
 });
 
-test('one bad item among many is named by its place, and nothing is written', async () => {
+test('names the position of one bad item among many, and writes nothing', async () => {
   const queue = openMemoryQueue();
   const noted = defineTask({ name: 'noted', input: z.object({ n: z.number() }), run: () => undefined });
   const tasks = [spawn(noted, { n: 1 }, { id: 'a' }), spawn(noted, { n: 'two' } as never, { id: 'b' })];

@@ -76,7 +76,7 @@ test.each<[unknown, string]>([
   expect(refusal).not.toContain('4111');
 });
 
-test('a getter that throws is a clear error, and so is a depth without end', async () => {
+test('reports throwing getters and endless depth as clear errors', async () => {
   const kit = createTestKit({ tasks: { look } });
   const throwing = {
     get name(): string {
@@ -116,7 +116,7 @@ test('delivers values that JSON converts on purpose, or omits on both sides', as
   ]);
 });
 
-test('names of the prototype and half surrogate pairs arrive as they were given, and change no prototype', async () => {
+test('delivers prototype names and lone surrogates unchanged, without changing a prototype', async () => {
   const kit = createTestKit({ tasks: { look } });
   const text = '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}},"\\ud800":"\\udfff"}';
   seen.length = 0;
@@ -129,7 +129,7 @@ test('names of the prototype and half surrogate pairs arrive as they were given,
   expect({}).not.toHaveProperty('isAdmin');
 });
 
-test('options that name a prototype are refused', async () => {
+test('refuses options that name a prototype', async () => {
   const kit = createTestKit({ tasks: { look } });
   const options = JSON.parse('{"id":"a","__proto__":{"delay":"1h"}}') as object;
 
@@ -149,7 +149,7 @@ test('validates dates as the text the worker would get, and explains the refusal
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'done', result: 5 });
 });
 
-test('a large input is checked as it arrives, too', async () => {
+test('also checks a large input as it arrives', async () => {
   const kit = createTestKit({ tasks: { dated } });
 
   const enqueuing = kit.tasks.enqueue(dated, { at: new Date(0), padding: 'x'.repeat(20_000) } as never);

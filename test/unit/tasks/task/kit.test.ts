@@ -7,7 +7,7 @@ import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
 import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
 
-test('time that passes while code runs ends code that never would, at its timeout or with its worker', async () => {
+test('ends endless code at its timeout or with its worker when time passes during the run', async () => {
   const never = () => Promise.race<never>([]);
   const timed = defineTask({ name: 'timed', timeout: '30s', retry: { maxAttempts: 1 }, run: never });
   const endless = defineTask({ name: 'endless', run: never });
@@ -81,7 +81,7 @@ test('makes one attempt in runOnce, and advances time only when the test does', 
   expect(await kit.tasks.get('f')).toMatchObject({ state: 'done', result: 3, attempts: 3 });
 });
 
-test('runOnce leaves the other tasks alone', async () => {
+test('runs only one task in runOnce', async () => {
   const work = defineTask({ name: 'work', run: () => undefined });
   const kit = createTestKit({ tasks: { work } });
   for (const id of ['a', 'b', 'c']) await kit.tasks.enqueue(work, {}, { id });
@@ -112,7 +112,7 @@ test.each(['beforeRun', 'beforeSettle'] as const)(
   },
 );
 
-test('schedules become tasks when their time has come', async () => {
+test('turns schedules into tasks when they are due', async () => {
   const report = defineTask({ name: 'report', run: () => undefined });
   const kit = createTestKit({ tasks: { report }, startsAt: new Date('2026-06-01T07:00:00Z') });
   await kit.schedules.define('daily', report, {}, { cron: '0 9 * * *', zone: 'Europe/Berlin' });
@@ -125,7 +125,7 @@ test('schedules become tasks when their time has come', async () => {
   expect((await kit.drain()).settled.done).toBe(1);
 });
 
-test('a schedule’s tasks have its input, up to the last byte that its row takes', async () => {
+test("passes a schedule's input to its tasks, up to the largest that its row can store", async () => {
   const seen: unknown[] = [];
   const report = defineTask({ name: 'report', run: (input: unknown) => seen.push(input) });
   const kit = createTestKit({ tasks: { report } });
@@ -147,7 +147,7 @@ test('offers operators’ tools', async () => {
   expect(await kit.operator.cancel('w')).toEqual({ kind: 'cancelled' });
 });
 
-test('a worker that dies after it has written the end leaves nothing to be done', async () => {
+test('leaves no work when a worker crashes after it has written the end', async () => {
   let calls = 0;
   const work = defineTask({ name: 'work', run: (_: unknown, task) => task.commit(++calls) });
   const kit = createTestKit({ tasks: { work } });
@@ -160,7 +160,7 @@ test('a worker that dies after it has written the end leaves nothing to be done'
   expect(await kit.tasks.get('w')).toMatchObject({ state: 'done', result: 1 });
 });
 
-test('large inputs go to the payload store that it is given, and leave it with their tasks', async () => {
+test('stores large inputs in the given payload store, and removes them with their tasks', async () => {
   const seen: number[] = [];
   const measure = defineTask({ name: 'measure', run: ({ text }: { text: string }) => void seen.push(text.length) });
   const payloads = new MemoryPayloads();
@@ -175,7 +175,7 @@ test('large inputs go to the payload store that it is given, and leave it with t
   expect(payloads.references).toEqual([]);
 });
 
-test('a task whose payload was deleted is dead, with the reason', async () => {
+test('marks a task dead whose payload was deleted, and gives the reason', async () => {
   const measure = defineTask({ name: 'measure', run: () => undefined });
   const payloads = new MemoryPayloads();
   const kit = createTestKit({ tasks: { measure }, payloads });
@@ -213,7 +213,7 @@ test("names the missing table of a commit, not the tasks' table", async () => {
   expect(message).not.toMatch(/or reports|leasehold up/);
 });
 
-test('commits write to tables of the user’s own, all or nothing', async () => {
+test("commits to the user's own tables, all or nothing", async () => {
   const order = (id: string) => ({ TableName: 'orders', Key: { id }, ConditionExpression: 'attribute_exists(id)' });
   const ship = defineTask({
     name: 'ship',
@@ -242,7 +242,7 @@ test('commits write to tables of the user’s own, all or nothing', async () => 
   expect(await kit.tasks.get('unknown')).toMatchObject({ state: 'dead', lastError: { name: 'CommitRefusedError' } });
 });
 
-test('a worker whose life is over hands back what it runs, with its progress', async () => {
+test("hands running tasks back with their progress when the worker's time is over", async () => {
   const steps: number[] = [];
   const long = defineTask({
     name: 'long',
@@ -265,7 +265,7 @@ test('a worker whose life is over hands back what it runs, with its progress', a
   expect(steps).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-test('locks, semaphores and limits of the library are on the same table and clock', async () => {
+test('uses the same table and clock for locks, semaphores and limits', async () => {
   const seen: string[] = [];
   const work = defineTask({
     name: 'work',

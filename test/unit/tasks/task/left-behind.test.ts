@@ -4,7 +4,7 @@ import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
-test('a task that joins its line while the last before it ends is called, not left in a line that is closed', async () => {
+test('calls a task that joins its line while the last task before it ends', async () => {
   let isClosing = false;
   const q = openMemoryQueue((driver: DynamoDriver): DynamoDriver => ({
     async attempt(kind, input, signal) {

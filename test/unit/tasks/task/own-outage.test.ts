@@ -65,7 +65,7 @@ test.each([
   expect(new Set(runs)).toEqual(new Set([1]));
 });
 
-test('a commit that a condition of the task’s own refuses is a failure, and costs an attempt', async () => {
+test("counts a commit refused by the task's own condition as a failure", async () => {
   const q = openMemoryQueue();
   const task = defineTask({
     name: 'refused',
@@ -83,7 +83,7 @@ test('a commit that a condition of the task’s own refuses is a failure, and co
   });
 });
 
-test('an item of a bulk leaves its pack without that attempt', async () => {
+test('moves an item out of its pack without counting that attempt', async () => {
   const q = openMemoryQueue();
   const out = defineTask({
     name: 'out',
@@ -111,7 +111,7 @@ test('an item of a bulk leaves its pack without that attempt', async () => {
   });
 });
 
-test('a task that may run once only is not run again for an outage', async () => {
+test('does not rerun a task with one attempt after an outage', async () => {
   const q = openDuringOutage(THROTTLED, OUTAGE_MS);
   const runs: number[] = [];
   const task = committing(runs, { maxAttempts: 1, backoff: '1s' });
@@ -123,7 +123,7 @@ test('a task that may run once only is not run again for an outage', async () =>
   expect(runs).toEqual([1]);
 });
 
-test('an outage of a day is a failure like any other in the end', async () => {
+test('counts an outage as a failure after a day', async () => {
   const q = openDuringOutage(THROTTLED, Infinity);
   const task = committing([]);
   await q.client.enqueue(task, null, { id: 't' });

@@ -37,7 +37,7 @@ test.each(['done', 'dead', 'cancelled'] as const)('a child of an ended batch is 
   expect(await kit.tasks.get('p')).toMatchObject({ state: 'done', result: 2 });
 });
 
-test('a child that is retried while another one runs is not counted twice', async () => {
+test('does not count a child twice that is retried while another one runs', async () => {
   let isMended = false;
   const child = defineTask({
     name: 'child',

@@ -87,7 +87,7 @@ test('survives an outage of an hour, and dies after about a day', async () => {
   expect(lastedMs).toBeLessThan(28 * HOUR_MS);
 });
 
-test('the head of a line is dead after five attempts, for others wait behind it', async () => {
+test('marks the head of a line dead after five attempts, because others wait behind it', async () => {
   const fails = defineTask({ name: 'fails', run: () => Promise.reject(new Error('always')) });
   const kit = createTestKit({ tasks: { fails } });
   await kit.tasks.enqueue(fails, null, { id: 'head', key: 'k', ordered: true });
@@ -98,7 +98,7 @@ test('the head of a line is dead after five attempts, for others wait behind it'
   expect(lastedMs).toBeLessThan(60_000);
 });
 
-test('a task that kills its workers is dead after five of them, whatever attempts are left', async () => {
+test('marks a task dead after it has crashed five workers, even with attempts left', async () => {
   const kills = defineTask({ name: 'kills', run: () => undefined });
   const kit = createTestKit({ tasks: { kills } });
   await kit.tasks.enqueue(kills, null, { id: 't' });
@@ -116,7 +116,7 @@ test('a task that kills its workers is dead after five of them, whatever attempt
   expect(task?.lastError?.message).toContain('died 5 times');
 });
 
-test('deaths and failures are two counts, and a task that is brought back has all of both', async () => {
+test('counts deaths and failures separately, and resets both when a task is retried', async () => {
   let isOut = true;
   const work = defineTask({
     name: 'work',
@@ -161,7 +161,7 @@ test('counts failures of tasks that have failed for ten minutes, and reports the
   expect(await kit.tasks.get('t')).toMatchObject({ failingSince: kit.clock.now() - 13 * 60_000 });
 });
 
-test('attempts that are given when it is enqueued take the place of the definition’s, for that task alone', async () => {
+test("overrides the definition's attempts at enqueue, for that task only", async () => {
   const fails = defineTask({
     name: 'fails',
     retry: { maxAttempts: 3 },
@@ -178,7 +178,7 @@ test('attempts that are given when it is enqueued take the place of the definiti
   expect(await kit.tasks.get('usual')).toMatchObject({ state: 'dead', attempts: 3, policy: undefined });
 });
 
-test('attempts of a task bound its deaths, and the deaths of its definition hold whatever its attempts', async () => {
+test("limits deaths by the task's attempts, and keeps the definition's limit of deaths", async () => {
   const kills = defineTask({ name: 'kills', retry: { maxAttempts: 9, maxDeaths: 2 }, run: () => undefined });
   const kit = createTestKit({ tasks: { kills } });
   await kit.tasks.enqueue(kills, null, { id: 'once', maxAttempts: 1 });

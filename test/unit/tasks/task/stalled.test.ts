@@ -45,7 +45,7 @@ test('are dead after five lives without progress, with the reason, and counted f
   expect(task?.lastError?.message).toContain('5 times in a row without new progress');
 });
 
-test('begin their count again when they are brought back', async () => {
+test('restart their count when an operator retries them', async () => {
   const kit = endless();
   await kit.tasks.enqueue('forever', null, { id: 't' });
   await live(kit, 5);
@@ -64,7 +64,7 @@ test('continue as long as each attempt saves new progress', async () => {
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', progress: 12, handBacks: 0 });
 });
 
-test('come no further by saving what was saved before, and one step forward starts the count again', async () => {
+test('do not benefit from repeated progress, and restart their count at new progress', async () => {
   let step = 1;
   const kit = endless((task) => task.saveProgress(step));
   await kit.tasks.enqueue('forever', null, { id: 't' });
@@ -77,7 +77,7 @@ test('come no further by saving what was saved before, and one step forward star
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead' });
 });
 
-test('are not blamed for workers that are stopped', async () => {
+test('do not count hand-backs of stopped workers', async () => {
   const q = openMemoryQueue();
   const forever = defineTask({
     name: 'forever',
@@ -98,7 +98,7 @@ test('are not blamed for workers that are stopped', async () => {
   expect(await q.client.get('t')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 0 });
 });
 
-test('are not blamed for what ran before them in the same life', async () => {
+test('do not count lives in which other tasks ran first', async () => {
   const kit: TestKit = createTestKit({
     tasks: {
       other: defineTask({ name: 'other', run: () => kit.clock.advance(0.7 * LIFE_MS) }),
@@ -120,7 +120,7 @@ test('are not blamed for what ran before them in the same life', async () => {
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 0 });
 });
 
-test('leave their bulk at the end of the first life, and keep no other item of it waiting', async () => {
+test('leave their bulk after the first life, so that other items do not wait', async () => {
   const kit: TestKit = createTestKit({
     tasks: {
       some: defineTask({

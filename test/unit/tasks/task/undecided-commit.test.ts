@@ -50,26 +50,26 @@ const missing = (q: MemoryQueue, pk = 'x') => ({
   },
 });
 
-test('all attempts answered: nothing was applied', async () => {
+test('reports that nothing was applied when all attempts were answered', async () => {
   const q = openMemoryQueue();
 
   expect(String(await refusalOn(q))).toMatch(/^CommitRefusedError: .*nothing was applied$/);
   expect(q.taskUnits()).toMatchObject({ 'task.bar': 1 });
 });
 
-test('one attempt without an answer: nothing was applied, and it cannot arrive later', async () => {
+test('bars an unanswered attempt, so that it cannot arrive later', async () => {
   const q = openMemoryQueue(losing('transaction', 1));
 
   expect(String(await refusalOn(q))).toMatch(/^CommitRefusedError: .*nothing was applied$/);
 });
 
-test('no answer to the bar: that is not known', async () => {
+test('reports an unknown outcome when the bar gets no response', async () => {
   const q = openMemoryQueue(losing('bar', Infinity));
 
   expect(await refusalOn(q)).toMatchObject({ name: 'StoreUnavailableError', applied: 'unknown' });
 });
 
-test('a copy that arrives before the bar is the commit', async () => {
+test('counts a copy that arrives before the bar as the commit', async () => {
   let copies: Copies | undefined;
   const q = openMemoryQueue((driver) => (copies = new Copies(driver)));
   const taken = { TableName: q.table, Item: { pk: 'x', sk: 'x' } };
@@ -93,7 +93,7 @@ test('a copy that arrives before the bar is the commit', async () => {
   expect(await q.read({ pk: 'x', sk: 'x' })).toMatchObject({ taken: true });
 });
 
-test('after the bar the task saves progress, and commits again', async () => {
+test('lets the task save progress and commit again after the bar', async () => {
   const q = openMemoryQueue();
 
   const told = await refusalOn(q, async (task) => {
@@ -105,7 +105,7 @@ test('after the bar the task saves progress, and commits again', async () => {
   expect(await q.client.get('a', QUEUE)).toMatchObject({ state: 'done', result: 'without', progress: 'half' });
 });
 
-test('a copy of an item’s commit that arrives before the bar is the commit, and the pack goes on', async () => {
+test("counts a copy of an item's commit that arrives before the bar as the commit, and continues the pack", async () => {
   let copies: Copies | undefined;
   const q = openMemoryQueue((driver) => (copies = new Copies(driver)));
   const commits = defineTask({

@@ -47,7 +47,7 @@ function recordingLog(clock: Clock): TaskLog & { readonly lines: (readonly [mess
 
 const feed = defineTask({ name: 'feed', run: () => undefined });
 
-test('an end that the row could not take is written soon after the row recovers, by the worker that lives on', async () => {
+test('writes an end that the row refused as soon as the row recovers', async () => {
   const outage = new Outage('victim');
   const q = openMemoryQueue(outage.wrap);
   const { clock } = q;
@@ -77,7 +77,7 @@ test('an end that the row could not take is written soon after the row recovers,
   expect(decidedAt - recoveredAt).toBeLessThanOrEqual(HEARTBEAT_MS);
 });
 
-test('a commit whose answers were lost is found done, not lost, and does not run again', async () => {
+test('finds a commit with lost responses done, and does not rerun the task', async () => {
   const outage = new Outage('t', true);
   const q = openMemoryQueue(outage.wrap);
   let runs = 0;
@@ -99,7 +99,7 @@ test('a commit whose answers were lost is found done, not lost, and does not run
   expect(runs).toBe(1);
 });
 
-test('a worker that must go does not wait for the row, and the task is free with its session', async () => {
+test('does not wait for the row when the worker must exit, and frees the task with its session', async () => {
   const outage = new Outage('t');
   const q = openMemoryQueue(outage.wrap);
   const handBack = new AbortController();
@@ -122,7 +122,7 @@ test('a worker that must go does not wait for the row, and the task is free with
   expect(await q.client.get('t')).toMatchObject({ state: 'done', attempts: 2 });
 });
 
-test('the end of a pack that was flushed is sent until it is decided', async () => {
+test("resends a flushed pack's end until its outcome is known", async () => {
   let isOut = true;
   const q = openMemoryQueue((driver) => ({
     attempt: (kind, input, signal) =>

@@ -10,7 +10,7 @@ import { recordSpans } from '../../../support/spans.ts';
 
 const GLOBAL = Symbol.for('opentelemetry.js.api.1');
 
-test('the API registers where it is looked for, and its contexts keep their span under the same key', () => {
+test("finds the API's registration, and reads a context's span under the API's own key", () => {
   using _recorded = recordSpans();
   const registered = (globalThis as unknown as Record<symbol, Registered | undefined>)[GLOBAL];
 
@@ -34,7 +34,7 @@ test('starts nothing and drafts nothing without a registered provider', () => {
   ).toBeUndefined();
 });
 
-test('a provider that is registered later is found', () => {
+test('finds a provider that is registered later', () => {
   expect(openTelemetry.begin(draft)).toBeUndefined();
   using recorded = recordSpans();
 
@@ -43,7 +43,7 @@ test('a provider that is registered later is found', () => {
   expect(recorded.take().map(({ name }) => name)).toEqual(['any']);
 });
 
-test('a span is the active one within its code, and no longer after it', async () => {
+test('makes a span active during its code only', async () => {
   using _recorded = recordSpans();
   const span = openTelemetry.begin(draft);
 
@@ -54,7 +54,7 @@ test('a span is the active one within its code, and no longer after it', async (
   expect(trace.getSpan(context.active())).toBeUndefined();
 });
 
-test('a span that would end before it began, by the clock of another machine, takes no time', () => {
+test("gives a span zero duration if another machine's clock puts its start after its end", () => {
   using recorded = recordSpans();
 
   openTelemetry.begin(draft)?.end({ at: 0 });

@@ -35,7 +35,7 @@ describe('with a provider that is registered', () => {
     recorded[Symbol.dispose]();
   });
 
-  test('one trace leads from the enqueueing through the attempt and its commit to the children', async () => {
+  test('links enqueue, attempt, commit and children in one trace', async () => {
     const kit = createTestKit({ tasks: { child, parent } });
     await kit.tasks.enqueue(parent, {}, { id: 'p' });
     await kit.drain();
@@ -67,7 +67,7 @@ describe('with a provider that is registered', () => {
     ]);
   });
 
-  test('leaves no gap for a killed worker: the next one records its attempt, with its times', async () => {
+  test('records the attempt of a killed worker, with its times, in the next worker', async () => {
     const kit = createTestKit({ tasks: { child, parent } });
     await kit.tasks.enqueue(parent, {}, { id: 'p' });
     const survived = recorded.take();
@@ -109,7 +109,7 @@ describe('with a provider that is registered', () => {
     });
   });
 
-  test('the attempt of a task that is buried is written by the worker that buries it', async () => {
+  test('writes the last attempt of a crashed task in the worker that marks the task dead', async () => {
     const deadly = defineTask({ name: 'deadly', retry: { maxAttempts: 1 }, run: () => undefined });
     const kit = createTestKit({ tasks: { deadly } });
     await kit.tasks.enqueue(deadly, {}, { id: 'd' });
@@ -150,7 +150,7 @@ describe('with a provider that is registered', () => {
     expect(settled).toMatchObject({ kind: SpanKind.CLIENT, attributes: { 'messaging.operation.type': 'settle' } });
   });
 
-  test('a failed attempt is an error, and so is its last one', async () => {
+  test('marks failed attempts as errors, including the last one', async () => {
     let calls = 0;
     const fails = defineTask({
       name: 'fails',
@@ -188,7 +188,7 @@ describe('with a provider that is registered', () => {
     expect(attempt?.links.map(({ context }) => context.spanId)).toEqual([invocation?.spanContext().spanId]);
   });
 
-  test('a bulk is sent in one span, with its items created in it and within the attempt of their pack', async () => {
+  test("sends a bulk in one span, and puts its items into that span and into their pack's attempt", async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.tasks.enqueueBulk(child, [{}, {}], { id: 'b' });
     await kit.drain();
@@ -215,7 +215,7 @@ describe('with a provider that is registered', () => {
     expect(created.map(({ attributes }) => attributes['messaging.message.id'])).toEqual(items.slice(0, 100));
   });
 
-  test('creates one span for items that end together, and one for each that ends alone', async () => {
+  test('creates one span for items that are recorded together, and one for each item that is recorded alone', async () => {
     const item = defineTask({
       name: 'item',
       bulk: { flushInterval: 0 },
@@ -244,7 +244,7 @@ describe('with a provider that is registered', () => {
     expect(named(spans, 'record default')[0]?.attributes['messaging.batch.message_count']).toBe(1);
   });
 
-  test('an enqueueing that is refused is an error, and is thrown as ever', async () => {
+  test('marks a refused enqueue as an error, and still throws it', async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.tasks.enqueue(child, { n: 1 }, { id: 'c' });
 
@@ -255,7 +255,7 @@ describe('with a provider that is registered', () => {
     ]);
   });
 
-  test('work that replaces or renews other work under its id belongs to its own trace', async () => {
+  test('gives replacing or renewed work under the same id its own trace', async () => {
     const kit = createTestKit({ tasks: { child } });
     const ask = async (n: number) => {
       await kit.tasks.enqueue(child, { n }, { id: 'c', onDuplicate: 'replace' });
@@ -279,7 +279,7 @@ describe('with a provider that is registered', () => {
     expect(await kept()).toBeUndefined();
   });
 
-  test('each slot of a schedule begins a trace', async () => {
+  test('begins a trace for each slot of a schedule', async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.schedules.define('hourly', child, {}, { cron: '0 * * * *', zone: 'UTC' });
     await kit.advance('61m');

@@ -79,7 +79,7 @@ async function enqueue(id: string, options: EnqueueOptions = {}): Promise<void> 
   await idle.client.enqueue('quick', {}, { id, ...options });
 }
 
-test('begins what it hears of as soon as its row is read and claimed, though the index hides it', async () => {
+test('starts an announced task as soon as its row is read and claimed, even if the index does not show it', async () => {
   const waits: number[] = [];
   await beside(
     async () => {
@@ -99,7 +99,7 @@ test('begins what it hears of as soon as its row is read and claimed, though the
   expect(Math.max(...waits)).toBeLessThanOrEqual(40);
 });
 
-test('takes what waits in the index before what it hears of', async () => {
+test('takes tasks in the index before announced ones', async () => {
   await beside(
     async () => {
       for (let nth = 0; nth < 20; nth++) await enqueue(`waits${nth}`);
@@ -115,7 +115,7 @@ test('takes what waits in the index before what it hears of', async () => {
   expect([...begun.keys()].at(-1)).toBe('heard');
 });
 
-test('takes what it hears of by priority', async () => {
+test('takes announced tasks by priority', async () => {
   await beside(
     async () => {
       await enqueue('low', { priority: 'low' });
@@ -130,7 +130,7 @@ test('takes what it hears of by priority', async () => {
   expect([...begun.keys()]).toEqual(['high', 'normal', 'low']);
 });
 
-test('claims nothing that it hears of while its queue is paused', async () => {
+test('claims no announced tasks while its queue is paused', async () => {
   await beside(
     async () => {
       const observed = await idle.stores.queues.get(IDLE_QUEUE);
@@ -147,7 +147,7 @@ test('claims nothing that it hears of while its queue is paused', async () => {
   expect([...begun.keys()]).toEqual([]);
 });
 
-test('runs once what it hears of twice, and nothing that is absent or for later', async () => {
+test('runs a task once that is announced twice, and skips missing and delayed ones', async () => {
   const report = await beside(
     async () => {
       await enqueue('task');
@@ -164,7 +164,7 @@ test('runs once what it hears of twice, and nothing that is absent or for later'
   expect(report).toMatchObject({ claimed: 2, claimsRefused: 0 });
 });
 
-test('finds by its polls what it has not heard of', async () => {
+test('finds tasks by polling that were not announced', async () => {
   await beside(async () => {
     await enqueue('unheard');
     await idle.clock.sleep(20_000);

@@ -19,7 +19,7 @@ function behind(driver: DynamoDriver): DynamoDriver {
 }
 
 describe('a worker that is told of tasks', () => {
-  test('runs them although no index shows them, and leaves when it has found no more', async () => {
+  test('runs them although no index shows them, and then exits', async () => {
     const q = openMemoryQueue(behind);
     for (const id of ['a', 'b', 'untold']) await q.client.enqueue(task, null, { id });
 
@@ -29,7 +29,7 @@ describe('a worker that is told of tasks', () => {
     expect((await q.client.get('untold'))?.state).toBe('ready');
   });
 
-  test('runs none that is for later, has ended, or was never there', async () => {
+  test('skips delayed, ended and missing ones', async () => {
     const q = openMemoryQueue(behind);
     await q.client.enqueue(task, null, { id: 'later', delay: '1h' });
     await q.client.enqueue(task, null, { id: 'done' });
@@ -41,7 +41,7 @@ describe('a worker that is told of tasks', () => {
   });
 });
 
-describe('a worker that hears of tasks while it has nothing to do', () => {
+describe('an idle worker that receives announcements', () => {
   const heard = defineTask({ name: 'heard', run: (_, { id }) => void ran.push(id) });
 
   /** A worker with three slots and ten seconds of idle time, and a function that announces tasks to it. */

@@ -49,7 +49,7 @@ describe('PlanningHintsWriter', () => {
     expect(written).toMatchObject([{ tookMs: 200, unknownNames: [] }]);
   });
 
-  test('counts a long task as soon as it is as long as plans care', async () => {
+  test('counts a long task as soon as it exceeds the longest time that plans use', async () => {
     const { clock, hints, written } = open();
     hints.begin({ name: 'task' });
     await clock.advance(11_000);
@@ -65,7 +65,7 @@ describe('PlanningHintsWriter', () => {
     expect(written).toEqual([]);
   });
 
-  test('believes longer times sooner than shorter ones', async () => {
+  test('adapts to longer times sooner than to shorter ones', async () => {
     const longer = open({ tookMs: 1_000 });
     for (let count = 0; count < 10; count++) await longer.run(9_000);
     await longer.hints.finish();
@@ -77,7 +77,7 @@ describe('PlanningHintsWriter', () => {
     expect(shorter.written.at(-1)?.tookMs).toBeGreaterThan(5_000);
   });
 
-  test('reports names that it does not know, and takes those away that it does', async () => {
+  test('reports unknown names, and removes names that it knows', async () => {
     const { hints, written } = open({ unknownNames: ['task', 'lost'] });
     hints.meetUnknown({ name: 'other' });
     await hints.finish();

@@ -10,7 +10,7 @@ const opened = (): { clock: ManualClock; company: SoloGate; over: AbortControlle
 };
 
 describe('company', () => {
-  test('lets any number in beside each other', async () => {
+  test('lets any number of tasks run concurrently', async () => {
     const { company } = opened();
 
     const entered = await Promise.all([company.enter(), company.enter()]);
@@ -18,7 +18,7 @@ describe('company', () => {
     expect(entered).toHaveLength(2);
   });
 
-  test('lets a loner in when all others have left, and keeps newcomers out until he leaves', async () => {
+  test('admits a solo task when all others have left, and no other task until it leaves', async () => {
     const { company } = opened();
     const seen: string[] = [];
     const leaveFirst = await company.enter();
@@ -40,7 +40,7 @@ describe('company', () => {
     expect(seen).toEqual(['loner', 'newcomer']);
   });
 
-  test('lets loners in one after the other', async () => {
+  test('admits solo tasks one after the other', async () => {
     const { company } = opened();
     const first = await company.enterAlone();
     let isSecondIn = false;
@@ -57,7 +57,7 @@ describe('company', () => {
     expect(isSecondIn).toBe(true);
   });
 
-  test('lets newcomers in when others work for long, and the loner in the end', async () => {
+  test('admits new tasks if others run for long, and eventually the solo task', async () => {
     const { clock, company } = opened();
     const leaveFirst = await company.enter();
     const seen: string[] = [];
@@ -81,7 +81,7 @@ describe('company', () => {
     expect(await second).toBeDefined();
   });
 
-  test('keeps nobody waiting when the worker ends', async () => {
+  test('ends all waits when the worker ends', async () => {
     const { company, over } = opened();
     await company.enter();
     const loner = company.enterAlone();

@@ -16,7 +16,7 @@ function errorsTo(said: Record<string, unknown>[]): TaskLog {
   return { debug: ignore, info: ignore, warn: ignore, error };
 }
 
-test('are neither claimed nor buried, and done by a worker that knows them', async () => {
+test('are neither claimed nor marked dead, and run in a worker that knows them', async () => {
   const q = openMemoryQueue();
   for (let n = 0; n < 20; n++) await q.client.enqueue('other', null, { id: `t${n}` });
   await q.client.enqueue(known, null, { id: 'k' });
@@ -29,7 +29,7 @@ test('are neither claimed nor buried, and done by a worker that knows them', asy
   expect(await q.work({ other })).toMatchObject({ unknown: 0, settled: { done: 20 } });
 });
 
-test('are not taken over from a worker that died', async () => {
+test('are not taken over from a crashed worker', async () => {
   const q = openMemoryQueue();
   const task = await q.client.enqueue('other', null, { id: 't' }).then(() => q.client.get('t'));
   if (task?.state !== 'ready') throw new Error('it should wait');
@@ -41,7 +41,7 @@ test('are not taken over from a worker that died', async () => {
   expect(await q.work({ other })).toMatchObject({ buried: 1 });
 });
 
-test('are said once for each name, with the names that the worker knows', async () => {
+test('are reported once per name, with the names that the worker knows', async () => {
   const q = openMemoryQueue();
   for (const name of ['other', 'other', 'third']) await q.client.enqueue(name, null);
   const said: Record<string, unknown>[] = [];
@@ -57,7 +57,7 @@ test('are said once for each name, with the names that the worker knows', async 
   expect(said).toHaveLength(2);
 });
 
-test('are met again after a minute at most, by a worker that lives on', async () => {
+test('are checked again by a running worker after at most a minute', async () => {
   const q = openMemoryQueue();
   await q.client.enqueue('other', null);
   const busy = defineTask({ name: 'busy', run: () => q.clock.sleep(200_000) });

@@ -5,7 +5,7 @@ import { increment, TABLE, World } from './world.ts';
 const MINUTE_MS = 60_000;
 
 describe('transactWrite', () => {
-  test('does all or nothing, and says for each action why not', () => {
+  test('applies all or nothing, and gives a reason for each refused action', () => {
     const world = new World();
     world.put({ pk: 'a', n: 1 });
 
@@ -71,7 +71,7 @@ describe('transactWrite', () => {
     });
   });
 
-  test('does the same token once in ten minutes', () => {
+  test('applies a token once in ten minutes', () => {
     const world = new World();
 
     world.transact([increment('a')], 'token');
