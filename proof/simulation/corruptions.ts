@@ -241,7 +241,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   CROWD: {
     'claims that another worker has won': changed(isClaimed, (event) => [
       event,
-      ...copies(100, (index) => ({
+      ...copies(400, (index) => ({
         ...event,
         kind: 'refused' as const,
         operation: undefined,
