@@ -75,7 +75,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'X60',
     what: 'a permit falls over when its session was lost in the moment in which it was handed over',
-    by: 'test/unit/coordination/semaphore/handover.test.ts: is lost from the beginning',
+    by: 'test/unit/coordination/semaphore/handover.test.ts: hands over a permit as lost if its session is lost at the same moment',
   },
   {
     id: 'X61',
@@ -85,7 +85,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'X75',
     what: 'the end of a task that the store could not decide is given up, and its task runs for as long as its worker',
-    by: 'test/unit/tasks/task/undecided-end.test.ts: an end that the row could not take is written soon after the row recovers',
+    by: 'test/unit/tasks/task/undecided-end.test.ts: writes an end that the row refused as soon as the row recovers',
   },
   {
     id: 'X76',
@@ -105,7 +105,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'N9',
     what: 'a line is closed without asking whether it has grown since',
-    by: 'test/unit/tasks/task/left-behind.test.ts: a task that joins its line while the last before it ends is called',
+    by: 'test/unit/tasks/task/left-behind.test.ts: calls a task that joins its line while the last task before it ends',
   },
   {
     id: 'N11',
@@ -125,7 +125,7 @@ export const KILLED_ELSEWHERE: readonly { readonly id: string; readonly what: st
   {
     id: 'N25',
     what: 'callers of one session are let in side by side',
-    by: 'test/unit/coordination/lock/one-session.test.ts: is given to one at a time, each with a larger token',
+    by: 'test/unit/coordination/lock/one-session.test.ts: is given to one caller at a time, in order of arrival, each with a larger token',
   },
   {
     id: 'N6',
