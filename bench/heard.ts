@@ -16,6 +16,7 @@ import { systemClock as clock } from '../shared/core/runtime/clock.ts';
 import { createTable } from '../shared/dynamo/table.ts';
 import { defineTask } from '../shared/tasks/task/definition.ts';
 import { wholeNumber } from './arguments.ts';
+import { silent } from './idle-world.ts';
 import { median } from './statistics.ts';
 
 const TABLE = 'leasehold';
@@ -88,9 +89,9 @@ async function createLocalTable(endpoint: string): Promise<void> {
 }
 
 function workHere(endpoint: string): Worker {
-  let begun: (id: string) => void = ignored;
-  const heard = defineTask({ name: 'heard', run: (_input, { id }) => begun(id) });
-  const worker = createWorker({ heard }, { table: TABLE, endpoint, log: SILENT });
+  let begun: ((id: string) => void) | undefined;
+  const heard = defineTask({ name: 'heard', run: (_input, { id }) => begun?.(id) });
+  const worker = createWorker({ heard }, { table: TABLE, endpoint, log: silent });
   const running = worker.run();
   return {
     onBegun: (listener) => void (begun = listener),
@@ -100,8 +101,6 @@ function workHere(endpoint: string): Worker {
     },
   };
 }
-
-const SILENT = { debug: ignored, info: ignored, warn: ignored, error: ignored };
 
 function workElsewhere(endpoint: string): Worker {
   const child = fork(path.join(import.meta.dirname, 'heard/worker.ts'), [endpoint]);
@@ -123,8 +122,4 @@ function tableOf(figures: Readonly<Record<Scene, Figures>>): string {
     table.push([NAMES[scene], ...[p50, least, most].map((ms) => ms.toFixed(1)), `≤ ${WANTED_MS[scene]}`]);
   }
   return table.toString();
-}
-
-function ignored(): void {
-  // Log lines would be measured too; and a task that begins before anyone listens is not measured.
 }

@@ -158,7 +158,7 @@ async function answerTo(act: Act, operations: Operations, operator: Operator): P
       const { name, leaseCounter: token } = act;
       const permit = await operations.execute(act.verb, { name, token }, operator);
       return permit === undefined
-        ? refused(`semaphore ${name} has no permit with token ${token} ; nothing was done`)
+        ? refused(`semaphore ${name} has no permit with token ${token}; nothing was done`)
         : done(`the permit of session ${permit.session} was taken away; its place opens when its lock-delay is over`);
     }
     case 'session.destroy': {
@@ -187,7 +187,7 @@ function missing(act: TaskAct): ActAnswer {
 }
 
 function missingSchedule({ queue, name }: { readonly queue: string; readonly name: string }): ActAnswer {
-  return refused(`there is no schedule ${name} in queue ${queue} ; nothing was done`);
+  return refused(`there is no schedule ${name} in queue ${queue}; nothing was done`);
 }
 
 function unfit(act: TaskAct, state: string, why: string): ActAnswer {

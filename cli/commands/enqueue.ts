@@ -71,7 +71,7 @@ export function enqueueCommand(bind: Bind): Command {
 
 async function enqueue(context: Context, options: Options, task?: string, input?: string): Promise<ExitCode> {
   if ((task === undefined) === (options.file === undefined))
-    throw new ConfigurationError('requires the name of a task, or --file');
+    throw new ConfigurationError('pass either the name of a task or --file');
   if (options.file !== undefined) ensureOfFile(options);
   const registry = options.entry === undefined ? undefined : await loadTasks(options.entry);
   const bytes = task === undefined ? await readTasks(context, options.file ?? '-') : undefined;

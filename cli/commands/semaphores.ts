@@ -85,7 +85,7 @@ async function evictPermit(context: Context, options: EvictOptions, semaphore: s
   const { token } = options;
   const refusal = new CommandError(
     EXIT.refused,
-    `semaphore ${semaphore} has no permit with token ${token} ; nothing was done`,
+    `semaphore ${semaphore} has no permit with token ${token}; nothing was done`,
   );
   const holder = state.holders.find((permit) => permit.token === token);
   if (holder === undefined) throw refusal;

@@ -45,7 +45,7 @@ function idOrNothing(text: string): string {
 
 async function retryTasks(context: Context, options: RetryOptions, id?: string): Promise<void> {
   if ((id === undefined) === (options.all !== true))
-    throw new ConfigurationError('requires the id of a task, or --all');
+    throw new ConfigurationError('pass either the id of a task or --all');
   if (id === undefined) return retryDead(context, options);
   const given = (['name', 'error', 'limit'] as const).filter((option) => options[option] !== undefined);
   if (given.length > 0)

@@ -25,7 +25,8 @@ interface Options extends QueueOptions {
 export function tasksTailCommand(bind: Bind): Command {
   const command = new Command('tail')
     .description(
-      'Prints a line for each task that ends and each attempt that fails, until interrupted. Works with an engine on this machine, such as the one of leasehold dev.',
+      'Prints a line for each task that ends and each attempt that fails, until interrupted. ' +
+        'Works with an engine on this machine, such as the one of leasehold dev.',
     )
     .option('--name <name>', 'only those of this definition', name)
     .option('--failed', 'only attempts that failed');

@@ -59,7 +59,7 @@ export function bucketOf(what: string, options: RateOptions): Bucket {
   const { rate, per, burst = rate } = validOptions(`the options of ${what}`, options, known);
   const perMs = durationMs(`${what}: per`, per);
   if (!Number.isFinite(rate) || rate <= 0 || perMs === 0)
-    throw new ConfigurationError(`${what}: rate = ${shown(rate)} per ${shown(per)}: must be more than zero of both`);
+    throw new ConfigurationError(`${what}: rate = ${shown(rate)} per ${shown(per)}: both must be above zero`);
   if (!Number.isFinite(burst) || burst < 1)
     throw new ConfigurationError(
       `${what}: burst = ${shown(burst)}: must be at least 1, or nothing could ever be taken`,

@@ -62,7 +62,7 @@ export async function newBulkOf(
 ): Promise<NewBulk> {
   ensureSupported(options);
   if (!Array.isArray(inputs) || inputs.length === 0)
-    throw new ConfigurationError('a bulk has no inputs: must be a list of at least one');
+    throw new ConfigurationError('a bulk has no inputs: pass a list of at least one');
   const { id = defaults.runtime.ids.ordered(), packSize = defaultPackSize(task), ...common } = options;
   const size = validPackSize('packSize', packSize);
   validName('bulk id', id);

@@ -128,8 +128,8 @@ async function callbackOf(
   const task = await newTaskOf(then.task, then.input, named(then, `${id}/then`, queue), defaults);
   if (task.payload !== undefined)
     throw new ConfigurationError(
-      `the input of the callback of batch ${id} has ${task.payload.bytes} bytes: it waits in its row for the ` +
-        `children, which takes at most ${INPUT_LIMIT_BYTES}`,
+      `the input of the callback of batch ${id} has ${task.payload.bytes} bytes: it waits for the children in ` +
+        `its row, which takes at most ${INPUT_LIMIT_BYTES}`,
     );
   return { ...task, runAt: NEVER, children: { queue, id } };
 }
