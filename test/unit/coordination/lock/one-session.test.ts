@@ -119,6 +119,24 @@ describe('a key that several callers of one session want', () => {
     expect(session.locks).toEqual([]);
   });
 
+  test('is given to nobody once the session has begun to end', async () => {
+    const lock = await session.lock(KEY);
+    // The lock's release is sent a second time, so that the session still lives when the others ask.
+    here.driver.accidents.push('throttle');
+    const ending = session.end();
+    const asking = [session.lock(KEY), session.lock('other'), session.lockAll(['third', 'fourth'])].map((asked) =>
+      asked.catch((thrown: unknown) => thrown),
+    );
+
+    await passTime(world, ending);
+
+    for (const refused of await passTime(world, Promise.all(asking)))
+      expect(refused).toMatchObject({ name: 'LeaseLostError', reason: 'released' });
+    const { leasehold } = world.start();
+    expect((await leasehold.locks.get(KEY))?.leaseCounter).toBe(lock.leaseCounter);
+    for (const key of ['other', 'third', 'fourth']) expect(await leasehold.locks.get(key)).toBeUndefined();
+  });
+
   describe('without a limit', () => {
     const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
     afterEach(() => {

@@ -9,6 +9,8 @@ const BEGINNINGS: readonly [string, (session: Session) => Promise<unknown>][] = 
   ['tryLock', (session) => session.tryLock('k')],
   ['lockAll', (session) => session.lockAll(['k', 'l'])],
   ['campaign', (session) => session.campaign('k')],
+  ['permit', (session) => session.permit('k', { limit: 1 })],
+  ['tryPermit', (session) => session.tryPermit('k', { limit: 1 })],
 ];
 
 test.each(BEGINNINGS)('%s is refused', async (_name, begin) => {
@@ -20,6 +22,7 @@ test.each(BEGINNINGS)('%s is refused', async (_name, begin) => {
   await expect(passTime(world, begin(session))).rejects.toThrow(ClockSkewError);
 
   expect(await leasehold.locks.get('k')).toBeUndefined();
+  expect(await leasehold.semaphores.get('k')).toBeUndefined();
   provenSkew.ms = 0;
   await passTime(world, begin(session));
 });
