@@ -133,7 +133,7 @@ export class SessionHolder implements AsyncDisposable {
   ensureBelief(): void {
     this.#noticeExpiry();
     if (this.#loss !== undefined) throw this.#loss;
-    if (this.#ending !== undefined) throw this.#releasedError();
+    if (this.#ending !== undefined) throw endedByHolder(this.id);
   }
 
   /** Renews now, or joins the renewal in flight. @returns `remainingTrustMs()` afterwards @throws LeaseLostError */
@@ -149,7 +149,7 @@ export class SessionHolder implements AsyncDisposable {
     if (this.#ending === undefined) {
       this.#ending = this.#end();
       // Also ends everything it holds, and all waits on its behalf. This is not a loss, so `onLost` is not called.
-      this.#lost.abort(this.#releasedError());
+      this.#lost.abort(endedByHolder(this.id));
     }
     return this.#ending;
   }
@@ -335,10 +335,6 @@ export class SessionHolder implements AsyncDisposable {
     return new LeaseLostError(key, 'superseded', 'another process renewed it');
   }
 
-  #releasedError(): LeaseLostError {
-    return new LeaseLostError(`session ${this.id}`, 'released', 'it was ended by its holder');
-  }
-
   #tell(say: (events: SessionEvents) => void): void {
     notifyObserver(this.#events, say);
   }
@@ -392,4 +388,8 @@ export class SessionHolder implements AsyncDisposable {
       this.#tell((events) => events.onRenewalFailed?.(error));
     }
   }
+}
+
+export function endedByHolder(session: string): LeaseLostError {
+  return new LeaseLostError(`session ${session}`, 'released', 'it was ended by its holder');
 }

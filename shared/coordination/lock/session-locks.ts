@@ -11,6 +11,7 @@ import { validOptions } from '../../core/validate/options.ts';
 import type { Blocked, WaitOptions } from '../../core/wait/wait.ts';
 import { WAIT_OPTIONS, waitFor } from '../../core/wait/wait.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
+import { endedByHolder } from '../../session/keep-alive.ts';
 import type { KeyContender } from './lock-contender.ts';
 import { LockContender, lockLimitsOf } from './lock-contender.ts';
 import { UnresolvedKeys } from './unresolved-keys.ts';
@@ -61,6 +62,7 @@ export class SessionLocks {
   readonly #leaving = new Map<string, Promise<void>>();
   /** Attempts in flight, by key. Otherwise two flows of one session could both conclude that they hold the key. */
   readonly #attempts = new Map<string, Promise<unknown>>();
+  #isEnding = false;
   /** Keys that the session may hold unknowingly. */
   protected readonly doubts: UnresolvedKeys;
 
@@ -100,10 +102,11 @@ export class SessionLocks {
   }
 
   /**
-   * Releases everything before the session ends. With the behavior `delete`, this also deletes the entries.
+   * Releases everything before the session ends, and acquires nothing more. With the behavior `delete`, this also deletes the entries.
    * Never throws: if a release fails, the session's end releases the key.
    */
   async giveUpAll(): Promise<void> {
+    this.#isEnding = true;
     // Not `inFlight`, because a key that cannot be released must not stop the releases of the others.
     const limit = sideBySide(RELEASES_IN_FLIGHT);
     const isDeleting = this.#session.record.behaviour === 'delete';
@@ -269,12 +272,17 @@ export class SessionLocks {
     });
   }
 
-  /** A requested release counts as started, even while it waits for another operation of its lock. */
+  /**
+   * Waits until an attempt may be sent.
+   * A requested release counts as started, even while it waits for another operation of its lock.
+   * @throws LeaseLostError once the session has begun to end, when it still lives but would release the key at once
+   */
   protected async verbsUnderWay(keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       await this.#held.get(key)?.idle();
       await this.#leaving.get(key);
     }
+    if (this.#isEnding) throw endedByHolder(this.#session.id);
   }
 
   #remember(key: string, counter: number): void {

@@ -11,6 +11,7 @@
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
+import { ensureClockWithin } from '../../core/lease/skew.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { WaiterQueue } from '../../core/wait/waiter-queue.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
@@ -114,6 +115,7 @@ export class SemaphoreContender {
    * ClockSkewError
    */
   async ask(): Promise<Admission> {
+    this.#ensureClock();
     await this.#admit();
     return this.#pursue();
   }
@@ -182,10 +184,16 @@ export class SemaphoreContender {
         PermitBook.of(this.#session).admit(row, permit);
         return { kind: 'admitted', permit };
       }
+      this.#ensureClock();
       const step = await this.#step(row);
       if (step.kind === 'full') return step;
       return contended(step.kind === 'refused' ? step : undefined);
     });
+  }
+
+  /** As for locks: sessions of others are judged by our clock, and ours is judged by theirs. @throws ClockSkewError */
+  #ensureClock(): void {
+    ensureClockWithin(this.#ports.gauge, this.#session.timing.maxClockSkewMs);
   }
 
   /** Sends the one write that the row allows, or reports that the semaphore is full. */
