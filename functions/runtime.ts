@@ -6,7 +6,7 @@ import { connectDynamo } from '../shared/dynamo/connect.ts';
 import type { Meter } from '../shared/dynamo/engine/meter.ts';
 import type { SendObserver } from '../shared/dynamo/engine/send.ts';
 import { Sender } from '../shared/dynamo/engine/send.ts';
-import type { TaskStoreOptions } from '../shared/tasks/rows/task/dynamo-task-store.ts';
+import type { TaskStoreOptions } from '../shared/tasks/rows/task/adding-store.ts';
 import type { SkewGauge } from '../shared/core/lease/skew.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';

@@ -5,7 +5,7 @@ import type { SessionStore } from '../session/session-store.ts';
 import type { Sender } from '../dynamo/engine/send.ts';
 import { createSemaphoreStore } from '../coordination/semaphore/row/dynamo-semaphore-store.ts';
 import { createSessionStore } from '../session/row/dynamo-session-store.ts';
-import type { TaskStoreOptions } from '../tasks/rows/task/dynamo-task-store.ts';
+import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import { createTaskStore } from '../tasks/rows/task/dynamo-task-store.ts';
 
 export interface BasicStores {

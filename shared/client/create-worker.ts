@@ -117,14 +117,13 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
       isRun = true;
       const connection = connectDynamo(given, systemRuntime, given.observer);
       const { sender, gauge } = connection;
-      const announcing = announcingIn(given);
+      const onCreated = announcingIn(given);
       using leasehold = new Leasehold(
-        { sender, gauge, runtime: systemRuntime, announcing },
+        { sender, gauge, runtime: systemRuntime, onCreated },
         { table, queue, shards, maxClockSkew },
         connection,
       );
-      const ofTable = createStores(sender, { table, shards });
-      const stores = { ...ofTable, tasks: announcing(ofTable.tasks) };
+      const stores = createStores(sender, { table, shards, onCreated });
       const { clock } = systemRuntime;
       const engine = engineWakes({ endpoint: given.endpoint, table, clock }, queue);
       const onEnqueued = untilDrained ? undefined : enqueuedIn(given, queue, engine);

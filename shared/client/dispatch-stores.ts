@@ -12,7 +12,7 @@ import { createQueueStore } from '../tasks/rows/dynamo-queue-store.ts';
 import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
 import { createSlotStore } from '../tasks/rows/dynamo-slot-store.ts';
 import { createParkingStore } from '../tasks/rows/task/dynamo-parking-store.ts';
-import type { TaskStoreOptions } from '../tasks/rows/task/dynamo-task-store.ts';
+import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import type { TaskReader } from '../tasks/rows/task/task-reader.ts';
 import { createTaskReader } from '../tasks/rows/task/task-reader.ts';
 

@@ -47,7 +47,7 @@ import type { SessionEvents } from '../session/keep-alive.ts';
 import { SessionHolder } from '../session/keep-alive.ts';
 import type { SessionBehavior } from '../session/session-record.ts';
 import type { Verification } from '../session/verify-session.ts';
-import type { TaskStore } from '../tasks/task/task-store.ts';
+import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import { TaskClient } from '../tasks/queue/task-client.ts';
 import { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { PayloadStore } from '../tasks/task/payload.ts';
@@ -95,8 +95,8 @@ interface LeaseholdFoundation {
   readonly sender: Sender;
   readonly gauge: SkewGauge;
   readonly runtime: Runtime;
-  /** Adds announcements of enqueued tasks to workers of this process to a task store. Default: no announcements. */
-  readonly announcing?: (<Store extends TaskStore>(store: Store) => Store) | undefined;
+  /** Announces enqueued tasks to workers of this process. Default: no announcements. */
+  readonly onCreated?: TaskStoreOptions['onCreated'];
 }
 
 /** The settings of a Leasehold, apart from its connection. */
@@ -138,8 +138,8 @@ const DEFAULT_SESSION_NAME = 'leasehold';
 export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
   const settings = withEnvironment(validOptions('the options of createLeasehold', options, LEASEHOLD_OPTIONS));
   const connection = connectDynamo(settings, systemRuntime, settings.observer);
-  const announcing = announcingIn(settings);
-  return new Leasehold({ ...connection, runtime: systemRuntime, announcing }, settings, connection);
+  const onCreated = announcingIn(settings);
+  return new Leasehold({ ...connection, runtime: systemRuntime, onCreated }, settings, connection);
 }
 
 /** Returns the caller's options, completed from the environment. @throws ConfigurationError */
@@ -191,11 +191,11 @@ export class Leasehold implements Disposable {
     this.#foundation = foundation;
     this.#connection = connection;
     this.#maxClockSkewMs = sessionTiming({ maxClockSkewMs: givenMs('maxClockSkew', maxClockSkew) }).maxClockSkewMs;
-    const stores = createStores(foundation.sender, {
+    this.#stores = createStores(foundation.sender, {
       table,
       shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
+      onCreated: foundation.onCreated,
     });
-    this.#stores = { ...stores, tasks: foundation.announcing?.(stores.tasks) ?? stores.tasks };
     this.#turns = new WaiterQueue(runtime.clock);
     this.#line = new WaiterQueue(runtime.clock);
     this.#takers = new WaiterQueue(runtime.clock);

@@ -1,6 +1,6 @@
 /** Announces tasks that are enqueued in this process to its workers. */
 import { EnqueueBus } from '../tasks/queue/enqueue-bus.ts';
-import type { TaskStore } from '../tasks/task/task-store.ts';
+import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import type { WorkerPorts } from '../tasks/worker/worker.ts';
 
 export interface TablePlace {
@@ -11,9 +11,10 @@ export interface TablePlace {
 
 const bus = new EnqueueBus();
 
-/** Makes a store of this table announce the tasks that it creates. */
-export function announcingIn(place: TablePlace): <Store extends TaskStore>(store: Store) => Store {
-  return (store) => bus.announcing(store, nameOf(place));
+/** Returns a listener for the stores of this table: it announces the tasks that they create. */
+export function announcingIn(place: TablePlace): NonNullable<TaskStoreOptions['onCreated']> {
+  const name = nameOf(place);
+  return (created, now) => bus.announce(name, created, now);
 }
 
 /** Subscribes to the tasks that are enqueued in this process, and to announcements of `others`. */

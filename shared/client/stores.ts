@@ -9,7 +9,7 @@ import type { Sender } from '../dynamo/engine/send.ts';
 import { createLockStore } from '../coordination/lock/row/dynamo-lock-store.ts';
 import { createRateLimitStore } from '../coordination/ratelimit/row/dynamo-ratelimit-store.ts';
 import { createTaskOperatorStore } from '../tasks/rows/task/dynamo-task-operator-store.ts';
-import type { TaskStoreOptions } from '../tasks/rows/task/dynamo-task-store.ts';
+import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import type { TaskStores } from './task-stores.ts';
 import { createTaskStores } from './task-stores.ts';
 import { createWaitGroupStore } from '../coordination/waitgroup/row/dynamo-waitgroup-store.ts';

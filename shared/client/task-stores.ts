@@ -8,7 +8,7 @@ import type { Sender } from '../dynamo/engine/send.ts';
 import { createQueueStore } from '../tasks/rows/dynamo-queue-store.ts';
 import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
 import { createSlotStore } from '../tasks/rows/dynamo-slot-store.ts';
-import type { TaskStoreOptions } from '../tasks/rows/task/dynamo-task-store.ts';
+import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 
 export interface TaskStores extends BasicStores {
   readonly slots: SlotStore;

@@ -5,6 +5,7 @@ import { createMeter } from '../../shared/dynamo/engine/meter.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createSessionStore } from '../../shared/session/row/dynamo-session-store.ts';
 import { createTaskOperatorStore } from '../../shared/tasks/rows/task/dynamo-task-operator-store.ts';
+import type { TaskStoreOptions } from '../../shared/tasks/rows/task/adding-store.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../shared/core/lease/timing.ts';
@@ -64,14 +65,17 @@ interface Stores extends Pick<MemoryQueue, 'tasks' | 'operations'> {
 }
 
 /** @param wrap makes the driver of every participant without its own */
-export function openMemoryQueue(wrap: (driver: DynamoDriver) => DynamoDriver = (driver) => driver): MemoryQueue {
+export function openMemoryQueue(
+  wrap: (driver: DynamoDriver) => DynamoDriver = (driver) => driver,
+  onCreated?: TaskStoreOptions['onCreated'],
+): MemoryQueue {
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
   const runtime: Runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
   const driver = wrap(simulatedDriver(memoryDynamo(TABLE, () => clock.now())));
   const meter = createMeter();
   const storesOf = (process?: Mortal): Stores => {
     const sender = new Sender({ driver: process?.driver(driver) ?? driver, runtime, observer: meter });
-    const options = { table: TABLE, shards: 1 };
+    const options = { table: TABLE, shards: 1, onCreated };
     return {
       tasks: createTaskStore(sender, options),
       operations: createTaskOperatorStore(sender, options),

@@ -3,13 +3,9 @@
  *
  * An announcement is a hint. All workers see the task in the index, and claim it like any other task.
  */
-import type { Outcome } from '../../core/lease/outcome.ts';
-import type { CommitOutcome, NewTask, TaskStore } from '../task/task-store.ts';
+import type { NewTask } from '../task/task-store.ts';
 
 export type EnqueueListener = (ids: readonly string[]) => void;
-
-/** The operations that create tasks. */
-type Creates = Pick<TaskStore, 'enqueue' | 'commit' | 'waitForChildren'>;
 
 export class EnqueueBus {
   readonly #listeners = new Map<string, Set<EnqueueListener>>();
@@ -25,39 +21,11 @@ export class EnqueueBus {
     };
   }
 
-  /** Returns the same store, which also announces the due tasks that it creates. */
-  announcing<Store extends Creates>(store: Store, place: string): Store {
-    const announce = (outcome: Outcome<unknown> | CommitOutcome, tasks: readonly NewTask[], now: number): void => {
-      if (outcome.kind === 'applied')
-        this.#announce(
-          place,
-          tasks.filter(({ runAt }) => runAt <= now),
-        );
-    };
-    return {
-      ...store,
-      async enqueue(task, write) {
-        const outcome = await store.enqueue(task, write);
-        announce(outcome, [task], write.now);
-        return outcome;
-      },
-      async commit(claim, result, effects, write, limits) {
-        const outcome = await store.commit(claim, result, effects, write, limits);
-        const spawned = effects.flatMap((effect) => ('spawn' in effect ? [effect.spawn] : []));
-        announce(outcome, spawned, write.now);
-        return outcome;
-      },
-      async waitForChildren(claim, batch, children, write, limits) {
-        const outcome = await store.waitForChildren(claim, batch, children, write, limits);
-        announce(outcome, children, write.now);
-        return outcome;
-      },
-    };
-  }
-
-  #announce(place: string, tasks: readonly NewTask[]): void {
+  /** Announces those of the created tasks that are due. */
+  announce(place: string, created: readonly NewTask[], now: number): void {
     if (this.#listeners.size === 0) return;
-    for (const [queue, ofQueue] of Map.groupBy(tasks, (task) => task.queue)) {
+    const due = created.filter(({ runAt }) => runAt <= now);
+    for (const [queue, ofQueue] of Map.groupBy(due, (task) => task.queue)) {
       const ids = ofQueue.map(({ id }) => id);
       for (const listener of this.#listeners.get(nameOf(place, queue)) ?? []) listener(ids);
     }

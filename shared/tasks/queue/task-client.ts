@@ -248,10 +248,13 @@ export class TaskClient {
     const bulk = await newBulkOf(task, inputs, options, this.#defaults());
     const name = typeof task === 'string' ? task : task.name;
     const asked = { ...bulk, name, traceparent: options.traceparent, count: inputs.length };
-    return this.#sending(asked, (traceparent) => {
+    const { clock } = this.#runtime;
+    const span = this.#spans?.send(asked, clock.now());
+    const { traceparent } = span ?? {};
+    return sendWithin(span, clock, () => {
       if (traceparent !== undefined) {
         const items = bulk.items.slice(0, CREATED_ITEMS).map((id) => ({ id, queue: bulk.queue, name, traceparent }));
-        this.#spans?.createItems(items, this.#runtime.clock.now());
+        this.#spans?.createItems(items, clock.now());
       }
       const packs = bulk.packs.map((pack) => (traceparent === undefined ? pack : { ...pack, traceparent }));
       return putBulk({ ...bulk, packs }, { store: this.#store, runtime: this.#runtime });
@@ -285,19 +288,12 @@ export class TaskClient {
     };
   }
 
+  /** Writes within a span if tracing is on. The span's context is stored in the row, and later spans of the task are its children. */
   #put(asked: NewTask): Promise<Enqueued> {
-    return this.#sending(asked, (traceparent) =>
-      this.#writer.put(traceparent === undefined ? asked : { ...asked, traceparent }),
-    );
-  }
-
-  /** Sends within a span if tracing is on. The span's context is stored in the row, and later spans of the task are its children. */
-  #sending<Result>(
-    asked: Parameters<TaskSpans['send']>[0],
-    send: (traceparent: string | undefined) => Promise<Result>,
-  ): Promise<Result> {
     const { clock } = this.#runtime;
     const span = this.#spans?.send(asked, clock.now());
-    return sendWithin(span, clock, () => send(span?.traceparent));
+    const { traceparent } = span ?? {};
+    const task = traceparent === undefined ? asked : { ...asked, traceparent };
+    return sendWithin(span, clock, () => this.#writer.put(task));
   }
 }

@@ -7,7 +7,7 @@ import { ItemReader } from '../../dynamo/engine/item-reader.ts';
 import { splitKey } from '../../dynamo/engine/keys.ts';
 import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
-import type { TaskStoreOptions } from './task/dynamo-task-store.ts';
+import type { TaskStoreOptions } from './task/adding-store.ts';
 import { ownEntries } from './index-entries.ts';
 import { SlotMaker } from './slot-maker.ts';
 import * as statements from './schedule-statements.ts';

@@ -16,7 +16,7 @@ import type { TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import { advanceSchedule } from './schedule-statements.ts';
 import { LINE_CONTENTION } from './task/adding-store.ts';
-import type { TaskStoreOptions } from './task/dynamo-task-store.ts';
+import type { TaskStoreOptions } from './task/adding-store.ts';
 import { cancelTask } from './task/cancelling.ts';
 import { creationOf } from './task/effects.ts';
 import { Lines } from './task/lines.ts';

@@ -2,6 +2,7 @@
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { AddingStore, Begun } from '../../queue/task-adder.ts';
 import type { TakenTask } from '../../task/dedup.ts';
+import type { NewTask } from '../../task/task-store.ts';
 import type { TaskKey } from '../../task/task.ts';
 import { describeTask } from '../../task/task.ts';
 import type { Contended } from '../../../core/wait/retry-contended.ts';
@@ -20,28 +21,37 @@ import { enqueueTask, readTask } from './task-statements.ts';
 /** A task that is created, or starts over. */
 export type TaskCreator = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
 
-/** Returns the write of a new task and the other actions of its transaction. Called again each time another writer was faster. */
-export type Plan = (seat?: Seat) => Planned | Promise<Planned>;
-
+/** The write of a new task, and the other actions of its transaction. */
 interface Planned {
   readonly own: Statement<'put' | 'update'>;
   readonly beside: readonly Action[];
 }
 
-type Begin = (task: TaskCreator, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
+/** Called again each time another writer was faster. */
+export type Plan = (seat?: Seat) => Planned | Promise<Planned>;
+
+type Join = (task: TaskCreator, plan: Plan, stamp: Stamp) => Promise<WriteResult>;
+
+export interface TaskStoreOptions {
+  readonly table: string;
+  /** Partitions of the ready index per queue and priority, for new tasks; existing ones stay where they are. */
+  readonly shards: number;
+  /** Called with tasks that were just created, at the time of their write. */
+  readonly onCreated?: ((tasks: readonly NewTask[], now: number) => void) | undefined;
+}
 
 /** In each round another writer succeeded. Split a line that changes this often during a read. */
 export const LINE_CONTENTION = { rounds: 50 };
 
 /**
  * @param decode returns what the caller needs of an existing task
- * @param begin Default: creates tasks without a line
+ * @param join creates a task that joins a line. Absent: the caller accepts no such task
  */
 export function createAddingStore<Row extends TakenTask>(
   sender: Sender,
-  { table, shards }: { readonly table: string; readonly shards: number },
+  { table, shards, onCreated }: TaskStoreOptions,
   decode: (item: DynamoItem) => Row,
-  begin: Begin = beginAlone(sender),
+  join?: Join,
 ): AddingStore<Row> {
   return {
     async enqueue(task, stamp) {
@@ -51,7 +61,10 @@ export function createAddingStore<Row extends TakenTask>(
         written = own.input.Item;
         return { own, beside: payloadOf(table, task, stamp) };
       };
-      const result = await begin(task, plan, stamp);
+      const result = await (task.line === undefined || join === undefined
+        ? writeAlone(sender, task, plan(), stamp)
+        : join(task, plan, stamp));
+      if (result.kind === 'applied') onCreated?.([task], stamp.now);
       return outcomeOf(result, (item) => decode(item) as Begun<Row>, decode, written);
     },
 
@@ -59,9 +72,11 @@ export function createAddingStore<Row extends TakenTask>(
   };
 }
 
-function beginAlone(sender: Sender): Begin {
-  return (task, plan, stamp) =>
-    retryContended(lineOf(task), LINE_CONTENTION, async () => writeTogether(sender, await plan(), stamp));
+/** Writes a task that joins no line, on its own or with its payload. Another writer does not change what is written. */
+export function writeAlone(sender: Sender, task: TaskKey, planned: Planned, stamp: Stamp): Promise<WriteResult> {
+  return planned.beside.length === 0
+    ? sender.write(planned.own, stamp.nonce)
+    : retryContended(describeTask(task), LINE_CONTENTION, () => writeTogether(sender, planned, stamp));
 }
 
 export async function writeTogether(

@@ -9,7 +9,7 @@ import { Rows } from '../../../dynamo/engine/rows.ts';
 import { DEAD_SHARDS } from '../../../dynamo/engine/schema.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import * as statements from './operator-statements.ts';
-import type { TaskStoreOptions } from './dynamo-task-store.ts';
+import type { TaskStoreOptions } from './adding-store.ts';
 import { TaskCreation } from './task-creation.ts';
 
 export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {

@@ -11,6 +11,7 @@ import { DependentRows } from './dependent-rows.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { creationOf, partedEffects } from './effects.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
+import type { TaskStoreOptions } from './adding-store.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
@@ -35,13 +36,8 @@ import { expireTask } from './operator-statements.ts';
 import * as statements from './task-statements.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 
-export interface TaskStoreOptions {
-  readonly table: string;
-  /** Partitions of the ready index per queue and priority, for new tasks; existing ones stay where they are. */
-  readonly shards: number;
-}
-
-export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskAndPackStore {
+export function createTaskStore(sender: Sender, options: TaskStoreOptions): TaskAndPackStore {
+  const { table, shards, onCreated } = options;
   const linked = new DependentRows(sender, { table, shards });
   const tasks = new Rows(sender, decodeTask);
   const batches = new Rows(sender, decodeBatch);
@@ -50,7 +46,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
     bulk: createPackStore(sender, linked, { table, shards }),
     parking: createParkingStore(sender, table),
 
-    ...createEnqueueStore(sender, { table, shards }),
+    ...createEnqueueStore(sender, options),
     ...createTaskReader(sender, table),
 
     enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
@@ -134,7 +130,9 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       const { writes, children } = partedEffects(effects);
       const own = commitTask(table, claim, encode(result), stamp);
       const promote = promoting(claim, { how: 'done' }, stamp);
-      return linked.commit({ task: claim, to: 'done', own, promote, writes, children }, stamp, limits);
+      const outcome = await linked.commit({ task: claim, to: 'done', own, promote, writes, children }, stamp, limits);
+      if (outcome.kind === 'applied') onCreated?.(children, stamp.now);
+      return outcome;
     },
 
     retry: (claim, failure, stamp, limits) => {
@@ -149,6 +147,7 @@ export function createTaskStore(sender: Sender, { table, shards }: TaskStoreOpti
       const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter: waiterOf(claim) }, stamp));
       const own = waitForChildren(table, claim, id, stamp);
       const outcome = await linked.commit({ task: claim, to: 'ready', own, writes: [batch], children }, stamp, limits);
+      if (outcome.kind === 'applied') onCreated?.(children, stamp.now);
       if (outcome.kind !== 'refused' || outcome.current?.follower === undefined) return outcome;
       // Its children are no longer needed: if the task continues, it has other work.
       const settled = await linked.settle(

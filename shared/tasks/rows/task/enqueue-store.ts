@@ -1,24 +1,21 @@
 /** The part of the task store for clients that enqueue, including lines and other work for existing tasks. */
 import type { EnqueueStore } from '../../queue/task-writer.ts';
-import { describeTask } from '../../task/task.ts';
-import { retryContended } from '../../../core/wait/retry-contended.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { deletePayload } from '../payload-statements.ts';
-import { LINE_CONTENTION, createAddingStore, writeTogether } from './adding-store.ts';
+import type { TaskStoreOptions } from './adding-store.ts';
+import { createAddingStore, writeAlone } from './adding-store.ts';
 import { TaskCreation } from './task-creation.ts';
 import { decodeTask } from './task-codec.ts';
 import { payloadOf } from './effects.ts';
 import { followTask } from './follower-statements.ts';
 import { renewTask, replaceTask } from './operator-statements.ts';
 
-export function createEnqueueStore(
-  sender: Sender,
-  { table, shards }: { readonly table: string; readonly shards: number },
-): EnqueueStore {
+export function createEnqueueStore(sender: Sender, options: TaskStoreOptions): EnqueueStore {
+  const { table, shards } = options;
   const beginnings = new TaskCreation(sender, table);
   return {
-    ...createAddingStore(sender, { table, shards }, decodeTask, (...beginning) => beginnings.begin(...beginning)),
+    ...createAddingStore(sender, options, decodeTask, (...beginning) => beginnings.begin(...beginning)),
 
     replace: (observed, task, stamp) =>
       beginnings.beginAnew(
@@ -31,9 +28,7 @@ export function createEnqueueStore(
       const own = followTask(table, observed, task, stamp);
       const beside = payloadOf(table, task, stamp, true);
       const isOwn = (item: DynamoItem | undefined) => (item?.follower as DynamoItem | undefined)?.nonce === stamp.nonce;
-      const result = await retryContended(describeTask(observed), LINE_CONTENTION, () =>
-        writeTogether(sender, { own, beside }, stamp),
-      );
+      const result = await writeAlone(sender, observed, { own, beside }, stamp);
       if (result.kind === 'applied' || isOwn(result.item)) return { kind: 'applied', row: undefined };
       const current = result.item === undefined ? undefined : decodeTask(result.item);
       return { kind: 'refused', current, earlierAttempt: result.earlierAttempt };

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { EnqueueBus } from '../../../../shared/tasks/queue/enqueue-bus.ts';
-import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
-import { systemIds } from '../../../../shared/core/runtime/ids.ts';
+import type { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
 
@@ -11,10 +10,9 @@ let client: TaskClient;
 let heard: string[];
 
 beforeEach(() => {
-  q = openMemoryQueue();
   bus = new EnqueueBus();
-  const runtime = { clock: q.clock, random: { next: () => 0.5 }, ids: systemIds };
-  client = new TaskClient({ store: bus.announcing(q.tasks, 'table'), runtime }, { queue: QUEUE });
+  q = openMemoryQueue(undefined, (...created) => bus.announce('table', ...created));
+  ({ client } = q);
   heard = [];
 });
 
