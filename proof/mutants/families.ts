@@ -70,7 +70,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
       {
         file: LINKED_ROWS,
         in: 'DependentRows.#endChild',
-        at: operation('===', 'waiter'),
+        at: operation('===', 'nobody'),
         change: becomes('true'),
       },
     ],
@@ -143,7 +143,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
       {
         file: 'shared/tasks/rows/task/dynamo-task-store.ts',
         in: 'createTaskStore.waitForChildren',
-        at: entry('writes'),
+        at: entry('batch'),
         change: ({ text }) => `${text}, from: 'ready'`,
       },
     ],

@@ -7,7 +7,6 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
 import type { CommitOptions, Committed, TaskContext, TaskLog } from '../task/context.ts';
-import type { WriteRefusal } from '../task/control.ts';
 import { boundLog } from '../task/context.ts';
 import { CommitRefusedError } from '../task/control.ts';
 import { storableJson } from '../task/storable-json.ts';
@@ -18,11 +17,11 @@ import { newTaskOf, validRequests } from '../task/task-request.ts';
 import { laterBy } from '../../core/validate/moment.ts';
 import type { Settlement } from './settle.ts';
 import type { AttemptTrace } from './traced.ts';
-import { actionsOf, ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
+import { ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
 import { barred } from './bar.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import type { CommitOutcome, NewTask, SequencedStamp, TaskStore, UserWrite } from '../task/task-store.ts';
+import type { CommitOutcome, EffectReason, NewTask, SequencedStamp, TaskStore, UserWrite } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask, SlotOfTask, TaskRecord } from '../task/task.ts';
 import { PROGRESS_LIMIT_BYTES, RESULT_LIMIT_BYTES, claimOf, describeTask } from '../task/task.ts';
 import { taskSequencer } from '../task/verify-task.ts';
@@ -126,7 +125,7 @@ class ClaimVerbs {
       const numbered = this.#numbered(stamp);
       const sent = await tasks.commit(this.#claim, stored, effects, numbered, limits);
       const outcome = this.#noted(await this.#decided(sent, 'done', numbered, limits));
-      return isApplied(outcome, `commit of ${key}`, writes.length, children);
+      return isApplied(outcome, `commit of ${key}`);
     };
     await verb('done', send, 'commit');
     if (children.length > 0) this.#ports.onFollowers();
@@ -161,7 +160,7 @@ class ClaimVerbs {
       const numbered = this.#numbered(stamp);
       const sent = await tasks.waitForChildren(this.#claim, batch, children, numbered, limits);
       const outcome = this.#noted(await this.#decided(sent, 'ready', numbered, limits));
-      return isApplied(outcome, `waiting of ${key}`, BATCH_ACTIONS, children);
+      return isApplied(outcome, `waiting of ${key}`);
     };
     await verb('snoozed', send, 'wait_for');
     this.#ports.onFollowers();
@@ -231,26 +230,21 @@ function isWrite(write: unknown): boolean {
 /** The row that counts the children. */
 const BATCH_ACTIONS = 1;
 
-/** @param children created in the same transaction, after `writes` other actions */
-function isApplied(outcome: CommitOutcome, what: string, writes: number, children: readonly NewTask[]): boolean {
+function isApplied(outcome: CommitOutcome, what: string): boolean {
   if (outcome.kind !== 'canceled') return outcome.kind === 'applied';
-  const taken = takenIds(outcome.reasons.slice(writes), children);
-  const codes = outcome.reasons.map(({ code }) => code).join(', ');
+  const { reasons } = outcome;
+  const taken = reasons.flatMap(describeTaken);
   const refused =
     taken.length > 0
       ? `${what} was refused: ${taken.join(', ')}; use a different id for each task, or spawn only what is missing`
-      : `${what} was refused by a write of its own (${codes})`;
-  throw new CommitRefusedError(`${refused}; nothing was applied`, outcome.reasons);
+      : `${what} was refused by a write of its own (${reasons.map(({ code }) => code).join(', ')})`;
+  const ofEffects = reasons.filter(({ effect }) => effect !== undefined).map(({ code, item }) => ({ code, item }));
+  throw new CommitRefusedError(`${refused}; nothing was applied`, ofEffects);
 }
 
-/** Describes the children whose ids are taken. `reasons` are the refusals of their actions, in order. */
-function takenIds(reasons: readonly WriteRefusal[], children: readonly NewTask[]): readonly string[] {
-  let next = 0;
-  return children.flatMap((child) => {
-    const reason = reasons[next];
-    next += actionsOf(child);
-    if (reason?.code !== 'ConditionalCheckFailed') return [];
-    const { state } = reason.item ?? {};
-    return [`${describeTask(child)} exists already${typeof state === 'string' ? ` (${state})` : ''}`];
-  });
+/** Describes a child whose id is taken. */
+function describeTaken({ effect, code, item }: EffectReason): readonly string[] {
+  if (effect === undefined || !('spawn' in effect) || code !== 'ConditionalCheckFailed') return [];
+  const { state } = item ?? {};
+  return [`${describeTask(effect.spawn)} exists already${typeof state === 'string' ? ` (${state})` : ''}`];
 }

@@ -59,7 +59,7 @@ export class TaskCancelledError extends Error {
 /** The store refused one of the user's writes in a `commit`; the commit was not applied, and the task still runs. */
 export class CommitRefusedError extends Error {
   override readonly name = 'CommitRefusedError';
-  /** One reason per write, in order: `None` or DynamoDB's code, and the row if the write requested it. */
+  /** One reason per write, and then one per spawned task, in order: `None` or DynamoDB's code, and the row if the write requested it. */
   readonly reasons: readonly WriteRefusal[];
 
   constructor(message: string, reasons: readonly WriteRefusal[]) {

@@ -92,7 +92,7 @@ function payloadBytes({ payload }: NewTask): number {
 }
 
 /** Returns how many actions create a task: one for its row, and one for an input in a separate row. */
-export function actionsOf(child: NewTask): number {
+function actionsOf(child: NewTask): number {
   return payloadBytes(child) > 0 ? 2 : 1;
 }
 

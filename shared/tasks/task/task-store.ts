@@ -73,7 +73,12 @@ interface PageQuery {
 export type CommitOutcome =
   | ({ readonly kind: 'applied' } & Followed)
   | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
-  | { readonly kind: 'canceled'; readonly reasons: readonly WriteRefusal[] };
+  | { readonly kind: 'canceled'; readonly reasons: readonly EffectReason[] };
+
+/** What the store said to an effect of a canceled commit. There is one for each effect. Without an effect: to the row that counts children. */
+export interface EffectReason extends WriteRefusal {
+  readonly effect: Effect | undefined;
+}
 
 /** Stamp of a claim's ordered writes. `sequence` grows with each of them, from 1, and a write that arrives late is refused. */
 export type SequencedStamp = Stamp & { readonly sequence: number };

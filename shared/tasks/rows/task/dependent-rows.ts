@@ -12,20 +12,22 @@ import type { Stamp } from '../../../core/lease/stamp.ts';
 import { allOf } from '../../../core/runtime/all-of.ts';
 import { contended, retryContended } from '../../../core/wait/retry-contended.ts';
 import { TRANSACTION_ACTIONS_LIMIT } from '../../task/spawning.ts';
-import type { CommitOutcome, NewTask, Settled } from '../../task/task-store.ts';
+import type { CommitOutcome, Effect, NewTask, Settled } from '../../task/task-store.ts';
 import type { Follower, TaskKey, TaskLinks } from '../../task/task.ts';
 import { describeTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
-import type { CancellationReason } from '../../../dynamo/engine/driver.ts';
+import type { Part, Sent } from './change-parts.ts';
+import { effectParts, effectReasons, partOf, reasonsOf, refusalsOf, spawnedIn, writesIn } from './change-parts.ts';
 import { creationOf } from './effects.ts';
+import type { Seat } from './task-statements.ts';
 import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { committedOutcome } from './task-outcomes.ts';
 import type { LineMove } from './lines.ts';
 import { LINE_CONTENTION, lineOf } from './adding-store.ts';
 import { Lines } from './lines.ts';
-import type { Sender, TransactionResult } from '../../../dynamo/engine/send.ts';
+import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { countDown, countLast } from '../batch-statements.ts';
 import { isNotWaiting, resumeParent } from './children-statements.ts';
@@ -53,16 +55,10 @@ interface Change {
   readonly promote?: (follower: Follower) => Statement<'update'>;
   /** Whether `own` is that write. */
   readonly isFollowed?: boolean;
-  /** Other writes in the same transaction. */
-  readonly writes?: readonly Action[];
-  /** Tasks that the same transaction creates. */
-  readonly children?: readonly NewTask[];
-}
-
-/** The result of a transaction, and its number of companion actions. */
-interface Sent {
-  readonly result: TransactionResult;
-  readonly companions: number;
+  /** Creates the row that counts the children of this task. */
+  readonly batch?: Action;
+  /** What the user's code does in the same transaction. */
+  readonly effects?: readonly Effect[];
 }
 
 export class DependentRows {
@@ -90,29 +86,31 @@ export class DependentRows {
       if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
       return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
     }
-    const { result } = await this.#change(change, stamp, limits);
-    if (result.kind === 'applied') return { kind: 'applied', row: undefined };
-    if (result.kind === 'refused') return outcomeOf(result, decodeTask, decodeTask);
+    const sent = await this.#change(change, stamp, limits);
+    if (sent.kind === 'applied') return { kind: 'applied', row: undefined };
+    if (sent.kind === 'refused') return outcomeOf(sent, decodeTask, decodeTask);
     throw new StoreUnavailableError(`${own.verb}: the rows that depend on the task refused the change`, {
-      applied: result.earlierAttempt === 'unknown' ? 'unknown' : 'no',
+      applied: sent.earlierAttempt === 'unknown' ? 'unknown' : 'no',
     });
   }
 
-  /** Sends a change with its own writes or children. The reasons of a `canceled` result are for these actions, not for companions. */
+  /** Sends a change with its effects. A `canceled` result has one reason for each of them. */
   commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
     return unlessFollowed(change, async (one) => {
-      const { result, companions } = await this.#change(one, stamp, limits).catch((error: unknown) => {
+      const sent = await this.#change(one, stamp, limits).catch((error: unknown) => {
         throw isMissingTable(error) ? this.#missingElsewhere(one, error) : error;
       });
-      return committedOutcome(
-        result.kind === 'canceled' ? { ...result, reasons: result.reasons.slice(1 + companions) } : result,
-      );
+      return committedOutcome(sent, effectReasons(sent));
     });
   }
 
   /** The service does not name the missing table. It cannot be ours, because we claimed the task from it. */
-  #missingElsewhere({ own, task, writes = [] }: Change, cause: unknown): unknown {
-    const others = new Set(writes.map(tableOf).filter((table) => table !== this.#table));
+  #missingElsewhere({ own, task, effects = [] }: Change, cause: unknown): unknown {
+    const others = new Set(
+      writesIn(effects)
+        .map(tableOf)
+        .filter((table) => table !== this.#table),
+    );
     if (others.size === 0) return cause;
     const found = `there is no table ${[...others].join(' or ')} in this account and region`;
     const message = `${own.verb} of ${describeTask(task)}: ${found}: its code writes there, so create it, or name another`;
@@ -122,7 +120,7 @@ export class DependentRows {
   #change(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Sent> {
     const { task, to } = change;
     const batch = task.links?.batch;
-    const send = (companions: readonly Action[]): Promise<Sent> =>
+    const send = (companions: readonly Part[]): Promise<Sent> =>
       this.#sendThroughLines(change, companions, stamp, limits);
     return batch === undefined || !isEnd(to)
       ? send([])
@@ -137,34 +135,32 @@ export class DependentRows {
     batch: BatchKey,
     ending: ChildEnding,
     stamp: Stamp,
-    send: (companions: readonly Action[]) => Promise<Sent>,
+    send: (companions: readonly Part[]) => Promise<Sent>,
   ): Promise<Sent> {
-    const oneOfMany = await send([actionOf(countDown(this.#table, batch, ending))]);
-    const refusal = companionRefusal(oneOfMany, 0);
+    const oneOfMany = await send([partOf('count', actionOf(countDown(this.#table, batch, ending)))]);
+    const [refusal] = refusalsOf(oneOfMany, 'count');
     if (refusal === undefined) return oneOfMany;
     const record = refusal.item === undefined ? undefined : decodeBatch(refusal.item);
     // The batch was deleted by TTL or is already complete, so this child has no waiting parent.
     if (record === undefined || record.pending === 0) return send([]);
-    const last = actionOf(countLast(this.#table, batch, ending, stamp));
+    const last = partOf('count', actionOf(countLast(this.#table, batch, ending, stamp)));
     const { waiter } = record;
     if (waiter.kind === 'nobody') return send([last]);
-    const wake = actionOf(resumeParent(this.#table, waiter.task, batch, stamp));
+    const wake = partOf('waiter', actionOf(resumeParent(this.#table, waiter.task, batch, stamp)));
     return retryContended(`the end of batch ${batch.id}`, LINE_CONTENTION, async () => {
       const woken = await send([last, wake]);
-      if (companionRefusal(woken, 1) === undefined) return woken;
+      if (refusalsOf(woken, 'waiter').length === 0) return woken;
       // The waiter no longer waits, so the batch ends without it. If an operator has retried the waiter since then, it waits again.
-      const unwoken = await send([last, isNotWaiting(this.#table, waiter.task, batch)]);
-      return companionRefusal(unwoken, 1) === undefined
-        ? unwoken
-        : contended(unwoken.result.kind === 'canceled' ? unwoken.result : undefined);
+      const unwoken = await send([last, partOf('waiter', isNotWaiting(this.#table, waiter.task, batch))]);
+      return unwoken.kind === 'canceled' && refusalsOf(unwoken, 'waiter').length > 0 ? contended(unwoken) : unwoken;
     });
   }
 
   /** A task that leaves `running` frees the slot of its key. */
-  #leaveKey({ task, from = 'running', to }: Change, stamp: Stamp): readonly Action[] {
+  #leaveKey({ task, from = 'running', to }: Change, stamp: Stamp): readonly Part[] {
     const key = task.links?.concurrency?.key;
     const leaves = key !== undefined && from === 'running' && to !== 'running';
-    return leaves ? [actionOf(leaveKey(this.#table, task, key, stamp))] : [];
+    return leaves ? [partOf('slot', actionOf(leaveKey(this.#table, task, key, stamp)))] : [];
   }
 
   /**
@@ -173,7 +169,7 @@ export class DependentRows {
    */
   async #sendThroughLines(
     change: Change,
-    companions: readonly Action[],
+    companions: readonly Part[],
     stamp: Stamp,
     limits: WriteLimits | undefined,
   ): Promise<Sent> {
@@ -182,49 +178,55 @@ export class DependentRows {
     const gone = new Set<number>();
     return retryContended(lineOf(change.task), LINE_CONTENTION, async () => {
       const plans = await allOf(moves.map((move) => this.#lines.plan(move, gone, stamp)));
-      const actions = plans.flatMap((plan) => plan.actions);
-      const seats = new Map(
+      const inLines = plans.flatMap(({ actions }) =>
+        actions.map(({ action, suspect }): Part => ({ owner: { kind: 'line', suspect }, action })),
+      );
+      const seats = new Map<object, Seat | undefined>(
         moves.flatMap(({ joiners }, at) => joiners.map((child, place) => [child, plans[at]?.seats[place]] as const)),
       );
-      const children = (change.children ?? []).flatMap((child) =>
-        creationOf({ table: this.#table, shards: this.#shards }, child, stamp, seats.get(child)),
-      );
-      const inLines = actions.map(({ action }) => action);
+      const rows = { table: this.#table, shards: this.#shards };
+      const effects = effectParts(change.effects ?? [], (child) => creationOf(rows, child, stamp, seats.get(child)));
       const others = new Set([
         rowOf({ Update: { Key: taskKey(change.task.queue, change.task.id) } }),
-        ...[...inLines, ...children].map(rowOf),
+        ...[...inLines, ...effects.children].map(({ action }) => rowOf(action)),
       ]);
       // If a child has the waiter's id, the waiter's row refuses it. No other action may name that row.
-      const apart = companions.filter((companion) => !others.has(rowOf(companion)));
-      const before = [...apart, ...leave];
-      const sent = await this.#send(change, [...before, ...inLines], children, stamp, limits);
-      const refused = actions.filter((_, at) => companionRefusal(sent, before.length + at) !== undefined);
+      const apart = companions.filter(({ action }) => !others.has(rowOf(action)));
+      const sent = await this.#send(change, [...apart, ...leave, ...inLines], effects, stamp, limits);
+      if (sent.kind !== 'canceled') return sent;
+      const refused = refusalsOf(sent, 'line');
       // The row of its key was deleted, so there is no count to change. The task must still be able to end.
-      const hasNoSlot = leave.length > 0 && companionRefusal(sent, apart.length) !== undefined;
-      if (hasNoSlot) leave = [];
+      if (refusalsOf(sent, 'slot').length > 0) leave = [];
       else if (refused.length === 0) return sent;
-      for (const { suspect } of refused) if (suspect !== undefined) gone.add(suspect);
-      return contended(sent.result.kind === 'canceled' ? sent.result : undefined);
+      for (const { owner } of refused) if (owner.suspect !== undefined) gone.add(owner.suspect);
+      return contended(sent);
     });
   }
 
   async #send(
-    { task, own, writes = [], isFollowed = false }: Change,
-    companions: readonly Action[],
-    children: readonly Action[],
+    { task, own, batch, isFollowed = false }: Change,
+    companions: readonly Part[],
+    { writes, children }: ReturnType<typeof effectParts>,
     stamp: Stamp,
     limits: WriteLimits | undefined,
   ): Promise<Sent> {
-    const token = tokenOf(stamp, isFollowed ? [actionOf(own), ...companions] : companions);
-    const transaction = together(own, [...companions, ...writes, ...children], token);
-    const actions = transaction.input.TransactItems?.length ?? 0;
+    const parts = [...companions, ...(batch === undefined ? [] : [partOf('batch', batch)]), ...writes, ...children];
+    const named = companions.map(({ action }) => action);
+    const token = tokenOf(stamp, isFollowed ? [actionOf(own), ...named] : named);
+    const actions = 1 + parts.length;
     if (actions > TRANSACTION_ACTIONS_LIMIT)
       throw new ConfigurationError(
         `${describeTask(task)} and its dependent rows would take ${actions} actions, and ` +
           `one transaction takes ${TRANSACTION_ACTIONS_LIMIT}: ` +
           `${1 + companions.length} are its own and those of lines and batches, write or spawn less together with it`,
       );
-    return { result: await this.#sender.transact(transaction, stamp.nonce, limits), companions: companions.length };
+    const transaction = together(
+      own,
+      parts.map(({ action }) => action),
+      token,
+    );
+    const result = await this.#sender.transact(transaction, stamp.nonce, limits);
+    return result.kind === 'canceled' ? { ...result, reasons: reasonsOf(parts, result.reasons) } : result;
   }
 }
 
@@ -259,11 +261,7 @@ function isEnd(to: Change['to']): to is ChildEnding {
 }
 
 /** A change's moves, one for each line: the task leaves its line, and children join theirs. */
-function movesOf({
-  task,
-  to,
-  children = [],
-}: Change): readonly (LineMove & { readonly joiners: readonly NewTask[] })[] {
+function movesOf({ task, to, effects = [] }: Change): readonly (LineMove & { readonly joiners: readonly NewTask[] })[] {
   const moves = new Map<string, LineMove & { readonly joiners: NewTask[] }>();
   const place = isEnd(to) ? task.links?.line : undefined;
   const { queue, id } = task;
@@ -271,7 +269,7 @@ function movesOf({
     const { key, ticket } = place;
     moves.set(lineKey(queue, key).pk, { queue, key, leaver: { queue, id, ticket }, joiners: [] });
   }
-  for (const child of children) {
+  for (const child of spawnedIn(effects)) {
     const { line: key } = child;
     if (key === undefined) continue;
     const { pk } = lineKey(child.queue, key);
@@ -280,11 +278,4 @@ function movesOf({
     moves.set(pk, move);
   }
   return [...moves.values()];
-}
-
-/** Why the companion action at `index` stopped the transaction, if it did. */
-function companionRefusal({ result, companions }: Sent, index: number): CancellationReason | undefined {
-  if (result.kind !== 'canceled' || index >= companions) return undefined;
-  const reason = result.reasons[1 + index];
-  return reason?.code === 'ConditionalCheckFailed' ? reason : undefined;
 }

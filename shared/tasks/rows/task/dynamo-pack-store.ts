@@ -2,7 +2,6 @@ import type { PackStore } from '../../bulk/pack-store.ts';
 import type { ReadyTask } from '../../task/task.ts';
 import { decodeTask } from './task-codec.ts';
 import type { DependentRows } from './dependent-rows.ts';
-import { partedEffects } from './effects.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import { committedOutcome } from './task-outcomes.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
@@ -24,18 +23,16 @@ export function createPackStore(
     finish: (claim, entry, stamp, limits) =>
       rows.write(statements.finishPack(table, claim, entry, stamp), stamp, limits),
 
-    async commit(claim, index, entry, effects, stamp, limits) {
-      const { writes, children } = partedEffects(effects);
+    commit(claim, index, entry, effects, stamp, limits) {
       const own = statements.commitItem(table, claim, index, entry, stamp);
-      return linked.commit({ task: claim, to: 'running', own, writes, children }, stamp, limits);
+      return linked.commit({ task: claim, to: 'running', own, effects }, stamp, limits);
     },
 
     async move(claim, item, entry, stamp, limits) {
       const own = statements.leavePack(table, claim, item, entry, stamp);
       const created = statements.createMovedItem(table, claim, item, shards, stamp);
-      return committedOutcome(
-        await sender.transact(together(own, [actionOf(created)], stamp.nonce), stamp.nonce, limits),
-      );
+      const transaction = together(own, [actionOf(created)], stamp.nonce);
+      return committedOutcome(await sender.transact(transaction, stamp.nonce, limits), []);
     },
 
     cancelItem: (observed, index, stamp) => rows.write(statements.cancelItem(table, observed, index), stamp),

@@ -7,9 +7,10 @@ import type { TaskAndPackStore } from '../../bulk/pack-store.ts';
 import type { Claim, Follower, Json, ReadyTask, RunningTask } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
+import { spawnedIn } from './change-parts.ts';
 import { DependentRows } from './dependent-rows.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
-import { creationOf, partedEffects } from './effects.ts';
+import { creationOf } from './effects.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
@@ -127,11 +128,10 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
 
     async commit(claim, result, effects, stamp, limits) {
       // The nonce is unique per logical commit and the same for all its attempts, as the service's idempotency token requires.
-      const { writes, children } = partedEffects(effects);
       const own = commitTask(table, claim, encode(result), stamp);
       const promote = promoting(claim, { how: 'done' }, stamp);
-      const outcome = await linked.commit({ task: claim, to: 'done', own, promote, writes, children }, stamp, limits);
-      if (outcome.kind === 'applied') onCreated?.(children, stamp.now);
+      const outcome = await linked.commit({ task: claim, to: 'done', own, promote, effects }, stamp, limits);
+      if (outcome.kind === 'applied') onCreated?.(spawnedIn(effects), stamp.now);
       return outcome;
     },
 
@@ -146,7 +146,8 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
       const { queue } = claim;
       const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter: waiterOf(claim) }, stamp));
       const own = waitForChildren(table, claim, id, stamp);
-      const outcome = await linked.commit({ task: claim, to: 'ready', own, writes: [batch], children }, stamp, limits);
+      const effects = children.map((child) => ({ spawn: child }));
+      const outcome = await linked.commit({ task: claim, to: 'ready', own, batch, effects }, stamp, limits);
       if (outcome.kind === 'applied') onCreated?.(children, stamp.now);
       if (outcome.kind !== 'refused' || outcome.current?.follower === undefined) return outcome;
       // Its children are no longer needed: if the task continues, it has other work.

@@ -1,21 +1,11 @@
-/** Effects in the transaction that ends a task: the user's own writes, and new tasks. */
+/** The writes that create a task. */
 import type { Stamp } from '../../../core/lease/stamp.ts';
-import type { Effect, NewTask, UserWrite } from '../../task/task-store.ts';
+import type { NewTask } from '../../task/task-store.ts';
 import { putPayload } from '../payload-statements.ts';
 import type { Seat } from './task-statements.ts';
 import { enqueueTask } from './task-statements.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { actionOf } from '../../../dynamo/engine/transaction.ts';
-
-export function partedEffects(effects: readonly Effect[]): {
-  readonly writes: readonly UserWrite[];
-  readonly children: readonly NewTask[];
-} {
-  return {
-    writes: effects.filter((effect): effect is UserWrite => !('spawn' in effect)),
-    children: effects.flatMap((effect) => ('spawn' in effect ? [effect.spawn] : [])),
-  };
-}
 
 /** A task's row, and its payload's row if it has one. */
 export function creationOf(
