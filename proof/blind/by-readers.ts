@@ -237,7 +237,7 @@ export const BY_READERS: readonly BlindBug[] = [
     what: 'A long process loses a permit for as long as it lives, after a lost answer.',
     swaps: [
       {
-        file: 'shared/coordination/semaphore/semaphore-doubts.ts',
+        file: 'shared/coordination/semaphore/unresolved-semaphores.ts',
         from: `    await settle(semaphore, session, ports);\n    return true;\n`,
         to: `    await settle(semaphore, session, ports).catch(() => undefined);\n    return true;\n`,
       },

@@ -70,19 +70,19 @@ export class LockContender implements KeyContender<HeldLock> {
   /** Session that held the key at the last read. */
   #lastHolder: string | undefined;
 
-  /** @param doubts records acquires without a response; if absent, the caller resolves them itself */
+  /** @param unresolved records acquires without a response; if absent, the caller resolves them itself */
   constructor(
     key: string,
     wish: LockWish,
     session: ContendingSession,
-    ports: HolderPorts & { readonly doubts?: UnresolvedKeys | undefined },
+    ports: HolderPorts & { readonly unresolved?: UnresolvedKeys | undefined },
   ) {
     this.key = key;
     this.#wish = wish;
     this.#session = session;
     this.#ports = ports;
     this.#maxClockSkewMs = session.timing.maxClockSkewMs;
-    this.#unresolvedKeys = ports.doubts;
+    this.#unresolvedKeys = ports.unresolved;
   }
 
   /** Notes the counter of a row that was seen free. An outdated counter is harmless. */
@@ -136,15 +136,16 @@ export class LockContender implements KeyContender<HeldLock> {
     };
     const limits = lockLimitsOf(this.#session);
     const abandoned = this.#abandoned;
-    const doubt = (): void => this.#unresolvedKeys?.add(this.key, unanswered(request, abandoned?.lock, stamp.now));
+    const noteUnresolved = (): void =>
+      this.#unresolvedKeys?.add(this.key, unanswered(request, abandoned?.lock, stamp.now));
     try {
       const outcome = await (abandoned === undefined
         ? locks.acquire(request, stamp, limits)
         : locks.takeOver(abandoned.lock, request, { isFresh: abandoned.isFresh }, stamp, limits));
-      if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') doubt();
+      if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') noteUnresolved();
       return outcome;
     } catch (error) {
-      if (error instanceof StoreUnavailableError && error.applied === 'unknown') doubt();
+      if (error instanceof StoreUnavailableError && error.applied === 'unknown') noteUnresolved();
       throw error;
     }
   }

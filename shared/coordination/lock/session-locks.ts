@@ -64,12 +64,12 @@ export class SessionLocks {
   readonly #attempts = new Map<string, Promise<unknown>>();
   #isEnding = false;
   /** Keys that the session may hold unknowingly. */
-  protected readonly doubts: UnresolvedKeys;
+  protected readonly unresolved: UnresolvedKeys;
 
   constructor(session: SessionHolder, ports: SessionLocksPorts) {
     this.#session = session;
     this.#ports = ports;
-    this.doubts = new UnresolvedKeys(session.id, (key) =>
+    this.unresolved = new UnresolvedKeys(session.id, (key) =>
       session.settleLater(describeLock(key), () => this.#settle(key)),
     );
   }
@@ -147,7 +147,7 @@ export class SessionLocks {
 
   /** @throws StoreUnavailableError when an attempt without a response may have taken one of the keys, or may still take it */
   protected ensureDecided(keys: readonly string[], cause?: unknown): void {
-    const key = keys.find((wanted) => this.doubts.has(wanted));
+    const key = keys.find((wanted) => this.unresolved.has(wanted));
     if (key === undefined) return;
     throw new StoreUnavailableError(
       `${describeLock(key)}: unknown whether it was acquired, because a response was lost; this session ` +
@@ -163,24 +163,24 @@ export class SessionLocks {
    */
   #settle(key: string): Promise<boolean> {
     return this.alone([key], async () => {
-      if (!this.doubts.has(key)) return true;
+      if (!this.unresolved.has(key)) return true;
       const { locks, runtime, turns } = this.#ports;
       const lock = await locks.get(key);
-      this.doubts.see(key, lock);
-      if (!this.doubts.has(key)) return true;
+      this.unresolved.see(key, lock);
+      if (!this.unresolved.has(key)) return true;
       if (lock?.state === 'held' && lock.session !== this.#session.id) return this.#settleAbandoned(lock);
       if (lock?.state === 'held' && this.#held.get(key)?.lock.leaseCounter === lock.leaseCounter) {
-        this.doubts.end(key);
+        this.unresolved.end(key);
         return true;
       }
-      const late = { notBeforeAsked: this.doubts.lastAskedAt(key) };
+      const late = { notBeforeAsked: this.unresolved.lastAskedAt(key) };
       const limits = lockLimitsOf(this.#session);
       const outcome = await (lock?.state === 'held'
         ? locks.disown(lock, late, stampOf(runtime), limits)
         : locks.barLate({ key, observed: lock, ...late }, stampOf(runtime), limits));
-      this.doubts.see(key, outcome.kind === 'applied' ? outcome.row : outcome.current);
+      this.unresolved.see(key, outcome.kind === 'applied' ? outcome.row : outcome.current);
       if (outcome.kind === 'applied') turns.wake(key);
-      return !this.doubts.has(key);
+      return !this.unresolved.has(key);
     });
   }
 
@@ -193,8 +193,8 @@ export class SessionLocks {
     const sweepable = lock.entry?.value === undefined;
     const limits = lockLimitsOf(this.#session);
     const outcome = await locks.settle(lock, standing.disposition, sweepable, stampOf(runtime), limits);
-    if (outcome.kind === 'applied') this.doubts.see(lock.key, outcome.row);
-    return !this.doubts.has(lock.key);
+    if (outcome.kind === 'applied') this.unresolved.see(lock.key, outcome.row);
+    return !this.unresolved.has(lock.key);
   }
 
   /** The refusal of the first waiter in a queue may name a different session. */
@@ -214,7 +214,7 @@ export class SessionLocks {
     const content = validContent(validKey(key), options);
     const isReentrant = validReentrant(options);
     const wish = { content, isListed: validListed(options) };
-    const contender = new LockContender(key, wish, this.#session, { ...this.#ports, doubts: this.doubts });
+    const contender = new LockContender(key, wish, this.#session, { ...this.#ports, unresolved: this.unresolved });
     return {
       key,
       look: async () => (isReentrant ? undefined : this.refusalOfOwn([key])) ?? (await contender.look()),
@@ -247,7 +247,7 @@ export class SessionLocks {
   }
 
   protected register(row: HeldLock): Lock {
-    this.doubts.end(row.key);
+    this.unresolved.end(row.key);
     const keeper = Lock.hold(row, {
       ...this.#ports,
       session: this.#session,
@@ -255,7 +255,7 @@ export class SessionLocks {
         if (this.lockOf(row.key) === ended) this.#held.delete(row.key);
         this.#leave(row.key, idle);
       },
-      onUndecided: ({ key }) => this.doubts.add(key),
+      onUndecided: ({ key }) => this.unresolved.add(key),
       onReleased: ({ key, leaseCounter }) => {
         this.#remember(key, leaseCounter);
         this.#ports.turns.wake(key);

@@ -87,7 +87,7 @@ export class SeveralLocks extends SessionLocks {
     if (keys.length === 0) return { kind: 'acquired', right: [] };
     const attempt = await new SeveralContender(keys, wish, this.#session, {
       ...this.#ports,
-      doubts: this.doubts,
+      unresolved: this.unresolved,
     }).attempt();
     if (attempt.kind !== 'acquired') return attempt;
     return { kind: 'acquired', right: attempt.right.map((row) => this.register(row)) };

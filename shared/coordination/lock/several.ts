@@ -25,7 +25,7 @@ export class SeveralContender implements KeyContender<readonly HeldLock[]> {
   readonly #keys: readonly string[];
   readonly #wish: LockWish;
   readonly #session: SessionHolder;
-  readonly #ports: LockPorts & { readonly doubts: UnresolvedKeys };
+  readonly #ports: LockPorts & { readonly unresolved: UnresolvedKeys };
   readonly #maxClockSkewMs: number;
 
   /** @param keys without duplicates, and without keys that the session knowingly holds */
@@ -33,7 +33,7 @@ export class SeveralContender implements KeyContender<readonly HeldLock[]> {
     keys: readonly string[],
     wish: LockWish,
     session: SessionHolder,
-    ports: LockPorts & { readonly doubts: UnresolvedKeys },
+    ports: LockPorts & { readonly unresolved: UnresolvedKeys },
   ) {
     this.#keys = keys;
     this.key = JSON.stringify(keys);
@@ -62,17 +62,17 @@ export class SeveralContender implements KeyContender<readonly HeldLock[]> {
   }
 
   async #send(free: readonly Observed[], request: Omit<AcquireRequest, 'key'>, stamp: Stamp): Promise<boolean> {
-    const { locks, doubts } = this.#ports;
-    const doubt = (): void => {
+    const { locks, unresolved } = this.#ports;
+    const noteUnresolved = (): void => {
       for (const { key, record } of free)
-        doubts.add(key, { kind: 'together', askedAt: stamp.now, nonce: record?.nonce });
+        unresolved.add(key, { kind: 'together', askedAt: stamp.now, nonce: record?.nonce });
     };
     try {
       const outcome = await locks.acquireAll(free, request, stamp, lockLimitsOf(this.#session));
-      if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') doubt();
+      if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') noteUnresolved();
       return outcome.kind === 'applied';
     } catch (error) {
-      if (error instanceof StoreUnavailableError && error.applied === 'unknown') doubt();
+      if (error instanceof StoreUnavailableError && error.applied === 'unknown') noteUnresolved();
       throw error;
     }
   }
@@ -85,7 +85,7 @@ export class SeveralContender implements KeyContender<readonly HeldLock[]> {
   async #observe(): Promise<readonly (Observed | { readonly refusal: Refusal })[]> {
     const { locks, sessions } = this.#ports;
     const rows = await locks.getMany(this.#keys);
-    for (const key of this.#keys) this.#ports.doubts.see(key, rows.get(key));
+    for (const key of this.#keys) this.#ports.unresolved.see(key, rows.get(key));
     const holders = new Set([...rows.values()].flatMap((row) => (row.state === 'held' ? [row.session] : [])));
     holders.delete(this.#session.id);
     const records = holders.size === 0 ? new Map<string, never>() : await sessions.getMany([...holders]);

@@ -1,6 +1,6 @@
 /**
  * Unresolved keys: the response to an acquire or a release was lost, so the session does not know their state.
- * `semaphore-doubts.ts` has the same for semaphores.
+ * `unresolved-semaphores.ts` has the same for semaphores.
  *
  * The row of such a key may name the session although no lock of it is known here, or a request in flight
  * may still make it do so. A read cannot resolve this, because the request may still arrive later. The key is resolved once we have

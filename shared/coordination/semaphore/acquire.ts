@@ -9,7 +9,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import type { Admission, Full, Request, SemaphorePorts } from './semaphore-contender.ts';
 import { SemaphoreContender } from './semaphore-contender.ts';
 import { giveBackPermit } from './give-back.ts';
-import { settleLater, settleNow } from './semaphore-doubts.ts';
+import { settleLater, settleNow } from './unresolved-semaphores.ts';
 import { PermitBook } from './permit-book.ts';
 import { Permit } from './permit.ts';
 import type { PermitRecord } from './semaphore.ts';

@@ -19,7 +19,7 @@ import type { PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, acquireSlot } from './acquire.ts';
 import type { SemaphorePorts } from './semaphore-contender.ts';
 import { giveBackPermit } from './give-back.ts';
-import { settleLater } from './semaphore-doubts.ts';
+import { settleLater } from './unresolved-semaphores.ts';
 import { PermitBook } from './permit-book.ts';
 import { formatPermit, parsePermit } from './semaphore.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';

@@ -5,7 +5,7 @@
  *   - The session is lost: the permit is lost too, and its signal aborts with the session's reason.
  *   - An operator evicts it: its session's next heartbeat reports that, and the signal aborts. `check` reads the store at once.
  *   - The response to a release is lost: releasing again is safe, and if the permit remains, the session's heartbeats release it
- *     (`semaphore-doubts.ts`).
+ *     (`unresolved-semaphores.ts`).
  */
 import { LeaseLostError, StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
@@ -13,7 +13,7 @@ import type { SessionHolder } from '../../session/keep-alive.ts';
 import { truthfulSignal } from '../../session/truthful-signal.ts';
 import type { GiveBackPorts } from './give-back.ts';
 import { giveBackPermit } from './give-back.ts';
-import { settleLater } from './semaphore-doubts.ts';
+import { settleLater } from './unresolved-semaphores.ts';
 import { PermitBook } from './permit-book.ts';
 import type { PermitRecord } from './semaphore.ts';
 import { describeSemaphore, isSamePermit, revocationOf } from './semaphore.ts';

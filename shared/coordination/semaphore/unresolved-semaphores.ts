@@ -14,13 +14,13 @@ import { PermitBook } from './permit-book.ts';
 import { describeSemaphore, withLeft, withoutDead } from './semaphore.ts';
 
 /** An unresolved semaphore. Its limit is known if a create may be in flight. */
-export interface DoubtfulSemaphore {
+export interface UnresolvedSemaphore {
   readonly name: string;
   readonly limit?: number;
 }
 
 /** Notes that a response about this semaphore was lost. */
-export function settleLater(semaphore: DoubtfulSemaphore, session: SessionHolder, ports: GiveBackPorts): void {
+export function settleLater(semaphore: UnresolvedSemaphore, session: SessionHolder, ports: GiveBackPorts): void {
   session.settleLater(describeSemaphore(semaphore.name), async () => {
     await settle(semaphore, session, ports);
     return true;
@@ -29,14 +29,14 @@ export function settleLater(semaphore: DoubtfulSemaphore, session: SessionHolder
 
 /** Runs before a caller gets "full": releases permits that earlier calls of its session left unresolved. */
 export async function settleNow(
-  semaphore: DoubtfulSemaphore,
+  semaphore: UnresolvedSemaphore,
   session: SessionHolder,
   ports: GiveBackPorts,
 ): Promise<void> {
   if (session.isUndecided(describeSemaphore(semaphore.name))) await settle(semaphore, session, ports);
 }
 
-async function settle(semaphore: DoubtfulSemaphore, session: SessionHolder, ports: GiveBackPorts): Promise<void> {
+async function settle(semaphore: UnresolvedSemaphore, session: SessionHolder, ports: GiveBackPorts): Promise<void> {
   const { name, limit } = semaphore;
   const book = PermitBook.of(session);
   const { id } = session;
