@@ -39,7 +39,7 @@ function nameOf(element: ts.ArrayBindingElement): string {
   return ts.isBindingElement(element) ? element.name.getText() : '';
 }
 
-/** Functions and calls are no constants, and numbers in text are no numbers. */
+/** Ignores functions, calls, and digits in text. */
 function holdsNumber(node: ts.Node): boolean {
   if (ts.isNumericLiteral(node)) return true;
   const isTransparent =
@@ -52,6 +52,6 @@ function holdsNumber(node: ts.Node): boolean {
     ts.isAsExpression(node) ||
     ts.isSatisfiesExpression(node);
   if (isTransparent) return ts.forEachChild(node, holdsNumber) ?? false;
-  // One constant that stands for another, or is computed from it.
+  // Computed from another constant.
   return ts.isIdentifier(node) && /^[A-Z][A-Z\d_]*_(?:MS|BYTES|LIMIT|CHARACTERS|ENTRIES)$|^MAX_/.test(node.text);
 }

@@ -213,7 +213,7 @@ export const FIXED: readonly Fixed[] = [
     },
   },
   {
-    why: 'the edge refuses input beyond it, which `test/docs/limits.test.ts` compares with the documents: no behavior rests on it',
+    why: 'the edge refuses input beyond it, which `test/docs/limits.test.ts` compares with the documents: it changes nothing else',
     of: {
       'functions/env.ts':
         'MAX_CONCURRENCY MAX_WORKERS_LIMIT MAX_START_WITHIN_MS MAX_LINGER_MS TIMED_NAMES_LIMIT_CHARACTERS',
@@ -279,7 +279,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/tasks/tracing/task-spans.ts': 'CREATED_ITEMS',
     },
   },
-  { why: 'prices and estimates, on which no request depends', of: { 'shared/operate/cost/': '*' } },
+  { why: 'prices and estimates: requests do not depend on them', of: { 'shared/operate/cost/': '*' } },
   { why: 'the doubles have the limits of what they stand for', of: { 'shared/testing/': '*' } },
-  { why: 'CloudFormation reads it; nothing that runs does', of: { 'infra/': '*' } },
+  { why: 'only CloudFormation reads it', of: { 'infra/': '*' } },
 ];
