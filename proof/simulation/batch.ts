@@ -1,9 +1,12 @@
 /** One core's share of a run: histories in sequence; results go to the parent at intervals. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ProfileName } from './profile.ts';
-import { runSeed } from './run-seed.ts';
 import type { BatchMessage } from './tally.ts';
 import { emptyMessage, include } from './tally.ts';
+import { makeTurnable } from './knobs/turn.ts';
+
+makeTurnable();
+const { runSeed } = await import('./run-seed.ts');
 
 export interface Share {
   readonly from: bigint;

@@ -30,6 +30,13 @@ export interface HistoryOptions {
   readonly stopAt?: readonly string[];
 }
 
+/** Bounds of cost are those of the shipped constants. */
+const COSTS = ['LOAD', 'CREEP', 'CROWD', 'L16'];
+
+export function unjudgedIn({ knobs }: Profile): readonly string[] {
+  return Object.keys(knobs).length > 0 ? COSTS : [];
+}
+
 export function assumptionsOf(profile: Profile): Assumptions {
   return {
     clocksHold: profile.clocksHold,

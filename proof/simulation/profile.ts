@@ -6,6 +6,7 @@
  */
 import type { Prng } from '../../test/support/machines/prng.ts';
 import type { OverlapPolicy } from '../../shared/tasks/schedule/schedule.ts';
+import type { Turned } from './knobs/turn.ts';
 
 /** The common property of most of a flood's tasks. */
 const FLOODS = ['nothing', 'key', 'rate', 'tenant'] as const;
@@ -124,6 +125,8 @@ export interface Profile {
   readonly clones: boolean;
   /** Whether time leaps beyond all retention between two halves, with every expired row swept. */
   readonly leap: boolean;
+  /** Constants of the product that differ from the shipped ones. */
+  readonly knobs: Turned;
 }
 
 const NO_FAULTS = {
@@ -192,6 +195,7 @@ export const CALM: Profile = {
   clockErrorMs: 0,
   latencyMs: 8,
   leap: false,
+  knobs: {},
   ...NO_FAULTS,
 };
 
@@ -210,9 +214,12 @@ export function isLasting(name: ProfileName): name is LastingName {
 }
 
 export type FaultGroup = 'network' | 'processes' | 'clocks' | 'store';
-export type ProfileName = 'swarm' | 'calm' | FaultGroup | LastingName;
+/** Worlds that differ from the swarm by more than their faults: see `other-worlds.ts`. */
+export type OtherWorld = 'knobs';
+/** `mix` draws one of the other worlds for a part of its seeds, and the swarm for the rest. */
+export type ProfileName = 'mix' | 'swarm' | 'calm' | FaultGroup | OtherWorld | LastingName;
 export const PROFILE_NAMES: readonly ProfileName[] = [
-  ...(['swarm', 'calm', 'network', 'processes', 'clocks', 'store'] as const),
+  ...(['mix', 'swarm', 'calm', 'network', 'processes', 'clocks', 'store', 'knobs'] as const),
   ...LASTING,
 ];
 

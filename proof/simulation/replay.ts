@@ -45,10 +45,11 @@ function printViolation(violation: Violation, history: readonly HistoryEvent[]):
 }
 
 function describeFaults(profile: Profile): string {
-  const faults = faultsOf(profile).map((name) => `${name} ${String(round(profile[name]))}`);
+  const faults = faultsOf(profile).map((name) => `${name} ${JSON.stringify(round(profile[name]))}`);
+  const knobs = Object.entries(profile.knobs).map(([name, value]) => `${name} ${value.toPrecision(3)}`);
   const { environments, concurrency, tasks, ttlMs, maxClockSkewMs, faultyMs } = profile;
   const sizes = `${environments} environments × ${concurrency}, ${tasks} tasks, ttl ${ttlMs}, clock bound ${maxClockSkewMs}, ${faultyMs} ms`;
-  return `${faults.join(', ') || 'none'} (${sizes})`;
+  return `${[...faults, ...knobs].join(', ') || 'none'} (${sizes})`;
 }
 
 function round(value: Profile[keyof Profile]): Profile[keyof Profile] {

@@ -11,7 +11,7 @@ interface Shrunk {
 }
 
 /** Runs that shrinking may take. */
-const RUNS_LIMIT = 120;
+const RUNS_LIMIT = 200;
 
 /** Fewer faults first, then fewer processes and tasks, then less time. @throws when the seed violates nothing */
 export async function shrink(seed: bigint, name: ProfileName): Promise<Shrunk> {
@@ -55,16 +55,26 @@ const FEATURES = [
 ] as const;
 
 function candidates(profile: Profile): readonly Partial<Profile>[] {
-  const { environments, lockShare, coordinationShare, concurrency, shards, tasks, faultyMs } = profile;
+  const { environments, lockShare, coordinationShare, concurrency, shards, tasks, faultyMs, users } = profile;
   return [
+    ...withFewerKnobs(profile),
     ...faultsOf(profile).map(without),
     ...(lockShare > 0 ? [{ lockShare: 0 }] : []),
     ...(coordinationShare > 0 ? [{ coordinationShare: 0 }] : []),
     ...FEATURES.filter((name) => profile[name] !== CALM[name]).map((name) => ({ [name]: CALM[name] })),
+    ...(users > 0 ? [{ users: 0 }, { users: users - 1 }] : []),
     ...(environments > 1 ? [{ environments: environments - 1 }] : []),
     ...(concurrency > 1 ? [{ concurrency: 1 }] : []),
     ...(shards > 1 ? [{ shards: 1 }] : []),
     ...(tasks > 1 ? [{ tasks: 1 }, { tasks: Math.ceil(tasks / 2) }, { tasks: tasks - 1 }] : []),
     ...(faultyMs > 5_000 ? [{ faultyMs: Math.round(faultyMs / 2) }] : []),
   ];
+}
+
+/** Without all, one half or the other, and each. */
+function withFewerKnobs({ knobs }: Profile): readonly Partial<Profile>[] {
+  const all = Object.entries(knobs);
+  const half = Math.ceil(all.length / 2);
+  const kept = [[], all.slice(half), all.slice(0, half), ...all.map((one) => all.filter((other) => other !== one))];
+  return kept.filter(({ length }) => length < all.length).map((some) => ({ knobs: Object.fromEntries(some) }));
 }

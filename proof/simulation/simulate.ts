@@ -6,14 +6,18 @@
  */
 import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { wholeNumber } from '../../cli/arguments.ts';
-import { minutes, seed } from '../../test/support/arguments.ts';
 import type { Profile, ProfileName } from './profile.ts';
 import { PROFILE_NAMES } from './profile.ts';
-import { printParts } from './parts.ts';
-import { printFailure, replay } from './replay.ts';
+import { makeTurnable } from './knobs/turn.ts';
 import { runMany } from './run-many.ts';
 import { printSummary, summaryOf } from './summary.ts';
+
+// Before anything imports the product.
+makeTurnable();
+const { wholeNumber } = await import('../../cli/arguments.ts');
+const { minutes, seed } = await import('../../test/support/arguments.ts');
+const { printFailure, replay } = await import('./replay.ts');
+const { printParts } = await import('./parts.ts');
 
 const FAILURES_SHOWN = 3;
 
@@ -40,7 +44,7 @@ const command = new Command('npm run simulate --')
   .option('--histories <n>', 'run so many', wholeNumber(1))
   .option('--minutes <n>', 'run for so long', minutes)
   .addOption(new Option('--from <n>', 'the first seed').argParser(seed).default(1n, '1'))
-  .addOption(new Option('--profile <name>', 'what they are made of').choices(PROFILE_NAMES).default('swarm'))
+  .addOption(new Option('--profile <name>', 'what they are made of').choices(PROFILE_NAMES).default('mix'))
   .option('--workers <n>', 'histories side by side', wholeNumber(1), availableParallelism())
   .addOption(
     new Option('--parts', 'tell instead where the time of so many goes')

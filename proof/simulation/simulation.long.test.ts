@@ -20,7 +20,7 @@ test(
       minutes: MINUTES,
       least: LEAST_HISTORIES,
       from: FROM,
-      profile: 'swarm',
+      profile: 'mix',
     });
 
     expect(

@@ -2,20 +2,15 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { runMany } from './run-many.ts';
 import { runSeed } from './run-seed.ts';
-import { Tally, emptyMessage, include } from './tally.ts';
 
 /** The same on every machine: about a dozen seconds of a core. `npm run simulate -- --histories 700` has the rest. */
 const HISTORIES = 25;
 
 describe('the protocol', () => {
   test(`holds in ${HISTORIES} histories`, async () => {
-    const stackTraceLimit = Error.stackTraceLimit;
-    Error.stackTraceLimit = 0;
-    const tally = new Tally();
-    for (let seed = 1n; seed <= BigInt(HISTORIES); seed++)
-      tally.add(include(emptyMessage(), await runSeed(seed, 'swarm', { stopAtViolation: true }), 1));
-    Error.stackTraceLimit = stackTraceLimit;
+    const tally = await runMany({ histories: HISTORIES, minutes: Infinity, from: 1n, profile: 'mix', workers: 1 });
 
     expect(
       tally.failures.map(({ seed, violation }) => `seed ${seed}: ${violation.invariant} ${violation.message}`),

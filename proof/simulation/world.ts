@@ -18,9 +18,10 @@ import { Asks } from './asks.ts';
 import { Checker } from './checker.ts';
 import { FanOut } from './fan-out.ts';
 import { Fleet } from './fleet.ts';
+import { turn } from './knobs/turn.ts';
 import type { Applied, HistoryEvent } from './history.ts';
 import type { HistoryOptions, HistoryResult } from './history-result.ts';
-import { assumptionsOf } from './history-result.ts';
+import { assumptionsOf, unjudgedIn } from './history-result.ts';
 import { isTask } from './invariants/rule.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import { Liveness, healedBoundMs } from './liveness.ts';
@@ -58,6 +59,7 @@ const DISPATCH_SHARE = 0.5;
 const LEAP_MS = 40 * 86_400_000;
 
 export async function runHistory(options: HistoryOptions): Promise<HistoryResult> {
+  turn(options.profile.knobs);
   return withSimulatedAborts(() => new World(options).run());
 }
 
@@ -108,7 +110,7 @@ class World {
     const seen = this.#count;
     const profile = (): Profile => this.#profile;
     this.#store = new SimulatedStore(() => EPOCH_MS + timeline.now, this.#prng.fork('store'), profile, seen);
-    this.#checker = new Checker(assumptionsOf(options.profile));
+    this.#checker = new Checker(assumptionsOf(options.profile), unjudgedIn(options.profile));
     this.#recorder = new Recorder({
       timeline,
       readRow: (row) => this.#store.read(row),
