@@ -40,13 +40,7 @@ export interface CoordinationTableProps {
   readonly removalPolicy?: RemovalPolicy;
 }
 
-const TABLE_PROPS = {
-  production: true,
-  encryptionKey: true,
-  stream: true,
-  tableName: true,
-  removalPolicy: true,
-} as const satisfies Record<keyof CoordinationTableProps, true>;
+const TABLE_PROPS = ['production', 'encryptionKey', 'stream', 'tableName', 'removalPolicy'] as const;
 
 /** DynamoDB's limit on readers per shard of the stream. Every stack with woken queues has one reader. */
 const STREAM_READERS_LIMIT = 2;
@@ -71,7 +65,7 @@ export class CoordinationTable extends Construct {
     return new CoordinationTable(
       scope,
       id,
-      validOptions('the options of fromTable', options, { encryptionKey: true }),
+      validOptions('the options of fromTable', options, ['encryptionKey']),
       table,
     );
   }

@@ -46,15 +46,7 @@ export interface ConsulGatewayProps {
   readonly production?: boolean;
 }
 
-const PROPS = {
-  table: true,
-  node: true,
-  timeout: true,
-  maxClockSkew: true,
-  tokens: true,
-  logRetention: true,
-  production: true,
-} as const satisfies Record<keyof ConsulGatewayProps, true>;
+const PROPS = ['table', 'node', 'timeout', 'maxClockSkew', 'tokens', 'logRetention', 'production'] as const;
 
 const DEFAULT_TIMEOUT = Duration.minutes(1);
 const LAMBDA_MAX_TIMEOUT_MS = 900_000;

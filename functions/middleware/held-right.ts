@@ -57,14 +57,7 @@ interface Right extends AsyncDisposable {
   readonly signal: AbortSignal;
 }
 
-const COMMON_OPTIONS = {
-  leasehold: true,
-  client: true,
-  wait: true,
-  session: true,
-  deadlineMargin: true,
-  onUnavailable: true,
-} as const;
+const COMMON_OPTIONS = ['leasehold', 'client', 'wait', 'session', 'deadlineMargin', 'onUnavailable'] as const;
 
 /**
  * Checks what a middleware was given, when it is made.
@@ -77,8 +70,9 @@ export function validRight<Options extends HeldRightOptions<never, never>>(
   nameOption: keyof Options & string,
   others: readonly (keyof Options & string)[],
 ): void {
-  const names = Object.fromEntries([nameOption, ...others].map((name) => [name, true]));
-  validOptions(`the options of ${kind}()`, options, { ...names, ...COMMON_OPTIONS } as Record<keyof Options, true>);
+  // The compiler cannot see that these are all names of `Options`.
+  const names = [nameOption, ...others, ...COMMON_OPTIONS] as never;
+  validOptions(`the options of ${kind}()`, options, names);
   const { leasehold, client, [nameOption]: name } = options as HeldRightOptions<never, never> & Record<string, unknown>;
   if ((leasehold === undefined) === (client === undefined))
     throw new ConfigurationError(`${kind} requires leasehold or client, and not both`);

@@ -60,17 +60,17 @@ export interface Worker {
   stop(): void;
 }
 
-const OPTIONS = {
+const OPTIONS = [
   ...LEASEHOLD_OPTIONS,
-  concurrency: true,
-  sessionTtl: true,
-  grace: true,
-  untilDrained: true,
-  middleware: true,
-  events: true,
-  log: true,
-  attemptSpans: true,
-} as const;
+  'concurrency',
+  'sessionTtl',
+  'grace',
+  'untilDrained',
+  'middleware',
+  'events',
+  'log',
+  'attemptSpans',
+] as const;
 
 const DEFAULT_CONCURRENCY = 10;
 const MAX_CONCURRENCY = 1_000;

@@ -105,29 +105,20 @@ export interface LeaseholdSettings extends Pick<LeaseholdOptions, 'queue' | 'sha
 }
 
 /** The names of `LeaseholdOptions`. */
-export const LEASEHOLD_OPTIONS = {
-  table: true,
-  queue: true,
-  shards: true,
-  maxClockSkew: true,
-  payloads: true,
-  observer: true,
-  endpoint: true,
-  region: true,
-  client: true,
-  clientConfig: true,
-} as const;
+export const LEASEHOLD_OPTIONS = [
+  'table',
+  'queue',
+  'shards',
+  'maxClockSkew',
+  'payloads',
+  'observer',
+  'endpoint',
+  'region',
+  'client',
+  'clientConfig',
+] as const;
 
-const SESSION_SETTINGS = {
-  ttl: true,
-  heartbeat: true,
-  lockDelay: true,
-  behavior: true,
-  name: true,
-  node: true,
-  checks: true,
-  events: true,
-} as const;
+const SESSION_SETTINGS = ['ttl', 'heartbeat', 'lockDelay', 'behavior', 'name', 'node', 'checks', 'events'] as const;
 
 const DEFAULT_SESSION_NAME = 'leasehold';
 
@@ -275,7 +266,7 @@ export class Leasehold implements Disposable {
    * @param options.generation an older generation, for example from an old message
    */
   async waitGroup(name: string, options: { readonly generation?: number | undefined } = {}): Promise<WaitGroup> {
-    validOptions('the options of a wait group', options, { generation: true });
+    validOptions('the options of a wait group', options, ['generation']);
     const ports = { ...this.#stores, ...this.#foundation };
     return WaitGroup.open(name, ports, { ...options, maxClockSkewMs: this.#maxClockSkewMs });
   }

@@ -34,7 +34,7 @@ interface HealthPorts {
 const ID_LIMIT_BYTES = 256;
 const NOTE_LIMIT_BYTES = 1_024;
 const CONTENTION = { rounds: 10 };
-const CHECK_OPTIONS = { ttl: true, note: true, status: true } as const;
+const CHECK_OPTIONS = ['ttl', 'note', 'status'] as const;
 const REPORTED: readonly CheckStatus[] = CHECK_STATUSES.filter((status) => status !== 'deregistered');
 
 /** Nodes and their health checks: register, report, deregister. A check that fails ends the sessions that are bound to it. */

@@ -72,7 +72,7 @@ export class SessionClient {
     id: string,
     options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<InvalidSession | undefined> {
-    const { signal } = validOptions('the options of waiting for the end of a session', options, { signal: true });
+    const { signal } = validOptions('the options of waiting for the end of a session', options, ['signal']);
     validSignal(signal);
     const { sessions, runtime } = this.#ports;
     while (signal?.aborted !== true) {

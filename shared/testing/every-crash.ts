@@ -50,7 +50,7 @@ export interface CrashRig {
   isIdle(): boolean;
 }
 
-const OPTIONS = { enqueue: true, before: true, only: true, timePasses: true, lifetime: true } as const;
+const OPTIONS = ['enqueue', 'before', 'only', 'timePasses', 'lifetime'] as const;
 
 const OUTCOMES = ['unsent', 'unanswered'] as const;
 /** Longer than a session of the kit lives. Each later wait is twice as long, for tasks with a retry delay. */

@@ -81,20 +81,20 @@ export interface TestTable {
   readonly sortKey?: string;
 }
 
-const KIT_OPTIONS = {
-  tasks: true,
-  queue: true,
-  startsAt: true,
-  concurrency: true,
-  random: true,
-  payloads: true,
-  tables: true,
-  middleware: true,
-  events: true,
-  onTimed: true,
-  log: true,
-} as const;
-const WORK_OPTIONS = { timePasses: true, lifetime: true } as const;
+const KIT_OPTIONS = [
+  'tasks',
+  'queue',
+  'startsAt',
+  'concurrency',
+  'random',
+  'payloads',
+  'tables',
+  'middleware',
+  'events',
+  'onTimed',
+  'log',
+] as const;
+const WORK_OPTIONS = ['timePasses', 'lifetime'] as const;
 
 const TABLE = 'leasehold';
 const STARTS_AT = new Date('2026-01-01T00:00:00Z');

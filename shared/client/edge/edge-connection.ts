@@ -57,19 +57,19 @@ export interface EdgeConnection {
   readonly runtime: Runtime;
 }
 
-const OPTIONS = {
-  table: true,
-  region: true,
-  credentials: true,
-  endpoint: true,
-  fetch: true,
-  queue: true,
-  shards: true,
-  maxClockSkew: true,
-  maxInFlight: true,
-  maxRequests: true,
-  observer: true,
-} as const satisfies Record<keyof EdgeOptions, true>;
+const OPTIONS = [
+  'table',
+  'region',
+  'credentials',
+  'endpoint',
+  'fetch',
+  'queue',
+  'shards',
+  'maxClockSkew',
+  'maxInFlight',
+  'maxRequests',
+  'observer',
+] as const;
 
 const DEFAULT_IN_FLIGHT = 6;
 

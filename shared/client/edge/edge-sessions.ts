@@ -38,14 +38,7 @@ export interface EdgeSessionSettings {
   readonly events?: SessionEvents | undefined;
 }
 
-const SETTINGS = {
-  ttl: true,
-  heartbeat: true,
-  lockDelay: true,
-  name: true,
-  node: true,
-  events: true,
-} as const satisfies Record<keyof EdgeSessionSettings, true>;
+const SETTINGS = ['ttl', 'heartbeat', 'lockDelay', 'name', 'node', 'events'] as const;
 
 /**
  * Opens a session that can only acquire locks, one by one: the smallest bundle with a lease.

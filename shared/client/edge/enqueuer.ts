@@ -68,6 +68,6 @@ export async function getTask(
   where: { readonly queue?: string } = {},
 ): Promise<TaskRecord | undefined> {
   const { sender, table, queue: ownQueue = DEFAULT_QUEUE } = validConnection(connection);
-  const { queue = ownQueue } = validOptions('the options of getTask', where, { queue: true });
+  const { queue = ownQueue } = validOptions('the options of getTask', where, ['queue']);
   return new Rows(sender, decodeTask).get(readTask(table, validName('queue', queue), validName('task id', id)));
 }

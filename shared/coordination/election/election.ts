@@ -135,7 +135,7 @@ export class Election {
 
   /** Tries to become leader. Returns the leadership, or the current leader, without waiting. Being elected again by the same session keeps the term and replaces the value. */
   async tryCampaign(options: CampaignOptions = {}): Promise<Campaign> {
-    const { value = '' } = validOptions('the options of a campaign', options, { value: true });
+    const { value = '' } = validOptions('the options of a campaign', options, ['value']);
     const acquisition = await this.#locks.tryAcquire(this.#key, { value, reentrant: true });
     if (acquisition.kind !== 'acquired') return acquisition;
     return { kind: 'elected', leadership: new Leadership(this.name, acquisition.lock) };
@@ -147,10 +147,7 @@ export class Election {
    * @throws LeaseLostError when the session is lost; the reason of `signal`
    */
   async campaign(options: CampaignOptions & WaitOptions = {}): Promise<Leadership> {
-    const { value = '', ...wait } = validOptions('the options of a campaign', options, {
-      value: true,
-      ...WAIT_OPTIONS,
-    });
+    const { value = '', ...wait } = validOptions('the options of a campaign', options, ['value', ...WAIT_OPTIONS]);
     return new Leadership(this.name, await this.#locks.acquire(this.#key, { value, ...wait, reentrant: true }));
   }
 }
@@ -173,7 +170,7 @@ export class ElectionClient {
    * Terms and proclamations never go back.
    */
   async *observe(name: string, options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<Reign> {
-    const { signal } = validOptions('the options of observing an election', options, { signal: true });
+    const { signal } = validOptions('the options of observing an election', options, ['signal']);
     validSignal(signal);
     const key = electionKey(name);
     const never = new AbortController().signal;

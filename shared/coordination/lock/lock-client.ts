@@ -80,10 +80,10 @@ export type ForceResult =
   /** The key no longer has this holder. */
   | { readonly kind: 'superseded'; readonly current: LockInfo | undefined };
 
-const WATCH_OPTIONS = { index: true, timeout: true, isAbsenceNews: true, signal: true } as const;
-const DELETE_OPTIONS = { ifIndex: true, evenIfHeld: true } as const;
-const PUT_OPTIONS = { ...DELETE_OPTIONS, flags: true, encoding: true } as const;
-const FORCE_OPTIONS = { by: true, reason: true, leaseCounter: true, lockDelay: true } as const;
+const WATCH_OPTIONS = ['index', 'timeout', 'isAbsenceNews', 'signal'] as const;
+const DELETE_OPTIONS = ['ifIndex', 'evenIfHeld'] as const;
+const PUT_OPTIONS = [...DELETE_OPTIONS, 'flags', 'encoding'] as const;
+const FORCE_OPTIONS = ['by', 'reason', 'leaseCounter', 'lockDelay'] as const;
 
 /** Reads, watches, writes, deletes and force-releases keys without holding a session. */
 export class LockClient {

@@ -45,7 +45,7 @@ export interface LockOptions extends ContentOptions {
   readonly listed?: boolean | undefined;
 }
 
-export const CONTENT_OPTIONS = { value: true, flags: true } as const satisfies Record<keyof ContentOptions, true>;
+export const CONTENT_OPTIONS = ['value', 'flags'] as const;
 
 interface LockHolderPorts {
   readonly locks: HolderLockStore;
@@ -170,7 +170,7 @@ export class Lock implements AsyncDisposable {
    * @throws LeaseLostError if the lock is no longer held: nothing more is written, but an unanswered attempt may have been applied
    */
   async update(value: string, options: { readonly flags?: Flags } = {}): Promise<void> {
-    validOptions(`the options of updating ${describeLock(this.key)}`, options, { flags: true });
+    validOptions(`the options of updating ${describeLock(this.key)}`, options, ['flags']);
     await this.#confirm({ value, encoding: 'text', flags: 0, ...options });
   }
 

@@ -34,11 +34,8 @@ export interface SessionLocksPorts extends HolderPorts {
 }
 
 export const OPTIONS = 'the options of a lock';
-export const LOCK_OPTIONS = { ...CONTENT_OPTIONS, reentrant: true, listed: true } as const satisfies Record<
-  keyof LockOptions,
-  true
->;
-export const PATIENT_OPTIONS = { ...LOCK_OPTIONS, ...WAIT_OPTIONS } as const;
+export const LOCK_OPTIONS = [...CONTENT_OPTIONS, 'reentrant', 'listed'] as const;
+export const PATIENT_OPTIONS = [...LOCK_OPTIONS, ...WAIT_OPTIONS] as const;
 
 /**
  * Waiters at the longest pause poll every three seconds on average. 200 of them, in as many processes, poll 67 times

@@ -55,7 +55,7 @@ const LONGEST_FILL_MS = 2 ** 52;
 
 /** @throws ConfigurationError */
 export function bucketOf(what: string, options: RateOptions): Bucket {
-  const known = { rate: true, per: true, burst: true } as const;
+  const known = ['rate', 'per', 'burst'] as const;
   const { rate, per, burst = rate } = validOptions(`the options of ${what}`, options, known);
   const perMs = durationMs(`${what}: per`, per);
   if (!Number.isFinite(rate) || rate <= 0 || perMs === 0)

@@ -19,7 +19,7 @@ export interface TakeOptions {
   readonly tokens?: number | undefined;
 }
 
-const TAKE_OPTIONS = { tokens: true } as const satisfies Record<keyof TakeOptions, true>;
+const TAKE_OPTIONS = ['tokens'] as const;
 
 export type Take =
   /** `remaining`: whole tokens left. */
@@ -97,7 +97,7 @@ export class RateLimiter {
    * @throws the reason of `signal`; and as `tryTake`
    */
   async take(key: string, options: TakeOptions & Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<Take> {
-    const known = { ...TAKE_OPTIONS, wait: true, signal: true } as const;
+    const known = [...TAKE_OPTIONS, 'wait', 'signal'] as const;
     const { tokens = 1 } = validOptions(`the options of ${this.#describe(key)}`, options, known);
     const { line, runtime } = this.#ports;
     const place = this.#placeOf(key, tokens);

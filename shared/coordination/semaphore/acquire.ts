@@ -30,7 +30,7 @@ export interface PermitWaitOptions extends PermitOptions, WaitOptions {
 /** A waiting contender costs a read a second on average, and notices a release within two seconds. */
 const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
 
-const PERMIT_OPTIONS = { limit: true, permits: true } as const;
+const PERMIT_OPTIONS = ['limit', 'permits'] as const;
 
 /** `full`: the holders, and when the next of them may expire. */
 export type PermitAcquisition = { readonly kind: 'acquired'; readonly permit: Permit } | Full;
@@ -62,7 +62,7 @@ export async function acquirePermit(
   session: SessionHolder,
   ports: SemaphorePorts,
 ): Promise<PermitAcquisition> {
-  validOptions('the options of a permit', options, { ...PERMIT_OPTIONS, ...WAIT_OPTIONS, fair: true });
+  validOptions('the options of a permit', options, [...PERMIT_OPTIONS, ...WAIT_OPTIONS, 'fair']);
   return waitFor(name, options, session, ports, granting(name, session, ports));
 }
 

@@ -42,7 +42,7 @@ export class ConcurrencyLimiter {
   constructor(name: string, options: LimiterOptions, session: SessionHolder, ports: SemaphorePorts) {
     this.name = validName('limiter', name);
     const what = `limiter ${name}`;
-    const { limit, pause } = validOptions(`the options of ${what}`, options, { limit: true, pause: true });
+    const { limit, pause } = validOptions(`the options of ${what}`, options, ['limit', 'pause']);
     validWholeNumber(`${what}: limit`, limit, { min: 1 });
     if (pause !== undefined) durationMs(`${what}: pause`, pause);
     this.#options = options;
@@ -57,7 +57,7 @@ export class ConcurrencyLimiter {
    * @throws MismatchError if other contenders declare another limit
    */
   async add(options: Pick<WaitOptions, 'wait' | 'signal'> = {}): Promise<string | undefined> {
-    validOptions(`the options of adding to limiter ${this.name}`, options, { wait: true, signal: true });
+    validOptions(`the options of adding to limiter ${this.name}`, options, ['wait', 'signal']);
     const admission = await acquireSlot(this.name, this.#wanted(options), this.#session, this.#ports);
     return admission.kind === 'admitted' ? formatPermit(admission.permit) : undefined;
   }
@@ -90,7 +90,7 @@ export class ConcurrencyLimiter {
     work: (signal: AbortSignal) => Promise<Result>,
     options: Pick<WaitOptions, 'signal'> = {},
   ): Promise<Result> {
-    validOptions(`the options of running in limiter ${this.name}`, options, { signal: true });
+    validOptions(`the options of running in limiter ${this.name}`, options, ['signal']);
     if (typeof work !== 'function')
       throw new ConfigurationError(`limiter ${this.name}: run(${shown(work)}): must be a function`);
     const acquisition = await acquirePermit(this.name, this.#wanted(options), this.#session, this.#ports);

@@ -25,7 +25,7 @@ export interface EvictionOptions {
   readonly lockDelay?: Duration | undefined;
 }
 
-const EVICTION_OPTIONS = { token: true, by: true, reason: true, lockDelay: true } as const;
+const EVICTION_OPTIONS = ['token', 'by', 'reason', 'lockDelay'] as const;
 /** Maximum rounds. In each earlier round, the holder itself was faster. */
 const EVICTION_CONTENTION = { rounds: 10 };
 

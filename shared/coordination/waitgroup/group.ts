@@ -63,7 +63,7 @@ export class WaitGroup implements GroupKey {
    * @throws ConfigurationError if ids are not valid names, are repeated, or are too long, and adds nothing
    */
   async add(members: number | readonly string[], options: AddOptions = {}): Promise<readonly string[]> {
-    validOptions(`the options of adding to ${describeGroup(this)}`, options, { session: true, seal: true });
+    validOptions(`the options of adding to ${describeGroup(this)}`, options, ['session', 'seal']);
     const { groups, runtime } = this.#ports;
     const ids = validMembers(describeGroup(this), members, () => runtime.ids.ordered());
     groups.ensureStorable(this, ids);

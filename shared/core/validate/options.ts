@@ -1,15 +1,23 @@
 import { ConfigurationError, shown } from '../errors.ts';
 
+/** Refuses a list without some option of `T`: a new option must be known where it is checked. */
+type Complete<T, Names extends readonly PropertyKey[]> =
+  Exclude<keyof T, Names[number]> extends never ? unknown : { readonly missing: Exclude<keyof T, Names[number]> };
+
 /**
- * Checks the names of a user's options, once, at the edge; `keyof T` keeps each list of them complete.
+ * Checks the names of a user's options, once, at the edge. The compiler refuses a list of names that is not complete.
  * @throws ConfigurationError for a value that is not an object, and for an unknown name, which would silently be ignored
  */
-export function validOptions<T extends object>(what: string, options: T, known: Readonly<Record<keyof T, true>>): T {
-  const names = Object.keys(known);
+export function validOptions<T extends object, const Names extends readonly (keyof T & string)[]>(
+  what: string,
+  options: T,
+  known: Names & Complete<T, Names>,
+): T {
+  const names: readonly string[] = known;
   if (!isObject(options))
     throw new ConfigurationError(`${what} are ${shown(options)}: must be an object, of ${names.join(', ')}`);
   for (const [name, value] of Object.entries(options)) {
-    if (Object.hasOwn(known, name) || value === undefined) continue;
+    if (names.includes(name) || value === undefined) continue;
     throw new ConfigurationError(
       `${what}: unknown option ${shown(name)}: known are ${names.join(', ')}${hintFor(name, names)}`,
     );

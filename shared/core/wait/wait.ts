@@ -28,10 +28,7 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export const WAIT_OPTIONS = { wait: true, pause: true, signal: true } as const satisfies Record<
-  keyof WaitOptions,
-  true
->;
+export const WAIT_OPTIONS = ['wait', 'pause', 'signal'] as const;
 
 /** The result of one poll: the value, or the obstacle. */
 export type PollResult<Found, Blocker> = { readonly kind: 'found'; readonly found: Found } | Blocked<Blocker>;

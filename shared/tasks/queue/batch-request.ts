@@ -36,7 +36,7 @@ export async function newBatchOf(
   options: BatchOptions,
   defaults: RequestDefaults,
 ): Promise<NewBatch> {
-  validOptions('the options of a batch', options, { id: true, then: true, queue: true });
+  validOptions('the options of a batch', options, ['id', 'then', 'queue']);
   const id = validName('batch id', options.id);
   const { queue: asked = defaults.queue } = options;
   const queue = validName('queue', asked);

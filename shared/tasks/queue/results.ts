@@ -27,12 +27,9 @@ export interface ResultOptions {
   readonly queue?: string;
 }
 
-export const RESULT_OPTIONS = { wait: true, signal: true, queue: true } as const satisfies Record<
-  keyof ResultOptions,
-  true
->;
+export const RESULT_OPTIONS = ['wait', 'signal', 'queue'] as const;
 
-export const RESULT_OPTIONS_BY_DEFINITION = { ...RESULT_OPTIONS, id: true } as const;
+export const RESULT_OPTIONS_BY_DEFINITION = [...RESULT_OPTIONS, 'id'] as const;
 
 /** The end of a task, or the deadline. */
 export type TaskOutcome<Result = Json | undefined> =

@@ -106,7 +106,7 @@ export class TaskClient {
     tasks: readonly (TaskRequest | NewTask)[],
     options: { readonly inFlight?: number; readonly onProgress?: (done: number) => void } = {},
   ): Promise<readonly (Enqueued | MismatchError)[]> {
-    validOptions('the options of enqueueAll', options, { inFlight: true, onProgress: true });
+    validOptions('the options of enqueueAll', options, ['inFlight', 'onProgress']);
     const checked = await checkedAll(tasks, this.#defaults());
     const run = inFlight(validWholeNumber('inFlight', options.inFlight ?? DEFAULT_ENQUEUES_IN_FLIGHT, { min: 1 }));
     let done = 0;
@@ -149,7 +149,7 @@ export class TaskClient {
     options: ResultOptions & { readonly id?: string } = {},
   ): Promise<TaskOutcome> {
     const isById = typeof task === 'string';
-    if (isById) validOptions<ResultOptions>('the options of result', options, RESULT_OPTIONS);
+    if (isById) validOptions('the options of result', options as ResultOptions, RESULT_OPTIONS);
     else validOptions('the options of result', options, RESULT_OPTIONS_BY_DEFINITION);
     const { id, queue = this.#queue } = options;
     const key = { queue: validName('queue', queue), id: validName('the id of a task', isById ? task : id) };

@@ -27,7 +27,7 @@ export interface CheckedLines {
 /** Fields that a line may have: all options of `enqueue` except the queue, which the command sets, and the trace. */
 export const LINE_FIELDS = [
   ...['name', 'input'],
-  ...Object.keys(ENQUEUE_OPTIONS).filter((option) => option !== 'queue' && option !== 'traceparent'),
+  ...ENQUEUE_OPTIONS.filter((option) => option !== 'queue' && option !== 'traceparent'),
 ];
 
 /**

@@ -47,7 +47,7 @@ export interface TaskOption extends QueueOption {
   readonly leaseCounter?: number | undefined;
 }
 
-const TASK_OPTION = { queue: true, leaseCounter: true } as const satisfies Record<keyof TaskOption, true>;
+const TASK_OPTION = ['queue', 'leaseCounter'] as const;
 
 /** Operator actions: cancel, retry and reschedule tasks, list dead ones, pause and resume a queue. */
 export class TaskOperator {
@@ -69,7 +69,7 @@ export class TaskOperator {
    * @throws MismatchError when it has another counter than the given one
    */
   cancel(id: string, options: TaskOption & { readonly reason?: string } = {}): Promise<CancelReport> {
-    validOptions('the options of cancelling a task', options, { ...TASK_OPTION, reason: true });
+    validOptions('the options of cancelling a task', options, [...TASK_OPTION, 'reason']);
     const key = this.#key(id, options);
     const reason = validReason(options.reason ?? 'cancelled by an operator');
     return this.#look(key, options, async (task): Promise<CancelReport | undefined> => {
@@ -106,7 +106,7 @@ export class TaskOperator {
   async retryAll(
     options: QueueOption & { readonly choose?: (task: EndedTask) => boolean; readonly limit?: number } = {},
   ): Promise<number> {
-    const known = { queue: true, choose: true, limit: true } as const;
+    const known = ['queue', 'choose', 'limit'] as const;
     const { queue, choose = () => true, limit = Infinity } = validOptions('the options of retryAll', options, known);
     if (!(limit >= 1)) throw new ConfigurationError(`limit = ${shown(limit)}: must be 1 or more`);
     if (typeof choose !== 'function') throw new ConfigurationError(`choose = ${shown(choose)}: must be a function`);
@@ -127,7 +127,7 @@ export class TaskOperator {
    * Costs half a read unit a task.
    */
   open(options: QueueOption & Pick<ListingQuery, 'shards' | 'priorities'>): AsyncGenerator<ReadyTask | RunningTask> {
-    validOptions('the options of open', options, { queue: true, shards: true, priorities: true });
+    validOptions('the options of open', options, ['queue', 'shards', 'priorities']);
     const queue = this.#queueOf(options);
     const { shards, priorities = PRIORITIES } = options;
     return openTasks(this.#ports.tasks, { queue, shards, priorities: priorities.map(validPriority), now: NEVER });
@@ -135,7 +135,7 @@ export class TaskOperator {
 
   /** Lists the dead tasks of a queue, in order of death within each part of the list. Slightly delayed. */
   async *dead(options: QueueOption = {}): AsyncGenerator<EndedTask> {
-    const queue = this.#queueOf(validOptions('the options of dead', options, { queue: true }));
+    const queue = this.#queueOf(validOptions('the options of dead', options, ['queue']));
     let after: unknown;
     do {
       const { keys, next } = await this.#ports.operations.pageOfDead(queue, after);
@@ -155,7 +155,7 @@ export class TaskOperator {
   ): Promise<RescheduleReport> {
     validOptions('the options of rescheduling a task', options, TASK_OPTION);
     const key = this.#key(id, options);
-    validOptions(`rescheduling ${describeTask(key)}: what is to change`, to, { priority: true, runAt: true });
+    validOptions(`rescheduling ${describeTask(key)}: what is to change`, to, ['priority', 'runAt']);
     if (to.priority === undefined && to.runAt === undefined)
       throw new ConfigurationError(`rescheduling ${describeTask(key)}: pass a priority, a runAt, or both`);
     const priority = to.priority === undefined ? undefined : validPriority(to.priority);
@@ -184,7 +184,7 @@ export class TaskOperator {
     options: QueueOption & { readonly reason?: string },
     { isPaused, byDefault }: { readonly isPaused: boolean; readonly byDefault: string },
   ): Promise<QueueRecord> {
-    const queue = this.#queueOf(validOptions('the options of a queue', options, { queue: true, reason: true }));
+    const queue = this.#queueOf(validOptions('the options of a queue', options, ['queue', 'reason']));
     const to = { isPaused, reason: validReason(options.reason ?? byDefault) };
     return retryContended(`queue ${queue}`, ACT, async () => {
       const observed = await this.#ports.queues.get(queue);

@@ -114,7 +114,7 @@ class ClaimVerbs {
   async commit(result?: Json, writes: readonly UserWrite[] = [], options: CommitOptions = {}): Promise<Committed> {
     const { tasks, verb } = this.#ports;
     const key = describeTask(this.#claim);
-    validOptions(`the options of committing ${key}`, options, { spawn: true });
+    validOptions(`the options of committing ${key}`, options, ['spawn']);
     ensureWrites(`the writes of ${key}`, writes);
     const asked = await this.#newTasks(`what ${key} spawns`, options.spawn ?? []);
     ensureSpawnable(this.#claim, asked, writes.length);

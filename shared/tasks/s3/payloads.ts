@@ -35,7 +35,7 @@ const DELETE_TIMEOUT_MS = 2_000;
 
 /** @throws ConfigurationError */
 export function createS3Payloads(options: S3PayloadOptions): PayloadStore {
-  const known = { bucket: true, prefix: true, client: true } as const;
+  const known = ['bucket', 'prefix', 'client'] as const;
   const { bucket, prefix = DEFAULT_PREFIX } = validOptions('the options of createS3Payloads', options, known);
   const client = options.client ?? new S3Client({ requestHandler: TIMEOUTS });
   if (typeof bucket !== 'string' || !/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket))

@@ -27,17 +27,17 @@ export interface ScheduleOptions extends SharedTaskOptions {
   readonly jitter?: Duration;
 }
 
-const SCHEDULE_OPTIONS = {
+const SCHEDULE_OPTIONS = [
   ...TASK_OPTIONS,
-  cron: true,
-  zone: true,
-  missed: true,
-  tolerance: true,
-  overlap: true,
-  startAt: true,
-  endAt: true,
-  jitter: true,
-} as const satisfies Record<keyof ScheduleOptions, true>;
+  'cron',
+  'zone',
+  'missed',
+  'tolerance',
+  'overlap',
+  'startAt',
+  'endAt',
+  'jitter',
+] as const;
 
 /** A result of `defineSchedule`. A module of tasks exports a list of these as `schedules`. */
 export interface TaskSchedule {

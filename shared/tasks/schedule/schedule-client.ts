@@ -167,7 +167,7 @@ export class ScheduleClient {
   }
 
   #queueOf(what: string, options: Pick<ScheduleOptions, 'queue'>): string {
-    const { queue = this.#queue } = validOptions(`the options of ${what}`, options, { queue: true });
+    const { queue = this.#queue } = validOptions(`the options of ${what}`, options, ['queue']);
     return validName('queue', queue);
   }
 }

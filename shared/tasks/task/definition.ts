@@ -72,8 +72,8 @@ const DEFAULT_RETRY_IN_LINE: RetryPolicy = {
   backoff: { baseMs: 1_000, capMs: 15 * 60_000 },
 };
 
-const TASK_OPTIONS = { name: true, input: true, retry: true, timeout: true, bulk: true, run: true } as const;
-const RETRY_OPTIONS = { maxAttempts: true, maxDeaths: true, backoff: true, backoffCap: true } as const;
+const TASK_OPTIONS = ['name', 'input', 'retry', 'timeout', 'bulk', 'run'] as const;
+const RETRY_OPTIONS = ['maxAttempts', 'maxDeaths', 'backoff', 'backoffCap'] as const;
 
 /** @throws ConfigurationError */
 export function defineTask<Input, Output, Given = Input>(

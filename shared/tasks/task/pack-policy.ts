@@ -28,7 +28,7 @@ export const DEFAULT_BULK: BulkPolicy = { packSize: 16, flushIntervalMs: 500, ke
 
 /** @throws ConfigurationError */
 export function bulkPolicy(what: string, options: BulkPolicyOptions = {}): BulkPolicy {
-  const known = { packSize: true, flushInterval: true, keepResults: true } as const;
+  const known = ['packSize', 'flushInterval', 'keepResults'] as const;
   const { packSize, flushInterval, keepResults } = validOptions(`${what}: bulk`, options, known);
   return {
     packSize: packSize === undefined ? DEFAULT_BULK.packSize : validPackSize(`${what}: bulk.packSize`, packSize),

@@ -53,18 +53,18 @@ export interface SharedTaskOptions {
   readonly timeout?: Duration;
 }
 
-export const TASK_OPTIONS = {
-  queue: true,
-  priority: true,
-  key: true,
-  limit: true,
-  rate: true,
-  ordered: true,
-  tenant: true,
-  expiresIn: true,
-  maxAttempts: true,
-  timeout: true,
-} as const satisfies Record<keyof SharedTaskOptions, true>;
+export const TASK_OPTIONS = [
+  'queue',
+  'priority',
+  'key',
+  'limit',
+  'rate',
+  'ordered',
+  'tenant',
+  'expiresIn',
+  'maxAttempts',
+  'timeout',
+] as const;
 
 export interface EnqueueOptions extends SharedTaskOptions {
   /** Task id: enqueuing the same id and input again changes nothing. Default: a generated, time-ordered id. */
@@ -83,16 +83,16 @@ export interface EnqueueOptions extends SharedTaskOptions {
   readonly expiresAt?: number | Date;
 }
 
-export const ENQUEUE_OPTIONS = {
+export const ENQUEUE_OPTIONS = [
   ...TASK_OPTIONS,
-  id: true,
-  runAt: true,
-  delay: true,
-  traceparent: true,
-  onDuplicate: true,
-  window: true,
-  expiresAt: true,
-} as const satisfies Record<keyof EnqueueOptions, true>;
+  'id',
+  'runAt',
+  'delay',
+  'traceparent',
+  'onDuplicate',
+  'window',
+  'expiresAt',
+] as const;
 
 /** Defaults for options that a request leaves out. */
 export interface RequestDefaults {
@@ -258,7 +258,7 @@ function validPolicy({ maxAttempts, timeout }: EnqueueOptions): TaskPolicy | und
 }
 
 function validRate(rate: NonNullable<EnqueueOptions['rate']>): RateOfKey {
-  const { count, per } = validOptions('rate', rate, { count: true, per: true });
+  const { count, per } = validOptions('rate', rate, ['count', 'per']);
   const perMs = durationMs('rate.per', per);
   if (!Number.isInteger(count) || count < 1)
     throw new ConfigurationError(`rate.count = ${shown(count)}: must be 1 or more`);
