@@ -2,19 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { defined } from '../../shared/core/defined.ts';
 import { liveText } from '../../local/live-text.ts';
 import { ConfigurationError, MismatchError, assert, messageOf } from '../../shared/core/errors.ts';
 import type { Enqueued, TaskClient } from '../../shared/tasks/queue/task-client.ts';
-import type { DuplicatePolicy } from '../../shared/tasks/task/dedup.ts';
-import { DUPLICATE_POLICIES } from '../../shared/tasks/task/dedup.ts';
 import type { BadLine, Line } from '../../shared/tasks/queue/task-file.ts';
 import { LINE_FIELDS, checkLines, referenceTo } from '../../shared/tasks/queue/task-file.ts';
 import { loadTasks } from '../../shared/tasks/task/module.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
-import type { EnqueueOptions } from '../../shared/tasks/task/task-request.ts';
 import { hintFor } from '../../shared/core/validate/options.ts';
-import { jsonInput, name, spanOption, time } from '../arguments.ts';
+import { jsonInput, spanOption } from '../arguments.ts';
 import type { CliConnection } from '../connection.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
@@ -28,29 +24,18 @@ import { TASK_FLAGS, taskOptionsOf, withTaskFlags } from '../queue/task-options.
 interface Options extends QueueOptions, TaskFlags {
   readonly file?: string;
   readonly entry?: string;
-  readonly id?: string;
-  readonly runAt?: Date;
-  readonly delay?: number;
-  readonly onDuplicate?: DuplicatePolicy;
   readonly dryRun?: boolean;
   readonly wait?: number;
 }
 
 /** Options that a line of a file sets for itself. */
-const OF_ONE_TASK = {
-  id: '--id',
-  runAt: '--run-at',
-  delay: '--delay',
-  onDuplicate: '--on-duplicate',
-  ...TASK_FLAGS,
-  wait: '--wait',
-} as const satisfies Partial<Record<keyof Options, string>>;
+const OF_ONE_TASK = { ...TASK_FLAGS, wait: '--wait' };
 
 /** Maximum bad lines to show to people. Programs get all of them. */
 const BAD_LINES_SHOWN = 20;
 
 export function enqueueCommand(bind: Bind): Command {
-  const command = new Command('enqueue')
+  const command = withTaskFlags(new Command('enqueue'))
     .summary('add a task, or a file of them')
     .description('Adds tasks. All lines are validated first; if one is invalid, nothing is written.')
     .argument('[name]', 'which task')
@@ -59,14 +44,10 @@ export function enqueueCommand(bind: Bind): Command {
     .option('--entry <module>', 'the module that defines the tasks: names and inputs are checked against it')
     .addOption(queueOption())
     .addOption(shardsOption())
-    .option('--id <id>', 'its identity: adding it again changes nothing', name)
-    .option('--run-at <time>', 'not before this moment, such as 2027-01-31T08:00:00Z', time)
-    .addOption(spanOption('--delay <span>', 'delay before the task may run, such as 10m'))
-    .addOption(new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES))
     .addOption(spanOption('--wait <span>', 'wait this long for its end, such as 30s, and print its result'))
     .addOption(new Option('--dry-run', 'check only').conflicts('wait'))
     .addHelpText('after', HELP);
-  return bind<Options>(withTaskFlags(command), enqueue);
+  return bind<Options>(command, enqueue);
 }
 
 async function enqueue(context: Context, options: Options, task?: string, input?: string): Promise<ExitCode> {
@@ -79,7 +60,7 @@ async function enqueue(context: Context, options: Options, task?: string, input?
   const { client } = connection.queue(options.queue, options.shards);
   if (task !== undefined && registry === undefined) await noteUnannounced(context, options, connection, task);
   if (bytes === undefined) {
-    const line = await client.validate(referenceTo(task ?? '', registry), jsonInput(input), enqueueOptions(options));
+    const line = await client.validate(referenceTo(task ?? '', registry), jsonInput(input), taskOptionsOf(options));
     return options.wait === undefined
       ? await addAll(context, options, connection, [{ number: 1, task: line }])
       : await addAndWait(context, client, line, options.wait);
@@ -108,14 +89,6 @@ function ensureOfFile(options: Options): void {
     throw new ConfigurationError(
       `${given.map(([, flag]) => flag).join(', ')} with --file: what belongs to one task goes into its line`,
     );
-}
-
-function enqueueOptions(options: Options): EnqueueOptions {
-  const { id, runAt, delay, onDuplicate } = options;
-  return {
-    ...defined({ id, runAt, delay, onDuplicate }),
-    ...taskOptionsOf(options),
-  };
 }
 
 async function readTasks({ stdin }: Context, file: string): Promise<Buffer> {

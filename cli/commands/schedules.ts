@@ -1,10 +1,12 @@
 /** `leasehold schedules`: manages recurring tasks. */
 import { Command, Option } from 'commander';
-import { defined } from '../../shared/core/defined.ts';
-import type { MissedPolicy, OverlapPolicy, ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
+import type { ScheduleOptions } from '../../shared/tasks/schedule/declaration.ts';
+import type { ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
 import { MISSED_POLICIES, OVERLAP_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
 import { referenceTo } from '../../shared/tasks/queue/task-file.ts';
 import { loadTasks } from '../../shared/tasks/task/module.ts';
+import type { SharedTaskOptions } from '../../shared/tasks/task/task-request.ts';
+import { optionsIn } from '../../shared/tasks/task/task-request.ts';
 import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
 import { jsonInput, name, spanOption, time, wholeNumber } from '../arguments.ts';
 import type { AuditOptions } from '../confirm.ts';
@@ -16,24 +18,36 @@ import type { LimitOptions } from '../listing.ts';
 import { limitOption, list } from '../listing.ts';
 import { moment, printable, relative, shortened } from '../output.ts';
 import { queueOption } from '../queue/options.ts';
-import type { TaskFlags } from '../queue/task-options.ts';
 import { taskOptionsOf, withTaskFlags } from '../queue/task-options.ts';
 
 interface Options {
   readonly queue: string;
 }
 
-interface DefineOptions extends Options, AuditOptions, TaskFlags {
-  readonly cron: string;
-  readonly zone?: string;
-  readonly missed?: MissedPolicy;
-  readonly tolerance?: number;
-  readonly overlap?: OverlapPolicy;
-  readonly startAt?: Date;
-  readonly endAt?: Date;
-  readonly jitter?: number;
+interface DefineOptions extends Options, AuditOptions, Omit<ScheduleOptions, 'queue'> {
   readonly entry?: string;
 }
+
+/** The flags of a schedule's own options. `withTaskFlags` has the options of its tasks. */
+const flags = (): Readonly<Record<Exclude<keyof ScheduleOptions, keyof SharedTaskOptions>, Option>> => ({
+  cron: new Option('--cron <expression>', "five fields, such as '0 3 * * *'").makeOptionMandatory(),
+  zone: new Option('--zone <zone>', 'IANA time zone (default: UTC)'),
+  missed: new Option(
+    '--missed <policy>',
+    'what happens to times that passed while nothing looked (default: last)',
+  ).choices(MISSED_POLICIES),
+  tolerance: spanOption(
+    '--tolerance <span>',
+    "how late a time may be before '--missed skip' leaves it out (default: 1h)",
+  ),
+  overlap: new Option(
+    '--overlap <policy>',
+    'what happens to a time while a task has not ended (default: queue)',
+  ).choices(OVERLAP_POLICIES),
+  startAt: new Option('--start-at <time>', 'no times before this moment, such as 2027-01-31T08:00:00Z').argParser(time),
+  endAt: new Option('--end-at <time>', 'no times from this moment on').argParser(time),
+  jitter: spanOption('--jitter <span>', 'spread tasks of schedules with the same time over this span'),
+});
 
 export function schedulesCommand(bind: Bind): Command {
   const schedules = new Command('schedules')
@@ -45,30 +59,14 @@ export function schedulesCommand(bind: Bind): Command {
     .argument('[input]', 'its input, as JSON (default: null)')
     .description(
       'Defines a schedule, or changes it. Defining an unchanged schedule again changes nothing, so scripts may do it every time.',
-    )
-    .requiredOption('--cron <expression>', "five fields, such as '0 3 * * *'")
-    .option('--zone <zone>', 'IANA time zone (default: UTC)')
-    .addOption(
-      new Option('--missed <policy>', 'what happens to times that passed while nothing looked (default: last)').choices(
-        MISSED_POLICIES,
-      ),
-    )
-    .addOption(
-      spanOption('--tolerance <span>', "how late a time may be before '--missed skip' leaves it out (default: 1h)"),
-    )
-    .addOption(
-      new Option('--overlap <policy>', 'what happens to a time while a task has not ended (default: queue)').choices(
-        OVERLAP_POLICIES,
-      ),
-    )
-    .option('--start-at <time>', 'no times before this moment, such as 2027-01-31T08:00:00Z', time)
-    .option('--end-at <time>', 'no times from this moment on', time)
-    .addOption(spanOption('--jitter <span>', 'spread tasks of schedules with the same time over this span'))
+    );
+  for (const flag of Object.values(flags())) define.addOption(flag);
+  define
     .option('--entry <module>', 'the module that defines the tasks: name and input are checked against it')
     .addOption(queueOption())
     .addOption(reasonOption('defined'))
     .addOption(byOption());
-  schedules.addCommand(bind<DefineOptions>(withTaskFlags(define), defineSchedule));
+  schedules.addCommand(bind<DefineOptions>(withTaskFlags(define, optionsIn('schedule')), defineSchedule));
   const listing = new Command('list')
     .description('The schedules of a queue, in order of name.')
     .addOption(queueOption())
@@ -105,7 +103,7 @@ async function defineSchedule(
   input?: string,
 ): Promise<void> {
   const registry = options.entry === undefined ? undefined : await loadTasks(options.entry);
-  const { queue, cron, zone, missed, tolerance, overlap, startAt, endAt, jitter } = options;
+  const { queue } = options;
   using connection = await connect();
   const record = await connection.queue(queue, DEFAULT_SHARDS).operations.execute(
     'schedule.define',
@@ -114,15 +112,16 @@ async function defineSchedule(
       name: schedule,
       task: referenceTo(task, registry),
       input: jsonInput(input),
-      options: {
-        cron,
-        ...defined({ zone, missed, tolerance, overlap, startAt, endAt, jitter }),
-        ...taskOptionsOf(options),
-      },
+      options: scheduleOptionsOf(options),
     },
     operatorOf(options),
   );
   output.answer(record, () => `schedule ${printable(schedule)}: next ${nextText(record.nextAt, runtime.clock.now())}`);
+}
+
+function scheduleOptionsOf(options: DefineOptions): ScheduleOptions {
+  const own = Object.entries(options).filter(([option]) => option in flags());
+  return { ...(Object.fromEntries(own) as Pick<ScheduleOptions, 'cron'>), ...taskOptionsOf(options) };
 }
 
 async function listSchedules({ output, connect, runtime }: Context, options: Options & LimitOptions): Promise<void> {

@@ -1,19 +1,26 @@
-/** The flags for a task's options, for all commands that create tasks: one for each of `SharedTaskOptions` except the queue. */
+/** The flags for a task's options, for all commands that create tasks. */
 import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import type { Duration } from '../../shared/core/validate/duration.ts';
 import { durationMs } from '../../shared/core/validate/duration.ts';
 import { MAX_ATTEMPTS_LIMIT } from '../../shared/tasks/task/bounds.ts';
-import type { SharedTaskOptions } from '../../shared/tasks/task/task-request.ts';
+import { DUPLICATE_POLICIES } from '../../shared/tasks/task/dedup.ts';
+import type { EnqueueOptions, OptionsIn } from '../../shared/tasks/task/task-request.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import { checked } from '../../local/arguments.ts';
-import { name, spanOption, wholeNumber } from '../arguments.ts';
+import { name, spanOption, time, wholeNumber } from '../arguments.ts';
 
 /** The values as commander parses them, by option name. */
-export type TaskFlags = Omit<SharedTaskOptions, 'queue'>;
+export type TaskFlags = OptionsIn<'command'>;
 
 const flags = (): Readonly<Record<keyof TaskFlags, Option>> => ({
+  id: new Option('--id <id>', 'its identity: adding it again changes nothing').argParser(name),
+  runAt: new Option('--run-at <time>', 'not before this moment, such as 2027-01-31T08:00:00Z').argParser(time),
+  delay: spanOption('--delay <span>', 'delay before the task may run, such as 10m'),
+  onDuplicate: new Option('--on-duplicate <policy>', 'what happens when its id is taken').choices(DUPLICATE_POLICIES),
+  window: spanOption('--window <span>', 'how long after its creation the id of an ended task still counts as taken'),
   priority: new Option('--priority <priority>', 'its priority').choices(PRIORITIES),
+  expiresAt: new Option('--expires-at <time>', 'discard the task if it has not started by this moment').argParser(time),
   expiresIn: spanOption('--expires-in <span>', 'discard the task if it has not started within this time'),
   maxAttempts: new Option('--max-attempts <n>', "claims before it is dead, instead of its definition's").argParser(
     wholeNumber(1, MAX_ATTEMPTS_LIMIT),
@@ -34,17 +41,22 @@ export const TASK_FLAGS = Object.fromEntries(
   Object.entries(flags()).map(([option, { long }]) => [option, String(long)]),
 ) as Readonly<Record<keyof TaskFlags, string>>;
 
-export function withTaskFlags(command: Command): Command {
-  return Object.values(flags()).reduce((one, flag) => one.addOption(flag), command);
+/** Adds the flags of a task's options. @param names Default: all of them */
+export function withTaskFlags(command: Command, names: readonly string[] = Object.keys(TASK_FLAGS)): Command {
+  for (const [option, flag] of Object.entries(flags())) if (names.includes(option)) command.addOption(flag);
+  return command;
 }
 
 /** Returns the command options that are task options. */
-export function taskOptionsOf(options: TaskFlags): TaskFlags {
-  return Object.fromEntries(Object.entries(options).filter(([option]) => option in TASK_FLAGS));
+export function taskOptionsOf<Options extends TaskFlags>(
+  options: Options,
+): Pick<Options, keyof Options & keyof TaskFlags> {
+  const given = Object.entries(options).filter(([option]) => option in TASK_FLAGS);
+  return Object.fromEntries(given) as Pick<Options, keyof Options & keyof TaskFlags>;
 }
 
 /** `10/1m`: ten per minute. */
-function rateOf(text: string): NonNullable<SharedTaskOptions['rate']> {
+function rateOf(text: string): NonNullable<EnqueueOptions['rate']> {
   const [, count = '', per = ''] = /^(\d+)\/(\d+[a-z]+)$/.exec(text) ?? [];
   if (count === '') throw new InvalidArgumentError('must be a number and a span, such as 10/1m');
   return { count: Number(count), per: checked(() => durationMs('the span', per as Duration)) };

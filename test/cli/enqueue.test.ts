@@ -99,12 +99,23 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(after.out).toMatch(/^followed by +publish, asked for 2.* ago\)?$/m);
   });
 
-  test.each(['--delay', '--expires-in', '--wait'])('refuses a span without its unit: %s 10', async (option) => {
-    const end = await run('fine', '1', option, '10');
+  test('takes the moment of expiry, and a window for its id', async () => {
+    const until = ['--expires-at', '2999-01-01', '--on-duplicate', 'keep', '--window', '1d'];
 
-    expect(end).toMatchObject({ exitCode: 2, out: '' });
-    expect(end.err).toContain('10 of what? Give the unit as well, such as 10s');
+    expect(await run('fine', '1', '--id', 'expiring', ...until)).toMatchObject({ exitCode: 0 });
+
+    expect(await table.leasehold.tasks.get('expiring')).toMatchObject({ expiresAt: new Date('2999-01-01').getTime() });
   });
+
+  test.each(['--delay', '--expires-in', '--window', '--wait'])(
+    'refuses a span without its unit: %s 10',
+    async (option) => {
+      const end = await run('fine', '1', option, '10');
+
+      expect(end).toMatchObject({ exitCode: 2, out: '' });
+      expect(end.err).toContain('10 of what? Give the unit as well, such as 10s');
+    },
+  );
 
   test('suggests the name of a task that the module defines', async () => {
     const end = await run('fin', '1', '--entry', ENTRY);

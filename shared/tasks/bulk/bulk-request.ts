@@ -14,7 +14,7 @@ import { ConfigurationError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { EnqueueOptions, RequestDefaults, TaskReference } from '../task/task-request.ts';
-import { ENQUEUE_OPTIONS, plainTaskOf } from '../task/task-request.ts';
+import { ENQUEUE_OPTIONS, optionsIn, plainTaskOf } from '../task/task-request.ts';
 import type { NewTask } from '../task/task-store.ts';
 import type { Json } from '../task/task.ts';
 import { INPUT_LIMIT_BYTES } from '../task/task.ts';
@@ -41,20 +41,9 @@ export interface NewBulk {
   readonly items: readonly string[];
 }
 
-const SUPPORTED = [
-  'id',
-  'packSize',
-  'queue',
-  'priority',
-  'runAt',
-  'delay',
-  'traceparent',
-  'expiresAt',
-  'expiresIn',
-] as const;
-
+const BULK_OPTIONS = [...optionsIn('bulk'), 'packSize'] as const;
 const OF_ONE_TASK: readonly string[] = ENQUEUE_OPTIONS.filter(
-  (name) => !(SUPPORTED as readonly string[]).includes(name),
+  (name) => !(BULK_OPTIONS as readonly string[]).includes(name),
 );
 
 /** Checks everything that can be checked before anything is written. @throws ConfigurationError */
@@ -111,5 +100,5 @@ function ensureSupported(options: BulkOptions): void {
     throw new ConfigurationError(
       `${unsupported} applies to single tasks, and tasks of a bulk share rows: enqueue them one by one, or omit it`,
     );
-  validOptions('the options of a bulk', options, SUPPORTED);
+  validOptions('the options of a bulk', options, BULK_OPTIONS);
 }

@@ -5,7 +5,7 @@ import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import type { EnqueueOptions, TaskClient, TaskReference } from './task-client.ts';
 import { hintFor } from '../../core/validate/options.ts';
 import type { TaskRegistry } from '../task/definition.ts';
-import { ENQUEUE_OPTIONS } from '../task/task-request.ts';
+import { optionsIn } from '../task/task-request.ts';
 import type { NewTask } from '../task/task-store.ts';
 
 export interface Line {
@@ -24,11 +24,8 @@ export interface CheckedLines {
   readonly bad: readonly BadLine[];
 }
 
-/** Fields that a line may have: all options of `enqueue` except the queue, which the command sets, and the trace. */
-export const LINE_FIELDS = [
-  ...['name', 'input'],
-  ...ENQUEUE_OPTIONS.filter((option) => option !== 'queue' && option !== 'traceparent'),
-];
+/** Fields that a line may have. The command sets the queue, and tasks get the trace of the command. */
+export const LINE_FIELDS: readonly string[] = ['name', 'input', ...optionsIn('command')];
 
 /**
  * @param registry the definitions, to check names and inputs against. Default: no check

@@ -1,7 +1,7 @@
 /** Recurring tasks as declared in code. A declaration has no effect until `ScheduleClient` stores it. */
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { SharedTaskOptions, TaskReference } from '../task/task-request.ts';
-import { TASK_OPTIONS } from '../task/task-request.ts';
+import { optionsIn } from '../task/task-request.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -28,7 +28,7 @@ export interface ScheduleOptions extends SharedTaskOptions {
 }
 
 const SCHEDULE_OPTIONS = [
-  ...TASK_OPTIONS,
+  ...optionsIn('schedule'),
   'cron',
   'zone',
   'missed',

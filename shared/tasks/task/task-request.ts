@@ -53,19 +53,6 @@ export interface SharedTaskOptions {
   readonly timeout?: Duration;
 }
 
-export const TASK_OPTIONS = [
-  'queue',
-  'priority',
-  'key',
-  'limit',
-  'rate',
-  'ordered',
-  'tenant',
-  'expiresIn',
-  'maxAttempts',
-  'timeout',
-] as const;
-
 export interface EnqueueOptions extends SharedTaskOptions {
   /** Task id: enqueuing the same id and input again changes nothing. Default: a generated, time-ordered id. */
   readonly id?: string;
@@ -83,16 +70,42 @@ export interface EnqueueOptions extends SharedTaskOptions {
   readonly expiresAt?: number | Date;
 }
 
-export const ENQUEUE_OPTIONS = [
-  ...TASK_OPTIONS,
-  'id',
-  'runAt',
-  'delay',
-  'traceparent',
-  'onDuplicate',
-  'window',
-  'expiresAt',
-] as const;
+/** Other places in which an option can be given. `command`: as a flag of `leasehold enqueue`, and in a line of its file. */
+type Place = 'schedule' | 'bulk' | 'command';
+
+const PLACES = {
+  id: ['bulk', 'command'],
+  queue: ['schedule', 'bulk'],
+  priority: ['schedule', 'bulk', 'command'],
+  runAt: ['bulk', 'command'],
+  delay: ['bulk', 'command'],
+  expiresAt: ['bulk', 'command'],
+  expiresIn: ['schedule', 'bulk', 'command'],
+  maxAttempts: ['schedule', 'command'],
+  timeout: ['schedule', 'command'],
+  key: ['schedule', 'command'],
+  limit: ['schedule', 'command'],
+  rate: ['schedule', 'command'],
+  ordered: ['schedule', 'command'],
+  tenant: ['schedule', 'command'],
+  onDuplicate: ['command'],
+  window: ['command'],
+  traceparent: ['bulk'],
+} as const satisfies Record<keyof EnqueueOptions, readonly Place[]>;
+
+export const ENQUEUE_OPTIONS = Object.keys(PLACES) as readonly (keyof EnqueueOptions)[];
+
+/** The options that can be given in a place. */
+export type OptionsIn<P extends Place> = Pick<
+  EnqueueOptions,
+  { [Name in keyof EnqueueOptions]-?: P extends (typeof PLACES)[Name][number] ? Name : never }[keyof EnqueueOptions]
+>;
+
+export function optionsIn<P extends Place>(place: P): readonly (keyof OptionsIn<P>)[] {
+  return ENQUEUE_OPTIONS.filter((name): name is keyof OptionsIn<P> =>
+    (PLACES[name] as readonly Place[]).includes(place),
+  );
+}
 
 /** Defaults for options that a request leaves out. */
 export interface RequestDefaults {
