@@ -111,7 +111,10 @@ export type {
   TaskRequest,
 } from '../shared/tasks/task/task-request.ts';
 export type { CancelReport } from '../shared/tasks/queue/cancel-item.ts';
+export type { KeyReport, KeysQuery, RecountReport } from '../shared/tasks/queue/key-report.ts';
+export type { PassReport } from '../shared/tasks/task/task-operator-store.ts';
 export type {
+  KeyOption,
   QueueOption,
   RetryReport,
   RescheduleReport,

@@ -3,6 +3,8 @@ import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import { RAISES } from '../shared/operate/epoch/epoch-statements.ts';
 import { EpochStore } from '../shared/operate/epoch/epoch-store.ts';
 import type { Sender } from '../shared/dynamo/engine/send.ts';
+import { Lines } from '../shared/tasks/rows/task/lines.ts';
+import { passLine } from '../shared/tasks/rows/task/pass-line.ts';
 import type { Stores } from '../shared/client/stores.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { assert } from '../shared/core/errors.ts';
@@ -46,6 +48,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
   await exerciseTasks(stores, session);
   await exerciseFeatures(stores, about);
   about('');
+  await repairKeys(sender, table, stores);
   await exercisePacks(stores.tasks, session);
   await stores.slots.take({ schedule: 'minutely', slot: '2027-01-01T00:00:00Z' }, { by: 'bench', ...stamp() });
   const deed = { verb: 'bench', target: 'nothing', by: 'bench', reason: 'to see what it costs' };
@@ -189,6 +192,24 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
     { queue: 'default', id: 'done' },
     { queue: 'default', id: 'dead' },
   ]);
+}
+
+/** An operator's repairs of a key's count, and of a line: its head is alive, so each pass is sent once and refused, which costs the same. */
+async function repairKeys(sender: Sender, table: string, { operations, tasks }: Stores): Promise<void> {
+  const observed = await operations.getKey('features', 'tenant-7');
+  await operations.recountKey('features', 'tenant-7', { observed, running: observed.running }, stamp());
+  const absent = await operations.getKey('default', 'tenant-7');
+  await operations.recountKey('default', 'tenant-7', { observed: absent, running: 0 }, stamp());
+  const client = new TaskClient({ store: tasks, runtime: systemRuntime });
+  const ports = { sender, table, lines: new Lines(sender, table) };
+  for (const id of ['alone', 'behind']) {
+    await client.enqueue('thumbnail', PAYLOAD, { id, key: 'line', ordered: true });
+    const head = await tasks.get({ queue: 'default', id: 'alone' });
+    assert(head !== undefined, 'the head is there');
+    for (const task of [undefined, { ...head, nonce: 'another' }])
+      await passLine(ports, { queue: 'default', key: 'line', head: head.id, task }, stamp());
+  }
+  await operations.getManyNow([{ queue: 'default', id: 'alone' }], () => undefined);
 }
 
 function stamp() {

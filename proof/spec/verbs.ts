@@ -96,6 +96,8 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   'check.': 'health checks end sessions by force, which session.invalidate is',
   'epoch.': 'only on a table at rest: it lifts counters without a holder',
   'failure.': 'past failures are rows beside the protocol',
+  'key.recount': "an operator's repair of a count that no write of the models makes wrong",
+  'line.pass': 'likewise, of a head whose row was deleted',
   'lock.acquireAll': 'several acquires in one transaction, each as it was observed',
   'lock.commit': 'a value of a free key',
   'lock.put': 'a value of a free key',

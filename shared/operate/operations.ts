@@ -82,6 +82,18 @@ const OPERATIONS = {
     execute: ({ queue }: QueueInput, { operator }, { reason }) => operator.resume({ queue, reason }),
     outcome: () => 'resumed',
   }),
+  /** Sets the count of a key to the number of its running tasks. */
+  'key.recount': operation({
+    target: keyTarget,
+    execute: ({ queue, key, shards }: KeyInput, { operator }) => operator.recountKey(key, { queue, shards }),
+    outcome: ({ before, after }) => (before === after ? `${after} was right` : `${before} → ${after}`),
+  }),
+  /** Passes the turn in the line of a key whose head is gone. */
+  'key.pass': operation({
+    target: keyTarget,
+    execute: ({ queue, key }: KeyInput, { operator }) => operator.passLine(key, { queue }),
+    outcome: kindOf,
+  }),
   /** Retries the dead tasks of a queue: all, or the ones that match the filters. */
   'queue.retry': operation({
     target: ({ queue, name, fault }: QueueRetryInput) =>
@@ -160,6 +172,11 @@ const OPERATIONS = {
 
 interface QueueInput {
   readonly queue: string;
+}
+
+interface KeyInput extends QueueInput {
+  readonly key: string;
+  readonly shards?: number | undefined;
 }
 
 interface QueueRetryInput extends QueueInput {
@@ -247,6 +264,10 @@ function taskTarget({ queue, id, leaseCounter }: TaskInput): string {
 
 function scheduleTarget({ queue, name }: ScheduleInput): string {
   return `${queue}/${name}`;
+}
+
+function keyTarget({ queue, key }: KeyInput): string {
+  return `${queue}/${key}`;
 }
 
 function queueTarget({ queue }: QueueInput): string {

@@ -25,7 +25,6 @@ import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
 import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
 import { enqueuePack } from '../../../shared/tasks/rows/task/pack-statements.ts';
 import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts';
-import { enterKey, leaveKey } from '../../../shared/tasks/rows/key-statements.ts';
 import type { CheckRecord } from '../../../shared/session/health.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
 import type { QueueRecord, StartsNote } from '../../../shared/tasks/task/queue-store.ts';
@@ -117,14 +116,6 @@ const counted = (rows: Rows, total: number): void =>
   rows.write(createBatch(TABLE, { ...BATCH, total, waiter: { kind: 'nobody' } }, rows.stamp()));
 
 const CLAIM = { queue: 'q', id: 'id', session: 's', leaseCounter: 5 };
-const FULL = { key: 'k', limit: 1, rate: undefined };
-const RATE = { key: 'k', limit: 5, rate: { count: 1, perMs: 1_000 } };
-/** The window that begins at `NOW`. */
-const WINDOW = NOW;
-
-const entering = (rows: Rows, id: string, limit: Parameters<typeof enterKey>[2], window?: number) =>
-  beside(rows, enterKey(TABLE, { queue: 'q', id }, limit, { window }, { now: NOW }));
-
 /** Behind another action of a transaction. */
 const behind = (rows: Rows, { input }: Statement<'put'>): Statement => {
   const transaction = beside(rows, undefined);
@@ -277,44 +268,6 @@ export const OTHER_CASES: readonly Case[] = [
       const leave = { Delete: leavePlace(TABLE, 'q', 'line', 1).input };
       const items = [...(transaction.input.TransactItems ?? []), leave];
       return { ...transaction, input: { ...transaction.input, TransactItems: items } };
-    },
-  ],
-  [
-    'key, SET #v = :v: (attribute_not_exists(#running) OR #running < :limit)',
-    (rows) => {
-      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, FULL, { window: undefined }, { now: NOW }));
-      return entering(rows, 'b', FULL);
-    },
-  ],
-  [
-    'key, SET #v = :v: (attribute_not_exists(#window) OR #window < :window)',
-    (rows) => {
-      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, RATE, { window: undefined }, { now: NOW }));
-      return entering(rows, 'b', RATE);
-    },
-  ],
-  [
-    'key, SET #v = :v: #started < :count',
-    (rows) => {
-      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, RATE, { window: undefined }, { now: NOW }));
-      return entering(rows, 'b', RATE, WINDOW);
-    },
-  ],
-  [
-    'key, SET #v = :v: #window = :window',
-    (rows) => {
-      const limit = { ...RATE, rate: { count: 5, perMs: 1_000 } };
-      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, limit, { window: undefined }, { now: NOW + 1_000 }));
-      return entering(rows, 'b', limit, WINDOW);
-    },
-  ],
-  [
-    'key, SET #v = :v: #running > :zero',
-    (rows) => {
-      const leave = leaveKey(TABLE, { queue: 'q', id: 'a' }, FULL.key, { now: NOW });
-      rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, FULL, { window: undefined }, { now: NOW }));
-      rows.write(leave);
-      return beside(rows, leave);
     },
   ],
   raised('#leaseCounter = :observed', 'task', 0, { leaseCounter: 2 }),

@@ -127,7 +127,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // pack
   ...['moved', 'results'],
   // key
-  ...['running', 'window', 'started', 'enteredAt'],
+  ...['running', 'window', 'started', 'enteredAt', 'staySeconds'],
   // a task that waits for a place of its key
   ...['parkedKey', 'parkedName'],
   // payload, and a task that has one

@@ -70,10 +70,10 @@ export async function countParked(
 }
 
 /** Tasks that wait for a slot of their key are all due. */
-async function* parkedEntries(
-  { parking }: ListingStore,
+export async function* parkedEntries(
+  { parking }: Pick<ListingStore, 'parking'>,
   queue: string,
-  priorities: readonly Priority[],
+  priorities: readonly Priority[] = PRIORITIES,
 ): AsyncGenerator<readonly ReadyEntry[]> {
   let after: unknown;
   do {

@@ -6,7 +6,7 @@
  */
 import type { CancelReport, OperatorPorts } from './cancel-item.ts';
 import { cancelItem } from './cancel-item.ts';
-import { ConfigurationError, MismatchError, shown } from '../../core/errors.ts';
+import { ConfigurationError, MismatchError, assert, shown } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../core/lease/timing.ts';
@@ -15,11 +15,14 @@ import { validOptions } from '../../core/validate/options.ts';
 import type { BatchRecord } from '../task/batch.ts';
 import { NEVER } from '../task/batch.ts';
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import type { KeyReport, KeysQuery, RecountReport } from './key-report.ts';
+import { recountKey, reportKeys } from './key-report.ts';
 import type { ListingQuery } from './listing.ts';
 import { openTasks } from './listing.ts';
 import type { EndedTask } from '../task/task.ts';
 import { validPriority } from '../task/task-request.ts';
 import { validMoment } from '../../core/validate/moment.ts';
+import type { PassReport } from '../task/task-operator-store.ts';
 import type { QueueRecord } from '../task/queue-store.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
 import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from '../task/task.ts';
@@ -48,6 +51,13 @@ export interface TaskOption extends QueueOption {
 }
 
 const TASK_OPTION = ['queue', 'leaseCounter'] as const;
+
+export interface KeyOption extends QueueOption {
+  /** Shards of the queue's workers. A larger number that was ever in use, by the queue's row, goes before it. Default: 8. */
+  readonly shards?: number | undefined;
+}
+
+const KEY_OPTION = ['queue', 'shards'] as const;
 
 /** Operator actions: cancel, retry and reschedule tasks, list dead ones, pause and resume a queue. */
 export class TaskOperator {
@@ -178,6 +188,51 @@ export class TaskOperator {
 
   resume(options: QueueOption & { readonly reason?: string } = {}): Promise<QueueRecord> {
     return this.#change(options, { isPaused: false, byDefault: 'resumed by an operator' });
+  }
+
+  /**
+   * Shows a key: the count in its row, and its tasks as they are read. The two differ only if rows were deleted, edited or restored.
+   * Costs half a read unit or more for each unfinished task of the queue.
+   */
+  async key(key: string, options: KeyOption = {}): Promise<KeyReport> {
+    validOptions('the options of a key', options, KEY_OPTION);
+    const [report] = await this.keys([key], options);
+    assert(report !== undefined, 'each key has a report');
+    return report;
+  }
+
+  /** Shows several keys, in one pass over the queue's tasks. */
+  keys(
+    keys: readonly string[],
+    options: KeyOption & Pick<KeysQuery, 'entriesLimit'> = {},
+  ): Promise<readonly KeyReport[]> {
+    validOptions('the options of keys', options, [...KEY_OPTION, 'entriesLimit']);
+    const named = keys.map((key) => validName('key', key));
+    return reportKeys(this.#ports, { ...options, queue: this.#queueOf(options), keys: named });
+  }
+
+  /**
+   * Sets the count of a key to the number of its running tasks, after rows were deleted, edited or restored.
+   * A task that starts or ends in the meantime is not lost: the tasks are then read again.
+   * @throws StoreUnavailableError if tasks of the key keep starting and ending: pause the queue, and recount then
+   * @throws CorruptItemError for a damaged row of the queue, because its task may be one of the key's that run
+   */
+  recountKey(key: string, options: KeyOption = {}): Promise<RecountReport> {
+    validOptions('the options of recounting a key', options, KEY_OPTION);
+    const query = { ...options, queue: this.#queueOf(options), key: validName('key', key) };
+    return recountKey(this.#ports, query, this.#maxClockSkewMs);
+  }
+
+  /**
+   * Passes the turn in the line of a key whose head cannot pass it, because its row was deleted, or restored after its end.
+   * Does nothing if the head can still end.
+   */
+  passLine(key: string, options: QueueOption = {}): Promise<PassReport> {
+    const queue = this.#queueOf(validOptions('the options of passing a line', options, ['queue']));
+    const line = validName('key', key);
+    return retryContended(`the line of key ${line} in queue ${queue}`, ACT, () =>
+      this.#ports.operations.passLine(queue, line, stampOf(this.#ports.runtime)),
+    );
   }
 
   async #change(

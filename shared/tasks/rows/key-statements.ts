@@ -4,16 +4,20 @@
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | pk, sk | S | `key#<queue>#<key>`, `key` | enter |
- * | v | N | schema version | enter |
- * | running | N | how many of its tasks run | enter, leave |
+ * | v | N | schema version | enter, recount |
+ * | running | N | how many of its tasks run | enter, leave, recount |
+ * | nonce | S | of the last write: if it is unchanged, no task has entered or left | enter, leave, recount |
  * | window, started | N, epoch ms; N | the rate's current window, and the tasks started in it; absent without a rate | enter |
  * | enteredAt | N, epoch ms | when a task last started: shows how long the key has been idle | enter |
- * | ttl | N, epoch s | a year after a task left: longer than any running task can last | leave; removed by enter |
+ * | staySeconds | N | a century for each running task: a leave adds it to `ttl` | enter, leave, recount |
+ * | ttl | N, epoch s | a year after the last task left, and out of reach while one runs | leave, recount; removed by enter |
  *
- * Only transactions that claim a task or take it out of `running` write this row. So it counts exactly the tasks of the key
- * in state `running`. That includes tasks of crashed workers, which keep their slots until another worker has taken them over.
+ * Only transactions that claim a task or take it out of `running` write this row, and an operator's recount, which repairs it.
+ * So it counts exactly the tasks of the key in state `running`. That includes tasks of crashed workers, which keep their slots until another worker has taken them over.
  * The row does not name these tasks, so a write costs the same at any limit.
  */
+import { defined } from '../../core/defined.ts';
+import type { Stamp } from '../../core/lease/stamp.ts';
 import type { KeyLimit } from '../task/key-limit.ts';
 import { windowOf } from '../task/key-limit.ts';
 import type { TaskKey } from '../task/task.ts';
@@ -23,7 +27,8 @@ import type { Statement } from '../../dynamo/engine/statement.ts';
 import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
 
 const HAS_ROOM = '(attribute_not_exists(#running) OR #running < :limit)';
-const ENTER = ', #enteredAt = :now ADD #running :one';
+const ENTER = ', #enteredAt = :now, #nonce = :nonce ADD #running :one, #staySeconds :century';
+const CENTURY_SECONDS = 100 * 365 * 86_400;
 
 /**
  * Guard: fewer tasks run than the limit; and fewer were started in the current window than the rate allows, or a new window has begun.
@@ -36,11 +41,18 @@ export function enterKey(
   task: TaskKey,
   limit: KeyLimit,
   observed: { readonly window: number | undefined },
-  { now }: { readonly now: number },
+  { now, nonce }: Stamp,
 ): Statement<'update'> {
   const { rate } = limit;
   const base = { table, key: taskConcurrencyKey(task.queue, limit.key) };
-  const values = { ':v': SCHEMA_VERSION, ':limit': limit.limit, ':one': 1, ':now': now };
+  const values = {
+    ':v': SCHEMA_VERSION,
+    ':limit': limit.limit,
+    ':one': 1,
+    ':century': CENTURY_SECONDS,
+    ':now': now,
+    ':nonce': nonce,
+  };
   if (rate === undefined)
     return updateStatement('key.enter', {
       ...base,
@@ -67,22 +79,61 @@ export function enterKey(
 /**
  * Part of the transaction that takes the task out of `running`, whose guard is true only once.
  * Guard: the row counts at least one.
- * Effect: its slot is free.
+ * Effect: its slot is free. The row may be deleted in a year if no other task runs: `staySeconds` is then 0, as of this very write.
  * Outcomes: refused = the row was deleted while the task ran, so there is nothing to free: the task ends without this write.
  */
-export function leaveKey(
-  table: string,
-  task: TaskKey,
-  key: string,
-  { now }: { readonly now: number },
-): Statement<'update'> {
+export function leaveKey(table: string, task: TaskKey, key: string, { now, nonce }: Stamp): Statement<'update'> {
   return updateStatement('key.leave', {
     table,
     key: taskConcurrencyKey(task.queue, key),
     guard: '#running > :zero',
-    effect: 'SET #v = :v, #ttl = :ttl, #running = #running - :one',
-    values: { ':v': SCHEMA_VERSION, ':zero': 0, ':one': 1, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.semaphore) },
+    effect:
+      'SET #v = :v, #running = #running - :one, #staySeconds = if_not_exists(#staySeconds, :century) - :century, ' +
+      '#ttl = if_not_exists(#staySeconds, :century) + :ttl, #nonce = :nonce',
+    values: {
+      ':v': SCHEMA_VERSION,
+      ':zero': 0,
+      ':one': 1,
+      ':century': CENTURY_SECONDS,
+      ':ttl': idleTtl(now) - CENTURY_SECONDS,
+      ':nonce': nonce,
+    },
   });
+}
+
+/**
+ * Guard: no task has entered or left since the row was observed.
+ * Effect: it counts `running` tasks.
+ * Outcomes: refused = a task has entered or left, so the tasks must be read again.
+ */
+export function recountKey(
+  table: string,
+  queue: string,
+  key: string,
+  { observedNonce, running }: { readonly observedNonce: string | undefined; readonly running: number },
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const staySeconds = running * CENTURY_SECONDS;
+  return updateStatement('key.recount', {
+    table,
+    key: taskConcurrencyKey(queue, key),
+    guard: observedNonce === undefined ? 'attribute_not_exists(#nonce)' : '#nonce = :observedNonce',
+    effect: 'SET #v = :v, #running = :running, #staySeconds = :staySeconds, #ttl = :ttl, #nonce = :nonce',
+    omitsNewRow: true,
+    values: {
+      ':v': SCHEMA_VERSION,
+      ':running': running,
+      ':staySeconds': staySeconds,
+      ':ttl': idleTtl(now) + staySeconds,
+      ':nonce': nonce,
+      ...defined({ ':observedNonce': observedNonce }),
+    },
+  });
+}
+
+/** A year: a task of the key may come back, and a rate's window ends much earlier. */
+function idleTtl(now: number): number {
+  return ttlEpochSeconds(now, RETENTION_DAYS.semaphore);
 }
 
 export const readKey = (table: string, queue: string, key: string): Statement<'get'> =>

@@ -12,7 +12,7 @@
  *   - Order. Any waiting task of a key may be next.
  *   - The limit after rows were deleted by hand, or restored. The key's row counts the running tasks and does not say which they are:
  *     if it was deleted, tasks that ran at that time and tasks that start later share the count until it is 0 again.
- *     If the row of a running task is deleted, its slot stays taken.
+ *     If the row of a running task is deleted, its slot stays taken. `leasehold keys recount` repairs both.
  *
  * A task without a key has no extra cost. The limit belongs to the task:
  * if tasks of one key have different limits, each obeys its own.

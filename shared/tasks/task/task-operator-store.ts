@@ -1,5 +1,7 @@
 import type { Outcome } from '../../core/lease/outcome.ts';
+import type { Contended } from '../../core/wait/retry-contended.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
+import type { KeyState } from './key-limit.ts';
 import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
 
 /** Operator writes to tasks. Every write is conditional; see `tasks/rows/task/operator-statements.ts` for the guards. */
@@ -24,9 +26,38 @@ export interface TaskOperatorStore {
    * Refused if the row was written since it was observed.
    */
   revive(observed: EndedTask, runAt: number, write: Stamp): Promise<Outcome<TaskRecord>>;
+  /** The row of a key. Strongly consistent. */
+  getKey(queue: string, key: string): Promise<ObservedKey>;
+  /** Sets the count of a key. Refused if one of its tasks has started or left `running` since the row was observed. */
+  recountKey(
+    queue: string,
+    key: string,
+    to: { readonly observed: ObservedKey; readonly running: number },
+    write: Stamp,
+  ): Promise<{ readonly kind: 'applied' | 'refused'; readonly earlierAttempt: 'none' | 'unknown' }>;
+  /** As `getMany` of the task store, but strongly consistent, at twice the price. */
+  getManyNow(keys: readonly TaskKey[], onDamaged: (error: unknown) => void): Promise<readonly TaskRecord[]>;
+  /**
+   * Passes the turn of a line's head to the next task, if the head's row is gone or shows a task that has ended.
+   * Such a head cannot pass the turn itself, as it does in the transaction that ends it.
+   */
+  passLine(queue: string, key: string, write: Stamp): Promise<PassReport | Contended>;
   /** Dead tasks and when they died, a page at a time. Eventually consistent. */
   pageOfDead(queue: string, after: unknown): Promise<{ readonly keys: readonly DeadHint[]; readonly next: unknown }>;
 }
+
+/** A key's row, and the nonce of its last write: if that is unchanged, no task has started or left `running`. */
+export interface ObservedKey extends KeyState {
+  readonly nonce: string | undefined;
+}
+
+export type PassReport =
+  /** `next` is absent if no task waits. */
+  | { readonly kind: 'passed'; readonly head: string; readonly next?: string }
+  /** The head passes the turn itself when it ends. */
+  | { readonly kind: 'alive'; readonly head: string; readonly state: 'ready' | 'running' }
+  /** No task has the turn. */
+  | { readonly kind: 'empty' };
 
 /** An entry of the list of dead tasks. */
 export interface DeadHint extends TaskKey {

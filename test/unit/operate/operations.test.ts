@@ -75,6 +75,8 @@ const INPUTS: readonly (readonly [OperationVerb, object])[] = [
   ['queue.pause', { queue: 'media' }],
   ['queue.resume', { queue: 'media' }],
   ['queue.retry', { queue: 'media' }],
+  ['key.recount', { queue: 'media', key: 'customer-7' }],
+  ['key.pass', { queue: 'media', key: 'customer-7' }],
   ['lock.release', { key: 'reports', leaseCounter: 1 }],
   ['semaphore.evict', { name: 'uploads', token: 1 }],
   ['semaphore.limit', { name: 'uploads', limit: 2, seen: 1 }],

@@ -6,15 +6,22 @@ import { decodeTask } from './task-codec.ts';
 import { splitKey } from '../../../dynamo/engine/keys.ts';
 import { ownEntries } from '../index-entries.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
+import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { DEAD_SHARDS } from '../../../dynamo/engine/schema.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
 import { TaskCreation } from './task-creation.ts';
+import { Lines } from './lines.ts';
+import { passLine } from './pass-line.ts';
+import { readTask } from './task-statements.ts';
+import { decodeKey } from '../key-codec.ts';
+import { readKey, recountKey } from '../key-statements.ts';
 
 export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskStoreOptions): TaskOperatorStore {
   const rows = new Rows(sender, decodeTask);
   const batches = new Rows(sender, decodeBatch);
+  const lines = new Lines(sender, table);
   return {
     async requestCancel(observed, cancellation, stamp) {
       const statement = statements.requestCancel(table, observed, cancellation, stamp);
@@ -40,6 +47,27 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
         },
         stamp,
       ),
+
+    async getKey(queue, key) {
+      const { Item } = await sender.read(readKey(table, queue, key));
+      return { ...decodeKey(Item), nonce: Item === undefined ? undefined : new ItemReader(Item).string('nonce') };
+    },
+
+    async recountKey(queue, key, { observed, running }, stamp) {
+      const to = { observedNonce: observed.nonce, running };
+      return sender.write(recountKey(table, queue, key, to, stamp), stamp.nonce);
+    },
+
+    getManyNow: (keys, onDamaged) => rows.getMany(table, statements.readTasksNow(table, keys), onDamaged),
+
+    async passLine(queue, key, stamp) {
+      const [head] = await lines.members(queue, key);
+      if (head === undefined) return { kind: 'empty' };
+      const task = await rows.get(readTask(table, queue, head));
+      if (task?.links?.line?.key === key && (task.state === 'ready' || task.state === 'running'))
+        return { kind: 'alive', head, state: task.state };
+      return passLine({ sender, table, lines }, { queue, key, head, task }, stamp);
+    },
 
     async pageOfDead(queue, after) {
       const { shard, within } = (after ?? { shard: 0, within: undefined }) as DeadCursor;

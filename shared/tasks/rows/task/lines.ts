@@ -91,6 +91,20 @@ export class Lines {
     return { actions: [...turn, ...places.map((action) => ({ action }))], seats };
   }
 
+  /** Plans to pass the turn of a head that cannot end. Undefined: it is not its turn any more. */
+  async planPass(
+    { queue, key, head }: { readonly queue: string; readonly key: string; readonly head: string },
+    gone: ReadonlySet<number>,
+    stamp: Stamp,
+  ): Promise<{ readonly actions: readonly LineAction[]; readonly next: string | undefined } | undefined> {
+    const line = await this.#look(queue, key, 1 + gone.size);
+    const { tail } = line;
+    if (line.head !== head || tail === undefined) return undefined;
+    const next = line.places.find(({ ticket }) => !gone.has(ticket));
+    const move = { queue, key, joiners: [] };
+    return { actions: this.#passOn(move, { queue, id: head }, line, { tail, next, gone }, stamp), next: next?.id };
+  }
+
   /** Plans moves that do not end the head. The leaving task is held, or its line no longer exists. */
   #stayOrJoin(
     { queue, key, leaver, joiners }: LineMove,

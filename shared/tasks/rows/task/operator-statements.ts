@@ -5,14 +5,14 @@
  * Guards name the state that the operator saw, so a decision based on an old state changes nothing.
  */
 import { defined } from '../../../core/defined.ts';
-import type { Cancellation, Priority, ReadyTask, RunningTask } from '../../task/task.ts';
+import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import type { EndedTask } from '../../task/task.ts';
 import { WORKER_DIED, revocationOf } from '../../task/task.ts';
 import { deadPartitionKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
-import { directoryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import { batchGetStatement, directoryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import { asked, dropped, workOf } from './asked.ts';
@@ -272,3 +272,12 @@ const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}, #heldKe
 function cancelValues(cancellation: Cancellation, stamp: Stamp) {
   return { ...finishValues('cancelled', stamp), ':cancellation': { ...cancellation } };
 }
+
+/** Strongly consistent. */
+export const readTasksNow = (table: string, keys: readonly TaskKey[]): Statement<'batchGet'> =>
+  batchGetStatement(
+    'task.getMany',
+    table,
+    keys.map(({ queue, id }) => taskKey(queue, id)),
+    { consistent: true },
+  );
