@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   tasks: async () => (await import('./commands/tasks.ts')).tasksCommand,
   schedules: async () => (await import('./commands/schedules.ts')).schedulesCommand,
   queues: async () => (await import('./commands/queues.ts')).queuesCommand,
+  keys: async () => (await import('./commands/keys.ts')).keysCommand,
   watch: async () => (await import('./commands/watch.ts')).watchCommand,
   sessions: async () => (await import('./commands/sessions.ts')).sessionsCommand,
   locks: async () => (await import('./commands/locks.ts')).locksCommand,

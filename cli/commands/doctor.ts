@@ -5,6 +5,7 @@ import { loadWork } from '../../shared/tasks/run/work-module.ts';
 import { examine, orUnknown } from '../doctor/examine.ts';
 import type { Finding, Health } from '../doctor/finding.ts';
 import { worstOf } from '../doctor/finding.ts';
+import { judgeKeys } from '../doctor/keys.ts';
 import { judgeNames } from '../doctor/names.ts';
 import { judgeParked } from '../doctor/parked.ts';
 import type { Bind, Context } from '../context.ts';
@@ -55,10 +56,14 @@ async function doctor(
     hasTable && entry !== undefined && work !== undefined
       ? [await orUnknown(`names in ${queue}`, () => judgeNames(there, work.registry, entry))]
       : [];
-  const parked = hasTable
-    ? [await orUnknown(`parked in ${queue}`, () => judgeParked(there, connection.runtime.clock))]
+  const { clock } = connection.runtime;
+  const keys = hasTable
+    ? [
+        await orUnknown(`parked in ${queue}`, () => judgeParked(there, clock)),
+        await orUnknown(`keys in ${queue}`, () => judgeKeys(there, clock)),
+      ]
     : [];
-  const findings = [...examined, ...parked, ...names];
+  const findings = [...examined, ...keys, ...names];
   const worst = worstOf(findings);
   output.answer({ health: worst, findings }, () => findingsText(findings, output));
   return worst === 'broken' || (strict === true && worst === 'warning') ? EXIT.failed : EXIT.done;

@@ -1,0 +1,51 @@
+/** Checks the counts of full keys. If a count is above the number of running tasks, slots are lost. */
+import { openEntries } from '../../shared/tasks/queue/listing.ts';
+import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
+import type { QueueConnection } from '../connection.ts';
+import { plural } from '../output.ts';
+import { shardsInUse } from '../queue/shards.ts';
+import type { Finding } from './finding.ts';
+import { ok, warning } from './finding.ts';
+
+/** Maximum number of due entries to sort by age. */
+const ENTRIES = 2_000;
+const ROWS = 200;
+const KEYS = 5;
+/** As many as `queues stats` counts. */
+const COMPARED = 10_000;
+
+export async function judgeKeys(there: QueueConnection, clock: Pick<Clock, 'now'>): Promise<Finding> {
+  const { queue, operator } = there;
+  const check = `keys in ${queue}`;
+  const shards = await shardsInUse(there);
+  const keys = await oldestKeys(there, shards, clock.now());
+  if (keys.length === 0) return ok(check, 'no task waits for a slot of its key');
+  const reports = await operator.keys(keys, { shards, entriesLimit: COMPARED });
+  const full = reports.filter(({ count, limits }) => count >= (limits[0] ?? Infinity));
+  const wrong = full.filter(({ difference, isExact }) => isExact && difference !== 0);
+  const [worst] = wrong;
+  if (worst === undefined) {
+    const compared = full.filter(({ isExact }) => isExact).length;
+    return ok(check, `of ${plural(full.length, 'full key')} with the oldest tasks, ${compared} compared and right`);
+  }
+  const { key, count, running } = worst;
+  const found = `key ${key} counts ${plural(count, 'running task')}, and ${running.length} run`;
+  const others = wrong.length === 1 ? '' : `; so do ${plural(wrong.length - 1, 'other key')}`;
+  return warning(check, `${found}${others}`, `leasehold keys recount ${key} --queue ${queue}`);
+}
+
+/** The keys of the oldest waiting tasks that have one. */
+async function oldestKeys({ queue, store }: QueueConnection, shards: number, now: number): Promise<readonly string[]> {
+  const entries: ReadyEntry[] = [];
+  for await (const page of openEntries(store, { queue, shards, now })) {
+    entries.push(...page);
+    if (entries.length >= ENTRIES) break;
+  }
+  const oldest = entries.sort((one, other) => one.readyAt - other.readyAt).slice(0, ROWS);
+  const tasks = await store.getMany(oldest);
+  const waiting = tasks
+    .flatMap((task) => (task.state === 'ready' && task.links?.concurrency !== undefined ? [task] : []))
+    .sort((one, other) => one.readyAt - other.readyAt);
+  return [...new Set(waiting.flatMap(({ links }) => links?.concurrency?.key ?? []))].slice(0, KEYS);
+}

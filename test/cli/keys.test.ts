@@ -1,0 +1,107 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Finding } from '../../cli/doctor/finding.ts';
+import { createStores } from '../../shared/client/stores.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { connectDynamo } from '../../shared/dynamo/connect.ts';
+import { taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { runCommand } from '../support/command.ts';
+import type { CommandTable } from '../support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
+
+const endpoint = inject('embeddedEndpoint');
+const JUST = ['--reason', 'a drill', '--by', 'ann'];
+/** The indexes show what began so long ago. */
+const SETTLED_MS = 60_000;
+
+describe.skipIf(endpoint === null)('leasehold keys', () => {
+  let table: CommandTable;
+  beforeAll(async () => {
+    table = await openCommandTable(endpoint ?? '');
+  });
+  afterAll(() => {
+    closeCommandTable(table);
+  });
+
+  const run = (...argv: string[]) => runCommand(table, ...argv);
+  const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await run(...argv, '--json')).out);
+  const claim = async (queue: string, id: string): Promise<void> => {
+    const { sender, close } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
+    const { tasks } = createStores(sender, { table: table.table, shards: 8 });
+    const task = await tasks.get({ queue, id });
+    if (task?.state !== 'ready') throw new Error('not ready');
+    const stamp = stampOf(systemRuntime);
+    const { kind } = await tasks.claim({ ...task, readyAt: 0 }, 'a session', { ...stamp, now: stamp.now - SETTLED_MS });
+    close();
+    if (kind !== 'applied') throw new Error('refused');
+  };
+  const remove = async (queue: string, id: string): Promise<void> => {
+    await table.client.send(
+      new DeleteItemCommand({ TableName: table.table, Key: marshall({ ...taskKey(queue, id) }) }),
+    );
+  };
+  const doctor = async (queue: string): Promise<Finding | undefined> => {
+    const { findings } = (await json('doctor', '--queue', queue)) as { readonly findings: readonly Finding[] };
+    return findings.find(({ check }) => check === `keys in ${queue}`);
+  };
+
+  test('shows a key, and recounts one that has lost a slot, as the doctor advises', async () => {
+    const queue = 'media';
+    const options = { queue, key: 'customer-7', limit: 1, runAt: new Date(0) };
+    await table.leasehold.tasks.enqueue('resize', null, { id: 'a', ...options });
+    await table.leasehold.tasks.enqueue('resize', null, { id: 'b', ...options });
+    await claim(queue, 'a');
+    expect((await run('keys', 'show', 'customer-7', '--queue', queue)).out).toMatch(
+      /limit +1\ncount +1\nrunning +1\nwaiting +1\nparked +0\ndifference +none\n\nRUNNING TASK +NAME +SINCE +SESSION\na +resize +\d+s ago +a session/,
+    );
+    expect(await doctor(queue)).toMatchObject({
+      health: 'ok',
+      found: expect.stringContaining('1 compared') as unknown,
+    });
+
+    await remove(queue, 'a');
+
+    const shown = await run('keys', 'show', 'customer-7', '--queue', queue);
+    expect(shown.out).toContain('1 slot taken for nothing; repair: leasehold keys recount customer-7 --queue media');
+    expect(await doctor(queue)).toMatchObject({
+      health: 'warning',
+      found: 'key customer-7 counts 1 running task, and 0 run',
+      remedy: 'leasehold keys recount customer-7 --queue media',
+    });
+    const recount = ['keys', 'recount', 'customer-7', '--queue', queue, ...JUST];
+    expect(await run(...recount)).toMatchObject({ exitCode: 2 });
+    expect((await run(...recount, '--yes', 'customer-7')).out).toBe(
+      'key customer-7 counts 0 running tasks now, and counted 1 before\n',
+    );
+    expect(await json(...recount, '--yes', 'customer-7')).toMatchObject({ kind: 'right', before: 0, after: 0 });
+    expect(await json('audit')).toMatchObject([
+      { verb: 'key.recount', target: 'media/customer-7', outcome: '0 was right' },
+      { verb: 'key.recount', target: 'media/customer-7', by: 'ann', reason: 'a drill', outcome: '1 → 0' },
+    ]);
+    await claim(queue, 'b');
+  });
+
+  test('passes the turn of a task whose row is gone, and of no other', async () => {
+    const options = { queue: 'mail', key: 'customer-8', ordered: true };
+    for (const id of ['a', 'b']) await table.leasehold.tasks.enqueue('send', null, { id, ...options });
+    const pass = ['keys', 'pass', 'customer-8', '--queue', 'mail', ...JUST, '--yes', 'customer-8'];
+
+    const alive = await run(...pass);
+    expect(alive).toMatchObject({ exitCode: 5, out: '' });
+    expect(alive.err).toContain('task a in queue mail has the turn and is ready');
+    await remove('mail', 'a');
+    expect((await run(...pass)).out).toBe('passed task a: it is the turn of task b\n');
+    await remove('mail', 'b');
+    expect(await json(...pass)).toMatchObject({ kind: 'passed', head: 'b' });
+    expect(await run(...pass)).toMatchObject({ exitCode: 4 });
+  });
+
+  test('knows no key that no task has', async () => {
+    const shown = await run('keys', 'show', 'nope');
+
+    expect(shown).toMatchObject({ exitCode: 4, out: '' });
+    expect(shown.err).toMatch(/^error: there is no task of key nope: none waits or runs in queue default/);
+  });
+});
