@@ -62,6 +62,7 @@ export class Standing {
   #claims: DynamoItem[] = [];
   #hadPlace = false;
   #isHealed = false;
+  #isOver = false;
   readonly #claimsOf = new Map<string, { at: number; refused: number; granted: number }>();
   readonly #claiming = new Map<number, string>();
 
@@ -94,6 +95,12 @@ export class Standing {
   /** The half after a leap has its own faults. */
   suffers(): void {
     this.#isHealed = false;
+    this.#isOver = false;
+  }
+
+  /** Time was called: workers exit when nothing is due, and ticks start others. */
+  timeCalled(): void {
+    this.#isOver = true;
   }
 
   /** Stalls from before the healing count from this moment. */
@@ -209,24 +216,26 @@ export class Standing {
 
   /**
    * A lone worker polls each of its partitions within a heartbeat, in lanes that it knows of: docs/timing.md. It may be started by a tick
-   * first, and finds a crashed worker by that worker's session.
+   * first, and a crashed worker seems to have a free place until its session has expired.
    */
   #starvingMs({ priority, tenant }: DynamoItem): number {
     const { lone, ttlMs, tickMs, maxClockSkewMs } = this.#profile;
     const lanes = this.#ports.recorder.rows.get('queue#jobs')?.lanes as ReadonlySet<string> | undefined;
     const lane = laneName({ priority: priority as Priority, isOfTenants: tenant !== undefined });
-    if (!lone || !(lanes?.has(lane) ?? lane === 'normal')) return STARVING_MS;
-    return (2 * ttlMs) / 3 + tickMs + 2 * maxClockSkewMs + KNOWN_WITHIN_MS + SAMPLE_EVERY_MS;
+    if (!lone || this.#isOver || !(lanes?.has(lane) ?? lane === 'normal')) return STARVING_MS;
+    return ttlMs + (2 * ttlMs) / 3 + tickMs + 2 * maxClockSkewMs + KNOWN_WITHIN_MS + SAMPLE_EVERY_MS;
   }
 
   /**
    * If workers exit when empty, a claimed task starts a new wait for the next tick; long-lived workers should not make it wait for one.
    */
   #starving(row: string, { leaseCounter }: DynamoItem): string {
-    return this.#profile.stays ? `L10 ${row}` : `L10 ${row} ${String(leaseCounter)}`;
+    return this.#profile.stays && !this.#profile.lone ? `L10 ${row}` : `L10 ${row} ${String(leaseCounter)}`;
   }
 
+  /** With one worker, the wait of a task begins anew when it serves others. */
   #keep(name: string): void {
+    if (this.#profile.lone) return;
     const known = this.#since.get(name);
     if (known !== undefined) this.#standing.set(name, known);
   }
@@ -267,7 +276,7 @@ export class Standing {
     const { ttlMs, lone } = this.#profile;
     const asks = this.#ports.asks.open;
     // A lone waiter's longest pause is eight seconds for a lock and two for a permit.
-    const boundMs = lone ? 15_000 : ttlMs + 15_000;
+    const boundMs = lone && !this.#isOver ? 15_000 : ttlMs + 15_000;
     for (const ask of asks) {
       const item = rows.get(ask.row);
       const isFree = ask.kind === 'lock' ? this.#isFree(item, sessions) : this.#hasPermits(ask, asks, item, sessions);

@@ -251,6 +251,7 @@ class World {
     const settledAt = this.#timeline.now + profile.settleMs;
     if (profile.settleMs > 0) await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= settledAt);
     this.#isTimeCalled = true;
+    this.#standing.timeCalled();
     this.#fanOut.judges(false);
     const boundAt = this.#timeline.now + healedBoundMs(profile);
     await this.#timeline.run(

@@ -237,8 +237,10 @@ async function waitFor<T>(
   const wait = Math.round(prng.logarithmic(2_000, 120_000));
   const patience = prng.chance(place.profile.lone ? 0.4 : 0.2) ? new AbortController() : undefined;
   const answered = new AbortController();
+  // Often before the first response.
+  const givesUpAfter = (): number => (place.profile.lone ? prng.logarithmic(1, wait) : prng.between(10, wait));
   if (patience !== undefined)
-    void process.runtime.clock.sleep(prng.between(10, wait), answered.signal).then(() => {
+    void process.runtime.clock.sleep(givesUpAfter(), answered.signal).then(() => {
       patience.abort(new GaveUp());
     });
   const end = asks.begin({ ...what, session: holder.id, process });
