@@ -33,8 +33,8 @@ export interface HistoryOptions {
 /** Bounds of cost are those of the shipped constants. */
 const COSTS = ['LOAD', 'CREEP', 'CROWD', 'L16'];
 
-export function unjudgedIn({ knobs }: Profile): readonly string[] {
-  return Object.keys(knobs).length > 0 ? COSTS : [];
+export function unjudgedIn({ knobs, lone }: Profile): readonly string[] {
+  return !lone && Object.keys(knobs).length > 0 ? COSTS : [];
 }
 
 export function assumptionsOf(profile: Profile): Assumptions {

@@ -1,11 +1,12 @@
 /** Worlds in which something other than the faults differs from the swarm's. */
 import type { Prng } from '../../test/support/machines/prng.ts';
+import type { Turned } from './knobs/turn.ts';
 import { drawKnobs } from './knobs/turn.ts';
 import type { OtherWorld, Profile } from './profile.ts';
 
-/** The parts of a mix: each history of the swarm is one of ten that the others do not take. */
+/** The parts of a mix: most are swarms. */
 const SHARES: readonly (OtherWorld | 'swarm')[] = [
-  ...Array.from({ length: 8 }, () => 'swarm' as const),
+  ...Array.from({ length: 10 }, () => 'swarm' as const),
   'knobs',
   'knobs',
 ];
@@ -25,5 +26,43 @@ export function drawKnobsWorld(prng: Prng, swarm: Profile): Profile {
     users: 2,
     thinkMs: prng.logarithmic(200, 2_000),
     settleMs: 40_000,
+  };
+}
+
+/** Never, within a history. */
+const NEVER_MS = 86_400_000;
+
+/**
+ * One long-lived worker, or one and a process of users, so that nobody else heals what the first line of defence misses.
+ * Each second line is switched off by chance: dispatcher, scheduled repair of parked tasks, planning hints, and the worker's schedule check.
+ */
+export function drawLoneWorld(prng: Prng, drawn: Profile): Profile {
+  const users = prng.pick([0, 0, 1, 3]);
+  const dispatches = prng.chance(0.5);
+  const off: readonly Turned[] = [
+    { 'shared/tasks/task/parking.ts: REPAIR_EVERY_MS': NEVER_MS },
+    // Not a second line, but without it nothing is parked in so short a time.
+    { 'shared/tasks/task/parking.ts: PARKED_FROM_MS': Math.round(prng.logarithmic(100, 2_000)) },
+    { 'shared/tasks/worker/planning-hints.ts: EVERY_MS': NEVER_MS },
+    ...(dispatches ? [{ 'shared/client/long-lived-worker.ts: RECUR_MS': NEVER_MS }] : []),
+  ];
+  return {
+    ...drawn,
+    lone: true,
+    // Only ticks find tasks in shards that no worker knows.
+    strayShards: 0,
+    dispatches,
+    knobs: Object.assign({}, ...off.filter(() => prng.chance(0.5))) as Turned,
+    stays: true,
+    lockShare: 0,
+    coordinationShare: 0,
+    environments: users > 0 ? 2 : 1,
+    users,
+    thinkMs: prng.logarithmic(200, 2_000),
+    feedEveryMs: prng.logarithmic(500, 5_000),
+    chains: false,
+    leap: false,
+    settleMs: 90_000,
+    invocationMs: 900_000,
   };
 }

@@ -69,7 +69,7 @@ export interface Profile {
   readonly invocationMs: number;
   /**
    * Whether workers are long-lived, like a user's own process, or exit when no task is due, like a function.
-   * Never drawn: `--changes '{"stays":true}'` of a lasting world sets it.
+   * Drawn in the world `lone`; `--changes '{"stays":true}'` sets it in a lasting world.
    */
   readonly stays: boolean;
 
@@ -125,6 +125,10 @@ export interface Profile {
   readonly clones: boolean;
   /** Whether time leaps beyond all retention between two halves, with every expired row swept. */
   readonly leap: boolean;
+  /** Whether one process of each kind does all, and waits are judged by its own means: see `other-worlds.ts`. */
+  readonly lone: boolean;
+  /** Whether ticks dispatch; the platform still starts workers in environments that are idle. */
+  readonly dispatches: boolean;
   /** Constants of the product that differ from the shipped ones. */
   readonly knobs: Turned;
 }
@@ -195,6 +199,8 @@ export const CALM: Profile = {
   clockErrorMs: 0,
   latencyMs: 8,
   leap: false,
+  lone: false,
+  dispatches: true,
   knobs: {},
   ...NO_FAULTS,
 };
@@ -215,11 +221,11 @@ export function isLasting(name: ProfileName): name is LastingName {
 
 export type FaultGroup = 'network' | 'processes' | 'clocks' | 'store';
 /** Worlds that differ from the swarm by more than their faults: see `other-worlds.ts`. */
-export type OtherWorld = 'knobs';
+export type OtherWorld = 'knobs' | 'lone';
 /** `mix` draws one of the other worlds for a part of its seeds, and the swarm for the rest. */
 export type ProfileName = 'mix' | 'swarm' | 'calm' | FaultGroup | OtherWorld | LastingName;
 export const PROFILE_NAMES: readonly ProfileName[] = [
-  ...(['mix', 'swarm', 'calm', 'network', 'processes', 'clocks', 'store', 'knobs'] as const),
+  ...(['mix', 'swarm', 'calm', 'network', 'processes', 'clocks', 'store', 'knobs', 'lone'] as const),
   ...LASTING,
 ];
 

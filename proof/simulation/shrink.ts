@@ -63,7 +63,8 @@ function candidates(profile: Profile): readonly Partial<Profile>[] {
     ...(coordinationShare > 0 ? [{ coordinationShare: 0 }] : []),
     ...FEATURES.filter((name) => profile[name] !== CALM[name]).map((name) => ({ [name]: CALM[name] })),
     ...(users > 0 ? [{ users: 0 }, { users: users - 1 }] : []),
-    ...(environments > 1 ? [{ environments: environments - 1 }] : []),
+    // With users, half of the environments are theirs.
+    ...(environments > (users > 0 ? 2 : 1) ? [{ environments: environments - 1 }] : []),
     ...(concurrency > 1 ? [{ concurrency: 1 }] : []),
     ...(shards > 1 ? [{ shards: 1 }] : []),
     ...(tasks > 1 ? [{ tasks: 1 }, { tasks: Math.ceil(tasks / 2) }, { tasks: tasks - 1 }] : []),

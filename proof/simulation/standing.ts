@@ -10,6 +10,7 @@
  * L16 refused claims stay few compared with granted ones; before healing, only in worlds whose index does not lag.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import type { Priority } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Ask, Asks } from './asks.ts';
 import type { Applied, HistoryEvent } from './history.ts';
@@ -22,6 +23,7 @@ import type { Recorder } from './recorder.ts';
 import { sessionRow } from './recorder.ts';
 import { USERS_SESSION } from './workloads/linger.ts';
 import { isKnownKind } from './workloads/task-code.ts';
+import { laneName } from '../../shared/tasks/task/lane.ts';
 
 export const SAMPLE_EVERY_MS = 5_000;
 /** A request costs a unit a kilobyte; four are what a row may come to by names and limits alone. */
@@ -31,6 +33,8 @@ const REFUSED_CLAIMS = 60;
 const REFUSED_WINDOW_MS = 60_000;
 /** A worker that finds nothing polls at least once a minute, and ticks start workers. */
 const STARVING_MS = 120_000;
+/** A worker reads the queue's row this often, and again after it has started. */
+const KNOWN_WITHIN_MS = 10_000;
 
 interface StandingPorts {
   readonly recorder: Pick<Recorder, 'rows' | 'believers' | 'takenByCopies' | 'askAll'>;
@@ -58,6 +62,7 @@ export class Standing {
   #claims: DynamoItem[] = [];
   #hadPlace = false;
   #isHealed = false;
+  #isOver = false;
   readonly #claimsOf = new Map<string, { at: number; refused: number; granted: number }>();
   readonly #claiming = new Map<number, string>();
 
@@ -90,6 +95,12 @@ export class Standing {
   /** The half after a leap has its own faults. */
   suffers(): void {
     this.#isHealed = false;
+    this.#isOver = false;
+  }
+
+  /** Time was called: workers exit when nothing is due, and ticks start others. */
+  timeCalled(): void {
+    this.#isOver = true;
   }
 
   /** Stalls from before the healing count from this moment. */
@@ -185,7 +196,8 @@ export class Standing {
   #isServed({ tenant, key, priority }: DynamoItem): boolean {
     return this.#claims.some(
       (claimed) =>
-        key !== undefined ||
+        // Workers of others may be at the key; a lone one is not.
+        (key !== undefined && (!this.#profile.lone || nameOfKey(claimed) === nameOfKey({ key }))) ||
         rankOf(claimed.priority) < rankOf(priority) ||
         (claimed.key === undefined && claimed.tenant === tenant),
     );
@@ -196,19 +208,34 @@ export class Standing {
     // A sum of samples, not a span: one claim of another task does not make up for a minute without one.
     const looks = (this.#since.get(name) ?? 0) + 1;
     this.#standing.set(name, looks);
-    if (looks * SAMPLE_EVERY_MS <= STARVING_MS) return;
+    const boundMs = this.#starvingMs(item);
+    if (looks * SAMPLE_EVERY_MS <= boundMs) return;
     const what = item.state === 'running' ? 'is run by a dead session' : 'is due and has room';
-    this.#ports.report('L10', row, `${what}, and for ${STARVING_MS / 1000} s a worker with a free place left it there`);
+    this.#ports.report('L10', row, `${what}, and for ${boundMs / 1_000} s a worker with a free place left it there`);
+  }
+
+  /**
+   * A lone worker polls each of its partitions within a heartbeat, in lanes that it knows of: docs/timing.md. It may be started by a tick
+   * first, and a crashed worker seems to have a free place until its session has expired.
+   */
+  #starvingMs({ priority, tenant }: DynamoItem): number {
+    const { lone, ttlMs, tickMs, maxClockSkewMs } = this.#profile;
+    const lanes = this.#ports.recorder.rows.get('queue#jobs')?.lanes as ReadonlySet<string> | undefined;
+    const lane = laneName({ priority: priority as Priority, isOfTenants: tenant !== undefined });
+    if (!lone || this.#isOver || !(lanes?.has(lane) ?? lane === 'normal')) return STARVING_MS;
+    return ttlMs + (2 * ttlMs) / 3 + tickMs + 2 * maxClockSkewMs + KNOWN_WITHIN_MS + SAMPLE_EVERY_MS;
   }
 
   /**
    * If workers exit when empty, a claimed task starts a new wait for the next tick; long-lived workers should not make it wait for one.
    */
   #starving(row: string, { leaseCounter }: DynamoItem): string {
-    return this.#profile.stays ? `L10 ${row}` : `L10 ${row} ${String(leaseCounter)}`;
+    return this.#profile.stays && !this.#profile.lone ? `L10 ${row}` : `L10 ${row} ${String(leaseCounter)}`;
   }
 
+  /** With one worker, the wait of a task begins anew when it serves others. */
   #keep(name: string): void {
+    if (this.#profile.lone) return;
     const known = this.#since.get(name);
     if (known !== undefined) this.#standing.set(name, known);
   }
@@ -246,13 +273,15 @@ export class Standing {
   }
 
   #lookAtAsks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
-    const { ttlMs } = this.#profile;
+    const { ttlMs, lone } = this.#profile;
     const asks = this.#ports.asks.open;
+    // A lone waiter's longest pause is eight seconds for a lock and two for a permit.
+    const boundMs = lone && !this.#isOver ? 15_000 : ttlMs + 15_000;
     for (const ask of asks) {
       const item = rows.get(ask.row);
       const isFree = ask.kind === 'lock' ? this.#isFree(item, sessions) : this.#hasPermits(ask, asks, item, sessions);
       const name = `${ask.row} ${ask.session} ${ask.since}`;
-      if (isFree && this.#stands('L13', name, ttlMs + 15_000))
+      if (isFree && this.#stands('L13', name, boundMs))
         this.#ports.report(
           'L13',
           ask.row,
@@ -324,6 +353,10 @@ function hasCapacity({ queue, key }: DynamoItem, rows: ReadonlyMap<string, Dynam
   const { key: name, limit, count } = key as { readonly key: string; readonly limit: number; readonly count?: number };
   if (count !== undefined) return false;
   return Number(rows.get(`key#${String(queue)}#${name}`)?.running ?? 0) < limit;
+}
+
+function nameOfKey({ key }: DynamoItem): unknown {
+  return (key as { readonly key?: unknown } | undefined)?.key;
 }
 
 function plain(_name: string, value: unknown): unknown {

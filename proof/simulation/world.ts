@@ -55,6 +55,9 @@ const MISTAKE = 'ERR';
 /** This share of ticks goes by the dispatcher: the others invoke a worker directly. */
 const DISPATCH_SHARE = 0.5;
 
+/** Once healed, per sample of a lone world: a crash every half a minute. */
+const LONE_CRASH_SHARE = 0.15;
+
 /** Beyond every retention of the table. */
 const LEAP_MS = 40 * 86_400_000;
 
@@ -248,6 +251,7 @@ class World {
     const settledAt = this.#timeline.now + profile.settleMs;
     if (profile.settleMs > 0) await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= settledAt);
     this.#isTimeCalled = true;
+    this.#standing.timeCalled();
     this.#fanOut.judges(false);
     const boundAt = this.#timeline.now + healedBoundMs(profile);
     await this.#timeline.run(
@@ -272,8 +276,15 @@ class World {
     this.#later(SAMPLE_EVERY_MS, () => {
       this.#standing.sample();
       this.#fanOut.sample(SAMPLE_EVERY_MS);
+      if (this.#profile.lone && this.#prng.chance(LONE_CRASH_SHARE)) this.#crashOne();
       this.#watch();
     });
+  }
+
+  /** What a crash leaves is healed by the process that is started in its place, and by nobody else. */
+  #crashOne(): void {
+    const running = this.#fleet.environments.filter(({ process }) => process !== undefined);
+    if (running.length > 0 && !this.#isTimeCalled) this.#fleet.kill(this.#prng.pick(running), 'crashed');
   }
 
   /** Time passes in which nothing runs, and TTL sweeps what it may: no wait for an answer lasts so long. */
@@ -320,6 +331,7 @@ class World {
       // Once healed, nothing new is scheduled, so that everything can come to its end; but only ticks find what is in shards and lanes that were
       // never used before.
       const isHealed = this.#profile !== this.#options.profile;
+      if (!profile().dispatches) return void this.#timeline.after(profile().tickMs, tick);
       if (profile().fansOut || prng.chance(DISPATCH_SHARE))
         for (let time = 0; time < times; time++) this.#dispatch(slot, { time, recurs: !isHealed }, prng);
       else if (times > 1) this.#fleet.invoke();

@@ -17,6 +17,8 @@ const BURST_WORK_MS = 90_000;
 const STEPS_OF_TTL = 2.4;
 const BURST_MS = [0, 0, 0, 1_000, 20_000, 60_000] as const;
 const KINDS = ['quick', 'quick', 'slow', 'commits', 'progresses', 'snoozes', 'hasty'] as const;
+/** Some of them end in other ways than well, and the place of their key must go to the next. */
+const KINDS_OF_KEY = ['quick', 'quick', 'quick', 'commits', 'refuses', 'poison'] as const;
 
 const COMMON: Readonly<Record<FloodOf, EnqueueOptions>> = {
   nothing: {},
@@ -49,9 +51,11 @@ export async function produceSteadily(ports: ProducerPorts, isOver: () => boolea
   const name = process.name.replace('.', '-');
   for (let count = 1; !isOver(); count++) {
     await process.runtime.clock.sleep(prng.exponential(profile.feedEveryMs));
-    const kind = prng.pick(KINDS);
+    const isOfKey = profile.lone && prng.chance(0.4);
+    const kind = prng.pick(isOfKey ? KINDS_OF_KEY : KINDS);
+    const key = isOfKey ? { key: 'fed', limit: 1 } : {};
     const tenant = profile.floodOf === 'tenant' ? { tenant: prng.pick(['minnow', 'shrimp']) } : {};
-    await enqueue(ports, kind, { id: `fed-${name}-${count}`, input: { kind, half }, ...tenant });
+    await enqueue(ports, kind, { id: `fed-${name}-${count}`, input: { kind, half }, ...tenant, ...key });
   }
 }
 

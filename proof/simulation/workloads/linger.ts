@@ -139,7 +139,7 @@ async function useFor(user: User, isOver: () => boolean): Promise<void> {
 async function useLock(user: User): Promise<void> {
   const { session, prng, place } = user;
   // Many keys as well: a caller does not meet again a key that its own lost response left held.
-  const key = prng.chance(0.5) ? prng.pick(LOCK_KEYS) : `key-${prng.integer(1, 40)}`;
+  const key = place.profile.lone || prng.chance(0.5) ? prng.pick(LOCK_KEYS) : `key-${prng.integer(1, 40)}`;
   const row = lockKey(key).pk;
   if (prng.chance(0.4)) {
     const acquisition = await session.tryLock(key);
@@ -235,10 +235,12 @@ async function waitFor<T>(
   const { asks, place, holder, prng } = user;
   const { process, seen } = place;
   const wait = Math.round(prng.logarithmic(2_000, 120_000));
-  const patience = prng.chance(0.2) ? new AbortController() : undefined;
+  const patience = prng.chance(place.profile.lone ? 0.4 : 0.2) ? new AbortController() : undefined;
   const answered = new AbortController();
+  // Often before the first response.
+  const givesUpAfter = (): number => (place.profile.lone ? prng.logarithmic(1, wait) : prng.between(10, wait));
   if (patience !== undefined)
-    void process.runtime.clock.sleep(prng.between(10, wait), answered.signal).then(() => {
+    void process.runtime.clock.sleep(givesUpAfter(), answered.signal).then(() => {
       patience.abort(new GaveUp());
     });
   const end = asks.begin({ ...what, session: holder.id, process });
