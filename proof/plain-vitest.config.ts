@@ -1,6 +1,7 @@
 /**
  * Tests without projects and reporter, for tools that run the same files many times: blind bugs and Stryker.
- * Engines start only for folders whose tests need one. `BLIND_BUG`, or `SEEDED_BUG`, names a bug to put into the sources.
+ * Engines start only for folders whose tests need one. `PLAIN_TESTS` names folders of tests, where a tool cannot pass them.
+ * `BLIND_BUG`, or `SEEDED_BUG`, names a bug to put into the sources.
  */
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -10,6 +11,16 @@ import { MUTANTS } from './mutants/all.ts';
 import { mutated } from './mutants/mutated.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
+/** Read sources as text, bundle them, or start processes. */
+const NOT_PLAIN = [
+  'architecture',
+  'edges',
+  'client/edge/bundle',
+  'client/edge/imports',
+  'oldest-node',
+  'run-child',
+].map((name) => `test/unit/**/${name}.test.ts`);
+const tests = process.env.PLAIN_TESTS?.split(',').map((folder) => `${folder}/**/*.test.ts`);
 const needsEngine = process.argv.some((argument) => /^test\/(?:conformance|functions|cli)\b/.test(argument));
 const blind = BLIND_BUGS.find(({ id }) => id === process.env.BLIND_BUG);
 const seeded = MUTANTS.find(({ id }) => id === process.env.SEEDED_BUG);
@@ -31,7 +42,11 @@ export default defineConfig({
     },
   ],
   test: {
-    include: ['test/{unit,conformance,functions,cli}/**/*.test.ts', 'proof/simulation/*.test.ts'],
+    include:
+      tests === undefined
+        ? ['test/{unit,conformance,functions,cli}/**/*.test.ts', 'proof/simulation/**/*.test.ts']
+        : tests,
+    exclude: NOT_PLAIN,
     globalSetup: needsEngine ? 'test/support/global-setup.ts' : [],
     pool: 'forks',
     maxWorkers: 1,
@@ -39,7 +54,7 @@ export default defineConfig({
     // A cache on disk would keep the bug of one run for the next.
     fsModuleCache: false,
     bail: 1,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     ...(needsEngine ? {} : { provide: { dynamodbLocalEndpoint: null, embeddedEndpoint: null, missingEngines: [] } }),
   },
 });
