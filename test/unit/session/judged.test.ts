@@ -6,8 +6,18 @@ import { judgeSession, lockDelayEndsAt } from '../../../shared/session/session-r
 const T = 1_772_366_400_000;
 const SKEW_MS = 1_000;
 const COMMON = {
-  ...{ id: 's', name: 'n', node: 'host', behaviour: 'release', checks: [], revoked: [], nonce: 'x', renewals: 3 },
-  ...{ ttlMs: 30_000, lockDelayMs: 15_000, createdAt: T - 60_000, expiresAt: T },
+  id: 's',
+  name: 'n',
+  node: 'host',
+  behaviour: 'release',
+  checks: [],
+  revoked: [],
+  nonce: 'x',
+  renewals: 3,
+  ttlMs: 30_000,
+  lockDelayMs: 15_000,
+  createdAt: T - 60_000,
+  expiresAt: T,
 } as const;
 const LIVE: LiveSession = { ...COMMON, status: 'live' };
 const EXPIRED: InvalidSession = { ...COMMON, status: 'invalid', reason: 'expired', invalidatedAt: T + SKEW_MS };
