@@ -42,10 +42,7 @@ export default defineConfig({
     },
   ],
   test: {
-    include:
-      tests === undefined
-        ? ['test/{unit,conformance,functions,cli}/**/*.test.ts', 'proof/simulation/**/*.test.ts']
-        : tests,
+    include: tests ?? ['test/{unit,conformance,functions,cli}/**/*.test.ts', 'proof/simulation/**/*.test.ts'],
     exclude: NOT_PLAIN,
     globalSetup: needsEngine ? 'test/support/global-setup.ts' : [],
     pool: 'forks',

@@ -168,7 +168,9 @@ describe('a lost answer', () => {
       if (kind === 'batchGet' && !isBehind) seen.set(question, seen.get(question) ?? output);
       return output;
     };
-    return () => (isBehind = true);
+    return () => {
+      isBehind = true;
+    };
   }
 
   test('costs nothing once it is settled', async () => {
