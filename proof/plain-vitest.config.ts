@@ -1,30 +1,49 @@
 /**
  * Tests without projects and reporter, for tools that run the same files many times: blind bugs and Stryker.
- * Engines start only for folders whose tests need one. `BLIND_BUG` names a bug to put into the sources.
+ * Engines start only for folders whose tests need one. `PLAIN_TESTS` names folders of tests, where a tool cannot pass them.
+ * `BLIND_BUG`, or `SEEDED_BUG`, names a bug to put into the sources.
  */
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BLIND_BUGS } from './blind/bugs.ts';
 import { swapped } from './blind/swap.ts';
+import { MUTANTS } from './mutants/all.ts';
+import { mutated } from './mutants/mutated.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
+/** Read sources as text, bundle them, or start processes. */
+const NOT_PLAIN = [
+  'architecture',
+  'edges',
+  'client/edge/bundle',
+  'client/edge/imports',
+  'oldest-node',
+  'run-child',
+].map((name) => `test/unit/**/${name}.test.ts`);
+const tests = process.env.PLAIN_TESTS?.split(',').map((folder) => `${folder}/**/*.test.ts`);
 const needsEngine = process.argv.some((argument) => /^test\/(?:conformance|functions|cli)\b/.test(argument));
-const bug = BLIND_BUGS.find(({ id }) => id === process.env.BLIND_BUG);
+const blind = BLIND_BUGS.find(({ id }) => id === process.env.BLIND_BUG);
+const seeded = MUTANTS.find(({ id }) => id === process.env.SEEDED_BUG);
+
+/** @param file its path in the repository */
+function withBug(source: string, file: string): string | undefined {
+  if (blind !== undefined) return swapped(source, file, blind);
+  const edits = seeded?.edits.filter((edit) => edit.file === file) ?? [];
+  return seeded === undefined || edits.length === 0 ? undefined : mutated(seeded.id, source, edits);
+}
 
 export default defineConfig({
   root: ROOT,
-  plugins:
-    bug === undefined
-      ? []
-      : [
-          {
-            name: 'blind-bug',
-            enforce: 'pre',
-            transform: (source, id) => swapped(source, path.relative(ROOT, id.split('?')[0] ?? id), bug),
-          },
-        ],
+  plugins: [
+    {
+      name: 'bug',
+      enforce: 'pre',
+      transform: (source, id) => withBug(source, path.relative(ROOT, id.split('?')[0] ?? id)),
+    },
+  ],
   test: {
-    include: ['test/{unit,conformance,functions,cli}/**/*.test.ts', 'proof/simulation/*.test.ts'],
+    include: tests ?? ['test/{unit,conformance,functions,cli}/**/*.test.ts', 'proof/simulation/**/*.test.ts'],
+    exclude: NOT_PLAIN,
     globalSetup: needsEngine ? 'test/support/global-setup.ts' : [],
     pool: 'forks',
     maxWorkers: 1,
@@ -32,7 +51,7 @@ export default defineConfig({
     // A cache on disk would keep the bug of one run for the next.
     fsModuleCache: false,
     bail: 1,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     ...(needsEngine ? {} : { provide: { dynamodbLocalEndpoint: null, embeddedEndpoint: null, missingEngines: [] } }),
   },
 });

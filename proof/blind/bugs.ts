@@ -5,7 +5,7 @@ import { BY_READERS } from './by-readers.ts';
 
 /**
  * Not in the list: N03 and N04, whose own transport was replaced by Node's; S03 and S04, equivalent, because the row that refuses an
- * acquire also shows that its earlier attempt can never be applied; S21 (a stale read while an acquire is unresolved), which no test finds.
+ * acquire also shows that its earlier attempt can never be applied.
  * N20 is found in the full tier only.
  */
 export const BLIND_BUGS: readonly BlindBug[] = [...BY_READERS, ...BY_MUTATION];

@@ -238,4 +238,19 @@ export const BY_MUTATION: readonly BlindBug[] = [
     swaps: [{ file: SEND, from: `      cancelTimeout();\n`, to: '' }],
     killedBy: { test: 'test/unit/dynamo/engine/send.test.ts', title: 'a caller gets the error within its budget' },
   },
+  {
+    id: 'S21',
+    what: 'A waiter whose acquire was not answered believes an old read instead of trying again.',
+    swaps: [
+      {
+        file: LOCK,
+        from: `    if (this.#unresolvedKeys?.has(this.key) === true) return undefined;\n`,
+        to: '',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/coordination/lock/lost-answer.test.ts',
+      title: 'lets the waiter attempt again, although reads still show the holder before',
+    },
+  },
 ];

@@ -37,9 +37,8 @@ export const becomes =
   () =>
     code;
 
-/** `a || b` and the like, without one of them. */
+/** `a || b` and the like, without the second of them. */
 export const leftOnly: Change = ({ left }) => left;
-export const rightOnly: Change = ({ right }) => right;
 
 /** The property of the same object that has another name: of `a.b`, `a.c`. */
 export function beside(access: string, name: string): string {

@@ -1,6 +1,6 @@
 import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, clause, condition, entry, operation, part, returned } from './place.ts';
+import { clause, condition, entry, operation, part } from './place.ts';
 
 const SEMAPHORE = 'shared/coordination/semaphore/row/semaphore-statements.ts';
 const RULES = 'shared/coordination/semaphore/semaphore.ts';
@@ -29,13 +29,6 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     edits: disarmed(SEMAPHORE, 'IS_HELD', '#holders.#PERMIT = :token'),
     killedBy: ['I11'],
     profile: 'network',
-    changes,
-  },
-  {
-    id: 'M43',
-    what: 'a contender that looks before it enters finds room for one more than there is',
-    edits: [{ file: RULES, in: 'canAcquire', at: operation('>=', 'permits'), change: ({ text }) => `${text} - 1` }],
-    killedBy: ['I11'],
     changes,
   },
   {
@@ -75,34 +68,6 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
       { file: RULES, in: 'canAcquire', at: operation('||', 'isSamePermit'), change: becomes('true') },
     ],
     killedBy: ['L5'],
-    changes,
-  },
-  {
-    id: 'X19',
-    what: 'a contender prunes the holders that it has not heard of lately',
-    edits: [
-      {
-        file: 'shared/coordination/semaphore/semaphore-inspector.ts',
-        in: 'SemaphoreInspector.survey',
-        at: operation('===', 'free'),
-        change: ({ left }) => `${left} !== 'closed'`,
-      },
-    ],
-    killedBy: ['I25', 'I11'],
-    changes,
-  },
-  {
-    id: 'X52',
-    what: 'a holder does not listen when its heartbeat says that its permit was evicted',
-    edits: [
-      {
-        file: 'shared/coordination/semaphore/permit.ts',
-        in: 'Permit.constructor',
-        at: argument('onRevoked', 1),
-        change: becomes('() => undefined'),
-      },
-    ],
-    killedBy: ['I1'],
     changes,
   },
   {
@@ -162,32 +127,9 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     profile: 'row',
   },
   {
-    id: 'X102',
-    what: 'marks are dropped before the floor bars what they bar',
-    edits: [{ file: RULES, in: 'foldedFloor', at: returned(), change: becomes('floor') }],
-    killedBy: ['I0', 'L12'],
-    profile: 'row',
-  },
-  {
     id: 'M46',
     what: 'a member that has ended ends again',
     edits: disarmed(WAIT_GROUP, 'IS_PENDING', '#state = :pending'),
-    killedBy: ['I13'],
-    changes,
-  },
-  {
-    id: 'M47',
-    what: 'members are added to a group that is sealed, or over',
-    edits: [
-      {
-        file: WAIT_GROUP,
-        in: 'addMembers',
-        at: argument('checkStatement', 2),
-        change: becomes(
-          "'(#generation = :generation OR #generation <> :generation) AND (#state = :expected OR #state <> :expected)'",
-        ),
-      },
-    ],
     killedBy: ['I13'],
     changes,
   },

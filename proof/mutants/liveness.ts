@@ -1,14 +1,11 @@
 /** Seeded bugs that do nothing wrong: they leave something undone, and each of them in silence. */
 import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { branch, call, choice, cleanup, condition, operation, returned, statement, use } from './place.ts';
+import { branch, call, condition, returned, statement } from './place.ts';
 
 const WAIT = 'shared/core/wait/wait.ts';
-const TURNS = 'shared/core/wait/waiter-queue.ts';
 const CANDIDATES = 'shared/tasks/picker/candidates.ts';
 const RUN = 'shared/tasks/run/run.ts';
-const CONTENDER = 'shared/session/session-contender.ts';
-const WORKER = 'shared/tasks/worker/worker.ts';
 
 /** One row after the other in trouble, and many callers in each process. */
 const CROWD = { users: 6, thinkMs: 1_000 } as const;
@@ -19,32 +16,10 @@ const ALONE = { stays: true, environments: 1, users: 0, faultyMs: 60_000, settle
 
 export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
-    id: 'N1',
-    what: 'a caller that leaves the front of a line within its process wakes none',
-    edits: [{ file: TURNS, in: 'WaiterSlot.end', at: statement('wake'), change: 'drop' }],
-    killedBy: ['L13'],
-    profile: 'row',
-    changes: CROWD,
-  },
-  {
     id: 'N2',
     what: 'a wait ends with the first outage of the store',
     edits: [{ file: WAIT, in: 'Wait.bear', at: condition('remainingMs'), change: becomes('true') }],
     killedBy: ['L17'],
-    profile: 'row',
-  },
-  {
-    id: 'N4',
-    what: 'a waiter looks once, and again when its time is over',
-    edits: [
-      {
-        file: WAIT,
-        in: 'Wait.pause',
-        at: call('min'),
-        change: ({ text }) => `Math.max(0 * ${text}, this.remainingMs)`,
-      },
-    ],
-    killedBy: ['L13'],
     profile: 'row',
   },
   {
@@ -89,15 +64,6 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     changes: { partitionEveryMs: 4_000 },
   },
   {
-    id: 'N18',
-    what: 'the verbs of one claim run side by side',
-    edits: [
-      { file: RUN, in: 'TaskRun.#verb', at: [call('then'), use('#underWay')], change: becomes('Promise.resolve()') },
-    ],
-    killedBy: ['I14', 'L11', 'L3'],
-    profile: 'row',
-  },
-  {
     id: 'N40',
     what: 'a caller that gives up leaves its place in the queue',
     edits: [
@@ -111,57 +77,6 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     killedBy: ['L14', 'L13'],
     profile: 'row',
     changes: CROWD,
-  },
-  {
-    id: 'N41',
-    what: 'the permits and places of dead sessions are left to them',
-    edits: [
-      {
-        file: 'shared/coordination/semaphore/semaphore-inspector.ts',
-        in: 'SemaphoreInspector.survey',
-        at: choice('knows', 'free'),
-        change: ({ condition, whenTrue }) => `${condition} && ${whenTrue}`,
-      },
-    ],
-    killedBy: ['L13', 'L14'],
-    profile: 'row',
-    changes: SHORT_CROWD,
-  },
-  {
-    id: 'N42',
-    what: 'a parked task stays out of sight when its key has room',
-    edits: [
-      {
-        file: 'shared/tasks/rows/task/dynamo-parking-store.ts',
-        in: 'createParkingStore.putBackFitting',
-        at: call('admits'),
-        change: ({ text }) => `${text} && false`,
-      },
-    ],
-    killedBy: ['L10', 'L3'],
-    profile: 'flood',
-    changes: { floodOf: 'key' },
-  },
-  {
-    id: 'N43',
-    what: 'a place in a worker is never given up, so that a task on its last chance waits for ever',
-    edits: [{ file: WORKER, in: 'QueueWorker.#work', at: cleanup(), change: becomes('{}') }],
-    killedBy: ['L10', 'L3'],
-    profile: 'processes',
-  },
-  {
-    id: 'N44',
-    what: 'a session that has expired is taken to live',
-    edits: [
-      {
-        file: CONTENDER,
-        in: 'settleSession',
-        at: branch('expired', 'kind'),
-        change: ({ text }) => `${text} return { kind: 'live', until: null };`,
-      },
-    ],
-    killedBy: ['L10', 'L13', 'L3'],
-    profile: 'processes',
   },
   {
     id: 'N45',
@@ -186,28 +101,5 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     killedBy: ['L11'],
     profile: 'row',
     changes: { ...ALONE, settleMs: 60_000, focusEveryMs: 10_000 },
-  },
-  {
-    id: 'N47',
-    what: 'a task that was passed by once is never looked at again',
-    edits: [{ file: CANDIDATES, in: 'Candidates.skip', at: operation('+'), change: becomes('Infinity') }],
-    killedBy: ['L10'],
-    profile: 'row',
-    changes: { ...ALONE, crashEveryMs: 20_000 },
-  },
-  {
-    id: 'N48',
-    what: 'a task whose attempt failed is not tried again by the same worker',
-    edits: [
-      {
-        file: WORKER,
-        in: 'outcomeOf',
-        at: condition('unsettled'),
-        change: ({ text }) => `${text} || settlement === 'retried'`,
-      },
-    ],
-    killedBy: ['L10'],
-    profile: 'row',
-    changes: ALONE,
   },
 ];

@@ -1,7 +1,7 @@
 import type { Change } from './change.ts';
 import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { branch, call, choice, condition, operation, property, use } from './place.ts';
+import { branch, call, condition, operation, property } from './place.ts';
 
 const STATEMENTS = 'shared/coordination/lock/row/lock-statements.ts';
 const CONTENDER = 'shared/coordination/lock/lock-contender.ts';
@@ -21,34 +21,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
         in: 'lockDelayEndsAt',
         at: condition('ended'),
         change: becomes('true'),
-      },
-    ],
-    killedBy: ['I7'],
-    changes: { lockShare: 0.8, lockDelayMs: 2_000 },
-  },
-  {
-    id: 'M22',
-    what: 'a contender that finds a holder expired takes over at once, before the lock-delay',
-    edits: [
-      {
-        file: 'shared/session/session-contender.ts',
-        in: 'settleSession',
-        at: choice('expired', 'live'),
-        change: ({ condition, whenTrue }) => `${condition} ? ${whenTrue} : { kind: 'free' }`,
-      },
-    ],
-    killedBy: ['I7'],
-    changes: { lockShare: 0.8, lockDelayMs: 2_000 },
-  },
-  {
-    id: 'M23',
-    what: 'the lock-delay is not written down with the key',
-    edits: [
-      {
-        file: 'shared/coordination/lock/lock-verdict.ts',
-        in: 'standingOf',
-        at: operation('-', 'until'),
-        change: becomes('0'),
       },
     ],
     killedBy: ['I7'],
@@ -82,35 +54,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     edits: disarmed(STATEMENTS, 'IS_UNTOUCHED', '#freedAt < :openBefore'),
     killedBy: ['I0'],
     profile: 'network',
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'X6b',
-    what: 'an acquire is ordered against the end of tenures by clocks alone, without the bound on their differences',
-    edits: [
-      {
-        file: CONTENDER,
-        in: 'LockContender.#send.openBefore',
-        at: operation('-'),
-        change: ({ left, right }) => `${left} + ${right}`,
-      },
-    ],
-    killedBy: ['I0', 'I7'],
-    profile: 'network',
-    changes: { lockShare: 0.8, clockErrorMs: 400, maxClockSkewMs: 800 },
-  },
-  {
-    id: 'X16',
-    what: 'a holder does not listen when its heartbeat says that it was released by force',
-    edits: [
-      {
-        file: 'shared/session/keep-alive.ts',
-        in: 'SessionHolder.#tellRevoked',
-        at: call('get', '#revocationListeners'),
-        change: becomes('undefined as (() => void) | undefined'),
-      },
-    ],
-    killedBy: ['I1'],
     changes: { lockShare: 0.8 },
   },
   {
@@ -181,13 +124,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
       },
     ],
     killedBy: ['I5'],
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'X51',
-    what: 'a release refuses its own holder where there is no value',
-    edits: [{ file: STATEMENTS, in: 'releaseLock', at: use('HAS_NO_VALUE'), change: ({ text }) => `'NOT ' + ${text}` }],
-    killedBy: ['I0'],
     changes: { lockShare: 0.8 },
   },
   {

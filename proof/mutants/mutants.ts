@@ -8,7 +8,7 @@ import Table from 'cli-table3';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';
 import { MUTANTS } from './all.ts';
-import { EQUIVALENT, KILLED_ELSEWHERE } from '../conjuncts/equivalent.ts';
+import { EQUIVALENT } from '../conjuncts/equivalent.ts';
 import type { Hunt } from './hunt.ts';
 import { huntAll, seedsTaken } from './hunt-all.ts';
 import type { Mutant } from './mutation.ts';
@@ -73,7 +73,6 @@ function print(mutants: readonly Mutant[], found: ReadonlyMap<string, Hunt>): vo
   console.log(
     `${counts.length} of ${mutants.length} killed by the invariant named; median ${median ?? '–'} seeds, worst ${counts.at(-1) ?? '–'}; ${coreSeconds.toFixed(0)} s of core time`,
   );
-  for (const { id, what, by } of KILLED_ELSEWHERE) console.log(`\n${id} is killed by a test: ${what}\n  ${by}`);
   for (const { id, what, proof } of EQUIVALENT) console.log(`\n${id} is equivalent: ${what}\n  ${proof}`);
 }
 

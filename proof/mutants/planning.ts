@@ -1,7 +1,7 @@
 /** Seeded bugs of the plan: too few workers, or too many. */
 import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { call, entry, property, returned } from './place.ts';
+import { entry, property, returned } from './place.ts';
 
 const QUEUE = 'shared/tasks/rows/queue-statements.ts';
 
@@ -11,20 +11,6 @@ export const PLANNING_MUTANTS: readonly Mutant[] = [
     what: 'a plan takes late tasks for new ones',
     edits: [{ file: 'shared/tasks/dispatch/demand.ts', in: 'demandOf', at: entry('late'), change: becomes('late: 0') }],
     killedBy: ['W1'],
-    profile: 'fanout',
-  },
-  {
-    id: 'F2',
-    what: 'a plan does not count the places that running tasks hold',
-    edits: [
-      {
-        file: 'shared/tasks/dispatch/planning.ts',
-        in: 'plan',
-        at: call('wantedWorkers', 'seen'),
-        change: becomes('wantedWorkers(seen, 0, settings)'),
-      },
-    ],
-    killedBy: ['W1', 'W2'],
     profile: 'fanout',
   },
   {
@@ -50,20 +36,6 @@ export const PLANNING_MUTANTS: readonly Mutant[] = [
         in: 'PendingStarts.count',
         at: returned(),
         change: becomes('0'),
-      },
-    ],
-    killedBy: ['W3'],
-    profile: 'fanout',
-  },
-  {
-    id: 'F5',
-    what: 'a plan counts tasks that wait for their full key',
-    edits: [
-      {
-        file: 'shared/tasks/dispatch/demand.ts',
-        in: 'roomFor',
-        at: returned('free'),
-        change: becomes('all'),
       },
     ],
     killedBy: ['W3'],

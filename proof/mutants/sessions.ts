@@ -1,6 +1,6 @@
 import { becomes, beside, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, assigned, call, choice, condition, operation, property, returned, statement } from './place.ts';
+import { argument, assigned, call, operation, property, returned, statement } from './place.ts';
 
 const RECORD = 'shared/session/session-record.ts';
 const CONTENDER = 'shared/session/session-contender.ts';
@@ -19,20 +19,6 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     changes: { clockErrorMs: 400, maxClockSkewMs: 800 },
   },
   {
-    id: 'M8',
-    what: 'a holder believes beyond its TTL',
-    edits: [
-      {
-        file: 'shared/core/lease/timing.ts',
-        in: 'trustDurationMs',
-        at: operation('-', 'holderMarginMs'),
-        change: ({ left, right }) => `${left} + ${right} + ${beside(left, 'maxClockSkewMs')}`,
-      },
-    ],
-    killedBy: ['I1'],
-    changes: { partitionEveryMs: 4_000, lockShare: 0.5 },
-  },
-  {
     id: 'M9',
     what: 'trust is counted from the answer to a renewal',
     edits: [
@@ -47,39 +33,11 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     changes: { boundaryStall: 0.02, lockShare: 0.5 },
   },
   {
-    id: 'M10',
-    what: 'trust is judged by the monotonic clock alone',
-    edits: [
-      {
-        file: 'shared/core/lease/trust.ts',
-        in: 'remainingTrustMs',
-        at: call('max'),
-        change: ({ args }) => args.find((elapsed) => elapsed.includes('monotonicMs')) ?? '',
-      },
-    ],
-    killedBy: ['I1'],
-    // It takes a clock that stops with its machine.
-    changes: { monotonicStops: true, freezeEveryMs: 4_000 },
-  },
-  {
     id: 'M16',
     what: 'a renewal does not compare the nonce of the one before',
     edits: disarmed(STATEMENTS, 'renewSession.follows', '#nonce = :lastNonce'),
     killedBy: ['I4', 'I9'],
     profile: 'network',
-  },
-  {
-    id: 'M18',
-    what: 'a renewal that failed extends belief',
-    edits: [
-      {
-        file: HOLDER,
-        in: 'SessionHolder.#renew',
-        at: statement('#unanswered', 'push'),
-        change: ({ text }) => `${text} this.#trust = { opened, durationMs: this.#trust.durationMs };`,
-      },
-    ],
-    killedBy: ['I1'],
   },
   {
     id: 'M27',
@@ -137,48 +95,5 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
       { file: HOLDER, in: 'SessionHolder.#end', at: statement('#loops'), change: 'drop' },
     ],
     killedBy: ['L7'],
-  },
-  {
-    id: 'X3',
-    what: 'an unanswered renewal is not recognised, and taken for another write',
-    edits: [
-      {
-        file: HOLDER,
-        in: 'SessionHolder.#afterRefusal',
-        at: call('includes', '#unanswered'),
-        change: becomes('false'),
-      },
-    ],
-    killedBy: ['I9'],
-    profile: 'network',
-  },
-  {
-    id: 'X25',
-    what: 'a renewal that is refused because the clock has jumped is taken for another’s work (found by the simulation)',
-    edits: [{ file: HOLDER, in: 'SessionHolder.#lossBy', at: condition('nonce'), change: becomes('false') }],
-    killedBy: ['I9'],
-    profile: 'clocks',
-    changes: { clocksHold: false, clockErrorMs: 200_000, clockStepEveryMs: 4_000, partitionEveryMs: 3_000 },
-  },
-  {
-    id: 'X5',
-    what: 'session rows are swept at their expiry',
-    edits: [{ file: 'shared/dynamo/engine/schema.ts', in: 'RETENTION_DAYS.session', change: becomes('0') }],
-    killedBy: ['I25', 'I6'],
-  },
-  {
-    id: 'X66',
-    what: 'every attempt to end a session states the time of the first',
-    edits: [
-      {
-        file: 'shared/dynamo/engine/send.ts',
-        in: 'Sender.#attemptUntilAnswered',
-        at: choice('restamped', 'now'),
-        change: becomes('undefined as number | undefined'),
-      },
-    ],
-    killedBy: ['I7'],
-    profile: 'network',
-    changes: { lockShare: 0.8, lockDelayMs: 2_000, requestLost: 0.3 },
   },
 ];

@@ -1,6 +1,6 @@
 import { ANYBODYS, becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, call, clause, condition, operation, part, use } from './place.ts';
+import { argument, clause, condition, operation, use } from './place.ts';
 
 const STATEMENTS = 'shared/tasks/rows/task/task-statements.ts';
 
@@ -11,27 +11,6 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     id: 'M1',
     what: 'a claim does not raise the lease counter',
     edits: [{ file: STATEMENTS, in: 'TAKE', at: clause('#leaseCounter = #leaseCounter + :one,'), change: 'drop' }],
-    killedBy: ['I3'],
-  },
-  {
-    id: 'M2',
-    what: 'a row that comes back starts its counter at zero (seed dropped)',
-    edits: [{ file: STATEMENTS, in: 'enqueueTask.leaseCounter', change: becomes('0') }],
-    killedBy: ['I3'],
-    changes: { leap: true },
-  },
-  {
-    id: 'M3',
-    what: 'a release deletes the row',
-    edits: [
-      {
-        file: 'shared/tasks/rows/task/dynamo-task-store.ts',
-        in: 'createTaskStore.release',
-        at: call('releaseTask'),
-        change: ({ text }) =>
-          `{ verb: 'task.release', kind: 'delete', input: { TableName: ${text}.input.TableName, Key: ${text}.input.Key, ReturnValues: 'ALL_OLD' } } as never`,
-      },
-    ],
     killedBy: ['I3'],
   },
   {
@@ -109,19 +88,6 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     killedBy: ['I18'],
   },
   {
-    id: 'M55',
-    what: 'a worker buries, or takes over, without asking whether the holder lives',
-    edits: [
-      {
-        file: 'shared/tasks/picker/candidates.ts',
-        in: 'Candidates.#standingsOf',
-        at: condition('free'),
-        change: becomes('true'),
-      },
-    ],
-    killedBy: ['I14'],
-  },
-  {
     id: 'M56',
     what: 'enqueuing writes over what is there',
     edits: [
@@ -162,24 +128,5 @@ export const TASK_MUTANTS: readonly Mutant[] = [
       { file: WORKER, in: 'QueueWorker.#work', at: operation('||', 'undefined'), change: leftOnly },
     ],
     killedBy: ['NAME'],
-  },
-  {
-    id: 'X73',
-    what: 'a task that kills its workers is given all attempts that one may have that fails',
-    edits: [
-      {
-        file: 'shared/tasks/worker/attempt-limits.ts',
-        in: 'isExhausted',
-        at: operation('||'),
-        change: leftOnly,
-      },
-    ],
-    killedBy: ['I18'],
-  },
-  {
-    id: 'X74',
-    what: 'a takeover does not count the death',
-    edits: [{ file: STATEMENTS, in: 'takeOverTask.effect', at: part('COUNT_DEATH'), change: 'drop' }],
-    killedBy: ['I18'],
   },
 ];

@@ -22,8 +22,6 @@ export interface Model {
   readonly constants: Readonly<Record<string, string>>;
   /** A property over whole behaviours; without it the model is about safety alone. */
   readonly liveness?: string;
-  /** Its states are dumped with their edges, for tests of the code; symmetry would merge workers, so it is left out. */
-  readonly isGraph?: boolean;
   /**
    * Actions that this model's constants leave out. A task is buried in `task-forced`, where a worker outlives its claim; a crash needs a
    * second session of its worker, which no model here has: a worker that never works again does nothing, and that each may do.
@@ -189,29 +187,6 @@ export const MODELS: readonly Model[] = [
     without: ['Bury', 'Crash', 'Destroy', 'Go', ...HAND_BACKS],
   },
   {
-    name: 'task-graph',
-    what: 'small enough for each of its steps to be taken by the shipped statements: `npm run spec:graph`',
-    module: 'Task',
-    constants: { ...OF_TASKS, Faults: '1' },
-    isGraph: true,
-    without: ['Bury', 'Crash', 'Destroy', 'Go', ...HAND_BACKS],
-  },
-  {
-    name: 'own-graph',
-    what: 'likewise, of what a worker does with a task that it has',
-    module: 'Task',
-    constants: {
-      ...OF_TASKS,
-      Workers: '{a}',
-      Verbs: '{"retry", "release", "progress"}',
-      MaxClaims: '2',
-      MaxProgress: '1',
-      Faults: '1',
-    },
-    isGraph: true,
-    without: ['Crash', 'Destroy', 'Go', ...OF_OTHERS],
-  },
-  {
     name: 'lock-beat',
     what: 'heartbeats are late, and keys stay closed after their holder vanished',
     module: 'Lock',
@@ -370,7 +345,7 @@ export function configOf(model: Model, changes: Readonly<Record<string, string>>
     `INVARIANTS ${INVARIANTS[model.module].join(' ')}`,
     ...(property === undefined ? [] : [`PROPERTIES ${property}`]),
     // Symmetry would hide behaviours from a property over whole ones.
-    ...(model.liveness === undefined && model.isGraph !== true ? ['SYMMETRY Sym'] : []),
+    ...(model.liveness === undefined ? ['SYMMETRY Sym'] : []),
     'CHECK_DEADLOCK FALSE',
     '',
   ].join('\n');

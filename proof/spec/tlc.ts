@@ -29,8 +29,6 @@ interface TlcRun {
   readonly library?: string | undefined;
   /** Counts how often each action was taken. */
   readonly coverage?: boolean | undefined;
-  /** A file for the graph of all states, each step labelled with its action. */
-  readonly dump?: string | undefined;
   /** Checks whole behaviors once, when all states are known. */
   readonly isLiveness?: boolean | undefined;
   /** Goes on after a violation. */
@@ -91,7 +89,6 @@ export async function runTlc({ jar }: Tlc, run: TlcRun): Promise<TlcResult> {
       ...(run.library === undefined ? [] : [`-DTLA-Library=${run.library}`]),
       ...['-cp', jar, 'tlc2.TLC', '-workers', '1', '-metadir', scratch, '-config', config],
       ...(run.coverage === true ? ['-coverage', '60'] : []),
-      ...(run.dump === undefined ? [] : ['-dump', 'dot,actionlabels', run.dump]),
       ...(run.isLiveness === true ? ['-lncheck', 'final'] : []),
       ...(run.goesOn === true ? ['-continue'] : []),
       `${run.module}.tla`,

@@ -19,7 +19,7 @@ const FULL = `${PLACES}/**/*.full.test.ts`;
 /** Tests without separate processes, and one path through each kind that needs them. */
 const FIRST = [
   ...['conformance', 'docs', 'functions', 'smoke', 'tools', 'unit'].map((folder) => `test/${folder}`),
-  ...['conjuncts', 'graph', 'mutants', 'simulation', 'spec', 'traces'].map((folder) => `proof/${folder}`),
+  ...['conjuncts', 'mutants', 'simulation', 'spec', 'traces'].map((folder) => `proof/${folder}`),
   ...['conformance', 'unit'].map((folder) => `consul/test/${folder}`),
 ];
 

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LockUnavailableError } from '../../../../shared/coordination/lock/lock-record.ts';
 import type { Session } from '../../../../shared/client/session.ts';
+import type { DynamoCalls, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
 import type { Process, World } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
 import { LossyNetwork } from '../../../support/lossy-network.ts';
@@ -133,6 +134,44 @@ describe('a lost answer', () => {
       expect((await there.leasehold.locks.get(`${KEY}-${n}`))?.holder).toBeUndefined();
     }
   });
+
+  test('lets the waiter attempt again, although reads still show the holder before', async () => {
+    const quiet = await here.leasehold.session({ ttl: null, heartbeat: '1d' });
+    const fallBehind = lagging(here);
+    const held = await theirs.lock(KEY);
+    const waiting = quiet.lock(KEY, { wait: '2m' });
+    await world.clock.advance(5_000);
+    network.fate = 'late';
+    await held.release();
+    // Its attempt has been given up by now, and the next one has not begun.
+    await world.clock.advance(12_000);
+    fallBehind();
+    network.fate = 'none';
+
+    await expect(passTime(world, waiting)).resolves.toMatchObject({ key: KEY });
+    expect(await network.deliver()).toBe(0);
+  });
+
+  /** Once told to, a process reads what it read before, where it does not ask for a consistent answer. */
+  function lagging({ driver }: Process): () => void {
+    const attempt = driver.attempt.bind(driver);
+    const seen = new Map<string, unknown>();
+    let isBehind = false;
+    driver.attempt = async <K extends DynamoKind>(
+      kind: K,
+      input: DynamoCalls[K]['input'],
+      signal: AbortSignal,
+    ): Promise<DynamoCalls[K]['output']> => {
+      const question = JSON.stringify(input);
+      if (isBehind && seen.has(question)) return seen.get(question) as DynamoCalls[K]['output'];
+      const output = await attempt(kind, input, signal);
+      if (kind === 'batchGet' && !isBehind) seen.set(question, seen.get(question) ?? output);
+      return output;
+    };
+    return () => {
+      isBehind = true;
+    };
+  }
 
   test('costs nothing once it is settled', async () => {
     const quiet = await here.leasehold.session({ ttl: null, heartbeat: '1d' });

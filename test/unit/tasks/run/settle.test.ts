@@ -55,6 +55,17 @@ describe('an error', () => {
     expect(error.at).toBe(5);
   });
 
+  test.each([
+    ['an error keeps its name', new TypeError('no'), 'TypeError', 'no'],
+    ['what is no error is called one', { name: 'Mine' }, 'Error', "{ name: 'Mine' }"],
+    ['an error whose name is no text is called one', Object.assign(new Error('no'), { name: 7 }), 'Error', 'no'],
+    ['a text that just fits is not cut', new Error('x'.repeat(ERROR_MESSAGE_LIMIT_CHARACTERS)), 'Error', undefined],
+  ])('%s', (_what, thrown, name, message) => {
+    const { error } = judgeFailure(thrown, 1, POLICY, { now: 5, random: half });
+    expect(error.name).toBe(name);
+    expect(error.message).toBe(message ?? 'x'.repeat(ERROR_MESSAGE_LIMIT_CHARACTERS));
+  });
+
   test('delays as RetryAfter says, never less than nothing', () => {
     expect(judgeFailure(new RetryAfter('1m', 'later'), 1, POLICY, { now: 0, random: half })).toMatchObject({
       kind: 'retry',
@@ -102,7 +113,13 @@ describe('a task that is handed back', () => {
       kind: 'release',
       handBacks: MAX_HAND_BACKS - 1,
     });
-    expect(judgeHandBack(last, whole, 0)).toMatchObject({ kind: 'dead', error: { name: 'NeverFits' } });
+    expect(judgeHandBack(last, whole, 0)).toMatchObject({
+      kind: 'dead',
+      error: { name: 'NeverFits', message: expect.stringContaining('5 times in a row') as unknown },
+    });
+    expect(judgeHandBack(last, whole, 0)).toMatchObject({
+      error: { message: expect.stringContaining('the last time after 30 s') as unknown },
+    });
   });
 
   test.each([
@@ -111,5 +128,10 @@ describe('a task that is handed back', () => {
     ['with progress', { hasProgressed: true }, 0],
   ])('lives on %s', (_why, change, handBacks) => {
     expect(judgeHandBack(last, { ...whole, ...change }, 0)).toEqual({ kind: 'release', handBacks });
+  });
+
+  test('lives on if it is a pack, whose items may have made progress', () => {
+    const pack = { ...last, bulk: {} } as unknown as Parameters<typeof judgeHandBack>[0];
+    expect(judgeHandBack(pack, whole, 0)).toEqual({ kind: 'release', handBacks: undefined });
   });
 });

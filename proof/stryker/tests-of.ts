@@ -1,0 +1,27 @@
+/** The unit tests that stand nearest to a file: what a mutant of it meets first. */
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+/** Folders whose tests say more about a room than its own. */
+const NEIGHBOURS: readonly (readonly [room: string, tests: readonly string[]])[] = [
+  ['shared/core/wait', ['test/unit/coordination/lock']],
+  ['shared/core', ['test/unit/session']],
+  ['shared/session', ['test/unit/coordination/lock']],
+  ['shared/tasks/run', ['test/unit/tasks/task']],
+  ['shared/tasks/worker', ['test/unit/tasks/picker', 'test/unit/client', 'test/unit/tasks/task']],
+  ['shared/tasks/rows', ['test/unit/tasks']],
+];
+
+/** @param file its path in the repository. @returns folders, at least one */
+export function testsOf(file: string): readonly string[] {
+  const neighbours = NEIGHBOURS.filter(([room]) => file.startsWith(`${room}/`)).flatMap(([, tests]) => tests);
+  return [...new Set([ownTests(path.dirname(file)), ...neighbours])];
+}
+
+/** The folder of tests with the name of the file's own folder, or of the nearest above it that has one. */
+function ownTests(folder: string): string {
+  const tests = folder.replace(/^shared/, 'test/unit');
+  return existsSync(path.join(ROOT, tests)) ? tests : ownTests(path.dirname(folder));
+}
