@@ -106,14 +106,9 @@ export function enqueueTask(
     leaseCounter: now,
     nonce,
     ...placeOf(task, shards, seat?.isHeld === true),
-    ...defined({
-      ...optionAttributes(task, nonce, { isApart: false }),
-      line: seat?.line,
-      ticket: seat?.ticket,
-      tenant,
-      batch: links?.batch,
-      schedule: schedule && slotAttribute(schedule),
-    }),
+    ...defined(optionAttributes(task, nonce, { isApart: false })),
+    ...defined({ line: seat?.line, ticket: seat?.ticket, tenant, batch: links?.batch }),
+    ...(schedule && { schedule: slotAttribute(schedule) }),
     ...(children && childrenAttributes(queue, children)),
   });
 }
