@@ -1,43 +1,26 @@
 /** The task row, continued: a request's attributes, as parts of the update that gives a task other work. */
-import { defined } from '../../../core/defined.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import type { Priority, TaskKey } from '../../task/task.ts';
 import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
-import { keyAttribute, payloadAttribute, policyAttribute } from './attributes.ts';
+import type { OptionAttributes } from './attributes.ts';
+import { optionAttributes } from './attributes.ts';
 import { moveTo } from './place.ts';
 
-/** A request's work, as stored in a row. */
+/** A request's work, as stored in a row. An option without a value is removed. */
 interface Work {
   readonly name: string;
   /** JSON. */
   readonly input: StoredText;
   readonly priority: Priority;
   readonly runAt: number;
-  readonly expiresAt?: unknown;
-  readonly key?: unknown;
-  readonly payload?: unknown;
-  readonly traceparent?: unknown;
-  readonly policy?: unknown;
+  readonly options: OptionAttributes;
 }
 
-/** Optional attributes: set if given, otherwise removed. An attribute can be in only one clause. */
-const OPTIONAL = ['expiresAt', 'key', 'payload', 'traceparent', 'policy'] as const;
-
 export function workOf(task: NewTask, nonce: string, { isApart = false } = {}): Work {
-  const { queue, name, priority, runAt, expiresAt, links, payload, traceparent, policy } = task;
-  return {
-    name,
-    input: storedJson(task.input),
-    priority,
-    runAt,
-    ...defined({ expiresAt }),
-    ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
-    ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce, { isApart }) }),
-    ...defined({ traceparent }),
-    ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
-  };
+  const { name, priority, runAt } = task;
+  return { name, input: storedJson(task.input), priority, runAt, options: optionAttributes(task, nonce, { isApart }) };
 }
 
 /** The rest of a `SET` clause. */
@@ -47,27 +30,28 @@ export function asked(
   shards: number,
   { nonce, isHeld }: { readonly nonce: string; readonly isHeld: boolean },
 ): Pick<UpdateParts, 'effect' | 'values'> {
-  const { name, input, priority, runAt } = work;
+  const { name, input, priority, runAt, options } = work;
   const { queue, id, tenant } = task;
   const place = moveTo({ queue, id, tenant, priority }, runAt, shards, isHeld);
-  const given = OPTIONAL.filter((attribute) => work[attribute] !== undefined);
+  // An attribute can be in only one clause.
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return {
     effect:
       `#name = :name, #input = :input, #priority = :priority, ${place.effect}, #nonce = :nonce` +
-      given.map((attribute) => `, #${attribute} = :${attribute}`).join(''),
+      given.map(([attribute]) => `, #${attribute} = :${attribute}`).join(''),
     values: {
       ':name': name,
       ':input': input,
       ':priority': priority,
       ':nonce': nonce,
       ...place.values,
-      ...Object.fromEntries(given.map((attribute) => [`:${attribute}`, work[attribute]])),
+      ...Object.fromEntries(given.map(([attribute, value]) => [`:${attribute}`, value])),
     },
   };
 }
 
 /** A `REMOVE` clause, to which more may be added. */
-export function dropped(work: Work): string {
-  const absent = OPTIONAL.filter((attribute) => work[attribute] === undefined);
+export function dropped({ options }: Work): string {
+  const absent = Object.entries(options).flatMap(([attribute, value]) => (value === undefined ? [attribute] : []));
   return `REMOVE ${['cancellation', ...absent].map((attribute) => `#${attribute}`).join(', ')}`;
 }

@@ -2,7 +2,7 @@
 import { defined } from '../../../core/defined.ts';
 import type { BatchKey } from '../../task/batch.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
-import type { NewPayload } from '../../task/task-store.ts';
+import type { NewPayload, NewTask } from '../../task/task-store.ts';
 import type { SlotOfTask, TaskPolicy } from '../../task/task.ts';
 import { taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
 
@@ -12,6 +12,30 @@ type Attribute = Readonly<Record<string, unknown>>;
 export function keyAttribute(queue: string, { key, limit, rate }: KeyLimit): Attribute {
   taskConcurrencyKey(queue, key);
   return rate === undefined ? { key, limit } : { key, limit, count: rate.count, perMs: rate.perMs };
+}
+
+export type OptionAttributes = Readonly<Record<'expiresAt' | 'key' | 'payload' | 'traceparent' | 'policy', unknown>>;
+
+/** The attributes of a request's options. Enqueue writes the given ones. Other work for a task also removes the rest. */
+export function optionAttributes(
+  {
+    queue,
+    expiresAt,
+    links,
+    payload,
+    traceparent,
+    policy,
+  }: Omit<NewTask, 'id' | 'name' | 'input' | 'priority' | 'runAt'>,
+  nonce: string,
+  { isApart }: { readonly isApart: boolean },
+): OptionAttributes {
+  return {
+    expiresAt,
+    key: links?.concurrency && keyAttribute(queue, links.concurrency),
+    payload: payload && payloadAttribute(payload, nonce, { isApart }),
+    traceparent,
+    policy: policy && policyAttribute(policy),
+  };
 }
 
 export function childrenAttributes(queue: string, batch: BatchKey): Attribute {
@@ -26,7 +50,7 @@ export function slotAttribute({ name, at, since }: SlotOfTask): Attribute {
   return since === undefined ? { name, at } : { name, at, since };
 }
 
-export function payloadAttribute(
+function payloadAttribute(
   { bytes, digest, reference }: NewPayload,
   nonce: string,
   { isApart }: { readonly isApart: boolean },

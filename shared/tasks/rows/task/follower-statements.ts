@@ -18,7 +18,7 @@ import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
 import type { Claim, Follower, PastAttempt, RunningTask, TaskError } from '../../task/task.ts';
 import { asked, dropped, workOf } from './asked.ts';
-import { keyAttribute, policyAttribute } from './attributes.ts';
+import { optionAttributes } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
 
@@ -36,6 +36,7 @@ export function followTask(
   { now, nonce }: Stamp,
 ): Statement<'update'> {
   const { leaseCounter, follower } = observed;
+  const { options, ...work } = workOf(task, nonce, { isApart: true });
   return updateStatement('task.follow', {
     table,
     key: taskKey(observed.queue, observed.id),
@@ -47,7 +48,7 @@ export function followTask(
       ':running': 'running',
       ':observedCounter': leaseCounter,
       ...defined({ ':observedNonce': follower?.nonce }),
-      ':follower': { ...workOf(task, nonce, { isApart: true }), at: now, nonce },
+      ':follower': { ...work, ...defined(options), at: now, nonce },
     },
   });
 }
@@ -71,17 +72,15 @@ export function promoteFollower(
   shards: number,
   { now, nonce, sequence }: Stamp & Partial<SequencedStamp>,
 ): Statement<'update'> {
-  const { links, policy, payload, expiresAt, traceparent } = follower;
+  const { name, priority, runAt, payload } = follower;
+  const request = { ...follower, queue: claim.queue, payload: undefined };
   const work = {
-    name: follower.name,
+    name,
     input: storedJson(follower.input),
-    priority: follower.priority,
-    runAt: follower.runAt,
-    expiresAt,
-    key: links?.concurrency && keyAttribute(claim.queue, links.concurrency),
-    payload: payload && withoutAbsent(payload),
-    traceparent,
-    policy: policy && policyAttribute(policy),
+    priority,
+    runAt,
+    // Its payload is already stored.
+    options: { ...optionAttributes(request, nonce, { isApart: false }), payload: payload && withoutAbsent(payload) },
   };
   const given = asked(work, claim, shards, { nonce, isHeld: false });
   return updateStatement('task.promote', {

@@ -52,7 +52,7 @@ import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts
 import { batchGetStatement, createStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
-import { childrenAttributes, keyAttribute, payloadAttribute, policyAttribute, slotAttribute } from './attributes.ts';
+import { childrenAttributes, optionAttributes, slotAttribute } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { moveInTime, placeOf } from './place.ts';
 
@@ -91,8 +91,7 @@ export function enqueueTask(
   { now, nonce }: Stamp,
   seat?: Seat,
 ): Statement<'put'> {
-  const { queue, id, name, priority, expiresAt, links, policy, traceparent, tenant, payload, schedule, children } =
-    task;
+  const { queue, id, name, priority, links, tenant, schedule, children } = task;
   return createStatement('task.enqueue', table, {
     ...taskKey(queue, id),
     v: SCHEMA_VERSION,
@@ -107,13 +106,10 @@ export function enqueueTask(
     leaseCounter: now,
     nonce,
     ...placeOf(task, shards, seat?.isHeld === true),
-    ...defined({ line: seat?.line, ticket: seat?.ticket, expiresAt, traceparent, tenant }),
-    ...(payload === undefined ? {} : { payload: payloadAttribute(payload, nonce, { isApart: false }) }),
-    ...(links?.batch === undefined ? {} : { batch: links.batch }),
-    ...(links?.concurrency === undefined ? {} : { key: keyAttribute(queue, links.concurrency) }),
-    ...(policy === undefined ? {} : { policy: policyAttribute(policy) }),
-    ...(schedule === undefined ? {} : { schedule: slotAttribute(schedule) }),
-    ...(children === undefined ? {} : childrenAttributes(queue, children)),
+    ...defined(optionAttributes(task, nonce, { isApart: false })),
+    ...defined({ line: seat?.line, ticket: seat?.ticket, tenant, batch: links?.batch }),
+    ...(schedule && { schedule: slotAttribute(schedule) }),
+    ...(children && childrenAttributes(queue, children)),
   });
 }
 
