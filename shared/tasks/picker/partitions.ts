@@ -9,6 +9,7 @@ import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
 import type { Slice } from '../task/slice.ts';
 import type { CandidatePorts } from './candidates.ts';
+import { ChosenSlice } from './chosen-slice.ts';
 import { entriesOf } from './partition-entries.ts';
 import type { PartitionPlace } from './partition-source.ts';
 import { PartitionSource, TurnCount } from './partition-source.ts';
@@ -122,16 +123,18 @@ export class Partitions {
     const known = this.#sources.get(name);
     if (known !== undefined) return known;
     const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
+    const { clock, random } = this.#ports.runtime;
+    const slice = new ChosenSlice(this.#settings.homeShards.includes(shard) ? this.#settings.slice : undefined, random);
     const options = {
       ...lane,
       isExpected: this.#isNamed(lane),
       isOwn: () => this.isOwn(place),
       headEveryMs: this.#settings.heartbeatMs,
-      slice: this.#settings.homeShards.includes(shard) ? this.#settings.slice : undefined,
+      slice,
     };
-    const { clock } = this.#ports.runtime;
     const source = new PartitionSource(place, entriesOf(partition, options, this.#ports), {
       clock,
+      slice,
       turns: this.#pollSchedule,
     });
     // Before the first tick, tasks may be in any lane.

@@ -107,10 +107,22 @@ export class TaskPicker {
     const isWaiting = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;
     if (isWaiting()) await this.#refillOnce();
     if (isWaiting()) await this.#directCandidates.settled();
+    const isDirect = !this.#directCandidates.isEmpty;
     const found = this.#take();
     if (found === undefined) return undefined;
     this.#rate.take();
-    return { ...found, begin: () => this.#begin(found.task), end: (outcome) => this.#end(found, outcome) };
+    const slice = isDirect ? undefined : this.#buffer.source?.slice;
+    return {
+      ...found,
+      begin: () => {
+        slice?.claimed(true);
+        this.#begin(found.task);
+      },
+      end: (outcome) => {
+        if (outcome === 'contended') slice?.claimed(false);
+        return this.#end(found, outcome);
+      },
+    };
   }
 
   /** Tasks named by the worker's event are tried before all others: the index may not show them yet. */
