@@ -59,7 +59,7 @@ export class PartitionSource {
   readonly slice: ChosenSlice;
   readonly #reader: EntryReader;
   readonly #clock: Clock;
-  readonly #pollSchedule: TurnCount;
+  readonly #turns: TurnCount;
   #ahead: readonly ReadyEntry[] = [];
   #aheadUntilMonotonicMs = 0;
   #isEnd = true;
@@ -73,7 +73,7 @@ export class PartitionSource {
     this.lane = lane;
     this.#reader = reader;
     this.#clock = clock;
-    this.#pollSchedule = turns;
+    this.#turns = turns;
   }
 
   /** 0 is the highest priority. */
@@ -103,7 +103,7 @@ export class PartitionSource {
 
   /** Notes that the source has its turn. */
   serve(): void {
-    this.#servedAt = this.#pollSchedule.next();
+    this.#servedAt = this.#turns.next();
   }
 
   /** Returns the next entries worth reading, at most as many as wanted. */

@@ -13,6 +13,7 @@ import { ChosenSlice } from './chosen-slice.ts';
 import { entriesOf } from './partition-entries.ts';
 import type { PartitionPlace } from './partition-source.ts';
 import { PartitionSource, TurnCount } from './partition-source.ts';
+import { FOREIGN_SAMPLE } from './tuning.ts';
 
 export interface PartitionSettings {
   readonly queue: string;
@@ -35,12 +36,18 @@ export interface PartitionPorts extends CandidatePorts {
   readonly shards: () => number | undefined;
 }
 
+/** The picker's counts of changes: when a task last ended here, and when one last made others due in any shard. */
+interface Seen {
+  readonly endedAt: number;
+  readonly followedAt: number;
+}
+
 /** The lane of tasks without priority and tenant. It counts as used until the queue's row is read. */
 const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
 
 export class Partitions {
   readonly #settings: PartitionSettings;
-  readonly #pollSchedule = new TurnCount();
+  readonly #turns = new TurnCount();
   readonly #ports: PartitionPorts;
   readonly #own: number[];
   #foreign: readonly number[] = [];
@@ -105,6 +112,22 @@ export class Partitions {
     return this.#of(this.#foreign, this.namedLanes);
   }
 
+  /**
+   * Returns a source that was not polled since the last task ended here, if any. A dispatcher polls lanes that are not named, but a task that
+   * made others due may have done so in any lane and shard.
+   */
+  unseen({ endedAt, followedAt }: Seen): PartitionSource | undefined {
+    const isUnseen = (since: number) => (source: PartitionSource) => source.seenChanges < since;
+    const foreign = this.foreign();
+    const left = FOREIGN_SAMPLE - foreign.filter((source) => !isUnseen(endedAt)(source)).length;
+    return (
+      this.own().find(isUnseen(endedAt)) ??
+      this.unused().find(isUnseen(this.#settings.hasDispatcher ? followedAt : endedAt)) ??
+      foreign.find(isUnseen(followedAt)) ??
+      (left > 0 ? shuffled(this.#ports.runtime.random, foreign.filter(isUnseen(endedAt)))[0] : undefined)
+    );
+  }
+
   /** Whether the queue's row or an entry found here names the lane. Before the first tick, any lane may be in use. */
   #isNamed(lane: Lane): boolean {
     const { exitsWhenEmpty, hasDispatcher } = this.#settings;
@@ -135,7 +158,7 @@ export class Partitions {
     const source = new PartitionSource(place, entriesOf(partition, options, this.#ports), {
       clock,
       slice,
-      turns: this.#pollSchedule,
+      turns: this.#turns,
     });
     // Before the first tick, tasks may be in any lane.
     source.isHot = this.isOwn(place) && (this.#isNamed(lane) || this.#ports.lanes() === undefined);
