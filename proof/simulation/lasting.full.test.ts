@@ -30,6 +30,21 @@ test.each([
   expect(violations.map(({ invariant, message }) => `${invariant} ${message}`)).toEqual([]);
 });
 
+test.each([
+  ['workers of one shard without slices lost more than a third of their claims', 'backlog', 507n],
+  ["the same happened in a tenant's backlog", 'backlog', 505n],
+  ['long-lived workers lost more claims than they won', 'stays', 12n],
+  ['the lock-delay of a dead session counted as lateness', 'stays', 31n],
+] as const)(
+  'tasks are picked in time, and by one worker, where once: %s',
+  { timeout: 600_000 },
+  async (_what, profile, seed) => {
+    const { violations } = await runSeed(seed, profile);
+
+    expect(violations.map(({ invariant, message }) => `${invariant} ${message}`)).toEqual([]);
+  },
+);
+
 test('a last attempt found tasks that take longer than its worker lives beside it, in each worker anew', async () => {
   const { violations } = await runSeed(9_300n, 'flood');
 
