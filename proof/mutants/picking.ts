@@ -1,7 +1,7 @@
 /** Seeded bugs of the choice of the next task: each task still runs once, but too late, or at too high a price. */
 import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { condition, returned } from './place.ts';
+import { condition, operation, returned } from './place.ts';
 
 const PICKER = 'shared/tasks/picker/task-picker.ts';
 const ENTRIES = 'shared/tasks/picker/partition-entries.ts';
@@ -35,5 +35,28 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
     killedBy: ['LATE'],
     profile: 'backlog',
     changes: { ...BACKLOG, environments: 3, concurrency: 2, floodTasks: 4_000, crashEveryMs: 6_000, latencyMs: 30 },
+  },
+  {
+    id: 'K4',
+    what: 'tasks that the own process has enqueued go before older ones of the index',
+    edits: [
+      {
+        file: PICKER,
+        in: 'TaskPicker.#refill',
+        at: operation('&&', '#directCandidates'),
+        change: ({ text }) => `${text} && this.#announced.isEmpty`,
+      },
+    ],
+    killedBy: ['LATE'],
+    profile: 'stays',
+    changes: {
+      environments: 1,
+      concurrency: 2,
+      relays: 4,
+      floodTasks: 3_000,
+      faultyMs: 40_000,
+      settleMs: 10_000,
+      ttlMs: 3_000,
+    },
   },
 ];

@@ -2,7 +2,7 @@
 import type { Acknowledged, Applied, HistoryEvent, Ran, Sent } from './history.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
 import { isPack, marked } from './invariants/packs.ts';
-import { PASSED_BY_LIMIT } from './invariants/picking.ts';
+import { PASSED_BY_LIMIT, WAITING_LIMIT } from './invariants/picking.ts';
 import { isTask } from './invariants/rule.ts';
 import { TAKEN_LIMIT } from './invariants/tenants.ts';
 import type { Corruption } from './damage.ts';
@@ -14,6 +14,7 @@ import {
   withAfter,
   followedBy,
   isClaimed,
+  isPlainClaim,
   isRead,
   isSent,
   isDone,
@@ -33,6 +34,7 @@ import {
   told,
   claimIn,
   copies,
+  laterClaims,
 } from './damage.ts';
 
 /** By rule: at least one kind of damage that it must notice, whatever else does. */
@@ -252,32 +254,14 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     ]),
   },
   LATE: {
-    'later tasks that begin before one of a crashed worker': changed(
-      applied(
-        ({ row, before, after }) =>
-          isTask(row) &&
-          before?.state === 'ready' &&
-          after?.state === 'running' &&
-          after.key === undefined &&
-          after.line === undefined &&
-          after.name === 'quick',
-      ),
-      (event) => [
-        event,
-        ...copies(PASSED_BY_LIMIT + 1, (index) => {
-          const later = { ...event.before, readyAt: Number(event.before?.readyAt) + 1 };
-          return {
-            ...event,
-            at: event.at + 100_000,
-            request: -1 - index,
-            operation: undefined,
-            row: `${event.row}-later`,
-            before: later,
-            after: { ...event.after, ...later, state: 'running', session: 'one' },
-          };
-        }),
-      ],
-    ),
+    'later tasks that begin before one of a crashed worker': changed(isPlainClaim, (event) => [
+      event,
+      ...laterClaims(event, PASSED_BY_LIMIT + 1, () => event.at + 100_000),
+    ]),
+    'later tasks that begin before the oldest that waits': changed(isPlainClaim, (event) => [
+      ...laterClaims(event, WAITING_LIMIT + 2, (index) => event.at + Math.min(index, 1) * 100_000),
+      event,
+    ]),
   },
   BATCH: {
     'a child that is counted twice': changed(isRow('batch#'), (event) => [

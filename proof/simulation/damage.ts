@@ -54,6 +54,11 @@ export const isRead = (event: HistoryEvent): event is Read => event.kind === 're
 export const isClaimed = applied(
   ({ row, before, after }) => isTask(row) && before?.state === 'ready' && after?.state === 'running',
 );
+/** Nothing but its place in the index decides when such a task is claimed. */
+export const isPlainClaim = applied((event) => {
+  const { key, line, tenant, name } = event.after ?? {};
+  return isClaimed(event) && name === 'quick' && [key, line, tenant].every((held) => held === undefined);
+});
 export const isDone = applied(
   ({ row, before, after }) => isTask(row) && before?.state === 'running' && after?.state === 'done',
 );
@@ -134,3 +139,18 @@ export const claimIn = ({ row, after }: Applied): NonNullable<Called['claim']> =
 });
 export const copies = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
+
+/** Claims of tasks that came after the claimed one. */
+export const laterClaims = (event: Applied, count: number, at: (index: number) => number): Applied[] =>
+  copies(count, (index) => {
+    const later = { ...event.before, readyAt: Number(event.before?.readyAt) + 1 };
+    return {
+      ...event,
+      at: at(index),
+      request: -1 - index,
+      operation: undefined,
+      row: `${event.row}-later`,
+      before: later,
+      after: { ...event.after, ...later, state: 'running', session: 'one' },
+    };
+  });

@@ -42,6 +42,7 @@ export function assumptionsOf(profile: Profile): Assumptions {
     clocksHold: profile.clocksHold,
     readsAreFresh: profile.staleMs === 0,
     floodStays: profile.floodOf === 'key' || profile.floodOf === 'rate',
+    workersStay: profile.stays,
     overlap: profile.overlap,
     ttlMs: profile.ttlMs,
     lockDelayMs: profile.lockDelayMs,

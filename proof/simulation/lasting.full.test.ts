@@ -4,7 +4,7 @@ import { LASTING } from './profile.ts';
 import { runMany } from './run-many.ts';
 import { runSeed } from './run-seed.ts';
 
-const HISTORIES = { hour: 2, row: 4, backlog: 3, flood: 10, fanout: 10 };
+const HISTORIES = { hour: 2, stays: 6, row: 4, backlog: 3, flood: 10, fanout: 10 };
 
 test.each(LASTING)('the protocol holds in the world %s', { timeout: 600_000 }, async (profile) => {
   const tally = await runMany({ histories: HISTORIES[profile], minutes: Infinity, from: 1n, profile });
@@ -29,6 +29,21 @@ test.each([
 
   expect(violations.map(({ invariant, message }) => `${invariant} ${message}`)).toEqual([]);
 });
+
+test.each([
+  ['workers of one shard without slices lost more than a third of their claims', 'backlog', 507n],
+  ["the same happened in a tenant's backlog", 'backlog', 505n],
+  ['long-lived workers lost more claims than they won', 'stays', 12n],
+  ['the lock-delay of a dead session counted as lateness', 'stays', 31n],
+] as const)(
+  'tasks are picked in time, and by one worker, where once: %s',
+  { timeout: 600_000 },
+  async (_what, profile, seed) => {
+    const { violations } = await runSeed(seed, profile);
+
+    expect(violations.map(({ invariant, message }) => `${invariant} ${message}`)).toEqual([]);
+  },
+);
 
 test('a last attempt found tasks that take longer than its worker lives beside it, in each worker anew', async () => {
   const { violations } = await runSeed(9_300n, 'flood');

@@ -1,4 +1,4 @@
-/** Long-running worlds: the profiles of an hour, a row in trouble, a backlog or a flood. */
+/** Long-running worlds: the profiles of an hour, of long-lived workers, a row in trouble, a backlog or a flood. */
 import type { Prng } from '../../test/support/machines/prng.ts';
 import type { LastingName, Profile, Switch } from './profile.ts';
 
@@ -57,6 +57,19 @@ function drawLastingSizes(prng: Prng, name: LastingName): Partial<Profile> {
       faultyMs: 2_700_000,
       settleMs: 600_000,
       invocationMs: 4_500_000,
+    };
+  if (name === 'stays')
+    return {
+      ...common,
+      stays: true,
+      environments: prng.integer(1, 4),
+      shards: prng.integer(1, 4),
+      feedEveryMs: prng.logarithmic(1_000, 10_000),
+      relays: prng.integer(1, 6),
+      floodTasks: Math.round(prng.logarithmic(200, 3_000)),
+      faultyMs: 240_000,
+      settleMs: 120_000,
+      invocationMs: 900_000,
     };
   if (name === 'row')
     return {

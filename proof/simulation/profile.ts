@@ -55,6 +55,8 @@ export interface Profile {
   /** Tasks that come at once, and what they have in common. */
   readonly floodTasks: number;
   readonly floodOf: FloodOf;
+  /** Tasks that enqueue their successor when they end, for the first minute. */
+  readonly relays: number;
   /** Whether only ticks and wakes start workers, according to due tasks, for tasks that come in bursts. */
   readonly fansOut: boolean;
   /** Shards of the table's stream, each with its own waker, if it fans out. */
@@ -69,7 +71,7 @@ export interface Profile {
   readonly invocationMs: number;
   /**
    * Whether workers are long-lived, like a user's own process, or exit when no task is due, like a function.
-   * Drawn in the world `lone`; `--changes '{"stays":true}'` sets it in a lasting world.
+   * Drawn in the world `lone`, always so in the world `stays`; `--changes '{"stays":true}'` sets it in another lasting world.
    */
   readonly stays: boolean;
 
@@ -185,6 +187,7 @@ export const CALM: Profile = {
   feedEveryMs: 0,
   floodTasks: 0,
   floodOf: 'nothing',
+  relays: 0,
   fansOut: false,
   streamShards: 1,
   faultyMs: 60_000,
@@ -209,10 +212,10 @@ export const CALM: Profile = {
 export type Switch = (prng: Prng, profile: Profile) => Partial<Profile>;
 
 /**
- * Special worlds: workers and sessions that live for an hour,
+ * Special worlds: workers and sessions that live for an hour, long-lived workers with a backlog and tasks that enqueue their successors,
  * ten minutes with one row after the other in trouble, many tasks, many that cannot run, and bursts for which workers are started.
  */
-export const LASTING = ['hour', 'row', 'backlog', 'flood', 'fanout'] as const;
+export const LASTING = ['hour', 'stays', 'row', 'backlog', 'flood', 'fanout'] as const;
 export type LastingName = (typeof LASTING)[number];
 
 export function isLasting(name: ProfileName): name is LastingName {

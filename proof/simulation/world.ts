@@ -38,7 +38,7 @@ import type { ProducerPorts } from './workloads/producer.ts';
 import { batchId, produce, produceBatch, produceOrders, produceUnfairly, taskIds } from './workloads/producer.ts';
 import { coordinate } from './workloads/coordination.ts';
 import { deliverTick } from './workloads/dispatcher.ts';
-import { produceBursts, produceFlood, produceSteadily } from './workloads/flood.ts';
+import { produceBursts, produceFlood, produceRelays, produceSteadily } from './workloads/flood.ts';
 import { maxWorkersOf } from './workloads/chain.ts';
 import { linger } from './workloads/linger.ts';
 import { useLocks } from './workloads/locks.ts';
@@ -238,6 +238,7 @@ class World {
     if (profile.orders > 0) this.#produceBeside('orders', produceOrders);
     if (profile.hogTasks > 0) this.#produceBeside('hog', produceUnfairly);
     if (profile.floodTasks > 0) this.#produceBeside('flood', produceFlood);
+    if (profile.relays > 0) this.#produceBeside('relays', produceRelays);
     const isOver = (): boolean => this.#isTimeCalled;
     if (profile.feedEveryMs > 0) this.#produceBeside('feed', (ports) => produceSteadily(ports, isOver));
     if (profile.fansOut) this.#produceBeside('bursts', (ports) => produceBursts(ports, isOver));

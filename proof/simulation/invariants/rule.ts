@@ -11,6 +11,8 @@ export interface Assumptions {
   readonly readsAreFresh: boolean;
   /** Whether tasks of one key that can hardly run stand in the index, where workers before parking read them again and again. */
   readonly floodStays?: boolean;
+  /** Whether workers are long-lived, and so all have the same shards. */
+  readonly workersStay?: boolean;
   /** The policy for a due run while a task of the schedule has not ended. */
   readonly overlap: OverlapPolicy;
   readonly ttlMs: number;

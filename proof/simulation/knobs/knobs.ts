@@ -77,7 +77,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     HELD_RECHECK_MS: [50, 2_000],
     UNKNOWN_NAME_RECHECK_MS: [500, 60_000],
     FULL_KEY: SOONER,
-    STAY_FOR_KEY_MS: [10, 5_000],
+    CLAIMS_PER_LOSS: FEW(8),
     FOREIGN_SAMPLE: FEW(4),
     START_BURST_MS: [50, 2_000],
     START_GAP_MS: [10, 100],

@@ -15,6 +15,10 @@ const BURST_EVERY_MS = 12_000;
 const BURST_WORK_MS = 90_000;
 /** Upper bound for the steps of a slow task, in TTLs. */
 const STEPS_OF_TTL = 2.4;
+/** The backlog begins to come in the first five seconds. */
+const BEHIND_BACKLOG_MS = 6_000;
+/** A relay that never ends would use most of a history. */
+const RELAY_MS = 60_000;
 const BURST_MS = [0, 0, 0, 1_000, 20_000, 60_000] as const;
 const KINDS = ['quick', 'quick', 'slow', 'commits', 'progresses', 'snoozes', 'hasty'] as const;
 /** Some of them end in other ways than well, and the place of their key must go to the next. */
@@ -57,6 +61,16 @@ export async function produceSteadily(ports: ProducerPorts, isOver: () => boolea
     const tenant = profile.floodOf === 'tenant' ? { tenant: prng.pick(['minnow', 'shrimp']) } : {};
     await enqueue(ports, kind, { id: `fed-${name}-${count}`, input: { kind, half }, ...tenant, ...key });
   }
+}
+
+/** Enqueues the first task of each relay. The backlog that they run beside is older. */
+export async function produceRelays(ports: ProducerPorts): Promise<void> {
+  const { process, profile, half } = ports;
+  const { clock } = process.runtime;
+  await clock.sleep(BEHIND_BACKLOG_MS);
+  const until = clock.now() + RELAY_MS;
+  for (let relay = 1; relay <= profile.relays; relay++)
+    await enqueue(ports, 'relays', { id: `relay-${relay}.0`, input: { kind: 'relays', half, until } });
 }
 
 /** Bursts of tasks that are alike, in their time or their key, and single ones between them; until time is called. */

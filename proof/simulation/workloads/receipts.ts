@@ -26,20 +26,8 @@ export async function commitReceipt(
   { half, version = 0 }: { readonly half: number; readonly version?: number },
   next: readonly TaskRequest[] = [],
 ): Promise<Committed> {
-  const result = { token: right.token };
-  const { row } = right;
-  recorder.emit({ kind: 'ended', at: process.now, process: process.name, ...right });
   try {
-    const committed = await task.commit(result, receiptWrites(`${task.id}-${half}.${version}`), { spawn: next });
-    recorder.emit({
-      kind: 'acknowledged',
-      at: process.now,
-      process: process.name,
-      what: 'committed',
-      row,
-      value: JSON.stringify(result),
-    });
-    return committed;
+    return await commit({ process, recorder }, task, right, receiptWrites(`${task.id}-${half}.${version}`), next);
   } catch (error) {
     if (!(error instanceof CommitRefusedError)) throw error;
     recorder.emit({ kind: 'denied', at: process.now, process: process.name, ...right, row: rowOf(task, right) });
@@ -52,6 +40,38 @@ export async function commitReceipt(
     // and then it must be this attempt's retry that does it, not a copy of this request.
     throw new RetryAfter(300, 'out of stock', { cause: error });
   }
+}
+
+/** Ends the task and creates its successor, in one commit without other writes. */
+export function commitSuccessor(
+  place: Pick<Place, 'process' | 'recorder'>,
+  task: TaskContext,
+  right: RightName,
+  next: TaskRequest,
+): Promise<Committed> {
+  return commit(place, task, right, [], [next]);
+}
+
+async function commit(
+  { process, recorder }: Pick<Place, 'process' | 'recorder'>,
+  task: TaskContext,
+  right: RightName,
+  writes: readonly UserWrite[],
+  next: readonly TaskRequest[],
+): Promise<Committed> {
+  const result = { token: right.token };
+  recorder.emit({ kind: 'ended', at: process.now, process: process.name, ...right });
+  const committed = await task.commit(result, writes, { spawn: next });
+  const value = JSON.stringify(result);
+  recorder.emit({
+    kind: 'acknowledged',
+    at: process.now,
+    process: process.name,
+    what: 'committed',
+    row: right.row,
+    value,
+  });
+  return committed;
 }
 
 /** The row that the commit writes: that of the task, or of the pack whose item it is. */

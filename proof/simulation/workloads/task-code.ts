@@ -18,7 +18,7 @@ import type { RightName } from '../history.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
 import { itemName } from '../invariants/packs.ts';
-import { commitReceipt } from './receipts.ts';
+import { commitReceipt, commitSuccessor } from './receipts.ts';
 
 /** The environment of a piece of task code. */
 interface Place {
@@ -43,6 +43,9 @@ export interface TaskInput {
   readonly version?: number;
   /** Its duration, if specified. */
   readonly ms?: number;
+  /** How many tasks of its relay have ended before it, and the time at which the relay ends. */
+  readonly leg?: number;
+  readonly until?: number;
   /** Makes it too large for its row; names its owner. */
   readonly filler?: string;
 }
@@ -202,6 +205,19 @@ const KINDS: Readonly<Record<string, Kind>> = {
 
   /** Returns what cannot be stored. */
   unstorable: { weight: 0.5, retry: RETRY, behave: () => Promise.resolve({ huge: 'x'.repeat(20_000) }) },
+
+  /** Enqueues its successor in the process in which it runs. */
+  relays: {
+    weight: 0,
+    retry: PATIENT,
+    async behave(place, task, right, { until = 0, leg = 0, ...input }) {
+      await step(place, place.prng.between(1, 10), task.signal);
+      if (place.process.runtime.clock.now() >= until) return;
+      act(place, task, right);
+      const id = `${task.id.replace(/\.\d+$/, '')}.${leg + 1}`;
+      await commitSuccessor(place, task, right, spawn('relays', { ...input, until, leg: leg + 1 }, { id }));
+    },
+  },
 
   /** Asks for several things at once. */
   hasty: {

@@ -12,6 +12,7 @@ import type { TaskOperatorStore } from '../../../shared/tasks/task/task-operator
 import type { QueueStore } from '../../../shared/tasks/task/queue-store.ts';
 import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule-store.ts';
 import type { TaskAndPackStore } from '../../../shared/tasks/bulk/pack-store.ts';
+import type { TaskStoreOptions } from '../../../shared/tasks/rows/task/adding-store.ts';
 import type { WaitGroupStore } from '../../../shared/coordination/waitgroup/waitgroup-store.ts';
 import type { Prng } from '../../../test/support/machines/prng.ts';
 import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
@@ -44,7 +45,11 @@ export interface WorkerPlace {
   readonly restock: () => void;
 }
 
-export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>): {
+/** @param onCreated hears of the tasks that these stores create */
+export function storesAt(
+  place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>,
+  onCreated?: TaskStoreOptions['onCreated'],
+): {
   readonly sessions: SessionStore;
   readonly tasks: TaskAndPackStore;
   readonly locks: LockStore;
@@ -60,7 +65,7 @@ export function storesAt(place: Pick<WorkerPlace, 'process' | 'driver' | 'record
   const attemptTimeoutMs = Math.max(100, Math.min(1_500, Math.floor(profile.ttlMs / 6)));
   const policy = { attemptTimeoutMs, budgetMs: profile.ttlMs, backoff: { baseMs: 25, capMs: 500 } };
   const sender = new Sender({ driver, runtime: process.runtime, policy });
-  const stores = createStores(sender, { table: TABLE_NAME, shards: profile.shards });
+  const stores = createStores(sender, { table: TABLE_NAME, shards: profile.shards, onCreated });
   return {
     sessions: observeSessions(stores.sessions, process, recorder),
     locks: observeLocks(stores.locks, process, recorder),

@@ -8,7 +8,9 @@ import { HandedBackError } from '../../../shared/tasks/task/control.ts';
 import { runLongLivedWorker } from '../../../shared/client/long-lived-worker.ts';
 import type { WorkerReport } from '../../../shared/tasks/worker/worker.ts';
 import { runWorker } from '../../../shared/tasks/worker/worker.ts';
+import { EnqueueBus } from '../../../shared/tasks/queue/enqueue-bus.ts';
 import type { Invocation } from '../fleet.ts';
+import { TABLE_NAME } from '../rows.ts';
 import { bucketAt } from './bucket.ts';
 import { workInChain } from './chain.ts';
 import { tasksAt } from './task-code.ts';
@@ -25,7 +27,11 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
   const { process, profile, recorder, prng, seen, violated, restock } = place;
   const { runtime } = process;
   const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
-  const { sessions, tasks, queues, schedules } = storesAt(place);
+  // As in `shared/client`: a long-lived worker hears of the tasks that its own process enqueues.
+  const bus = new EnqueueBus();
+  const { sessions, tasks, queues, schedules } = storesAt(place, (created, now) =>
+    bus.announce(TABLE_NAME, created, now),
+  );
   const session = await SessionHolder.create(
     {
       timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
@@ -91,7 +97,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       const report = stays
         ? await runLongLivedWorker(
             registry,
-            { ...ports, schedules },
+            { ...ports, schedules, onEnqueued: (listener) => bus.listen(TABLE_NAME, QUEUE, listener) },
             { ...settings, untilDrained: false },
             handBack.signal,
           )

@@ -4,8 +4,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { TenantWalk } from '../task/tenants.ts';
 import type { EntryReader, ReadQuery } from './partition-source.ts';
-import type { Slice } from '../task/slice.ts';
-import { isInSlice } from '../task/slice.ts';
+import type { ChosenSlice } from './chosen-slice.ts';
 import { PAGES_PER_POLL, PAGE_ENTRIES } from './tuning.ts';
 
 interface EntriesOptions {
@@ -16,8 +15,8 @@ interface EntriesOptions {
   readonly isOwn: () => boolean;
   /** Maximum time between two reads of the oldest entries. */
   readonly headEveryMs: number;
-  /** The worker's part of the partition, if it shares the shard. Default: all of it. */
-  readonly slice?: Slice | undefined;
+  /** The worker's part of the partition. */
+  readonly slice: ChosenSlice;
 }
 
 interface EntriesPorts {
@@ -37,16 +36,30 @@ class TenantsInTurn implements EntryReader {
   readonly isHeadDue = false;
   readonly rewind = (): boolean => false;
   readonly #walk: TenantWalk;
+  readonly #slice: ChosenSlice;
   readonly #onDamaged: EntriesPorts['onDamaged'];
 
-  constructor(partition: ReadyPartition, { isExpected }: EntriesOptions, { tasks, runtime, onDamaged }: EntriesPorts) {
+  constructor(
+    partition: ReadyPartition,
+    { isExpected, slice }: EntriesOptions,
+    { tasks, runtime, onDamaged }: EntriesPorts,
+  ) {
+    this.#slice = slice;
     this.#onDamaged = onDamaged;
     // If no tenant is expected, a poll that starts at the first position takes one request instead of two.
     this.#walk = new TenantWalk(partition, tasks, isExpected ? runtime.random : undefined);
   }
 
+  /** A walk begins again with the oldest tasks of a tenant, and would walk over other slices each time, so it draws entries instead. */
   async read(query: ReadQuery): ReturnType<EntryReader['read']> {
-    const { hints, isFullyRead } = await this.#walk.next({ ...query, onDamaged: this.#onDamaged });
+    const ports = { ...query, onDamaged: this.#onDamaged };
+    if (this.#slice.isPart) {
+      const isWorthReading = (hint: ReadyEntry): boolean => query.isWorthReading(hint) && this.#slice.isDrawn;
+      const { hints, isFullyRead } = await this.#walk.next({ ...ports, isWorthReading });
+      if (hints.length > 0 || !isFullyRead) return { hints, isEnd: false };
+      this.#slice.finish();
+    }
+    const { hints, isFullyRead } = await this.#walk.next(ports);
     // A tenant's tasks beyond its share are skipped, so only a round without a find shows that nothing is left.
     return { hints, isEnd: isFullyRead && hints.length === 0 };
   }
@@ -96,7 +109,7 @@ class OldestFirst implements EntryReader {
     if (this.#after !== undefined && this.isHeadDue) {
       const { hints } = await this.#page(now, undefined);
       const { slice } = this.#options;
-      const isMine = ({ id }: ReadyEntry): boolean => slice === undefined || this.#head.has(id) || isInSlice(id, slice);
+      const isMine = ({ id }: ReadyEntry): boolean => this.#head.has(id) || slice.has(id);
       const worthReading = hints.filter((hint) => isMine(hint) && isWorthReading(hint));
       this.#head = new Set(hints.map(({ id }) => id));
       if (worthReading.length > 0) return { hints: worthReading, isEnd: false };
@@ -115,11 +128,13 @@ class OldestFirst implements EntryReader {
   /** Returns entries of the own slice, or entries of other slices if a whole round has found none of the own. */
   #sliced(hints: readonly ReadyEntry[], isEnd: boolean): readonly ReadyEntry[] {
     const { slice } = this.#options;
-    if (slice === undefined) return hints;
-    const mine = hints.filter(({ id }) => isInSlice(id, slice));
+    if (!slice.isPart) return hints;
+    const mine = hints.filter(({ id }) => slice.has(id));
     const others = mine.length > 0 ? undefined : this.#ofOthers && [...this.#ofOthers, ...hints];
     this.#ofOthers = isEnd ? [] : others;
-    return isEnd && others !== undefined ? shuffled(this.#ports.runtime.random, others) : mine;
+    if (!isEnd || others === undefined) return mine;
+    slice.finish();
+    return shuffled(this.#ports.runtime.random, others);
   }
 
   /** The shard's own worker begins with the oldest entries, so a helper takes the newer ones first. */

@@ -9,6 +9,7 @@ import type { Lane } from '../task/lane.ts';
 import type { ReadyEntry } from '../task/task-store.ts';
 import type { WalkQuery } from '../task/tenants.ts';
 import { PRIORITIES } from '../task/task.ts';
+import type { ChosenSlice } from './chosen-slice.ts';
 import { PAGE_MAX_AGE_MS } from './tuning.ts';
 
 export interface PartitionPlace {
@@ -43,6 +44,7 @@ export class TurnCount {
 
 interface SourcePorts {
   readonly clock: Clock;
+  readonly slice: ChosenSlice;
   readonly turns: TurnCount;
 }
 
@@ -53,9 +55,11 @@ export class PartitionSource {
   isHot = false;
   /** Whether other workers held all tasks of the last read. */
   isHeldByOthers = false;
+  /** The part of it that this worker tries first. */
+  readonly slice: ChosenSlice;
   readonly #reader: EntryReader;
   readonly #clock: Clock;
-  readonly #pollSchedule: TurnCount;
+  readonly #turns: TurnCount;
   #ahead: readonly ReadyEntry[] = [];
   #aheadUntilMonotonicMs = 0;
   #isEnd = true;
@@ -63,12 +67,13 @@ export class PartitionSource {
   #seenChanges = -1;
   #servedAt = 0;
 
-  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, { clock, turns }: SourcePorts) {
+  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, { clock, slice, turns }: SourcePorts) {
+    this.slice = slice;
     this.shard = shard;
     this.lane = lane;
     this.#reader = reader;
     this.#clock = clock;
-    this.#pollSchedule = turns;
+    this.#turns = turns;
   }
 
   /** 0 is the highest priority. */
@@ -98,7 +103,7 @@ export class PartitionSource {
 
   /** Notes that the source has its turn. */
   serve(): void {
-    this.#servedAt = this.#pollSchedule.next();
+    this.#servedAt = this.#turns.next();
   }
 
   /** Returns the next entries worth reading, at most as many as wanted. */

@@ -9,9 +9,11 @@ import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
 import type { Slice } from '../task/slice.ts';
 import type { CandidatePorts } from './candidates.ts';
+import { ChosenSlice } from './chosen-slice.ts';
 import { entriesOf } from './partition-entries.ts';
 import type { PartitionPlace } from './partition-source.ts';
 import { PartitionSource, TurnCount } from './partition-source.ts';
+import { FOREIGN_SAMPLE } from './tuning.ts';
 
 export interface PartitionSettings {
   readonly queue: string;
@@ -34,12 +36,18 @@ export interface PartitionPorts extends CandidatePorts {
   readonly shards: () => number | undefined;
 }
 
+/** The picker's counts of changes: when a task last ended here, and when one last made others due in any shard. */
+interface Seen {
+  readonly endedAt: number;
+  readonly followedAt: number;
+}
+
 /** The lane of tasks without priority and tenant. It counts as used until the queue's row is read. */
 const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
 
 export class Partitions {
   readonly #settings: PartitionSettings;
-  readonly #pollSchedule = new TurnCount();
+  readonly #turns = new TurnCount();
   readonly #ports: PartitionPorts;
   readonly #own: number[];
   #foreign: readonly number[] = [];
@@ -104,6 +112,22 @@ export class Partitions {
     return this.#of(this.#foreign, this.namedLanes);
   }
 
+  /**
+   * Returns a source that was not polled since the last task ended here, if any. A dispatcher polls lanes that are not named, but a task that
+   * made others due may have done so in any lane and shard.
+   */
+  unseen({ endedAt, followedAt }: Seen): PartitionSource | undefined {
+    const isUnseen = (since: number) => (source: PartitionSource) => source.seenChanges < since;
+    const foreign = this.foreign();
+    const left = FOREIGN_SAMPLE - foreign.filter((source) => !isUnseen(endedAt)(source)).length;
+    return (
+      this.own().find(isUnseen(endedAt)) ??
+      this.unused().find(isUnseen(this.#settings.hasDispatcher ? followedAt : endedAt)) ??
+      foreign.find(isUnseen(followedAt)) ??
+      (left > 0 ? shuffled(this.#ports.runtime.random, foreign.filter(isUnseen(endedAt)))[0] : undefined)
+    );
+  }
+
   /** Whether the queue's row or an entry found here names the lane. Before the first tick, any lane may be in use. */
   #isNamed(lane: Lane): boolean {
     const { exitsWhenEmpty, hasDispatcher } = this.#settings;
@@ -122,17 +146,19 @@ export class Partitions {
     const known = this.#sources.get(name);
     if (known !== undefined) return known;
     const partition = { queue: this.#settings.queue, priority: lane.priority, shard };
+    const { clock, random } = this.#ports.runtime;
+    const slice = new ChosenSlice(this.#settings.homeShards.includes(shard) ? this.#settings.slice : undefined, random);
     const options = {
       ...lane,
       isExpected: this.#isNamed(lane),
       isOwn: () => this.isOwn(place),
       headEveryMs: this.#settings.heartbeatMs,
-      slice: this.#settings.homeShards.includes(shard) ? this.#settings.slice : undefined,
+      slice,
     };
-    const { clock } = this.#ports.runtime;
     const source = new PartitionSource(place, entriesOf(partition, options, this.#ports), {
       clock,
-      turns: this.#pollSchedule,
+      slice,
+      turns: this.#turns,
     });
     // Before the first tick, tasks may be in any lane.
     source.isHot = this.isOwn(place) && (this.#isNamed(lane) || this.#ports.lanes() === undefined);

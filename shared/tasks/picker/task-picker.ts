@@ -18,7 +18,6 @@
  * there.
  * All of this is advisory: reads may be stale, and the condition of the claim decides.
  */
-import { shuffled } from '../../core/runtime/random.ts';
 import type { Fullness } from '../task/key-limit.ts';
 import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { Announced } from './announced.ts';
@@ -107,10 +106,22 @@ export class TaskPicker {
     const isWaiting = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;
     if (isWaiting()) await this.#refillOnce();
     if (isWaiting()) await this.#directCandidates.settled();
+    const isDirect = !this.#directCandidates.isEmpty;
     const found = this.#take();
     if (found === undefined) return undefined;
     this.#rate.take();
-    return { ...found, begin: () => this.#begin(found.task), end: (outcome) => this.#end(found, outcome) };
+    const slice = isDirect ? undefined : this.#buffer.source?.slice;
+    return {
+      ...found,
+      begin: () => {
+        slice?.claimed(true);
+        this.#begin(found.task);
+      },
+      end: (outcome) => {
+        if (outcome === 'contended') slice?.claimed(false);
+        return this.#end(found, outcome);
+      },
+    };
   }
 
   /** Tasks named by the worker's event are tried before all others: the index may not show them yet. */
@@ -289,22 +300,10 @@ export class TaskPicker {
     return turn;
   }
 
-  /**
-   * Returns a source that must be polled before the worker exits, because it was not polled since the last task ended here.
-   * A dispatcher polls lanes that are not named, but a task that ended here may have made others due in any lane.
-   */
+  /** A source that must be polled before the worker exits, if any. */
   #unseen(): PartitionSource | undefined {
-    const { exitsWhenEmpty, hasDispatcher } = this.#settings;
-    if (!exitsWhenEmpty || !this.#candidates.areNone || this.#isEmpty) return undefined;
-    const isUnseen = (since: number) => (source: PartitionSource) => source.seenChanges < since;
-    const foreign = this.#partitions.foreign();
-    const left = FOREIGN_SAMPLE - foreign.filter((source) => !isUnseen(this.#endedAt)(source)).length;
-    return (
-      this.#partitions.own().find(isUnseen(this.#endedAt)) ??
-      this.#partitions.unused().find(isUnseen(hasDispatcher ? this.#followedAt : this.#endedAt)) ??
-      foreign.find(isUnseen(this.#followedAt)) ??
-      (left > 0 ? shuffled(this.#ports.runtime.random, foreign.filter(isUnseen(this.#endedAt)))[0] : undefined)
-    );
+    if (!this.#settings.exitsWhenEmpty || !this.#candidates.areNone || this.#isEmpty) return undefined;
+    return this.#partitions.unseen({ endedAt: this.#endedAt, followedAt: this.#followedAt });
   }
 
   async #poll(source: PartitionSource, times: number): Promise<void> {

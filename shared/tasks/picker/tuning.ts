@@ -40,7 +40,9 @@ export const UNKNOWN_NAME_RECHECK_MS = IDLE_AFTER_MS;
  */
 export const FULL_KEY = { oneSlot: 500, least: 200, most: 5_000, standing: 4, ahead: 10 };
 /** How long a worker stays for the next task of a key after one of the key's tasks has ended here. Set by `bench keys --limits 100`. */
-export const STAY_FOR_KEY_MS = 5_000;
+export const STAY_FOR_KEY_MS = FULL_KEY.most;
+/** A worker that loses more than one of so many claims to others chooses a slice. Set by `npm run simulate -- --profile stays`, CROWD. */
+export const CLAIMS_PER_LOSS = 8;
 /** Half a read unit of entries: for one scan for abandoned tasks, and for the first poll of a worker without tasks. */
 export const SCAN_ENTRIES = PAGE_ENTRIES / 2;
 /**

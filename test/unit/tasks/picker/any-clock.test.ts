@@ -1,7 +1,9 @@
 /** Readers of a partition whose wall clock steps, over small pages: every due entry is found in the end. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { ChosenSlice } from '../../../../shared/tasks/picker/chosen-slice.ts';
 import { entriesOf } from '../../../../shared/tasks/picker/partition-entries.ts';
+import { CLAIMS_PER_LOSS } from '../../../../shared/tasks/picker/tuning.ts';
 import type { TaskAndPackStore } from '../../../../shared/tasks/bulk/pack-store.ts';
 import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
 
@@ -20,8 +22,11 @@ test.each([
     fc.asyncProperty(
       fc.array(step, { minLength: 1, maxLength: 30 }),
       fc.integer({ min: 1, max: 3 }),
-      async (steps, limit) => {
+      fc.nat({ max: 3 * CLAIMS_PER_LOSS }),
+      async (steps, limit, lost) => {
         const q = openMemoryQueue();
+        const slice = new ChosenSlice(undefined, q.runtime.random);
+        for (let claim = 0; claim < lost; claim++) slice.claimed(false);
         const startsAt = q.clock.now();
         for (let nth = 0; nth < TASKS; nth++)
           await q.client.enqueue('t', null, {
@@ -32,7 +37,7 @@ test.each([
         const page: TaskAndPackStore['page'] = (partition, query) => q.tasks.page(partition, { ...query, limit });
         const reader = entriesOf(
           { queue: QUEUE, priority: 'normal', shard: 0 },
-          { isOfTenants, isExpected: true, isOwn: () => true, headEveryMs: 5_000 },
+          { isOfTenants, isExpected: true, isOwn: () => true, headEveryMs: 5_000, slice },
           {
             tasks: { ...q.tasks, page },
             runtime: q.runtime,
