@@ -47,7 +47,8 @@ describe('a session whose row is', () => {
   test.each([{ ttlMs: null }, { expiresAt: null }])(
     'invalid by an expiry that it does not name (%j) keeps them closed from its invalidation',
     (change) => {
-      expect(lockDelayEndsAt({ ...EXPIRED, ...change }, SKEW_MS)).toBe(EXPIRED.invalidatedAt + 15_000 + SKEW_MS);
+      const late = { ...EXPIRED, ...change, invalidatedAt: T + 90_000 };
+      expect(lockDelayEndsAt(late, SKEW_MS)).toBe(T + 90_000 + 15_000 + SKEW_MS);
     },
   );
 });
