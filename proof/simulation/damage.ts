@@ -147,6 +147,7 @@ export const laterClaims = (event: Applied, count: number, at: (index: number) =
     return {
       ...event,
       at: at(index),
+      process: 'another',
       request: -1 - index,
       operation: undefined,
       row: `${event.row}-later`,
