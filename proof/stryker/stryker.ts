@@ -3,10 +3,12 @@
  *
  * Changes each operator, condition, block and value of these files, one at a time, runs the unit tests nearest to the file,
  * and lists the changes that no test notices. `FILE:10-40` takes some lines of a file.
+ *
+ * Stryker's packages are this folder's own, and are installed by its first run: no other command needs them.
  */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
@@ -34,7 +36,8 @@ interface Judged {
 }
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-const STRYKER = path.join(ROOT, 'node_modules/@stryker-mutator/core/bin/stryker.js');
+const PACKAGES = path.join(import.meta.dirname, 'node_modules/@stryker-mutator');
+const STRYKER = path.join(PACKAGES, 'core/bin/stryker.js');
 
 const command = new Command('npm run stryker --')
   .description(
@@ -46,6 +49,7 @@ const command = new Command('npm run stryker --')
   .option('--json', 'one JSON object at the end', false);
 
 async function main(files: readonly string[], flags: Flags): Promise<void> {
+  if (!existsSync(STRYKER)) install();
   const reports: Judged[] = [];
   for (const file of files) {
     const report = await judged(file, flags);
@@ -54,6 +58,11 @@ async function main(files: readonly string[], flags: Flags): Promise<void> {
     reports.push(report);
   }
   if (flags.json) console.log(JSON.stringify({ files: reports }));
+}
+
+function install(): void {
+  const { status } = spawnSync('npm', ['ci', '--ignore-scripts'], { cwd: import.meta.dirname, stdio: 'inherit' });
+  if (status !== 0) throw new Error(`npm ci in proof/stryker ended with ${status}`);
 }
 
 async function judged(target: string, { tests, workers }: Flags): Promise<Judged> {
@@ -85,7 +94,7 @@ function configOf(
 ) {
   return {
     mutate: [mutate],
-    plugins: ['@stryker-mutator/vitest-runner'],
+    plugins: [path.join(PACKAGES, 'vitest-runner/dist/src/index.js')],
     testRunner: 'vitest',
     // Threads refuse the size of the young generation that the tests ask for.
     vitest: { configFile: 'proof/plain-vitest.config.ts', related: false, pool: 'forks' },
