@@ -6,9 +6,8 @@ import type { OtherWorld, Profile } from './profile.ts';
 
 /** The parts of a mix: most are swarms. */
 const SHARES: readonly (OtherWorld | 'swarm')[] = [
-  ...Array.from({ length: 10 }, () => 'swarm' as const),
-  'knobs',
-  'knobs',
+  ...Array.from({ length: 16 }, () => 'swarm' as const),
+  ...(['knobs', 'knobs', 'lone', 'shipped', 'shipped'] as const),
 ];
 
 export function worldOf(prng: Prng): OtherWorld | 'swarm' {
@@ -62,7 +61,18 @@ export function drawLoneWorld(prng: Prng, drawn: Profile): Profile {
     feedEveryMs: prng.logarithmic(500, 5_000),
     chains: false,
     leap: false,
-    settleMs: 90_000,
+    settleMs: 60_000,
     invocationMs: 900_000,
+  };
+}
+
+/** Settings that deployments have and the swarm does not: workers that linger, an idle pace, and clocks that are measured. */
+export function drawShippedWorld(prng: Prng, swarm: Profile): Profile {
+  return {
+    ...swarm,
+    lingerMs: Math.round(prng.logarithmic(200, 20_000)),
+    idlePollMs: prng.pick([0, 2_000, 5_000]),
+    gauged: prng.chance(0.7),
+    chains: prng.chance(0.6),
   };
 }

@@ -74,6 +74,11 @@ export interface Profile {
    * Drawn in the world `lone`, always so in the world `stays`; `--changes '{"stays":true}'` sets it in another lasting world.
    */
   readonly stays: boolean;
+  /** How long a function's worker stays without tasks, and its poll interval after an idle minute; 0: as while busy. */
+  readonly lingerMs: number;
+  readonly idlePollMs: number;
+  /** Whether processes measure their clocks against the service's. */
+  readonly gauged: boolean;
 
   readonly ttlMs: number;
   readonly maxClockSkewMs: number;
@@ -195,6 +200,9 @@ export const CALM: Profile = {
   tickMs: 3_000,
   invocationMs: 20_000,
   stays: false,
+  lingerMs: 0,
+  idlePollMs: 0,
+  gauged: false,
   ttlMs: 3_000,
   maxClockSkewMs: 400,
   lockDelayMs: 1_000,
@@ -224,11 +232,11 @@ export function isLasting(name: ProfileName): name is LastingName {
 
 export type FaultGroup = 'network' | 'processes' | 'clocks' | 'store';
 /** Worlds that differ from the swarm by more than their faults: see `other-worlds.ts`. */
-export type OtherWorld = 'knobs' | 'lone';
+export type OtherWorld = 'knobs' | 'lone' | 'shipped';
 /** `mix` draws one of the other worlds for a part of its seeds, and the swarm for the rest. */
 export type ProfileName = 'mix' | 'swarm' | 'calm' | FaultGroup | OtherWorld | LastingName;
 export const PROFILE_NAMES: readonly ProfileName[] = [
-  ...(['mix', 'swarm', 'calm', 'network', 'processes', 'clocks', 'store', 'knobs', 'lone'] as const),
+  ...(['mix', 'swarm', 'calm', 'network', 'processes', 'clocks', 'store', 'knobs', 'lone', 'shipped'] as const),
   ...LASTING,
 ];
 

@@ -7,6 +7,7 @@
  */
 import { shardOf } from '../../shared/dynamo/engine/keys.ts';
 import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { CorruptItemError } from '../../shared/core/errors.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import { withSimulatedAborts } from '../../test/support/machines/abort-signal.ts';
@@ -18,6 +19,7 @@ import { Asks } from './asks.ts';
 import { Checker } from './checker.ts';
 import { FanOut } from './fan-out.ts';
 import { Fleet } from './fleet.ts';
+import { measuredBy } from './gauge.ts';
 import { turn } from './knobs/turn.ts';
 import type { Applied, HistoryEvent } from './history.ts';
 import type { HistoryOptions, HistoryResult } from './history-result.ts';
@@ -450,9 +452,10 @@ class World {
   }
 
   #placeOf(process: SimulatedProcess): WorkerPlace {
+    const driver = this.#network.driverOf(process);
     return {
       process,
-      driver: this.#network.driverOf(process),
+      ...(this.#profile.gauged ? measuredBy(process, driver) : { driver, gauge: noSkewGauge }),
       recorder: this.#recorder,
       seen: this.#count,
       violated: (invariant, message) => this.#checker.report(invariant, process.name, message),

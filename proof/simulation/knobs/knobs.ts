@@ -138,6 +138,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/core/lease/timing.ts': 'MAX_LOCK_DELAY_MS MAX_TTL_MS MIN_TTL_MS MAX_HOLDER_MARGIN_MS',
       'shared/dynamo/engine/schema.ts': 'RETENTION_DAYS',
       'shared/dynamo/engine/skew-gauge.ts': 'KEPT_MS DISAGREEMENT_MS',
+      'shared/tasks/queue/key-report.ts': 'SETTLE_MS',
       'shared/tasks/schedule/schedule.ts': 'HORIZON_MS',
       'shared/tasks/dispatch/wake.ts': 'INDEX_LAG_MS STREAM_MS KEPT_MS',
     },
@@ -188,6 +189,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/dynamo/engine/keys.ts': 'TICKET_DIGITS',
       'shared/dynamo/engine/schema.ts': 'SCHEMA_VERSION',
       'shared/tasks/dispatch/pending-starts.ts': 'NONE',
+      'shared/tasks/rows/key-statements.ts': 'CENTURY_SECONDS',
       'shared/tasks/rows/task/dynamo-parking-store.ts': 'DIGITS',
       'shared/tasks/rows/task/dynamo-task-operator-store.ts': 'ISO_LENGTH',
       'shared/tasks/rows/task/index-places.ts': 'MOMENT_DIGITS PARKED_DIGITS',
@@ -263,7 +265,7 @@ export const FIXED: readonly Fixed[] = [
     },
   },
   {
-    why: 'Lambda’s envelope, metrics, listings for operators and loops around whole sessions, which have tests of their own',
+    why: 'Lambda’s envelope, metrics, listings and repairs for operators, and loops around whole sessions, which have tests of their own',
     of: {
       'functions/continuation.ts': 'START MAX_GENERATION',
       'functions/task-times.ts': 'VALUES_IN_LINE',
@@ -276,6 +278,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/operate/audit/audit-store.ts': 'MONTHS_KEPT PAGE_LIMIT',
       'shared/session/health-client.ts': 'CONTENTION',
       'shared/session/session-client.ts': 'POLL_MS',
+      'shared/tasks/rows/task/pass-line.ts': 'SKIPPED_LIMIT',
       'shared/tasks/tracing/task-spans.ts': 'CREATED_ITEMS',
     },
   },

@@ -2,6 +2,7 @@
  * A small world for one short flow: a process that acts and has one fault, or two, at requests that are chosen;
  * and others, who come afterwards and must find everything in order.
  */
+import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { withSimulatedAborts } from '../../../test/support/machines/abort-signal.ts';
 import type { Fate, Request } from '../../../test/support/machines/network.ts';
 import { Network } from '../../../test/support/machines/network.ts';
@@ -152,6 +153,7 @@ export class Stage {
       objects: this.#objects,
       seen: () => undefined,
       violated: (invariant, message) => this.#checker.report(invariant, incarnation, message),
+      gauge: noSkewGauge,
       startSuccessor: () => undefined,
       isTimeCalled: () => false,
       restock: () => this.#store.restock(1),

@@ -7,7 +7,6 @@ import { continuationSchedule } from '../../../functions/env.ts';
 import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { slotKey } from '../../../shared/dynamo/engine/keys.ts';
 import { MismatchError } from '../../../shared/core/errors.ts';
-import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
 import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { WorkerReport } from '../../../shared/tasks/worker/worker.ts';
@@ -42,7 +41,7 @@ export async function workInChain(
     const row = slotKey(continuationSchedule(QUEUE), after).pk;
     recorder.emit({ kind: 'acknowledged', at: process.now, process: process.name, what: 'dispatched', row });
   }
-  const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, profile);
+  const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: place.gauge }, profile);
   const limit = maxWorkersOf(profile);
   const permit = await semaphores.tryAcquire(session, workersSemaphore(QUEUE), { limit }).catch(mismatchOf);
   if (permit instanceof MismatchError || permit.kind === 'full') {

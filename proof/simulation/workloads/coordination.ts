@@ -1,7 +1,6 @@
 /** Users of semaphores, wait groups and rate limits: a session, a little of everything, and an orderly end, or not. */
 import { rateLimitKey } from '../../../shared/dynamo/engine/keys.ts';
 import { LeaseLostError, MismatchError, StoreUnavailableError } from '../../../shared/core/errors.ts';
-import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
 import { RateLimiter } from '../../../shared/coordination/ratelimit/rate-limiter.ts';
@@ -52,10 +51,10 @@ export async function coordinate(place: WorkerPlace): Promise<string> {
       node: process.name,
       behaviour: 'release',
     },
-    { store: stores.sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
+    { store: stores.sessions, runtime, gauge: place.gauge, events: sessionEventsAt(place) },
   );
   recorder.holds(process, holder);
-  const ports = { ...stores, runtime, gauge: noSkewGauge };
+  const ports = { ...stores, runtime, gauge: place.gauge };
   const { name: bucket, ...rate } = BUCKET;
   const user: User = {
     place,

@@ -4,7 +4,6 @@ import type { WorkEvent } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { dispatch, workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
-import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
 import { SCHEDULE } from '../invariants/schedules.ts';
 import type { FanOut } from '../fan-out.ts';
@@ -34,7 +33,7 @@ export async function deliverTick(
   const { process, profile, recorder, seen } = place;
   const stores = storesAt(place);
   const { runtime } = process;
-  const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, profile);
+  const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: place.gauge }, profile);
   const name = workersSemaphore(QUEUE);
   const ports = {
     ...stores,

@@ -6,7 +6,6 @@ import { defined } from '../../../shared/core/defined.ts';
 import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
 import { electionKey } from '../../../shared/coordination/election/election.ts';
 import { LeaseLostError, MismatchError, StoreUnavailableError } from '../../../shared/core/errors.ts';
-import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { LockClient } from '../../../shared/coordination/lock/lock-client.ts';
 import { LockUnavailableError } from '../../../shared/coordination/lock/lock-record.ts';
@@ -82,7 +81,7 @@ async function stay(place: WorkerPlace, lingering: Lingering, lines: Lines, numb
   let names = 0;
   while (!isOver()) {
     const stores = storesAt(place);
-    const ports = { ...stores, runtime, gauge: noSkewGauge };
+    const ports = { ...stores, runtime, gauge: place.gauge };
     let holder: SessionHolder;
     try {
       holder = await SessionHolder.create(
@@ -92,7 +91,7 @@ async function stay(place: WorkerPlace, lingering: Lingering, lines: Lines, numb
           node: process.name,
           behaviour: 'release',
         },
-        { store: stores.sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
+        { store: stores.sessions, runtime, gauge: place.gauge, events: sessionEventsAt(place) },
       );
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;

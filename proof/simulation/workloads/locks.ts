@@ -6,7 +6,6 @@ import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/dri
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
 import { LeaseLostError, StoreUnavailableError } from '../../../shared/core/errors.ts';
-import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { LockClient } from '../../../shared/coordination/lock/lock-client.ts';
 import type { Lock } from '../../../shared/coordination/lock/lock.ts';
@@ -38,10 +37,10 @@ export async function useLocks(place: WorkerPlace): Promise<string> {
       node: process.name,
       behaviour: prng.pick(['release', 'release', 'delete'] as const),
     },
-    { store: sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
+    { store: sessions, runtime, gauge: place.gauge, events: sessionEventsAt(place) },
   );
   recorder.holds(process, holder);
-  const ports = { locks, semaphores, sessions, runtime, gauge: noSkewGauge };
+  const ports = { locks, semaphores, sessions, runtime, gauge: place.gauge };
   const session = new Session(holder, { ...ports, table: TABLE_NAME, turns: new WaiterQueue(runtime.clock) });
   const endsAt = runtime.clock.monotonic() + 0.7 * profile.invocationMs;
   try {

@@ -1,6 +1,5 @@
 /** A person at the console, who cancels, brings back, reschedules and pauses; and leaves the queue open when the trouble is over. */
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
-import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
 import { SCHEDULE } from '../invariants/schedules.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
@@ -19,7 +18,7 @@ export async function operate(
   const { process, profile, prng, seen } = place;
   const { tasks, sessions, operations, queues, schedules } = storesAt(place);
   const { runtime } = process;
-  const ports = { tasks, sessions, operations, queues, runtime, gauge: noSkewGauge };
+  const ports = { tasks, sessions, operations, queues, runtime, gauge: place.gauge };
   const operator = new TaskOperator(ports, { queue: QUEUE, maxClockSkewMs: profile.maxClockSkewMs });
   const recurring = new ScheduleClient({ schedules, runtime }, { queue: QUEUE });
   const anId = (): string => prng.pick(prng.pick(groups));

@@ -2,7 +2,6 @@
 import type { WorkEvent } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
 import { Waker } from '../../../shared/tasks/dispatch/wake.ts';
-import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import type { FanOut } from '../fan-out.ts';
@@ -19,7 +18,7 @@ export function readStream(place: WorkerPlace, fanOut: FanOut, startWorker: (eve
   const { process, profile, seen } = place;
   const stores = storesAt(place);
   const { runtime } = process;
-  const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: noSkewGauge }, profile);
+  const semaphores = new SemaphoreClient({ ...stores, runtime, gauge: place.gauge }, profile);
   const maxWorkers = maxWorkersOf(profile);
   const { shards, concurrency, maxClockSkewMs } = profile;
   const workers = {

@@ -2,6 +2,7 @@
 import { createStores } from '../../../shared/client/stores.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import type { SkewGauge } from '../../../shared/core/lease/skew.ts';
 import type { SessionEvents } from '../../../shared/session/keep-alive.ts';
 import type { RateLimitStore } from '../../../shared/coordination/ratelimit/ratelimit-store.ts';
 import type { SemaphoreStore } from '../../../shared/coordination/semaphore/semaphore-store.ts';
@@ -30,6 +31,8 @@ export const START_WITHIN_MS = 2_000;
 export interface WorkerPlace {
   readonly process: SimulatedProcess;
   readonly driver: DynamoDriver;
+  /** What the responses prove about the process's clock. */
+  readonly gauge: SkewGauge;
   readonly recorder: Recorder;
   readonly profile: Profile;
   readonly prng: Prng;

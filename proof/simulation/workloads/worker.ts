@@ -1,5 +1,4 @@
 /** The shipped worker as one invocation runs it: a session, tasks until the backlog is drained or time is up, and an orderly end. */
-import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { TaskEvents } from '../../../shared/tasks/run/events.ts';
@@ -42,7 +41,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
     {
       store: sessions,
       runtime,
-      gauge: noSkewGauge,
+      gauge: place.gauge,
       events: sessionEventsAt(place),
     },
   );
@@ -64,6 +63,8 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       slice: event.slice,
       concurrency: profile.concurrency,
       pollMs: 1_250,
+      ...(profile.idlePollMs > 0 ? { idlePollMs: profile.idlePollMs } : {}),
+      lingerMs: profile.lingerMs,
       graceMs,
       deadlineMonotonicMs,
       named: event.tasks,
@@ -90,7 +91,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       session,
       runtime,
       events,
-      gauge: noSkewGauge,
+      gauge: place.gauge,
       log: silentLog,
     };
     return await workInChain(place, session, event, async () => {
