@@ -1,7 +1,9 @@
+import type { Edit } from './change.ts';
 import { becomes, disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, branch, clause, condition, operation, statement } from './place.ts';
+import { argument, branch, clause, condition, entry, operation, statement } from './place.ts';
 
+const TASK_STORE = 'shared/tasks/rows/task/dynamo-task-store.ts';
 const LINKED_ROWS = 'shared/tasks/rows/task/dependent-rows.ts';
 const OPERATOR = 'shared/tasks/rows/task/operator-statements.ts';
 const BATCH = 'shared/tasks/rows/batch-statements.ts';
@@ -13,6 +15,14 @@ const COPIES_OF_COMMITS = {
   profile: 'network',
   changes: { duplicate: 0.3, latestMs: 20_000, lockShare: 0, coordinationShare: 0, stock: 0 },
 } as const;
+
+/** The transaction takes the task out of `running`, and forgets the slot of its key. */
+const slotKept = (file: string, within: string, atEntry: string): Edit => ({
+  file,
+  in: within,
+  at: entry(atEntry),
+  change: ({ text }) => `${text}, from: 'ready'`,
+});
 
 /** Seeded bugs of rows that belong to tasks, of the dispatcher, and of operator actions. */
 export const FAMILY_MUTANTS: readonly Mutant[] = [
@@ -55,6 +65,32 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     what: 'a child’s end is counted beside its transaction’s guard: an ended child ends again',
     edits: [{ file: LINKED_ROWS, in: 'DependentRows.#endChild', at: condition('pending'), change: becomes('true') }],
     killedBy: ['BATCH', 'L3'],
+  },
+  {
+    id: 'X121',
+    what: 'a task that waits for its children keeps the slot of its key',
+    edits: [slotKept(TASK_STORE, 'createTaskStore.waitForChildren', 'batch')],
+    killedBy: ['KEY'],
+  },
+  {
+    id: 'X122',
+    what: 'a task whose worker died, and that is cancelled, keeps the slot of its key',
+    edits: [slotKept('shared/tasks/rows/task/cancelling.ts', 'cancelTask', 'promote')],
+    killedBy: ['KEY'],
+    changes: { operator: true },
+  },
+  {
+    id: 'X123',
+    what: 'a task that is handed back keeps the slot of its key',
+    edits: [slotKept(TASK_STORE, 'createTaskStore.release', 'promote')],
+    killedBy: ['KEY'],
+  },
+  {
+    id: 'X124',
+    what: 'a task that dies with its worker keeps the slot of its key',
+    edits: [slotKept(TASK_STORE, 'createTaskStore.bury', 'promote')],
+    killedBy: ['KEY'],
+    changes: { operator: true },
   },
   {
     id: 'X13',

@@ -1,13 +1,23 @@
-/** A person at the console, who cancels, brings back, reschedules and pauses; and leaves the queue open when the trouble is over. */
+/**
+ * A person at the console, who cancels, brings back, reschedules and pauses; and leaves the queue open when the trouble is over.
+ * Of tasks with keys, also ends the session of one that runs and cancels it, and recounts a key.
+ */
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
+import { TASK_KEYS } from '../invariants/families.ts';
 import { SCHEDULE } from '../invariants/schedules.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
+import { SessionClient } from '../../../shared/session/session-client.ts';
 import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
 import type { WorkerPlace } from './worker-place.ts';
 import { QUEUE, storesAt } from './worker-place.ts';
 
 const PAUSE_CHANCE = 0.1;
+/** Of the other acts, those that concern keys. */
+const KEY_CHANCE = 0.3;
+/** Tasks of keys run for a moment only, so it looks for one several times. */
+const LOOKS = 4;
+const LOOK_MS = 700;
 
 /** Operates on tasks of these groups of ids until `isOver` returns true. Resolves once the queue is open again. */
 export async function operate(
@@ -32,6 +42,26 @@ export async function operate(
       return `reschedule: ${(await operator.reschedule(anId(), { runAt, priority: prng.pick(PRIORITIES) })).kind}`;
     },
   ];
+  const keyed = prng.fork('keys');
+  const sessionClient = new SessionClient({ sessions, runtime, gauge: noSkewGauge }, profile.maxClockSkewMs);
+  const actsOnKeys: readonly (() => Promise<string>)[] = [
+    async () => {
+      for (let look = 0; look < LOOKS; look++) {
+        const rows = await tasks.getMany(groups.flat().map((id) => ({ queue: QUEUE, id })));
+        const running = rows.find(({ state, links }) => state === 'running' && links?.concurrency !== undefined);
+        if (running?.state === 'running') {
+          await sessionClient.destroy(running.session);
+          return `cancel by force: ${(await operator.cancel(running.id, { reason: 'simulated' })).kind}`;
+        }
+        await runtime.clock.sleep(LOOK_MS);
+      }
+      return 'no task of a key runs';
+    },
+    async () => {
+      const { key } = keyed.pick(TASK_KEYS);
+      return `recount: ${(await operator.recountKey(key, { shards: profile.shards })).kind}`;
+    },
+  ];
   while (!isOver()) {
     await runtime.clock.sleep(prng.exponential(3_000));
     try {
@@ -40,7 +70,7 @@ export async function operate(
         seen('operator: paused');
         await runtime.clock.sleep(prng.between(500, 4_000));
         await operator.resume();
-      } else seen(`operator: ${await prng.pick(acts)()}`);
+      } else seen(`operator: ${await (keyed.chance(KEY_CHANCE) ? keyed.pick(actsOnKeys) : prng.pick(acts))()}`);
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       seen('operator: the store did not answer');
