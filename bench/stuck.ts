@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- stuck`: cost of tasks that wait for keys whose only slot does not become free, and the wait of plain tasks beside them.
+ * `npm run bench -- stuck`: cost of tasks whose keys stay full, and how long plain tasks wait beside them.
  *
- * One task of each key runs all the time in another, live session; the others wait, some of them in backoff.
- * A standing worker of eight shards polls the queue, and gets a plain task every five seconds. Time is simulated.
- * Only the worker's requests are counted. Exits with 1 if a figure is above the bound.
+ * Another live session runs one task of each key all the time. The other tasks of the key wait, and some of them are due later.
+ * A standing worker polls the eight shards of the queue, which gets a plain task every five seconds. Time is simulated.
+ * Only requests of the standing worker count. Exits with 1 if a figure is above its bound.
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
@@ -112,7 +112,7 @@ function holderOf({ runtime, stores }: IdleWorld): Promise<SessionHolder> {
   return SessionHolder.create(options, { store: stores.sessions, runtime, gauge: noSkewGauge });
 }
 
-/** Starts one task of each key in the holder's session, and enqueues the others. A task in backoff has the row of a delayed one. */
+/** Claims one task of each key for the holder's session, and enqueues the others. Delayed tasks stand for tasks in backoff. */
 async function fill(
   { runtime, stores, client }: IdleWorld,
   holder: string,
