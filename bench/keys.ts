@@ -1,6 +1,8 @@
 /**
  * Cost of a task whose key has a limit: one key has the whole backlog, so nearly all of its tasks wait for a slot of the key.
  *
+ * With `--ordered` the same backlog also waits in strict order.
+ *
  * Time is simulated, and every worker is a session, as in `scale.ts`. Enqueuing is counted.
  */
 import Table from 'cli-table3';
@@ -18,11 +20,12 @@ interface Settings {
   readonly shards: number;
   readonly concurrency: number;
   readonly taskMs: number;
+  readonly ordered?: boolean;
   readonly json?: boolean;
 }
 
 interface Measured {
-  readonly limit: number;
+  readonly limit: number | 'in order';
   readonly done: number;
   readonly tasksPerSecond: number;
   readonly transactionsPerTask: number;
@@ -39,11 +42,15 @@ export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
   const rows: Measured[] = [];
   for (const limit of settings.limits) rows.push(await measure(settings, limit));
+  if (settings.ordered === true) rows.push(await measure(settings, 'in order'));
   console.log(settings.json === true ? JSON.stringify({ tasks: settings.tasks, limits: rows }) : tableOf(rows));
   return rows.every(({ done }) => done === settings.tasks) ? 0 : 1;
 }
 
-async function measure({ tasks, workers, shards, concurrency, taskMs }: Settings, limit: number): Promise<Measured> {
+async function measure(
+  { tasks, workers, shards, concurrency, taskMs }: Settings,
+  limit: Measured['limit'],
+): Promise<Measured> {
   const world = simulatedWorld();
   const { clock } = world.placeOf('task code').runtime;
   const ends: number[] = [];
@@ -55,13 +62,14 @@ async function measure({ tasks, workers, shards, concurrency, taskMs }: Settings
       ends.push(clock.monotonic());
     },
   });
-  const queue = `keys-${limit}`;
+  const queue = limit === 'in order' ? 'keys-in-order' : `keys-${limit}`;
+  const options = { key: 'customer', ...(limit === 'in order' ? { ordered: true } : { limit }) };
   const { cost, done, claimsRefused } = await drain(
     world,
     { queue, shards, workers, concurrency, pollMs: 1_000 },
     { noop },
     async (client) => {
-      const valid = Array.from({ length: tasks }, () => client.validate(noop, {}, { key: 'customer', limit }));
+      const valid = Array.from({ length: tasks }, () => client.validate(noop, {}, options));
       await client.enqueueAll(await Promise.all(valid), { inFlight: ENQUEUES_IN_FLIGHT });
     },
   );
@@ -114,6 +122,7 @@ function parse(argv: readonly string[]): Settings {
     .option('--shards <n>', 'shards of the queue', wholeNumber(1), 16)
     .option('--concurrency <n>', 'tasks at a time in each worker', wholeNumber(1), 10)
     .option('--task-ms <n>', 'how long a task takes', wholeNumber(0), 20)
+    .option('--ordered', 'also in strict order')
     .option('--json', 'one JSON object instead of a table')
     .parse([...argv], { from: 'user' })
     .opts<Settings>();

@@ -22,6 +22,7 @@ const BENCHES = {
   scale: () => import('./scale.ts'),
   schedules: () => import('./schedules.ts'),
   start: () => import('./start.ts'),
+  stuck: () => import('./stuck.ts'),
   takeover: () => import('./takeover.ts'),
   units: () => import('./units.ts'),
 } as const;
