@@ -9,6 +9,7 @@ import { SCHEDULE } from '../invariants/schedules.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
 import { SessionClient } from '../../../shared/session/session-client.ts';
 import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
+import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import type { WorkerPlace } from './worker-place.ts';
 import { QUEUE, storesAt } from './worker-place.ts';
 
