@@ -19,6 +19,19 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     changes: { clockErrorMs: 400, maxClockSkewMs: 800 },
   },
   {
+    id: 'M90',
+    what: 'a session is renewed four times as often as a heartbeat is due',
+    edits: [
+      {
+        file: HOLDER,
+        in: 'SessionHolder.#heartbeat',
+        at: choice('renewed'),
+        change: ({ whenFalse }) => whenFalse,
+      },
+    ],
+    killedBy: ['BEAT'],
+  },
+  {
     id: 'M9',
     what: 'trust is counted from the answer to a renewal',
     edits: [
