@@ -232,7 +232,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   RETRY: {
     'a request that is sent again though it was answered': changed(isSent, (event) => [
       event,
-      { ...event, previous: 'answered' },
+      { ...event, operation: undefined, previous: 'answered' },
     ]),
   },
   BEAT: {

@@ -28,10 +28,7 @@ export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> 
   readonly isHolders?: boolean;
 };
 
-interface Attempt {
-  readonly request: number;
-  ended: RequestEnd | 'pending';
-}
+type Attempt = { readonly request: number; ended: RequestEnd | 'pending' };
 
 interface RecorderPorts {
   readonly timeline: Timeline;
@@ -146,6 +143,8 @@ export class Recorder {
 
   /** @returns how the attempt before this one ended */
   #attempts(request: Request, operation: number | undefined): Attempt['ended'] | undefined {
+    // A user's own write: the user may send it again.
+    if (operation === undefined && isWrite(request.kind)) return undefined;
     const previous = this.#lastAttempt(request, operation);
     const attempt: Attempt = { request: request.number, ended: 'pending' };
     if (operation === undefined) this.#readAttempts.set(request.input, attempt);
@@ -357,7 +356,7 @@ export function sessionRow(id: string): string {
   return `session#${id}`;
 }
 
-/** An operation may write several rows, one after the other: the input of a task, and the task. */
+/** An operation may write several rows, one after the other: a task's input, then the task. */
 function writeName({ kind, input }: Request, operation: number): string {
   return `${operation} ${rowsWrittenBy(kind, input)[0]?.name ?? ''}`;
 }

@@ -55,6 +55,8 @@ export const ledger: Family = (_assumptions, report) => {
     onSent({ process, operation, previous }) {
       if (previous !== 'answered' && previous !== 'pending') return;
       const call = operation === undefined ? undefined : verbs.get(operation);
+      // A payload's delete names the nonce of the operation that put it, which is over.
+      if (operation !== undefined && call === undefined) return;
       report(
         'RETRY',
         call?.row ?? '',
