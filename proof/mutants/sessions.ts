@@ -1,6 +1,6 @@
 import { becomes, beside, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, assigned, call, operation, property, returned, statement } from './place.ts';
+import { argument, assigned, call, operation, property, returned, statement, choice } from './place.ts';
 
 const RECORD = 'shared/session/session-record.ts';
 const CONTENDER = 'shared/session/session-contender.ts';
