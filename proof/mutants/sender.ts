@@ -1,10 +1,23 @@
 import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { branch, returned, statement } from './place.ts';
+import { branch, call, returned, statement } from './place.ts';
 
 const SEND = 'shared/dynamo/engine/send.ts';
 
 export const SENDER_MUTANTS: readonly Mutant[] = [
+  {
+    id: 'M91',
+    what: 'each request is sent again while its first attempt is under way',
+    edits: [
+      {
+        file: SEND,
+        in: 'Sender.#attempt',
+        at: call('attempt'),
+        change: ({ text }) => `(void ${text}.catch(() => undefined), ${text})`,
+      },
+    ],
+    killedBy: ['RETRY'],
+  },
   {
     id: 'M14',
     what: 'being refused by one’s own earlier attempt is taken for a loss',

@@ -1,6 +1,6 @@
 import { becomes, beside, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, assigned, call, operation, property, returned, statement } from './place.ts';
+import { argument, assigned, call, operation, property, returned, statement, choice } from './place.ts';
 
 const RECORD = 'shared/session/session-record.ts';
 const CONTENDER = 'shared/session/session-contender.ts';
@@ -17,6 +17,19 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     ],
     killedBy: ['I6'],
     changes: { clockErrorMs: 400, maxClockSkewMs: 800 },
+  },
+  {
+    id: 'M90',
+    what: 'a session is renewed four times as often as a heartbeat is due',
+    edits: [
+      {
+        file: HOLDER,
+        in: 'SessionHolder.#heartbeat',
+        at: choice('renewed'),
+        change: ({ whenFalse }) => whenFalse,
+      },
+    ],
+    killedBy: ['BEAT'],
   },
   {
     id: 'M9',

@@ -6,6 +6,7 @@ import { dispatching } from './invariants/dispatching.ts';
 import { duplicates } from './invariants/duplicates.ts';
 import { effects } from './invariants/effects.ts';
 import { families } from './invariants/families.ts';
+import { ledger } from './invariants/ledger.ts';
 import { lines } from './invariants/lines.ts';
 import { locks } from './invariants/locks.ts';
 import { outcomes } from './invariants/outcomes.ts';
@@ -39,6 +40,7 @@ const FAMILIES: readonly Family[] = [
     effects,
     cleanup,
     picking,
+    ledger,
     requests,
     rows,
   ],

@@ -229,6 +229,21 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   I25: {
     'a row that is swept while it is in use': changed(isDone, (event) => [event, swept(event)]),
   },
+  RETRY: {
+    'a request that is sent again though it was answered': changed(isSent, (event) => [
+      event,
+      { ...event, operation: undefined, previous: 'answered' },
+    ]),
+  },
+  BEAT: {
+    'a session that is renewed twice in one heartbeat': changed(isRenewed, (event) => [
+      event,
+      ...[-1, -2].flatMap((operation) => [
+        called(event, operation, 'session.renew'),
+        told(event, operation, 'applied'),
+      ]),
+    ]),
+  },
   LOAD: {
     'requests in a loop': changed(isSent, (event) =>
       copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10 })),

@@ -6,6 +6,7 @@
  * Belief is always asked of the code under test; a harness that computes it again would hide a bug in how it is computed.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import type { RequestEnd } from '../../test/support/machines/network.ts';
 
 interface At {
   /** True time, milliseconds. */
@@ -54,6 +55,8 @@ export interface Sent extends At {
   readonly anchoredAt: number | undefined;
   /** Whether the session it is sent for is believed in by its holder at this moment; undefined where no belief is asked for. */
   readonly believed: boolean | undefined;
+  /** How the attempt before this one ended for its sender, if the operation, or the read, has been sent before. */
+  readonly previous?: RequestEnd | 'pending' | undefined;
 }
 
 /** The store answered a read, heard or not. */

@@ -3,7 +3,7 @@ import { readUnitsOf } from '../../shared/dynamo/engine/meter.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { DynamoFault, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import type { SessionHolder } from '../../shared/session/keep-alive.ts';
-import type { Request } from '../../test/support/machines/network.ts';
+import type { Request, RequestEnd } from '../../test/support/machines/network.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
 import type { Timeline } from '../../test/support/machines/timeline.ts';
 import type { Called, HistoryEvent, Returned, RightName } from './history.ts';
@@ -28,6 +28,8 @@ export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> 
   readonly isHolders?: boolean;
 };
 
+type Attempt = { readonly request: number; ended: RequestEnd | 'pending' };
+
 interface RecorderPorts {
   readonly timeline: Timeline;
   /** The store's current row: a different object after each write. */
@@ -47,6 +49,9 @@ export class Recorder {
   readonly #doubters = new Map<SimulatedProcess, Set<Believer>>();
   /** The store's rows in the history's form. */
   readonly #rows = new Map<string, DynamoItem>();
+  /** The last attempt of each write, by its operation and first row, and of each read, by its input, which all its attempts share. */
+  readonly #writeAttempts = new Map<string, Attempt>();
+  readonly #readAttempts = new WeakMap<object, Attempt>();
   /** Operations that end a session and have sent an attempt. */
   readonly #ending = new Set<number>();
   /** Rows and tokens of the permits that the second delivery of a request took. */
@@ -126,7 +131,30 @@ export class Recorder {
       operation: operation?.number,
       anchoredAt: this.#anchorOf(request, operation?.number),
       believed,
+      previous: this.#attempts(request, operation?.number),
     });
+  }
+
+  /** The sender of a request has learned how it ended. */
+  ended(request: Request, ended: RequestEnd): void {
+    const attempt = this.#lastAttempt(request, this.#operationOf(request)?.number);
+    if (attempt?.request === request.number) attempt.ended = ended;
+  }
+
+  /** @returns how the attempt before this one ended */
+  #attempts(request: Request, operation: number | undefined): Attempt['ended'] | undefined {
+    // A user's own write: the user may send it again.
+    if (operation === undefined && isWrite(request.kind)) return undefined;
+    const previous = this.#lastAttempt(request, operation);
+    const attempt: Attempt = { request: request.number, ended: 'pending' };
+    if (operation === undefined) this.#readAttempts.set(request.input, attempt);
+    else this.#writeAttempts.set(writeName(request, operation), attempt);
+    return previous?.ended;
+  }
+
+  #lastAttempt(request: Request, operation: number | undefined): Attempt | undefined {
+    if (operation === undefined) return this.#readAttempts.get(request.input);
+    return this.#writeAttempts.get(writeName(request, operation));
   }
 
   #read({ process, number, kind, input }: Request, output: unknown): void {
@@ -326,6 +354,11 @@ export class Recorder {
 
 export function sessionRow(id: string): string {
   return `session#${id}`;
+}
+
+/** An operation may write several rows, one after the other: a task's input, then the task. */
+function writeName({ kind, input }: Request, operation: number): string {
+  return `${operation} ${rowsWrittenBy(kind, input)[0]?.name ?? ''}`;
 }
 
 function isBelieved(process: SimulatedProcess, holder: SessionHolder): boolean {

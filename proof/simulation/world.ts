@@ -151,6 +151,7 @@ class World {
         onSent: (request) => this.#recorder.sent(request),
         onLeft: (request) => this.#nemesis.atBoundary(request.process),
         onApplied: (request, result, copy) => this.#recorder.answered(request, result, copy),
+        onEnded: (request, ended) => this.#recorder.ended(request, ended),
       },
     });
     const [chance, kinds] = [this.#prng.fork('workers'), this.#prng.fork('kinds')];

@@ -120,6 +120,7 @@ export class Stage {
         onSent: (request) => this.recorder.sent(request),
         onLeft: (request) => this.#onLeft(request),
         onApplied: (request, result, copy) => this.recorder.answered(request, result, copy),
+        onEnded: (request, ended) => this.recorder.ended(request, ended),
       },
     });
   }

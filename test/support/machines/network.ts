@@ -78,7 +78,14 @@ interface NetworkEvents {
     result: { readonly output?: unknown; readonly fault?: DynamoFault | undefined },
     copy: boolean,
   ): void;
+  /** Its sender learns how it ended. */
+  onEnded?(request: Request, ended: RequestEnd): void;
 }
+
+/** What the sender of a request learns: an output, the store's refusal, or a failure. Giving up is a failure, too. */
+export type RequestEnd = 'answered' | 'refused' | 'failed';
+
+type Answer = (replyMs: number, ended: RequestEnd, act: () => void) => void;
 
 interface NetworkOptions {
   readonly timeline: Timeline;
@@ -124,15 +131,16 @@ export class Network {
     return new Promise((resolve, reject) => {
       let isOver = false;
       process.requesting++;
-      const settle = (act: () => void): void => {
+      const settle = (ended: RequestEnd, act: () => void): void => {
         if (isOver) return;
         isOver = true;
         process.requesting--;
         signal.removeEventListener('abort', giveUp);
+        events?.onEnded?.(request, ended);
         act();
       };
       const giveUp = (): void => {
-        settle(() => reject(unanswered('TimeoutError', 'no answer in time')));
+        settle('failed', () => reject(unanswered('TimeoutError', 'no answer in time')));
       };
       if (signal.aborted) {
         giveUp();
@@ -140,9 +148,9 @@ export class Network {
       }
       signal.addEventListener('abort', giveUp, { once: true });
       events?.onLeft?.(request);
-      const answer = (replyMs: number, act: () => void): void => {
+      const answer: Answer = (replyMs, ended, act) => {
         this.#options.timeline.after(replyMs, () => {
-          if (!isOver) process.deliver(() => settle(act));
+          if (!isOver) process.deliver(() => settle(ended, act));
         });
       };
       this.#carry(request, fate, answer, resolve, reject);
@@ -152,7 +160,7 @@ export class Network {
   #carry<K extends DynamoKind>(
     request: Request<K>,
     fate: Fate,
-    answer: (replyMs: number, act: () => void) => void,
+    answer: Answer,
     resolve: (output: DynamoCalls[K]['output']) => void,
     reject: (fault: DynamoFault) => void,
   ): void {
@@ -164,15 +172,15 @@ export class Network {
         case 'requestLost':
           return;
         case 'failedBefore':
-          answer(replyMs, () => reject(serverError()));
+          answer(replyMs, 'failed', () => reject(serverError()));
           return;
         case 'throttled':
-          answer(replyMs, () =>
+          answer(replyMs, 'failed', () =>
             reject(new DynamoFault('throttled', { code: 'ThrottlingException', message: 'simulated' })),
           );
           return;
         case 'conflict':
-          answer(replyMs, () => reject(conflictOf(request)));
+          answer(replyMs, 'failed', () => reject(conflictOf(request)));
           return;
         case 'answered':
         case 'replyLost':
@@ -180,9 +188,9 @@ export class Network {
           const result = this.#apply(request, false);
           if (duplicateAfterMs !== undefined) timeline.after(duplicateAfterMs, () => this.#applyAgain(request));
           if (ending === 'replyLost') return;
-          if (ending === 'failedAfter') answer(replyMs, () => reject(serverError()));
-          else if (result.fault === undefined) answer(replyMs, () => resolve(result.output));
-          else answer(replyMs, () => reject(result.fault));
+          if (ending === 'failedAfter') answer(replyMs, 'failed', () => reject(serverError()));
+          else if (result.fault === undefined) answer(replyMs, 'answered', () => resolve(result.output));
+          else answer(replyMs, 'refused', () => reject(result.fault));
         }
       }
     });

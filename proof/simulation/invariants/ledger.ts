@@ -1,0 +1,67 @@
+/**
+ * The ledger of requests: a repeated request is a retry behind a failure, and a heartbeat is due.
+ *
+ * RETRY: a request is sent again only after its previous attempt failed or was refused.
+ * BEAT: a session is renewed once a heartbeat; after a renewal without an answer, four times as often.
+ */
+import { longestHeartbeatMs } from '../../../shared/core/lease/timing.ts';
+import type { Called, Returned } from '../history.ts';
+import type { Family } from './rule.ts';
+import { isSession } from './rule.ts';
+
+/** Heartbeats have a jitter of a tenth, and a monotonic clock may run fast by less than a hundredth of that. */
+const SOONEST_BEAT = 0.899;
+/** The retry of a failed renewal comes after this share of a heartbeat. */
+const FAILED_BEAT = 1 / 4;
+
+interface Renewal {
+  readonly operation: number;
+  readonly at: number;
+  outcome?: Returned['outcome'];
+}
+
+export const ledger: Family = (_assumptions, report) => {
+  const verbs = new Map<number, Called>();
+  const renewals = new Map<string, Renewal>();
+  const heartbeats = new Map<string, number>();
+
+  function onRenewal({ row, operation, at, process }: Called): void {
+    const last = renewals.get(row);
+    renewals.set(row, { operation, at });
+    const heartbeatMs = heartbeats.get(row);
+    // A renewal that was refused by an earlier one without an answer is followed by another at once.
+    if (last?.outcome === undefined || last.outcome.startsWith('refused') || heartbeatMs === undefined) return;
+    const dueMs = SOONEST_BEAT * heartbeatMs * (last.outcome === 'applied' ? 1 : FAILED_BEAT);
+    if (at - last.at < dueMs)
+      report(
+        'BEAT',
+        row,
+        `${process} renewed it ${at - last.at} ms after the last time, and it was due after ${dueMs}`,
+      );
+  }
+
+  return {
+    on(event) {
+      if (event.kind === 'called') {
+        verbs.set(event.operation, event);
+        if (event.verb === 'session.renew') onRenewal(event);
+      } else if (event.kind === 'returned') {
+        const renewal = renewals.get(verbs.get(event.operation)?.row ?? '');
+        if (renewal?.operation === event.operation) renewal.outcome = event.outcome;
+        verbs.delete(event.operation);
+      } else if (event.kind === 'applied' && isSession(event.row) && typeof event.after?.ttlMs === 'number')
+        heartbeats.set(event.row, longestHeartbeatMs(event.after.ttlMs));
+    },
+    onSent({ process, operation, previous }) {
+      if (previous !== 'answered' && previous !== 'pending') return;
+      const call = operation === undefined ? undefined : verbs.get(operation);
+      // A payload's delete names the nonce of the operation that put it, which is over.
+      if (operation !== undefined && call === undefined) return;
+      report(
+        'RETRY',
+        call?.row ?? '',
+        `${process} sent ${call?.verb ?? 'a request'} again, and its previous attempt was ${previous}`,
+      );
+    },
+  };
+};
