@@ -65,6 +65,7 @@ export class Candidates {
   readonly #live = new Map<string, { readonly until: number; readonly recheckAt: number }>();
   /** For each read in flight: parents whose children have ended here since it began. It may return an old state of these parents. */
   readonly #calledWhileReading = new Set<Set<string>>();
+  #hasCalledBack = false;
 
   constructor(
     {
@@ -194,9 +195,14 @@ export class Candidates {
     }
   }
 
-  /** Does the same for a key that may have capacity because one of its tasks has ended in another worker. */
+  /**
+   * Does the same for a key that may have capacity because one of its tasks has ended in another worker. Every second call returns
+   * nothing if there are many such keys, so that they leave time for polls of the index.
+   */
   async calledBackInTurn(): Promise<readonly Found[]> {
-    return (await this.choose(this.places.callBackInTurn())).found;
+    const keys = this.#hasCalledBack ? [] : this.places.callBackInTurn();
+    this.#hasCalledBack = keys.length > 0;
+    return (await this.choose(keys)).found;
   }
 
   /** Parks the tasks that will wait for long. Checks out and returns the tasks whose key has capacity again. */

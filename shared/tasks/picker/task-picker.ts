@@ -251,6 +251,7 @@ export class TaskPicker {
     if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
     for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++)
       if (!(await this.#pollNext(2 ** polls))) break;
+    if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
     // A dispatcher's ticks repair parked tasks. Without a dispatcher, the worker must, even if it is busy.
     const isIdle = this.#buffer.found.length === 0 && this.#candidates.areNone;

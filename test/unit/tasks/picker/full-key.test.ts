@@ -47,6 +47,52 @@ describe('a key that is full', () => {
     expect(report?.claimsRefused).toBeLessThan(10);
   });
 
+  test('delays no other tasks, however many keys are full', async () => {
+    q = openMemoryQueue((driver) => ({
+      ...driver,
+      attempt: async (verb, input, signal) => {
+        await q.clock.sleep(5);
+        return driver.attempt(verb, input, signal);
+      },
+    }));
+    const enqueue = (name: string, half: string) =>
+      Promise.all(
+        Array.from({ length: 600 }, (_, n) =>
+          q.client.enqueue(name, {}, { id: `${half}${n}`, key: `customer ${n}`, limit: 1 }),
+        ),
+      );
+    const waited: number[] = [];
+    const handBack = new AbortController();
+    const held = defineTask({ name: 'held', run: (_input, { signal }) => q.clock.sleep(60 * MINUTE_MS, signal) });
+    // Keeps its worker from exiting.
+    const long = defineTask({ name: 'long', run: (_input, { signal }) => q.clock.sleep(60 * MINUTE_MS, signal) });
+    const keyed = defineTask({ name: 'keyed', run: () => undefined });
+    const free = defineTask({
+      name: 'free',
+      run: ({ at }: { at: number }) => void waited.push(q.clock.monotonic() - at),
+    });
+    const story = async (): Promise<void> => {
+      await enqueue('held', 'h');
+      const holding = q.work({ held }, { concurrency: 600, handBack: handBack.signal });
+      await q.clock.sleep(10_000);
+      await enqueue('keyed', 'k');
+      await q.client.enqueue('long', {}, { id: 'long' });
+      const working = q.work({ keyed, free, long }, { concurrency: 5, handBack: handBack.signal });
+      for (let n = 0; n < 20; n++) {
+        await q.clock.sleep(1_000);
+        await q.client.enqueue('free', { at: q.clock.monotonic() }, { id: `f${n}` });
+      }
+      await q.clock.sleep(5_000);
+      handBack.abort(new HandedBackError('deadline'));
+      await Promise.all([holding, working]);
+    };
+
+    await q.clock.runUntil(story(), () => true);
+
+    expect(waited).toHaveLength(20);
+    expect(Math.max(...waited)).toBeLessThan(2_000);
+  });
+
   test('passes its slot on without reading the key, as long as it knows the next task', async () => {
     await fill(60, { limit: 1 });
 
