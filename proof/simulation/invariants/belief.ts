@@ -1,8 +1,8 @@
 /**
  * I1 belief exclusion (while clocks hold): no two incarnations believe in the
  * same right at once, and a right that another still believes in is not granted.
- *   An operator's force-release, or eviction, takes away a right while its holder is active:
- *   the evicted holder is not counted until its session's heartbeat has reported it.
+ *   An operator's force-release, eviction, or end of a session takes away a right while its holder is active:
+ *   that holder is not counted until its session's heartbeat has reported it.
  * I1b no unbelieved send: every attempt of a guarded request leaves while its sender believes.
  */
 import type { Acted, Applied, Belief, Called, Returned, Sent } from '../history.ts';
@@ -90,11 +90,20 @@ export const belief: Family = (assumptions, report) => {
             `granted to session ${session} (counter ${token}) while ${other.process} believes (counter ${other.token})`,
           );
     }
-    if (!isSession(row) || before?.status !== 'live' || after?.reason !== 'expired') return;
+    if (!isSession(row) || before?.status !== 'live') return;
+    if (after?.reason === 'destroyed') oustAll(String(after.id), at);
+    if (after?.reason !== 'expired') return;
     expired.add(row);
     if (!assumptions.clocksHold) return;
     for (const other of believers.get(row) ?? [])
       report('I1', row, `expired while its holder ${other.process} believes`);
+  }
+
+  /** Tenures of a session that an operator ended, also those that their holder has not heard of yet. */
+  function oustAll(session: string, at: number): void {
+    for (const [row, tenure] of granted) if (tenure.session === session) ousted.set(`${row} ${tenure.token}`, at);
+    for (const believing of believers.values())
+      for (const { row, token, session: its } of believing) if (its === session) ousted.set(`${row} ${token}`, at);
   }
 
   function onReturned({ operation, outcome }: Returned): void {
