@@ -41,7 +41,7 @@ export function assumptionsOf(profile: Profile): Assumptions {
   return {
     clocksHold: profile.clocksHold,
     readsAreFresh: profile.staleMs === 0,
-    floodStays: profile.floodOf === 'key' || profile.floodOf === 'rate',
+    heldBack: profile.floodOf === 'key' || profile.floodOf === 'rate' ? profile.floodTasks : 0,
     workersStay: profile.stays,
     overlap: profile.overlap,
     ttlMs: profile.ttlMs,

@@ -9,6 +9,8 @@
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent } from '../history.ts';
+import { PAGES_PER_POLL } from '../../../shared/tasks/picker/tuning.ts';
+import { POLLS } from './requests.ts';
 import { UNKNOWN_NAME } from './tenants.ts';
 import { Recent } from './recent.ts';
 import type { Family } from './rule.ts';
@@ -16,10 +18,8 @@ import { isSession, isTask } from './rule.ts';
 import { EPOCH_MS } from './sessions.ts';
 import { WaitingTasks } from './waiting-tasks.ts';
 
-/** A schedule whose gap is 50 ms makes 200. The most that was seen beyond the writes is 229. */
-const POLLS_LIMIT = 400;
-/** Entries of a flood stay in the index, and their pages are queried again and again: the most that was seen is 447, writes included. */
-const POLLS_PAST_FLOOD = 600;
+/** A poll by the schedule, and one of a source that had more entries. */
+const POLLS_LIMIT = 2 * POLLS;
 /** Workers that begin together, or with the few tasks of one shard, lose some. */
 const LOST_CLAIMS_LIMIT = 40;
 /**
@@ -33,10 +33,10 @@ export const PASSED_BY_LIMIT = 20;
 export const WAITING_LIMIT = 100;
 
 export const picking: Family = (assumptions, report) => {
-  const { clocksHold, readsAreFresh, floodStays = false, workersStay = false } = assumptions;
+  const { clocksHold, readsAreFresh, heldBack = 0, workersStay = false } = assumptions;
   const { ttlMs, lockDelayMs, maxClockSkewMs, maxAttempts, maxDeaths } = assumptions;
   const lostPerWon = workersStay ? LOST_PER_WON.ofLongLived : LOST_PER_WON.ofStarted;
-  const pollsLimit = floodStays ? POLLS_PAST_FLOOD : POLLS_LIMIT;
+  const pollsLimit = heldBack > 0 ? POLLS * PAGES_PER_POLL : POLLS_LIMIT;
   const polls = new Map<string, Recent>();
   const writes = new Map<string, Recent>();
   const lost = new Recent();

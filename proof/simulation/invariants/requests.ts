@@ -1,22 +1,20 @@
 /**
- * LOAD bounds the requests of a process and their charge: in any ten seconds at most the requests for polls
- * and heartbeats, plus some for each intended write; so no process requests in a loop,
- * even during long waits, and retries stay few.
+ * LOAD bounds the requests of a process and their charge: in any ten seconds at most the polls that the schedule allows,
+ * one read of each row that a full key holds back, with all pages of such a poll, and some reads for each intended write. So no process requests in a loop.
+ * Retries are RETRY's.
  *
  * Reads are charged like AWS does: half a unit for a query that finds nothing.
  */
+import { MIN_POLL_GAP_MS, PAGES_PER_POLL } from '../../../shared/tasks/picker/tuning.ts';
 import { QUEUE_NAME } from '../rows.ts';
 import { Recent, WINDOW_MS } from './recent.ts';
 import type { Family } from './rule.ts';
 
 const PERMITS = `permits#${QUEUE_NAME}`;
-/**
- * Read units for polls: twice a second in four shards, by three priorities, for tasks with a tenant and without, make 240.
- * The most that was seen beyond the share of writes is 206.
- */
-const LOOK_UNITS = 300;
-/** A worker reads each entry of a flood once: the most that was seen is 334. */
-const LOOK_UNITS_PAST_FLOOD = 500;
+/** Polls in a window: the schedule's shortest gap allows no more. */
+export const POLLS = WINDOW_MS / MIN_POLL_GAP_MS;
+/** The cheapest poll, and the cheapest row, cost half a unit. */
+const LEAST_UNITS = 1 / 2;
 /**
  * A wake begins with a read of the permits, and restarts with another one if the waker of another shard was faster.
  * Then follow at most: half a unit for each of six lanes in six shards (four, one beyond, one of all possible lanes), 18 in total;
@@ -24,10 +22,8 @@ const LOOK_UNITS_PAST_FLOOD = 500;
  * more entries.
  */
 const UNITS_OF_WAKE = 50;
-/** The cheapest poll costs half a unit. */
-const LOOKS_PER_UNIT = 2;
-/** Attempts of the write itself, and reads that belong to it. The most that was seen in a busy window is 1.3 units and 3.1 requests. */
-const PER_WRITE = { readUnits: 2, requests: 6 };
+/** The write itself, and reads that belong to it: of the row, of its holder's session, of its key. */
+const PER_WRITE = { readUnits: 2, requests: 4 };
 /** With lagging reads, claims of already ended rows fail, and another poll follows: the highest observed value is 2.6. */
 const READ_UNITS_PER_WRITE_BEHIND = 3;
 
@@ -40,8 +36,9 @@ interface Load {
   isReported: boolean;
 }
 
-export const requests: Family = ({ floodStays = false, readsAreFresh }, report) => {
-  const lookUnits = floodStays ? LOOK_UNITS_PAST_FLOOD : LOOK_UNITS;
+export const requests: Family = ({ heldBack = 0, readsAreFresh }, report) => {
+  const queries = heldBack > 0 ? POLLS * PAGES_PER_POLL : POLLS;
+  const lookUnits = LEAST_UNITS * (queries + heldBack);
   const unitsPerWrite = readsAreFresh ? PER_WRITE.readUnits : READ_UNITS_PER_WRITE_BEHIND;
   const loads = new Map<string, Load>();
   function loadOf(process: string): Load {
@@ -73,11 +70,15 @@ export const requests: Family = ({ floodStays = false, readsAreFresh }, report) 
     on(event) {
       if (event.kind === 'called') loadOf(event.process).writes.add(event.at, 1);
     },
-    onSent({ process, at }) {
+    onSent({ process, at, previous }) {
+      // RETRY judges the other attempts.
+      if (previous !== undefined) return;
       const sent = loadOf(process).sent.add(at, 1);
-      judge(process, at, ['requests', sent, LOOKS_PER_UNIT * lookUnits, PER_WRITE.requests]);
+      judge(process, at, ['requests', sent, queries, PER_WRITE.requests]);
     },
     onRead({ process, at, readUnits, asked }) {
+      // Its lists are as long as the queue.
+      if (process.startsWith('operator')) return;
       const load = loadOf(process);
       const sum = load.readUnits.add(at, readUnits);
       const isWaker = process.startsWith('waker');

@@ -9,8 +9,8 @@ export interface Assumptions {
   readonly clocksHold: boolean;
   /** Whether reads, and the indexes, show the latest write. */
   readonly readsAreFresh: boolean;
-  /** Whether tasks of one key that can hardly run stand in the index, where workers before parking read them again and again. */
-  readonly floodStays?: boolean;
+  /** Tasks of one key that can hardly run and stand in the index. */
+  readonly heldBack?: number;
   /** Whether workers are long-lived, and so all have the same shards. */
   readonly workersStay?: boolean;
   /** The policy for a due run while a task of the schedule has not ended. */
