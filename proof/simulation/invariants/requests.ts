@@ -38,7 +38,6 @@ interface Load {
 
 export const requests: Family = ({ heldBack = 0, readsAreFresh }, report) => {
   const queries = heldBack > 0 ? POLLS * PAGES_PER_POLL : POLLS;
-  const lookUnits = LEAST_UNITS * (queries + heldBack);
   const unitsPerWrite = readsAreFresh ? PER_WRITE.readUnits : READ_UNITS_PER_WRITE_BEHIND;
   const loads = new Map<string, Load>();
   function loadOf(process: string): Load {
@@ -51,6 +50,13 @@ export const requests: Family = ({ heldBack = 0, readsAreFresh }, report) => {
     };
     loads.set(process, load);
     return load;
+  }
+
+  /** Read units for polls. The window may begin after the permits read of the first wake. */
+  function lookUnitsOf(process: string, at: number): number {
+    return isWaker(process)
+      ? UNITS_OF_WAKE * (loadOf(process).wakes.sumAt(at) + 1)
+      : LEAST_UNITS * (queries + heldBack);
   }
 
   function judge(
@@ -74,18 +80,20 @@ export const requests: Family = ({ heldBack = 0, readsAreFresh }, report) => {
       // RETRY judges the other attempts.
       if (previous !== undefined) return;
       const sent = loadOf(process).sent.add(at, 1);
-      judge(process, at, ['requests', sent, queries, PER_WRITE.requests]);
+      const looks = isWaker(process) ? lookUnitsOf(process, at) / LEAST_UNITS : queries;
+      judge(process, at, ['requests', sent, looks, PER_WRITE.requests]);
     },
     onRead({ process, at, readUnits, asked }) {
       // Its lists are as long as the queue.
       if (process.startsWith('operator')) return;
       const load = loadOf(process);
       const sum = load.readUnits.add(at, readUnits);
-      const isWaker = process.startsWith('waker');
-      if (isWaker && asked === PERMITS) load.wakes.add(at, 1);
-      // The window may begin after the permits read of the first wake.
-      const looks = isWaker ? UNITS_OF_WAKE * (load.wakes.sumAt(at) + 1) : lookUnits;
-      judge(process, at, ['read units', sum, looks, unitsPerWrite]);
+      if (isWaker(process) && asked === PERMITS) load.wakes.add(at, 1);
+      judge(process, at, ['read units', sum, lookUnitsOf(process, at), unitsPerWrite]);
     },
   };
 };
+
+function isWaker(process: string): boolean {
+  return process.startsWith('waker');
+}
