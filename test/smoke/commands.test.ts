@@ -17,7 +17,8 @@ const JUST = ['--reason', 'a drill', '--by', 'ann'];
 const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
   [['up'], /^table \S+ is there/],
   [['doctor'], /✓ keys/],
-  [['enqueue', 'fine', '{"n": 1}', '--id', 'first'], /^added first$/m],
+  [['enqueue', 'fine', '{"n": 1}', '--id', 'first', '--key', 'orders', '--limit', '1'], /^added first$/m],
+  [['keys', 'show', 'orders'], /orders/],
   [['queues', 'pause', 'default', ...JUST], /^queue default is paused$/m],
   [['queues', 'resume', 'default', ...JUST], /^queue default is active$/m],
   [['work', '--entry', ENTRY, '--until-drained'], /^1 done, 0 retrying, 0 dead$/m],
