@@ -1,6 +1,13 @@
 /** The store ports, with every write recorded: the request, its session, and the caller's response. */
 import { ConfigurationError, StoreUnavailableError } from '../../shared/core/errors.ts';
-import { batchKey, failureKey, lockKey, payloadKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import {
+  batchKey,
+  failureKey,
+  lockKey,
+  payloadKey,
+  taskConcurrencyKey,
+  taskKey,
+} from '../../shared/dynamo/engine/keys.ts';
 import type { LockClaim } from '../../shared/coordination/lock/lock-record.ts';
 import type { LockStore } from '../../shared/coordination/lock/lock-store.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
@@ -162,6 +169,10 @@ export function observeOperations(
       write(byOthers('task.reschedule', observed, stamp), () => store.reschedule(observed, to, stamp)),
     revive: (observed, runAt, stamp) =>
       write(byOthers('task.revive', observed, stamp), () => store.revive(observed, runAt, stamp)),
+    recountKey: (queue, key, to, stamp) =>
+      write({ verb: 'key.recount', row: taskConcurrencyKey(queue, key).pk, nonce: stamp.nonce }, () =>
+        store.recountKey(queue, key, to, stamp),
+      ),
   };
 }
 

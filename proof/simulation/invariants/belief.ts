@@ -5,7 +5,7 @@
  *   that holder is not counted until its session's heartbeat has reported it.
  * I1b no unbelieved send: every attempt of a guarded request leaves while its sender believes.
  */
-import type { Acted, Applied, Belief, Called, Returned, Sent } from '../history.ts';
+import type { Acted, Applied, Belief, Called, Returned, RightName, Sent } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isLock, isSemaphore, isSession, isTask } from './rule.ts';
 
@@ -19,6 +19,8 @@ export const belief: Family = (assumptions, report) => {
   const expired = new Set<string>();
   /** Tenures that an operator ended, by row and counter: when. */
   const ousted = new Map<string, number>();
+  /** Sessions that an operator ended: when. A claim of such a session may still be under way. */
+  const destroyed = new Map<string, number>();
   /**
    * Claims, by row and counter, that their holder's own write has ended, even if it did not get the response: it does nothing more under
    * them.
@@ -54,8 +56,8 @@ export const belief: Family = (assumptions, report) => {
     else believers.delete(event.row);
   }
 
-  function isOusted({ row, token }: { readonly row: string; readonly token: number }): boolean {
-    return ousted.has(`${row} ${token}`);
+  function isOusted({ row, token, session }: RightName): boolean {
+    return ousted.has(`${row} ${token}`) || destroyed.has(session);
   }
 
   function isOver({ row, token }: { readonly row: string; readonly token: number }): boolean {
@@ -91,19 +93,12 @@ export const belief: Family = (assumptions, report) => {
           );
     }
     if (!isSession(row) || before?.status !== 'live') return;
-    if (after?.reason === 'destroyed') oustAll(String(after.id), at);
+    if (after?.reason === 'destroyed') destroyed.set(String(after.id), at);
     if (after?.reason !== 'expired') return;
     expired.add(row);
     if (!assumptions.clocksHold) return;
     for (const other of believers.get(row) ?? [])
       report('I1', row, `expired while its holder ${other.process} believes`);
-  }
-
-  /** Tenures of a session that an operator ended, also those that their holder has not heard of yet. */
-  function oustAll(session: string, at: number): void {
-    for (const [row, tenure] of granted) if (tenure.session === session) ousted.set(`${row} ${tenure.token}`, at);
-    for (const believing of believers.values())
-      for (const { row, token, session: its } of believing) if (its === session) ousted.set(`${row} ${token}`, at);
   }
 
   function onReturned({ operation, outcome }: Returned): void {
@@ -113,7 +108,7 @@ export const belief: Family = (assumptions, report) => {
   }
 
   function onActed(event: Acted): void {
-    const oustedAt = ousted.get(`${event.row} ${event.token}`) ?? Infinity;
+    const oustedAt = ousted.get(`${event.row} ${event.token}`) ?? destroyed.get(event.session) ?? Infinity;
     if ((heardUpTo.get(event.session) ?? 0) > oustedAt)
       report(
         'I1',

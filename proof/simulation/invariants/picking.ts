@@ -18,8 +18,6 @@ import { isSession, isTask } from './rule.ts';
 import { EPOCH_MS } from './sessions.ts';
 import { WaitingTasks } from './waiting-tasks.ts';
 
-/** A poll by the schedule, and one of a source that had more entries. */
-const POLLS_LIMIT = 2 * POLLS;
 /** Workers that begin together, or with the few tasks of one shard, lose some. */
 const LOST_CLAIMS_LIMIT = 40;
 /**
@@ -36,7 +34,7 @@ export const picking: Family = (assumptions, report) => {
   const { clocksHold, readsAreFresh, heldBack = 0, workersStay = false } = assumptions;
   const { ttlMs, lockDelayMs, maxClockSkewMs, maxAttempts, maxDeaths } = assumptions;
   const lostPerWon = workersStay ? LOST_PER_WON.ofLongLived : LOST_PER_WON.ofStarted;
-  const pollsLimit = heldBack > 0 ? POLLS * PAGES_PER_POLL : POLLS_LIMIT;
+  const pollsLimit = heldBack > 0 ? POLLS * PAGES_PER_POLL : POLLS;
   const polls = new Map<string, Recent>();
   const writes = new Map<string, Recent>();
   const lost = new Recent();

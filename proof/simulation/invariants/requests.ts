@@ -11,8 +11,8 @@ import { Recent, WINDOW_MS } from './recent.ts';
 import type { Family } from './rule.ts';
 
 const PERMITS = `permits#${QUEUE_NAME}`;
-/** Polls in a window: the schedule's shortest gap allows no more. */
-export const POLLS = WINDOW_MS / MIN_POLL_GAP_MS;
+/** Polls in a window: the schedule's shortest gap allows one, and one of a source that had more entries. */
+export const POLLS = (2 * WINDOW_MS) / MIN_POLL_GAP_MS;
 /** The cheapest poll, and the cheapest row, cost half a unit. */
 const LEAST_UNITS = 1 / 2;
 /**
@@ -22,10 +22,8 @@ const LEAST_UNITS = 1 / 2;
  * more entries.
  */
 const UNITS_OF_WAKE = 50;
-/** The write itself, and reads that belong to it: of the row, of its holder's session, of its key. */
-const PER_WRITE = { readUnits: 2, requests: 4 };
-/** With lagging reads, claims of already ended rows fail, and another poll follows: the highest observed value is 2.6. */
-const READ_UNITS_PER_WRITE_BEHIND = 3;
+/** The write itself, and reads that belong to it: of the row, of its holder's session, of its key, and a share of a page. */
+const PER_WRITE = { readUnits: 3, requests: 4 };
 
 interface Load {
   readonly sent: Recent;
@@ -36,9 +34,8 @@ interface Load {
   isReported: boolean;
 }
 
-export const requests: Family = ({ heldBack = 0, readsAreFresh }, report) => {
+export const requests: Family = ({ heldBack = 0 }, report) => {
   const queries = heldBack > 0 ? POLLS * PAGES_PER_POLL : POLLS;
-  const unitsPerWrite = readsAreFresh ? PER_WRITE.readUnits : READ_UNITS_PER_WRITE_BEHIND;
   const loads = new Map<string, Load>();
   function loadOf(process: string): Load {
     const load = loads.get(process) ?? {
@@ -89,7 +86,7 @@ export const requests: Family = ({ heldBack = 0, readsAreFresh }, report) => {
       const load = loadOf(process);
       const sum = load.readUnits.add(at, readUnits);
       if (isWaker(process) && asked === PERMITS) load.wakes.add(at, 1);
-      judge(process, at, ['read units', sum, lookUnitsOf(process, at), unitsPerWrite]);
+      judge(process, at, ['read units', sum, lookUnitsOf(process, at), PER_WRITE.readUnits]);
     },
   };
 };

@@ -19,6 +19,8 @@ const KEY_CHANCE = 0.3;
 /** Tasks of keys run for a moment only, so it looks for one several times. */
 const LOOKS = 4;
 const LOOK_MS = 700;
+/** `SETTLE_MS` of `key-report.ts`. */
+const RECOUNT_LAG_MS = 5_000;
 
 /** Operates on tasks of these groups of ids until `isOver` returns true. Resolves once the queue is open again. */
 export async function operate(
@@ -59,6 +61,8 @@ export async function operate(
       return 'no task of a key runs';
     },
     async () => {
+      // It reads the indexes, and says that they may lag by five seconds.
+      if (profile.staleMs > RECOUNT_LAG_MS) return 'no recount';
       const { key } = keyed.pick(TASK_KEYS);
       return `recount: ${(await operator.recountKey(key, { shards: profile.shards })).kind}`;
     },
