@@ -1,7 +1,10 @@
 /** The part of a shared partition that one worker tries first. */
 import { describe, expect, test } from 'vitest';
+import { entriesOf } from '../../../../shared/tasks/picker/partition-entries.ts';
 import { ChosenSlice } from '../../../../shared/tasks/picker/chosen-slice.ts';
 import { CLAIMS_PER_LOSS, SCAN_ENTRIES } from '../../../../shared/tasks/picker/tuning.ts';
+import type { TaskStore } from '../../../../shared/tasks/task/task-store.ts';
+import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 import { Prng } from '../../../support/machines/prng.ts';
 
 const IDS = Array.from({ length: 4_000 }, (_, nth) => `t${nth}`);
@@ -53,5 +56,50 @@ describe('the slice of a worker', () => {
     slice.finish();
 
     expect(IDS.filter((id) => slice.has(id))).toEqual(IDS.filter((id) => planned.has(id)));
+  });
+});
+
+describe('a worker with a slice of a partition of tenants', () => {
+  test('reaches a tenant with one task at least every second time, however small the slice', async () => {
+    const random = new Prng(1n);
+    const slice = new ChosenSlice(undefined, random);
+    const hog = Array.from({ length: 40 }, (_, nth) => ({
+      tenant: 'hog',
+      place: `1 hog ${100 + nth}`,
+      end: '1 hog ~',
+    }));
+    const places = [...hog, { tenant: 'ada', place: '2 ada 100', end: '2 ada ~' }];
+    const entries = places.map(({ tenant, place, end }) => ({
+      hint: { queue: 'jobs', id: place, readyAt: 0, tenant },
+      place,
+      end,
+    }));
+    const pageOfTenants: TaskStore['pageOfTenants'] = (_partition, { after, limit }) => {
+      const rest = entries.filter(({ place }) => place > after);
+      const page = rest.slice(0, limit);
+      return Promise.resolve({ entries: page, next: rest.length > limit ? page.at(-1)?.place : undefined });
+    };
+    const page: TaskStore['page'] = () => Promise.reject(new Error('not of tenants'));
+    const clock = new FakeClock(new Date(0));
+    const reader = entriesOf(
+      { queue: 'jobs', priority: 'normal', shard: 0 },
+      { isOfTenants: true, isExpected: false, isOwn: () => true, headEveryMs: 10_000, slice },
+      {
+        tasks: { page, pageOfTenants },
+        runtime: { clock, random, ids: { unique: () => 'id', ordered: () => 'id' } },
+        onDamaged: (error) => {
+          throw error;
+        },
+      },
+    );
+    const rounds: boolean[] = [];
+    for (let round = 0; round < 60; round++) {
+      if (!slice.isPart) claim(slice, false, 10 * CLAIMS_PER_LOSS);
+      const { hints } = await reader.read({ now: 1, wanted: 50, isWorthReading: () => true });
+      rounds.push(hints.some(({ id }) => id.startsWith('2 ada')));
+    }
+
+    expect(rounds.some((isReached) => !isReached)).toBe(true);
+    for (const [nth, isReached] of rounds.entries()) expect(isReached || rounds[nth - 1] !== false).toBe(true);
   });
 });
