@@ -1,7 +1,8 @@
 /** Readers of one partition's entries: oldest first, or round robin among tenants, depending on its lane. */
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
+import type { ReadyEntry, ReadyPartition, TaskStore, TenantEntry } from '../task/task-store.ts';
+import type { WalkQuery } from '../task/tenants.ts';
 import { TenantWalk } from '../task/tenants.ts';
 import type { EntryReader, ReadQuery } from './partition-source.ts';
 import type { ChosenSlice } from './chosen-slice.ts';
@@ -38,6 +39,8 @@ class TenantsInTurn implements EntryReader {
   readonly #walk: TenantWalk;
   readonly #slice: ChosenSlice;
   readonly #onDamaged: EntriesPorts['onDamaged'];
+  /** Tenants of which no entry was drawn at the last visit. */
+  readonly #passedBy = new Set<string>();
 
   constructor(
     partition: ReadyPartition,
@@ -50,18 +53,35 @@ class TenantsInTurn implements EntryReader {
     this.#walk = new TenantWalk(partition, tasks, isExpected ? runtime.random : undefined);
   }
 
-  /** A walk begins again with the oldest tasks of a tenant, and would walk over other slices each time, so it draws entries instead. */
+  /**
+   * A walk begins again with the oldest tasks of a tenant, and would walk over other slices each time, so it draws entries instead.
+   * A tenant of which no entry was drawn gets its turn at the next visit.
+   */
   async read(query: ReadQuery): ReturnType<EntryReader['read']> {
     const ports = { ...query, onDamaged: this.#onDamaged };
     if (this.#slice.isPart) {
-      const isWorthReading = (hint: ReadyEntry): boolean => query.isWorthReading(hint) && this.#slice.isDrawn;
-      const { hints, isFullyRead } = await this.#walk.next({ ...ports, isWorthReading });
+      const { hints, isFullyRead } = await this.#drawn(ports);
       if (hints.length > 0 || !isFullyRead) return { hints, isEnd: false };
       this.#slice.finish();
+      this.#passedBy.clear();
     }
     const { hints, isFullyRead } = await this.#walk.next(ports);
     // A tenant's tasks beyond its share are skipped, so only a round without a find shows that nothing is left.
     return { hints, isEnd: isFullyRead && hints.length === 0 };
+  }
+
+  /** Returns the next entries of the slice, and one entry of each tenant that was passed by at the last visit. */
+  async #drawn(query: WalkQuery): ReturnType<TenantWalk['next']> {
+    const [drawn, skipped] = [new Set<string>(), new Set<string>()];
+    const isWorthReading = (hint: TenantEntry): boolean => {
+      if (query.isWorthReading?.(hint) === false) return false;
+      const isDrawn = this.#slice.isDrawn || this.#passedBy.delete(hint.tenant);
+      (isDrawn ? drawn : skipped).add(hint.tenant);
+      return isDrawn;
+    };
+    const next = await this.#walk.next({ ...query, isWorthReading });
+    for (const tenant of skipped) if (!drawn.has(tenant)) this.#passedBy.add(tenant);
+    return next;
   }
 }
 

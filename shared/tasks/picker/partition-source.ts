@@ -26,7 +26,9 @@ export interface EntryReader {
   readonly isHeadDue: boolean;
 }
 
-export type ReadQuery = Required<Omit<WalkQuery, 'quantum' | 'onDamaged'>>;
+export interface ReadQuery extends Required<Pick<WalkQuery, 'now' | 'wanted'>> {
+  readonly isWorthReading: (hint: ReadyEntry) => boolean;
+}
 
 export interface PollQuery extends ReadQuery {
   /** The picker's count of changes when the poll began. */

@@ -10,7 +10,7 @@
  * Guarantees
  *   - With n tenants that have due tasks in a shard, a worker reaches a tenant's oldest task
  *     after at most n visits, for any backlog of the others:
- *     each visit takes at most `QUANTUM` tasks.
+ *     each visit takes at most `QUANTUM` tasks. A worker that has lost many claims to others of its shard reaches it after at most 2n.
  *
  * Does not guarantee
  *   - Order between tenants, or between a tenant's tasks in different shards.
@@ -19,7 +19,7 @@
  *     For a fair queue, every task must name its tenant.
  */
 import type { Random } from '../../core/runtime/random.ts';
-import type { ReadyEntry, ReadyPartition, TaskStore, TenantEntry } from './task-store.ts';
+import type { ReadyPartition, TaskStore, TenantEntry } from './task-store.ts';
 
 /** Tasks of one tenant taken in one visit: enough to be worth a poll, few enough to reach the next tenant soon. */
 export const QUANTUM = 4;
@@ -34,7 +34,7 @@ export interface WalkQuery {
   /** Tasks of one tenant taken per visit. Default: `QUANTUM`. */
   readonly quantum?: number;
   /** Default: every entry. */
-  readonly isWorthReading?: (hint: ReadyEntry) => boolean;
+  readonly isWorthReading?: (hint: TenantEntry) => boolean;
   /** Called for each foreign entry. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
