@@ -55,7 +55,8 @@ export async function produceSteadily(ports: ProducerPorts, isOver: () => boolea
   const name = process.name.replace('.', '-');
   for (let count = 1; !isOver(); count++) {
     await process.runtime.clock.sleep(prng.exponential(profile.feedEveryMs));
-    const isOfKey = profile.lone && prng.chance(0.4);
+    // Only a dispatcher, or an idle worker, unparks what a crash leaves behind.
+    const isOfKey = profile.lone && profile.dispatches && prng.chance(0.4);
     const kind = prng.pick(isOfKey ? KINDS_OF_KEY : KINDS);
     const key = isOfKey ? { key: 'fed', limit: 1 } : {};
     const tenant = profile.floodOf === 'tenant' ? { tenant: prng.pick(['minnow', 'shrimp']) } : {};
