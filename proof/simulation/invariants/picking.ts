@@ -9,8 +9,7 @@
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent } from '../history.ts';
-import { PAGES_PER_POLL } from '../../../shared/tasks/picker/tuning.ts';
-import { POLLS } from './requests.ts';
+import { queriesIn } from './requests.ts';
 import { UNKNOWN_NAME } from './tenants.ts';
 import { Recent } from './recent.ts';
 import type { Family } from './rule.ts';
@@ -31,10 +30,10 @@ export const PASSED_BY_LIMIT = 20;
 export const WAITING_LIMIT = 100;
 
 export const picking: Family = (assumptions, report) => {
-  const { clocksHold, readsAreFresh, heldBack = 0, workersStay = false } = assumptions;
+  const { clocksHold, readsAreFresh, workersStay = false } = assumptions;
   const { ttlMs, lockDelayMs, maxClockSkewMs, maxAttempts, maxDeaths } = assumptions;
   const lostPerWon = workersStay ? LOST_PER_WON.ofLongLived : LOST_PER_WON.ofStarted;
-  const pollsLimit = heldBack > 0 ? POLLS * PAGES_PER_POLL : POLLS;
+  const pollsLimit = queriesIn(assumptions);
   const polls = new Map<string, Recent>();
   const writes = new Map<string, Recent>();
   const lost = new Recent();

@@ -6,6 +6,7 @@ import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
 import { TASK_KEYS } from '../invariants/families.ts';
 import { SCHEDULE } from '../invariants/schedules.ts';
+import { SETTLE_MS } from '../../../shared/tasks/queue/key-report.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
 import { SessionClient } from '../../../shared/session/session-client.ts';
 import { PRIORITIES } from '../../../shared/tasks/task/task.ts';
@@ -19,8 +20,6 @@ const KEY_CHANCE = 0.3;
 /** Tasks of keys run for a moment only, so it looks for one several times. */
 const LOOKS = 4;
 const LOOK_MS = 700;
-/** `SETTLE_MS` of `key-report.ts`. */
-const RECOUNT_LAG_MS = 5_000;
 
 /** Operates on tasks of these groups of ids until `isOver` returns true. Resolves once the queue is open again. */
 export async function operate(
@@ -61,8 +60,8 @@ export async function operate(
       return 'no task of a key runs';
     },
     async () => {
-      // It reads the indexes, and says that they may lag by five seconds.
-      if (profile.staleMs > RECOUNT_LAG_MS) return 'no recount';
+      // A recount reads the indexes, and is right only if they lag less.
+      if (profile.staleMs > SETTLE_MS) return 'no recount';
       const { key } = keyed.pick(TASK_KEYS);
       return `recount: ${(await operator.recountKey(key, { shards: profile.shards })).kind}`;
     },

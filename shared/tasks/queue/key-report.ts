@@ -56,8 +56,8 @@ export interface KeysQuery {
   readonly entriesLimit?: number;
 }
 
-/** How long the indexes may lag behind. Usually they lag by milliseconds. */
-const SETTLE_MS = 5_000;
+/** A recount is right if the indexes lag by less. Usually they lag by milliseconds. */
+export const SETTLE_MS = 5_000;
 
 /** By id, because an entry that moves may be met twice. */
 type TasksById = ReadonlyMap<string, TaskRecord>;
