@@ -37,7 +37,8 @@ export class ForeignShards {
     const { tasks, runtime, onDamaged } = this.#ports;
     const now = runtime.clock.now();
     this.#scanAtMonotonicMs = runtime.clock.monotonic() + this.#scanEveryMs;
-    if (source.lane.isOfTenants) return source.next({ now, wanted: 1, isWorthReading, changes: 0 });
+    // It takes only tasks of crashed workers, so it is no poll: the source stays as unseen as it was.
+    if (source.lane.isOfTenants) return source.next({ now, wanted: 1, isWorthReading, changes: source.seenChanges });
     source.serve();
     const partition = { queue: this.#settings.queue, priority: source.lane.priority, shard: source.shard };
     const { hints } = await tasks.page(partition, { now, limit: SCAN_ENTRIES, onDamaged });

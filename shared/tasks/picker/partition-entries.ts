@@ -39,7 +39,7 @@ class TenantsInTurn implements EntryReader {
   readonly #walk: TenantWalk;
   readonly #slice: ChosenSlice;
   readonly #onDamaged: EntriesPorts['onDamaged'];
-  /** Tenants of which no entry was drawn at the last visit. */
+  /** Tenants without a drawn entry at the last visit. */
   readonly #passedBy = new Set<string>();
 
   constructor(
@@ -55,7 +55,7 @@ class TenantsInTurn implements EntryReader {
 
   /**
    * A walk begins again with the oldest tasks of a tenant, and would walk over other slices each time, so it draws entries instead.
-   * A tenant of which no entry was drawn gets its turn at the next visit.
+   * A tenant without a drawn entry gets its turn at the next visit.
    */
   async read(query: ReadQuery): ReturnType<EntryReader['read']> {
     const ports = { ...query, onDamaged: this.#onDamaged };
@@ -70,7 +70,7 @@ class TenantsInTurn implements EntryReader {
     return { hints, isEnd: isFullyRead && hints.length === 0 };
   }
 
-  /** Returns the next entries of the slice, and one entry of each tenant that was passed by at the last visit. */
+  /** Returns the next drawn entries, and one entry of each tenant that had none at the last visit. */
   async #drawn(query: WalkQuery): ReturnType<TenantWalk['next']> {
     const [drawn, skipped] = [new Set<string>(), new Set<string>()];
     const isWorthReading = (hint: TenantEntry): boolean => {
