@@ -194,7 +194,7 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
   ]);
 }
 
-/** An operator's repairs of a key's count, and of a line: its head is alive, so each pass is sent once and refused, which costs the same. */
+/** An operator's repairs of a key's count, and of a line. The head of the line is alive, so each pass is refused, at the same cost. */
 async function repairKeys(sender: Sender, table: string, { operations, tasks }: Stores): Promise<void> {
   const observed = await operations.getKey('features', 'tenant-7');
   await operations.recountKey('features', 'tenant-7', { observed, running: observed.running }, stamp());

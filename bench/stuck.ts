@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- stuck`: cost of tasks whose keys stay full, and how long plain tasks wait beside them.
+ * `npm run bench -- stuck` measures the cost of tasks whose keys are always full, and the wait of plain tasks beside them.
  *
  * Another live session runs one task of each key all the time. The other tasks of the key wait, and some of them are due later.
  * A standing worker polls the eight shards of the queue, which gets a plain task every five seconds. Time is simulated.
@@ -35,7 +35,7 @@ interface Minute {
   readonly plainDone: number;
   /** Plain tasks that still wait at the end of the minute. */
   readonly plainLeft: number;
-  /** Median of the done ones; the most includes those that still wait. */
+  /** Median of the done tasks. The maximum includes tasks that still wait. */
   readonly waitMs: { readonly p50: number; readonly most: number };
 }
 

@@ -14,7 +14,7 @@ export function worldOf(prng: Prng): OtherWorld | 'swarm' {
   return prng.pick(SHARES);
 }
 
-/** Constants are small: pages of two, minutes that are seconds. Half of the worlds have long-lived users as well, and are watched for stalls. */
+/** Constants are small: pages of two entries, seconds instead of minutes. Half of the worlds have long-lived users, and are watched for stalls. */
 export function drawKnobsWorld(prng: Prng, swarm: Profile): Profile {
   const knobs = drawKnobs(prng.fork('knobs'), prng.pick([0.05, 0.2, 1]));
   if (prng.chance(0.5)) return { ...swarm, knobs };

@@ -1,4 +1,4 @@
-/** The unit tests that stand nearest to a file: what a mutant of it meets first. */
+/** Finds the unit tests of a file: those of its own folder, and of the folders that use it most. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 

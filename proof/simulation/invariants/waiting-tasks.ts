@@ -1,4 +1,4 @@
-/** The tasks that wait in one order, oldest first: which of them is the oldest, and since when. */
+/** The waiting tasks of one partition and tenant: the oldest of them, and the time since when it is the oldest. */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 
 interface Entry {

@@ -13,7 +13,8 @@
  * | ttl | N, epoch s | a year after the last task left, and out of reach while one runs | leave, recount; removed by enter |
  *
  * Only transactions that claim a task or take it out of `running` write this row, and an operator's recount, which repairs it.
- * So it counts exactly the tasks of the key in state `running`. That includes tasks of crashed workers, which keep their slots until another worker has taken them over.
+ * So it counts exactly the tasks of the key in state `running`. That includes tasks of crashed workers,
+ * which keep their slots until another worker has taken them over.
  * The row does not name these tasks, so a write costs the same at any limit.
  */
 import { defined } from '../../core/defined.ts';

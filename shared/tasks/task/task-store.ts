@@ -75,7 +75,7 @@ export type CommitOutcome =
   | Extract<Outcome<never, TaskRecord>, { kind: 'refused' }>
   | { readonly kind: 'canceled'; readonly reasons: readonly EffectReason[] };
 
-/** What the store said to an effect of a canceled commit. There is one for each effect. Without an effect: to the row that counts children. */
+/** The store's reason for one effect of a canceled commit. Without an effect: for the row that counts children. */
 export interface EffectReason extends WriteRefusal {
   readonly effect: Effect | undefined;
 }

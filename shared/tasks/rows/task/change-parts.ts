@@ -1,6 +1,7 @@
 /**
  * The parts of a transaction that changes a task: each action together with its owner, which is what the action is for.
- * The service answers with one reason for each action, in their order. Only `reasonsOf` knows about that order: all others look for an owner.
+ * The service answers with one reason for each action, in their order.
+ * Only `reasonsOf` knows about that order: all others look for an owner.
  */
 import type { CancellationReason } from '../../../dynamo/engine/driver.ts';
 import type { WriteResult } from '../../../dynamo/engine/send.ts';
