@@ -27,6 +27,10 @@ interface Batch {
   readonly ended: Set<string>;
 }
 
+function keyOf(item: DynamoItem | undefined): string | undefined {
+  return (item?.key as { readonly key: string } | undefined)?.key;
+}
+
 export const families: Family = (_assumptions, report) => {
   const batches = new Map<string, Batch>();
   const verbs = new Map<number, string>();
@@ -56,12 +60,13 @@ export const families: Family = (_assumptions, report) => {
 
   function onTask({ row, before, after, operation }: Applied): void {
     const item = after ?? before ?? {};
-    const key = item.key as { readonly key: string } | undefined;
-    if (key !== undefined) {
-      const name = `key#${String(item.queue)}#${key.key}`;
+    // The end of an attempt may give the task other work, of another key or of none.
+    for (const key of new Set([keyOf(before), keyOf(after)])) {
+      if (key === undefined) continue;
+      const name = `key#${String(item.queue)}#${key}`;
       const ids = running.get(name) ?? new Set();
       running.set(name, ids);
-      if (after?.state === 'running') ids.add(String(item.id));
+      if (after?.state === 'running' && keyOf(after) === key) ids.add(String(item.id));
       else ids.delete(String(item.id));
       touched.add(name);
     }
