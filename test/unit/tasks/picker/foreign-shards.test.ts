@@ -10,8 +10,8 @@ const thrown = (error: unknown): never => {
 };
 
 test('a scan takes no waiting task, so it does not count as a poll before the worker exits', async () => {
-  const { world, placeOf } = openIdleWorld();
-  const { runtime, stores } = placeOf('worker');
+  const idle = openIdleWorld();
+  const { runtime, stores } = idle.placeOf('worker');
   const settings = {
     queue: IDLE_QUEUE,
     shards: 2,
@@ -21,7 +21,11 @@ test('a scan takes no waiting task, so it does not count as a poll before the wo
     heartbeatMs: 1_000,
   };
   const ports = {
-    ...{ ...stores, runtime, gauge: noSkewGauge, onDamaged: thrown, onSkewed: thrown },
+    ...stores,
+    runtime,
+    gauge: noSkewGauge,
+    onDamaged: thrown,
+    onSkewed: thrown,
     isTriedAlone: () => false,
     lanes: () => undefined,
     shards: () => undefined,
@@ -30,7 +34,7 @@ test('a scan takes no waiting task, so it does not count as a poll before the wo
   const foreign = new ForeignShards(settings, ports, partitions);
   const lanes = partitions.foreign();
 
-  await world.run(async () => {
+  await idle.world.run(async () => {
     for (const source of lanes) await foreign.scan(source, () => true);
   });
 
