@@ -11,5 +11,5 @@ export { createWorkHandler } from '../functions/work.ts';
 export type { WorkHandlerOptions, WorkResult } from '../functions/work.ts';
 export type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 export type { Slice } from '../shared/tasks/task/slice.ts';
-export type { WorkerReport } from '../shared/tasks/worker/worker.ts';
+export type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';
 export type { PayloadRequest, PayloadStore } from '../shared/tasks/task/payload.ts';

@@ -10,4 +10,4 @@ export { FakeClock } from '../shared/testing/fake-clock.ts';
 export type { Cancel, Clock } from '../shared/core/runtime/clock.ts';
 export type { PayloadRequest, PayloadStore } from '../shared/tasks/task/payload.ts';
 export type { TaskTimes } from '../shared/tasks/worker/tally.ts';
-export type { WorkerReport } from '../shared/tasks/worker/worker.ts';
+export type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';

@@ -9,8 +9,8 @@ import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import { registerTasks } from '../shared/tasks/task/definition.ts';
-import type { WorkerReport, WorkerSettings } from '../shared/tasks/worker/worker.ts';
-import { runWorker } from '../shared/tasks/worker/worker.ts';
+import type { WorkerReport, WorkerSettings } from '../shared/tasks/worker/run-worker.ts';
+import { runWorker } from '../shared/tasks/worker/run-worker.ts';
 import type { Place, World } from './table.ts';
 import { TABLE } from './table.ts';
 

@@ -12,10 +12,10 @@ import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import type { Clock } from '../shared/core/runtime/clock.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
-import { runLongLivedWorker } from '../shared/client/long-lived-worker.ts';
+import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import { registerTasks } from '../shared/tasks/task/definition.ts';
 import type { TaskLog } from '../shared/tasks/task/context.ts';
-import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
+import type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';
 import type { World } from './table.ts';
 import { TABLE, simulatedWorld } from './table.ts';
 
@@ -92,7 +92,7 @@ export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
         graceMs: 1_000,
         untilDrained: false,
       };
-      return await runLongLivedWorker(registerTasks(definitions), ports, settings, handBack);
+      return await runWithSchedules(registerTasks(definitions), ports, settings, handBack);
     },
   };
 }

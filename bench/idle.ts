@@ -21,7 +21,7 @@ import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
-import { runWorker } from '../shared/tasks/worker/worker.ts';
+import { runWorker } from '../shared/tasks/worker/run-worker.ts';
 import type { IdleWorld } from './idle-world.ts';
 import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld, silent } from './idle-world.ts';
 

@@ -10,7 +10,7 @@ import { Command } from 'commander';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
-import { runLongLivedWorker } from '../shared/client/long-lived-worker.ts';
+import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
 import type { Latencies } from './latencies.ts';
@@ -144,7 +144,7 @@ async function workForEver(
   };
   const settings = { queue: QUEUE, shards: SHARDS, concurrency: CONCURRENCY, graceMs: 5_000, untilDrained: false };
   const ports = { ...stores, session, runtime, gauge, log, onEnqueued: hears ? onEnqueued : undefined };
-  await runLongLivedWorker(registry, ports, settings, new AbortController().signal);
+  await runWithSchedules(registry, ports, settings, new AbortController().signal);
 }
 
 function figuresOf(times: readonly number[]): Figures {

@@ -6,7 +6,7 @@
  */
 import Table from 'cli-table3';
 import { Command } from 'commander';
-import { runLongLivedWorker } from '../shared/client/long-lived-worker.ts';
+import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
@@ -141,7 +141,7 @@ async function work(
   await using session = await SessionHolder.create(options, { store: stores.sessions, runtime, gauge: noSkewGauge });
   const ports = { ...stores, session, runtime, gauge: noSkewGauge, log: silent };
   const settings = { queue: QUEUE, shards: SHARDS, concurrency, graceMs: 1_000, untilDrained: false };
-  await runLongLivedWorker(registry, ports, settings, handBack);
+  await runWithSchedules(registry, ports, settings, handBack);
 }
 
 function round(figure: number): number {

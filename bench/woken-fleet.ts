@@ -22,11 +22,11 @@ import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { TaskClient } from '../shared/tasks/queue/task-client.ts';
 import type { Clock } from '../shared/core/runtime/clock.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
-import { runLongLivedWorker } from '../shared/client/long-lived-worker.ts';
+import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
-import { runWorker } from '../shared/tasks/worker/worker.ts';
+import { runWorker } from '../shared/tasks/worker/run-worker.ts';
 import { memoryTable } from '../shared/testing/memory-table.ts';
 import { SimulatedDynamo } from '../shared/testing/simulated-dynamo/simulated-dynamo.ts';
 import type { Request } from '../test/support/machines/network.ts';
@@ -328,7 +328,7 @@ export class WokenFleet {
     );
     const settings = { queue: QUEUE, shards: SHARDS, concurrency, graceMs: 1_000, untilDrained: false };
     const ports = { ...stores, session, runtime, gauge, log: silent };
-    await runLongLivedWorker(this.#settings.registry, ports, settings, new AbortController().signal);
+    await runWithSchedules(this.#settings.registry, ports, settings, new AbortController().signal);
   }
 
   async #tickEvery(everyMs: number): Promise<void> {

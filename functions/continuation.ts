@@ -13,7 +13,7 @@ import type { SlotStore } from '../shared/tasks/dispatch/slot-store.ts';
 import { validName } from '../shared/core/validate/name.ts';
 import { stampOf } from '../shared/core/lease/stamp.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
-import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
+import type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';
 import { continuationSchedule } from './env.ts';
 import { createStarter } from './worker-invoker.ts';
 

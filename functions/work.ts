@@ -18,11 +18,11 @@ import type { TaskEvents } from '../shared/tasks/run/events.ts';
 import type { TaskMiddleware } from '../shared/tasks/task/middleware.ts';
 import type { SdkClient } from '../shared/dynamo/wire/sdk.ts';
 import type { PayloadStore } from '../shared/tasks/task/payload.ts';
-import { toldToAll, workModule } from '../shared/tasks/run/work-module.ts';
+import { toldToAll, taskModuleOf } from '../shared/tasks/run/task-module.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
-import type { WorkerReport } from '../shared/tasks/worker/worker.ts';
-import { runWorker } from '../shared/tasks/worker/worker.ts';
+import type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';
+import { runWorker } from '../shared/tasks/worker/run-worker.ts';
 import { hasTasksLeft, isFirstDelivery, startSuccessor, successorOf } from './continuation.ts';
 import type { WorkEnv } from './env.ts';
 import { reasonToLeave } from './redundant-worker.ts';
@@ -73,7 +73,7 @@ export function createWorkHandler(
   options: WorkHandlerOptions = {},
 ): MiddyfiedHandler<WorkEvent, WorkResult> {
   const env = parseWorkEnv();
-  const { registry, events, payloads } = workModule(taskExports, options);
+  const { registry, events, payloads } = taskModuleOf(taskExports, options);
   const connection = connect({ ...env, client: options.client }, createTaskStores);
   const telemetry = createTelemetry(env);
   const spans = new TaskSpans(openTelemetry, env.attemptSpans);

@@ -1,7 +1,7 @@
 /** `leasehold doctor`: checks the deployment, and suggests repairs. */
 import { Command } from 'commander';
 import { awsEnvironment } from '../../shared/dynamo/wire/aws-environment.ts';
-import { loadWork } from '../../shared/tasks/run/work-module.ts';
+import { loadTaskModule } from '../../shared/tasks/run/task-module.ts';
 import { examine, orUnknown } from '../doctor/examine.ts';
 import type { Finding, Health } from '../doctor/finding.ts';
 import { worstOf } from '../doctor/finding.ts';
@@ -40,7 +40,7 @@ async function doctor(
   { settings, output, connect }: Context,
   { strict, entry, queue, shards }: Options,
 ): Promise<ExitCode> {
-  const work = entry === undefined ? undefined : await loadWork(entry);
+  const work = entry === undefined ? undefined : await loadTaskModule(entry);
   using connection = await connect();
   const examined = await examine({
     ...connection,

@@ -7,7 +7,7 @@ import { ConfigurationError, MismatchError, assert, messageOf } from '../../shar
 import type { Enqueued, TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import type { BadLine, Line } from '../../shared/tasks/queue/task-file.ts';
 import { LINE_FIELDS, checkLines, referenceTo } from '../../shared/tasks/queue/task-file.ts';
-import { loadTasks } from '../../shared/tasks/task/module.ts';
+import { loadTasks } from '../../shared/tasks/task/load-module.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
 import { hintFor } from '../../shared/core/validate/options.ts';
 import { jsonInput, spanOption } from '../arguments.ts';

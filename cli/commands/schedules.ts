@@ -4,7 +4,7 @@ import type { ScheduleOptions } from '../../shared/tasks/schedule/declaration.ts
 import type { ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
 import { MISSED_POLICIES, OVERLAP_POLICIES } from '../../shared/tasks/schedule/schedule.ts';
 import { referenceTo } from '../../shared/tasks/queue/task-file.ts';
-import { loadTasks } from '../../shared/tasks/task/module.ts';
+import { loadTasks } from '../../shared/tasks/task/load-module.ts';
 import type { SharedTaskOptions } from '../../shared/tasks/task/task-request.ts';
 import { optionsIn } from '../../shared/tasks/task/task-request.ts';
 import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';

@@ -2,10 +2,10 @@
 import { Command } from 'commander';
 import { isPack } from '../../shared/tasks/task/pack.ts';
 import type { ClaimReport } from '../../shared/tasks/bulk/run-pack.ts';
-import { runTraced } from '../../shared/tasks/bulk/run-traced.ts';
+import { runTaskOrPack } from '../../shared/tasks/bulk/run-task-or-pack.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
-import { loadWork } from '../../shared/tasks/run/work-module.ts';
+import { loadTaskModule } from '../../shared/tasks/run/task-module.ts';
 import type { Settlement } from '../../shared/tasks/run/settle.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { describeTask } from '../../shared/tasks/task/task.ts';
@@ -46,7 +46,7 @@ export function taskRunCommand(bind: Bind): Command {
 
 async function runTask(context: Context, options: Options, id: string): Promise<ExitCode> {
   const { output, runtime } = context;
-  const { registry, payloads } = await loadWork(options.entry);
+  const { registry, payloads } = await loadTaskModule(options.entry);
   using connection = await context.connect();
   const there = connection.queue(options.queue, options.shards);
   const waiting = await waitingTask(there, id, runtime.clock.now());
@@ -64,7 +64,7 @@ async function runTask(context: Context, options: Options, id: string): Promise<
     const handBack = new AbortController();
     interrupted.addEventListener('abort', () => handBack.abort(new HandedBackError('interrupted')));
     const spans = new TaskSpans(openTelemetry);
-    report = await runTraced(
+    report = await runTaskOrPack(
       task,
       definition,
       { takenOver: false },

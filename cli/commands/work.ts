@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { ATTEMPT_SPANS, DEFAULT_CONCURRENCY, ENV, MAX_CONCURRENCY } from '../../functions/env.ts';
 import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
-import { loadWork } from '../../shared/tasks/run/work-module.ts';
+import { loadTaskModule } from '../../shared/tasks/run/task-module.ts';
 import type { WorkTotals } from '../../shared/client/run-until-stopped.ts';
 import { openTelemetry } from '../../shared/tasks/tracing/open-telemetry.ts';
 import type { AttemptSpans } from '../../shared/tasks/tracing/task-spans.ts';
@@ -69,7 +69,7 @@ Examples:
 async function work(context: Context, options: Options): Promise<ExitCode> {
   const { queue, shards, concurrency, sessionTtl: sessionTtlMs, untilDrained = false } = options;
   const lines = attemptLines(context.output, context.runtime.clock);
-  const work = await loadWork(options.entry, { events: lines.events });
+  const work = await loadTaskModule(options.entry, { events: lines.events });
   lines.know(work.registry);
   using connection = await context.connect();
   const spans = new TaskSpans(openTelemetry, options.attemptSpans);

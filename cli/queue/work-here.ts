@@ -2,8 +2,8 @@
 import type { WorkTotals } from '../../shared/client/run-until-stopped.ts';
 import { runUntilStopped } from '../../shared/client/run-until-stopped.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
-import type { WorkerPorts } from '../../shared/tasks/worker/worker.ts';
-import type { WorkModule } from '../../shared/tasks/run/work-module.ts';
+import type { WorkerPorts } from '../../shared/tasks/worker/run-worker.ts';
+import type { TaskModule } from '../../shared/tasks/run/task-module.ts';
 import type { TaskLog } from '../../shared/tasks/task/context.ts';
 import type { TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import type { CliConnection } from '../connection.ts';
@@ -28,7 +28,7 @@ interface WorkHerePorts {
 }
 
 export function workHere(
-  work: WorkModule,
+  work: TaskModule,
   connection: CliConnection,
   { log, spans, onEnqueued, leasehold = connection.leasehold }: WorkHerePorts,
   options: WorkHereOptions,

@@ -10,7 +10,7 @@ import type { Clock } from '../../shared/core/runtime/clock.ts';
 import { systemClock } from '../../shared/core/runtime/clock.ts';
 import type { TaskRegistry } from '../../shared/tasks/task/definition.ts';
 import type { BadLine } from '../../shared/tasks/queue/task-file.ts';
-import { loadTasks } from '../../shared/tasks/task/module.ts';
+import { loadTasks } from '../../shared/tasks/task/load-module.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
 import type { TaskKey } from '../../shared/tasks/task/task.ts';
 import type { EngineOptions } from '../../local/engine.ts';

@@ -4,7 +4,7 @@ import type { BlindBug } from './bug.ts';
 const SEND = 'shared/dynamo/engine/send.ts';
 const KEEP_ALIVE = 'shared/session/keep-alive.ts';
 const SETTLE = 'shared/tasks/run/settle.ts';
-const WORKER = 'shared/tasks/worker/worker.ts';
+const WORKER = 'shared/tasks/worker/run-worker.ts';
 const WIRE = 'shared/dynamo/wire/';
 
 export const BY_READERS: readonly BlindBug[] = [

@@ -5,7 +5,7 @@ import { branch, call, condition, returned, statement } from './place.ts';
 
 const WAIT = 'shared/core/wait/wait.ts';
 const CANDIDATES = 'shared/tasks/picker/candidates.ts';
-const RUN = 'shared/tasks/run/run.ts';
+const RUN = 'shared/tasks/run/run-claim.ts';
 
 /** One row after the other in trouble, and many callers in each process. */
 const CROWD = { users: 6, thinkMs: 1_000 } as const;
@@ -59,7 +59,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N17',
     what: 'a lost session does not abort the signal of a running task',
-    edits: [{ file: RUN, in: 'TaskRun.#linkSignals', at: statement('session', 'addEventListener'), change: 'drop' }],
+    edits: [{ file: RUN, in: 'ClaimRun.#linkSignals', at: statement('session', 'addEventListener'), change: 'drop' }],
     killedBy: ['L19'],
     changes: { partitionEveryMs: 4_000 },
   },
@@ -97,7 +97,7 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N46',
     what: 'an undecided end of a task is not sent again',
-    edits: [{ file: RUN, in: 'TaskRun.#finish', at: condition('handBack', 'aborted'), change: becomes('true') }],
+    edits: [{ file: RUN, in: 'ClaimRun.#finish', at: condition('handBack', 'aborted'), change: becomes('true') }],
     killedBy: ['L11'],
     profile: 'row',
     changes: { ...ALONE, settleMs: 60_000, focusEveryMs: 10_000 },

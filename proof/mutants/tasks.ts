@@ -4,7 +4,7 @@ import { argument, clause, condition, operation, use } from './place.ts';
 
 const STATEMENTS = 'shared/tasks/rows/task/task-statements.ts';
 
-const WORKER = 'shared/tasks/worker/worker.ts';
+const WORKER = 'shared/tasks/worker/run-worker.ts';
 
 export const TASK_MUTANTS: readonly Mutant[] = [
   {

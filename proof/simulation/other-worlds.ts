@@ -43,7 +43,7 @@ export function drawLoneWorld(prng: Prng, drawn: Profile): Profile {
     // Not a second line, but without it nothing is parked in so short a time.
     { 'shared/tasks/task/parking.ts: PARKED_FROM_MS': Math.round(prng.logarithmic(100, 2_000)) },
     { 'shared/tasks/worker/planning-hints.ts: EVERY_MS': NEVER_MS },
-    ...(dispatches ? [{ 'shared/client/long-lived-worker.ts: RECUR_MS': NEVER_MS }] : []),
+    ...(dispatches ? [{ 'shared/client/run-with-schedules.ts: RECUR_MS': NEVER_MS }] : []),
   ];
   return {
     ...drawn,

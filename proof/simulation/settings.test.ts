@@ -1,6 +1,6 @@
 /** Each setting of a worker is varied by the default mix, or has a reason. */
 import { expect, test } from 'vitest';
-import type { WorkerSettings } from '../../shared/tasks/worker/worker.ts';
+import type { WorkerSettings } from '../../shared/tasks/worker/run-worker.ts';
 import type { SessionTiming } from '../../shared/core/lease/timing.ts';
 import type { Profile } from './profile.ts';
 import { profileOf } from './run-seed.ts';

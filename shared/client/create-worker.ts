@@ -1,4 +1,4 @@
-/** A worker as a library function, for containers and other long-lived processes. */
+/** `createWorker` checks the options of a worker in a container or another long-lived process, and connects it to its table. */
 import { connectDynamo } from '../dynamo/connect.ts';
 import { engineWakes } from './engine-wakes.ts';
 import { announcingIn, enqueuedIn } from './process-enqueues.ts';
@@ -10,7 +10,7 @@ import { DEFAULT_TTL_MS } from '../core/lease/timing.ts';
 import type { LeaseholdOptions } from './leasehold.ts';
 import { LEASEHOLD_OPTIONS, Leasehold, withEnvironment } from './leasehold.ts';
 import type { TaskEvents } from '../tasks/run/events.ts';
-import { workModule } from '../tasks/run/work-module.ts';
+import { taskModuleOf } from '../tasks/run/task-module.ts';
 import { systemRuntime } from '../core/runtime/runtime.ts';
 import { jsonLines } from './json-lines.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
@@ -93,7 +93,7 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
     table,
     maxClockSkew,
   } = given;
-  const work = workModule(taskExports, { middleware, events, payloads });
+  const work = taskModuleOf(taskExports, { middleware, events, payloads });
   const queue = validName('queue', given.queue ?? DEFAULT_QUEUE);
   const shards = validWholeNumber('shards', given.shards ?? DEFAULT_SHARDS, { min: 1, max: MAX_SHARDS });
   const settings = {

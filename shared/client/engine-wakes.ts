@@ -1,6 +1,6 @@
 /** Announces just enqueued tasks of a queue to a worker, if the table is on an engine of this machine. */
 import type { Clock } from '../core/runtime/clock.ts';
-import type { WorkerPorts } from '../tasks/worker/worker.ts';
+import type { WorkerPorts } from '../tasks/worker/run-worker.ts';
 import { isLoopback } from '../dynamo/connect.ts';
 import { insertedTasks } from '../dynamo/inserted.ts';
 import { followTable } from '../dynamo/table-stream.ts';

@@ -1,7 +1,7 @@
 /** Announces tasks that are enqueued in this process to its workers. */
 import { EnqueueBus } from '../tasks/queue/enqueue-bus.ts';
 import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
-import type { WorkerPorts } from '../tasks/worker/worker.ts';
+import type { WorkerPorts } from '../tasks/worker/run-worker.ts';
 
 export interface TablePlace {
   readonly endpoint?: string | undefined;

@@ -1,24 +1,25 @@
 /**
- * A worker for the whole life of its process: the core of `leasehold work` and `createWorker`.
- * It defines its module's schedules, holds a session, and continues after a lost session and an unavailable store.
+ * `runUntilStopped` runs a worker for the whole life of its process: the core of `leasehold work` and `createWorker`.
+ * It adds to `runWithSchedules` the definition of the module's schedules, a session,
+ * and a restart after a lost session or an outage of the store.
  */
 import { workerName } from '../tasks/dispatch/live-workers.ts';
 import { LeaseLostError, StoreUnavailableError } from '../core/errors.ts';
 import type { Leasehold } from './leasehold.ts';
-import type { WorkModule } from '../tasks/run/work-module.ts';
+import type { TaskModule } from '../tasks/run/task-module.ts';
 import type { Session } from './session.ts';
 import type { SessionEvents } from '../session/keep-alive.ts';
 import { describeBlock } from '../session/event-loop-lag.ts';
-import type { StandingPorts, StandingSettings } from './long-lived-worker.ts';
-import { runLongLivedWorker } from './long-lived-worker.ts';
+import type { SchedulingPorts, SchedulingSettings } from './run-with-schedules.ts';
+import { runWithSchedules } from './run-with-schedules.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
-import type { WorkerReport } from '../tasks/worker/worker.ts';
+import type { WorkerReport } from '../tasks/worker/run-worker.ts';
 
-type KeptPorts = Omit<StandingPorts, 'session' | 'events' | 'payloads'> & {
+type KeptPorts = Omit<SchedulingPorts, 'session' | 'events' | 'payloads'> & {
   readonly leasehold: Pick<Leasehold, 'session' | 'schedules'>;
 };
 
-interface KeptSettings extends StandingSettings {
+interface KeptSettings extends SchedulingSettings {
   /** Session TTL: how long after its last heartbeat other workers take its tasks over. */
   readonly sessionTtlMs: number;
 }
@@ -42,7 +43,7 @@ const RESTART_MS = 1_000;
  * @throws ConfigurationError for an invalid schedule, and if the store denies access
  */
 export async function runUntilStopped(
-  work: WorkModule,
+  work: TaskModule,
   ports: KeptPorts,
   settings: KeptSettings,
   handBack: AbortSignal,
@@ -73,8 +74,8 @@ export async function runUntilStopped(
       // One session for its whole life: an idle worker writes only its heartbeats.
       if (kept.session === undefined || kept.session.signal.aborted)
         kept.session = await leasehold.session(sessionOptions);
-      const standing = { ...ports, events: work.events, payloads: work.payloads, session: kept.session.holder };
-      const report = await runLongLivedWorker(work.registry, standing, settings, handBack);
+      const attached = { ...ports, events: work.events, payloads: work.payloads, session: kept.session.holder };
+      const report = await runWithSchedules(work.registry, attached, settings, handBack);
       count(report, totals);
       if (settings.untilDrained && report.ended === 'drained') break;
     } catch (error) {

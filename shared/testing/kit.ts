@@ -37,9 +37,9 @@ import type { ScheduleClient } from '../tasks/schedule/schedule-client.ts';
 import { DEFAULT_QUEUE } from '../tasks/task/task.ts';
 import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../tasks/tracing/task-spans.ts';
-import { workModule } from '../tasks/run/work-module.ts';
+import { taskModuleOf } from '../tasks/run/task-module.ts';
 import type { TaskTimes } from '../tasks/worker/tally.ts';
-import type { WorkerReport } from '../tasks/worker/worker.ts';
+import type { WorkerReport } from '../tasks/worker/run-worker.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { CRASH_POINTS } from './crash-points.ts';
 import type { CrashRig, CrashRun, EveryCrashOptions, EveryCrashReport } from './every-crash.ts';
@@ -134,7 +134,7 @@ export class TestKit {
     this.#concurrency = concurrency;
     this.#runtime = { clock: this.clock, random: { next: random }, ids: systemIds };
     const { tasks: exports, middleware, events } = options;
-    const work = exports === undefined ? undefined : workModule(exports, { middleware, events });
+    const work = exports === undefined ? undefined : taskModuleOf(exports, { middleware, events });
     const runtime = this.#runtime;
     this.#dynamo = this.#emptyTables();
     const observer: SendObserver = {

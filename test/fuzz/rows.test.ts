@@ -5,7 +5,7 @@ import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { sessionKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
-import type { WorkerReport } from '../../shared/tasks/worker/worker.ts';
+import type { WorkerReport } from '../../shared/tasks/worker/run-worker.ts';
 import type { Poison } from './poison.ts';
 import { damaged, poison } from './poison.ts';
 import type { World } from './world.ts';

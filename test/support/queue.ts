@@ -14,8 +14,8 @@ import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
 import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
-import type { WorkerPorts, WorkerReport } from '../../shared/tasks/worker/worker.ts';
-import { runWorker } from '../../shared/tasks/worker/worker.ts';
+import type { WorkerPorts, WorkerReport } from '../../shared/tasks/worker/run-worker.ts';
+import { runWorker } from '../../shared/tasks/worker/run-worker.ts';
 import type { TestStore } from './stores.ts';
 
 export interface QueueUnderTest {

@@ -168,10 +168,10 @@ const PACKAGES: readonly PackageRule[] = [
 const MAX_LINES = 400;
 /** Files that may be longer, each with its reason. */
 const LONG_FILES: Readonly<Record<string, string>> = {
-  'shared/tasks/run/run.ts':
+  'shared/tasks/run/run-claim.ts':
     'the ways of one attempt from its first line to its end, which share its belief and its one verb under way',
   'shared/coordination/lock/row/lock-statements.ts': 'all that is ever asked of one row, in whole literals',
-  'shared/tasks/worker/worker.ts':
+  'shared/tasks/worker/run-worker.ts':
     'one worker from its first look to its last hand-back, whose slots share one backlog, gate and pause',
   'test/conformance/session.test.ts': 'one row, its verbs side by side, on each engine',
   'test/infra/enforced.test.ts': 'each role with what it may do and what it may not, in one table',

@@ -17,7 +17,7 @@ const SOONER = { by: [0.1, 1] } as const;
 const FEW = (most: number): Range => [1, most];
 
 export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
-  'shared/client/long-lived-worker.ts': { POLL_MS: SOONER, RECUR_MS: SOONER },
+  'shared/client/run-with-schedules.ts': { POLL_MS: SOONER, RECUR_MS: SOONER },
   'shared/coordination/lock/contention.ts': { WRITE_CONTENTION: FEWER },
   'shared/coordination/lock/lock-contender.ts': { ATTEMPT_ROUNDS_LIMIT: FEW(5), WRITE_BUDGET_MS: [500, 8_000] },
   'shared/coordination/lock/own-wait.ts': { OWN_WAIT_WARNING_MS: [50, 30_000] },
@@ -94,7 +94,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     KEYS_LIMIT: FEW(50),
   },
   'shared/tasks/rows/task/lines.ts': { MEMBERS_READ: FEW(100) },
-  'shared/tasks/run/run.ts': { RESEND_MS: [10, 1_000] },
+  'shared/tasks/run/run-claim.ts': { RESEND_MS: [10, 1_000] },
   'shared/tasks/run/settle.ts': { OUTAGE_PAUSE_MS: SOONER, MAX_HAND_BACKS: [3, 5] },
   'shared/tasks/schedule/schedule.ts': {
     SLOTS_PER_TICK: FEW(100),
@@ -121,7 +121,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/worker/queue-state.ts': { FRESH_MS: [50, 5_000] },
   'shared/tasks/worker/solo-gate.ts': { FIRST_WAIT_MS: [50, 2_000], BETWEEN_WAITS: FEW(4) },
   'shared/tasks/worker/unknown-names.ts': { NAMES_SAID: FEW(20) },
-  'shared/tasks/worker/worker.ts': { STALLED_HAND_BACKS: FEW(2), CLOSED_MS: [50, 1_000] },
+  'shared/tasks/worker/run-worker.ts': { STALLED_HAND_BACKS: FEW(2), CLOSED_MS: [50, 1_000] },
 };
 
 interface Fixed {

@@ -9,7 +9,7 @@ import { slotKey } from '../../../shared/dynamo/engine/keys.ts';
 import { MismatchError } from '../../../shared/core/errors.ts';
 import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
 import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
-import type { WorkerReport } from '../../../shared/tasks/worker/worker.ts';
+import type { WorkerReport } from '../../../shared/tasks/worker/run-worker.ts';
 import type { Invocation } from '../fleet.ts';
 import type { Profile } from '../profile.ts';
 import type { WorkerPlace } from './worker-place.ts';

@@ -4,9 +4,9 @@ import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { TaskEvents } from '../../../shared/tasks/run/events.ts';
 import type { TaskLog } from '../../../shared/tasks/task/context.ts';
 import { HandedBackError } from '../../../shared/tasks/task/control.ts';
-import { runLongLivedWorker } from '../../../shared/client/long-lived-worker.ts';
-import type { WorkerReport } from '../../../shared/tasks/worker/worker.ts';
-import { runWorker } from '../../../shared/tasks/worker/worker.ts';
+import { runWithSchedules } from '../../../shared/client/run-with-schedules.ts';
+import type { WorkerReport } from '../../../shared/tasks/worker/run-worker.ts';
+import { runWorker } from '../../../shared/tasks/worker/run-worker.ts';
 import { EnqueueBus } from '../../../shared/tasks/queue/enqueue-bus.ts';
 import type { Invocation } from '../fleet.ts';
 import { TABLE_NAME } from '../rows.ts';
@@ -96,7 +96,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
     };
     return await workInChain(place, session, event, async () => {
       const report = stays
-        ? await runLongLivedWorker(
+        ? await runWithSchedules(
             registry,
             { ...ports, schedules, onEnqueued: (listener) => bus.listen(TABLE_NAME, QUEUE, listener) },
             { ...settings, untilDrained: false },

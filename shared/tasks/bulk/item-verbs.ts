@@ -1,6 +1,6 @@
 /**
  * A task store for one item of a pack: translates the operations of the item's claim into writes of the pack.
- * With it an item's code runs under the same rules as a task's (`tasks/run/run.ts`): timeouts, cancelling, handing back, trust.
+ * With it an item's code runs under the same rules as a task's (`tasks/run/run-claim.ts`): timeouts, cancelling, handing back, trust.
  */
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError } from '../../core/errors.ts';

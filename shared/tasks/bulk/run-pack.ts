@@ -19,8 +19,8 @@ import { limitsWithinTrust } from '../../session/limits.ts';
 import type { TaskContext } from '../task/context.ts';
 import { HandedBackError } from '../task/control.ts';
 import type { AnyTask } from '../task/definition.ts';
-import type { RunPorts } from '../run/run.ts';
-import { runClaim } from '../run/run.ts';
+import type { RunPorts } from '../run/run-claim.ts';
+import { runClaim } from '../run/run-claim.ts';
 import type { Settlement } from '../run/settle.ts';
 import type { Settled, TaskStore } from '../task/task-store.ts';
 import type { TaskAndPackStore } from './pack-store.ts';
@@ -29,7 +29,7 @@ import { settlementOf } from './departure.ts';
 import { itemVerbs } from './item-verbs.ts';
 import type { Span } from '../tracing/tracing.ts';
 import type { PackOf } from '../task/pack.ts';
-import { isPack, itemId, itemTask } from '../task/pack.ts';
+import { itemId, itemTask } from '../task/pack.ts';
 import { PackRecorder } from './recorder.ts';
 import { isCareful, suspectOf } from './suspect.ts';
 import { tracedPacks } from './traced-packs.ts';
@@ -43,11 +43,8 @@ export interface ClaimReport {
   readonly settled: Readonly<Partial<Record<Settlement, number>>>;
 }
 
-/** Runs a claimed task or pack. */
-export async function runTaskOrPack(task: RunningTask, definition: AnyTask, ports: RunPackPorts): Promise<ClaimReport> {
-  if (isPack(task)) return new PackRun(task, definition, ports).run();
-  const settlement = await runClaim(task, definition, ports);
-  return { settlement, settled: { [settlement]: 1 } };
+export function runPack(pack: PackOf<RunningTask>, definition: AnyTask, ports: RunPackPorts): Promise<ClaimReport> {
+  return new PackRun(pack, definition, ports).run();
 }
 
 /** The part of a pack's grace period that its running item may use when it must stop. The rest is for recording. */

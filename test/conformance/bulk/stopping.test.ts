@@ -3,7 +3,7 @@ import { HandedBackError } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { stampOf } from '../../../shared/core/lease/stamp.ts';
 import type { ReadyTask } from '../../../shared/tasks/task/task.ts';
-import type { WorkerReport } from '../../../shared/tasks/worker/worker.ts';
+import type { WorkerReport } from '../../../shared/tasks/worker/run-worker.ts';
 import type { BulkUnderTest } from '../../support/bulk.ts';
 import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';

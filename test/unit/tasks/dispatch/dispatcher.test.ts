@@ -15,7 +15,7 @@ import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
 import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
-import { runWorker } from '../../../../shared/tasks/worker/worker.ts';
+import { runWorker } from '../../../../shared/tasks/worker/run-worker.ts';
 import type { TaskStore } from '../../../../shared/tasks/task/task-store.ts';
 import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';

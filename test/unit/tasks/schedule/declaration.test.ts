@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { workModule } from '../../../../shared/tasks/run/work-module.ts';
+import { taskModuleOf } from '../../../../shared/tasks/run/task-module.ts';
 import { defineSchedule } from '../../../../shared/tasks/schedule/declaration.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 
@@ -8,7 +8,7 @@ const nightly = defineSchedule('nightly', report, { kind: 'sales' }, { cron: '0 
 
 describe('a declared schedule', () => {
   test('is exported by a module next to its tasks', () => {
-    expect(workModule({ report, schedules: [nightly] }).schedules).toEqual([
+    expect(taskModuleOf({ report, schedules: [nightly] }).schedules).toEqual([
       {
         kind: 'leasehold.schedule',
         name: 'nightly',
@@ -17,7 +17,7 @@ describe('a declared schedule', () => {
         options: { cron: '0 3 * * *' },
       },
     ]);
-    expect(workModule({ report }).schedules).toEqual([]);
+    expect(taskModuleOf({ report }).schedules).toEqual([]);
   });
 
   test.each([
@@ -37,6 +37,6 @@ describe('a declared schedule', () => {
     ['nothing at all', [undefined], 'must be a list of defineSchedule('],
     ['two of one name', [nightly, nightly], 'two of them are named "nightly"'],
   ])('of a module is refused as %s', (_what, schedules, message) => {
-    expect(() => workModule({ report, schedules })).toThrow(message);
+    expect(() => taskModuleOf({ report, schedules })).toThrow(message);
   });
 });

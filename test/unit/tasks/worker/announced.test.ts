@@ -8,7 +8,7 @@ import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
 import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
-import { runWorker } from '../../../../shared/tasks/worker/worker.ts';
+import { runWorker } from '../../../../shared/tasks/worker/run-worker.ts';
 
 let idle: IdleWorld;
 let begun: Map<string, number>;

@@ -9,7 +9,7 @@ import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts'
 import { ScheduleClient } from '../../../shared/tasks/schedule/schedule-client.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { defineTask, registerTasks } from '../../../shared/tasks/task/definition.ts';
-import { runWorker } from '../../../shared/tasks/worker/worker.ts';
+import { runWorker } from '../../../shared/tasks/worker/run-worker.ts';
 
 const MINUTE_MS = 60_000;
 /** All shards of one lane once, in the first idle minute and afterwards, jitter included. */

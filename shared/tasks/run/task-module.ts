@@ -18,12 +18,12 @@ import type { TaskRegistry } from '../task/definition.ts';
 import { registerTasks } from '../task/definition.ts';
 import type { TaskMiddleware } from '../task/middleware.ts';
 import { withMiddleware } from '../task/middleware.ts';
-import { loadModule } from '../task/module.ts';
+import { loadModule } from '../task/load-module.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { exportedPayloads } from '../task/payload.ts';
 import type { TaskEvents } from './events.ts';
 
-export interface WorkModule {
+export interface TaskModule {
   /** Its tasks, with its middleware around each. */
   readonly registry: TaskRegistry;
   readonly events: TaskEvents | undefined;
@@ -32,7 +32,7 @@ export interface WorkModule {
 }
 
 /** Additions of the code that runs the module. */
-interface WorkAdditions {
+interface ModuleAdditions {
   /** Nested inside the module's own. */
   readonly middleware?: readonly TaskMiddleware[] | undefined;
   /** Called after the module's own. */
@@ -45,7 +45,7 @@ const HOOKS = ['before', 'after', 'onError'] as const satisfies readonly (keyof 
 const EVENTS = ['onClaimed', 'onSettled', 'onDied', 'onExpired'] as const satisfies readonly (keyof TaskEvents)[];
 
 /** @throws ConfigurationError when an export with one of the names above is something else, or there is no task */
-export function workModule(exports: Readonly<Record<string, unknown>>, additions: WorkAdditions = {}): WorkModule {
+export function taskModuleOf(exports: Readonly<Record<string, unknown>>, additions: ModuleAdditions = {}): TaskModule {
   if (typeof exports !== 'object' || (exports as unknown) === null)
     throw new ConfigurationError(
       `the tasks are ${shown(exports)}: pass what their module exports, by import * as tasks from './tasks.ts'`,
@@ -61,8 +61,8 @@ export function workModule(exports: Readonly<Record<string, unknown>>, additions
 }
 
 /** Loads a user's module by its path, which runs its code. @throws ConfigurationError */
-export async function loadWork(entry: string, additions: WorkAdditions = {}): Promise<WorkModule> {
-  return workModule(await loadModule(entry), additions);
+export async function loadTaskModule(entry: string, additions: ModuleAdditions = {}): Promise<TaskModule> {
+  return taskModuleOf(await loadModule(entry), additions);
 }
 
 function exportedMiddleware({ middleware }: Readonly<Record<string, unknown>>): readonly TaskMiddleware[] {

@@ -1,6 +1,6 @@
 /** All other exports of a tasks module are used by every program that runs it. */
 import { beforeEach, expect, test } from 'vitest';
-import { workModule } from '../../../../shared/tasks/run/work-module.ts';
+import { taskModuleOf } from '../../../../shared/tasks/run/task-module.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
@@ -56,14 +56,14 @@ test.each([
   ['names as events', { events: ['created', 'deleted'] }, "exports events = [ 'created', 'deleted' ]"],
   ['an object without a handler as events', { events: { onDone: () => undefined } }, 'exports events = '],
 ])('%s is refused with what to export instead', (_what, exports, message) => {
-  expect(() => workModule({ task, ...exports })).toThrow(message);
-  expect(() => workModule({ task, ...exports })).toThrow('or name it otherwise');
+  expect(() => taskModuleOf({ task, ...exports })).toThrow(message);
+  expect(() => taskModuleOf({ task, ...exports })).toThrow('or name it otherwise');
 });
 
 test("lets the runner's payload store replace the module's", () => {
   const [exported, given] = [new MemoryPayloads(), new MemoryPayloads()];
 
-  expect(workModule({ task, payloads: exported }).payloads).toBe(exported);
-  expect(workModule({ task, payloads: exported }, { payloads: given }).payloads).toBe(given);
-  expect(workModule({ task })).toMatchObject({ events: undefined, payloads: undefined });
+  expect(taskModuleOf({ task, payloads: exported }).payloads).toBe(exported);
+  expect(taskModuleOf({ task, payloads: exported }, { payloads: given }).payloads).toBe(given);
+  expect(taskModuleOf({ task })).toMatchObject({ events: undefined, payloads: undefined });
 });

@@ -5,7 +5,7 @@
  * An idle slot waits while other slots are busy, because their tasks may come back and new ones may arrive.
  * No timer, slot or task outlives `runWorker`, except task code that ignores its signal. Its writes are fenced.
  */
-import { runTraced } from '../bulk/run-traced.ts';
+import { runTaskOrPack } from '../bulk/run-task-or-pack.ts';
 import {
   CorruptItemError,
   InvariantError,
@@ -320,7 +320,7 @@ class QueueWorker {
       candidate.begin();
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
       if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
-      const { settlement, settled } = await runTraced(
+      const { settlement, settled } = await runTaskOrPack(
         task,
         definition,
         { takenOver },

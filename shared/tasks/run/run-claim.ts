@@ -80,10 +80,10 @@ export interface RunPorts {
 }
 
 export async function runClaim(task: RunningTask, definition: AnyTask, ports: RunPorts): Promise<Settlement> {
-  return new TaskRun(task, definition, ports).run();
+  return new ClaimRun(task, definition, ports).run();
 }
 
-class TaskRun {
+class ClaimRun {
   readonly #task: RunningTask;
   readonly #claim: Claim;
   readonly #definition: AnyTask;
