@@ -5,6 +5,7 @@ const SEND = 'shared/dynamo/engine/send.ts';
 const KEEP_ALIVE = 'shared/session/keep-alive.ts';
 const SETTLE = 'shared/tasks/run/settle.ts';
 const WORKER = 'shared/tasks/worker/run-worker.ts';
+const CLAIM = 'shared/tasks/worker/claim-candidate.ts';
 const WIRE = 'shared/dynamo/wire/';
 
 export const BY_READERS: readonly BlindBug[] = [
@@ -124,7 +125,7 @@ export const BY_READERS: readonly BlindBug[] = [
   {
     id: 'N12',
     what: 'Tasks of a key wait for up to a tick after a task of the key was marked dead.',
-    swaps: [{ file: WORKER, from: `    return 'settled';\n  }\n\n  #tell`, to: `    return 'kept';\n  }\n\n  #tell` }],
+    swaps: [{ file: CLAIM, from: "return 'settled';", to: "return 'kept';" }],
     killedBy: {
       test: 'test/unit/tasks/picker/parking.test.ts',
       title: 'a place that is left by one whose worker died for the last time passes to the parked one',

@@ -97,7 +97,14 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
     id: 'N46',
     what: 'an undecided end of a task is not sent again',
-    edits: [{ file: RUN, in: 'ClaimRun.#finish', at: condition('handBack', 'aborted'), change: becomes('true') }],
+    edits: [
+      {
+        file: 'shared/tasks/run/claim-writer.ts',
+        in: 'ClaimWriter.finish',
+        at: condition('handBack', 'aborted'),
+        change: becomes('true'),
+      },
+    ],
     killedBy: ['L11'],
     profile: 'row',
     changes: { ...ALONE, settleMs: 60_000, focusEveryMs: 10_000 },

@@ -4,6 +4,7 @@ import type { Mutant } from './mutation.ts';
 import { branch, call, condition, operation, property } from './place.ts';
 
 const STATEMENTS = 'shared/coordination/lock/row/lock-statements.ts';
+const EXPRESSIONS = 'shared/coordination/lock/row/lock-expressions.ts';
 const CONTENDER = 'shared/coordination/lock/lock-contender.ts';
 const READER = 'shared/coordination/lock/lock-reader.ts';
 const FENCE = 'shared/dynamo/dynamo-fence.ts';
@@ -51,7 +52,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X6',
     what: 'an acquire is not ordered against the tenures that ended since it was asked for (found by the simulation)',
-    edits: disarmed(STATEMENTS, 'IS_UNTOUCHED', '#freedAt < :openBefore'),
+    edits: disarmed(EXPRESSIONS, 'IS_UNTOUCHED', '#freedAt < :openBefore'),
     killedBy: ['I0'],
     profile: 'network',
     changes: { lockShare: 0.8 },
@@ -144,7 +145,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M20c',
     what: 'a release of a lock does not compare session and counter',
-    edits: disarmed(STATEMENTS, 'IS_HELD_BY', '#session = :session', '#leaseCounter = :counter'),
+    edits: disarmed(EXPRESSIONS, 'IS_HELD_BY', '#session = :session', '#leaseCounter = :counter'),
     killedBy: ['I5', 'I9'],
     changes: { lockShare: 0.8 },
   },

@@ -9,7 +9,7 @@
  * | situation | class | what the caller does |
  * | --- | --- | --- |
  * | the lease was lost during the work | `LeaseLostError` (also the reason of the AbortSignal) | stops at once, writes nothing |
- * | the store is throttled or unreachable | `StoreUnavailableError` | `applied: 'no'` retries; `'unknown'` reads first and, in doubt, counts the lease as lost |
+ * | the store is throttled or unreachable | `StoreUnavailableError` | `applied: 'no'` retries; `'unknown'` reads first and, if that does not show the outcome, counts the lease as lost |
  * | a row does not decode | `CorruptItemError` | alarms; we never repair silently |
  * | a setting or argument is wrong | `ConfigurationError` | fixes it; nothing was written |
  * | the same id or key with other content | `MismatchError` | decides which of the two it meant |

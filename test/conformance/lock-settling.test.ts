@@ -8,7 +8,7 @@ import type { LockStore } from '../../shared/coordination/lock/lock-store.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
 import { PATIENT } from '../support/patient.ts';
 
-describeInEveryWorld('settling a doubt', (open) => {
+describeInEveryWorld('settling an unanswered request', (open) => {
   const T = 1_772_366_400_000;
   let locks: LockStore;
   let key: string;

@@ -154,7 +154,7 @@ describe('the check itself', () => {
     ['several files', 'See `shared/coordination/lock/{lock,lock-record}.ts`.'],
     ['a place of the reader', 'Write `src/tasks.ts`.'],
     ['a word', 'It is `live`, then `invalid`.'],
-    ['a method of a class', 'See `#markDead` in `shared/tasks/worker/run-worker.ts`.'],
+    ['a method of a class', 'See `#giveUp` in `shared/tasks/worker/run-worker.ts`.'],
   ])('accepts %s', (_what, text) => {
     const found = [missingPlaces, missingSymbols, misplacedSymbols].flatMap((complaints) => complaints(planted(text)));
     expect(found).toEqual([]);

@@ -168,12 +168,6 @@ const PACKAGES: readonly PackageRule[] = [
 const MAX_LINES = 400;
 /** Files that may be longer, each with its reason. */
 const LONG_FILES: Readonly<Record<string, string>> = {
-  'shared/tasks/run/run-claim.ts':
-    'the ways of one attempt from its first line to its end, which share its belief and its one verb under way',
-  'shared/coordination/lock/row/lock-statements.ts': 'all that is ever asked of one row, in whole literals',
-  'shared/tasks/worker/run-worker.ts':
-    'one worker from its first look to its last hand-back, whose slots share one backlog, gate and pause',
-  'test/conformance/session.test.ts': 'one row, its verbs side by side, on each engine',
   'test/infra/enforced.test.ts': 'each role with what it may do and what it may not, in one table',
   'proof/simulation/corruptions.ts': 'what each invariant must notice, in one table',
   'proof/simulation/world.ts': 'the parts of one simulated world, and how they are wired to each other',

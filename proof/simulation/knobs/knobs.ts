@@ -94,7 +94,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     KEYS_LIMIT: FEW(50),
   },
   'shared/tasks/rows/task/lines.ts': { MEMBERS_READ: FEW(100) },
-  'shared/tasks/run/run-claim.ts': { RESEND_MS: [10, 1_000] },
+  'shared/tasks/run/claim-writer.ts': { RESEND_MS: [10, 1_000] },
   'shared/tasks/run/settle.ts': { OUTAGE_PAUSE_MS: SOONER, MAX_HAND_BACKS: [3, 5] },
   'shared/tasks/schedule/schedule.ts': {
     SLOTS_PER_TICK: FEW(100),
@@ -183,7 +183,7 @@ export const FIXED: readonly Fixed[] = [
   {
     why: 'digits and layout of stored rows, which all versions read, and initial states',
     of: {
-      'shared/coordination/lock/row/lock-statements.ts': 'NEVER_GIVEN',
+      'shared/coordination/lock/row/lock-expressions.ts': 'NEVER_GIVEN',
       'shared/core/lease/sequencer.ts': 'DIGEST_CHARACTERS',
       'shared/core/runtime/ids.ts': 'PLACES',
       'shared/dynamo/engine/keys.ts': 'TICKET_DIGITS',

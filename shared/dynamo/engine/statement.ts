@@ -18,7 +18,7 @@ export interface Statement<K extends DynamoKind = DynamoKind> {
   readonly restamped?: (now: number) => Statement<K>;
 }
 
-type Values = Readonly<Record<`:${string}`, unknown>>;
+export type Values = Readonly<Record<`:${string}`, unknown>>;
 
 export interface UpdateParts {
   readonly table: string;

@@ -15,16 +15,10 @@
  * | threw, or did not stop, after it was asked to hand back | ready again at once, attempt refunded, progress kept |
  * | threw, or did not stop, after it was cancelled; or was cancelled before it began | cancelled |
  * | its lease was lost | not at all: another worker has it |
- *
- * The settling write is resent until the store has decided it. Otherwise the task could stay `running` for as long as its
- * worker lives, although no worker runs its code.
  */
-import { LeaseLostError, StoreUnavailableError, messageOf } from '../../core/errors.ts';
-import type { WriteLimits } from '../../core/lease/outcome.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
+import { LeaseLostError, messageOf } from '../../core/errors.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
-import { limitsWithinTrust } from '../../session/limits.ts';
 import { truthfulSignal } from '../../session/truthful-signal.ts';
 import type { TaskContext, TaskLog } from '../task/context.ts';
 import {
@@ -42,18 +36,17 @@ import type { PayloadStore } from '../task/payload.ts';
 import { runInTaskScope } from '../task/task-scope.ts';
 import { inputOf } from '../task/payload.ts';
 import { MAX_EPOCH_MS } from '../../core/validate/moment.ts';
+import { ClaimWriter, namesOf } from './claim-writer.ts';
 import { SideWrites } from './side-writes.ts';
 import { contextOf } from './run-context.ts';
 import type { Ending } from './ending.ts';
 import { aborted, cancelled } from './ending.ts';
 import type { Failure, Settlement } from './settle.ts';
-import { MAX_HAND_BACKS, judgeFailure, judgeHandBack, judgeOutage, settlementOf } from './settle.ts';
+import { MAX_HAND_BACKS, judgeFailure, judgeHandBack, judgeOutage } from './settle.ts';
 import { describeThrown } from './thrown.ts';
-import { tracedEnd } from './traced.ts';
 import type { AttemptTrace } from './traced.ts';
-import type { Stamp } from '../../core/lease/stamp.ts';
-import type { Settled, TaskStore } from '../task/task-store.ts';
-import type { Cancellation, Claim, Json, ReadyTask, RunningTask } from '../task/task.ts';
+import type { TaskStore } from '../task/task-store.ts';
+import type { Claim, Json, RunningTask } from '../task/task.ts';
 import { RESULT_LIMIT_BYTES, claimOf, describeTask, revocationOf } from '../task/task.ts';
 
 export interface RunPorts {
@@ -98,16 +91,20 @@ class ClaimRun {
   #hasProgressed = false;
   /** Whether the task continues with its follower. */
   #isFollowed = false;
-  /** Set by the operation that ends the claim. */
-  #settlement: Settlement | undefined;
-  /** The operation in flight; the next one waits for it. */
-  #underWay: Promise<unknown> = Promise.resolve();
+  readonly #writer: ClaimWriter;
 
   constructor(task: RunningTask, definition: AnyTask, ports: RunPorts) {
     this.#task = task;
     this.#claim = claimOf(task);
     this.#definition = definition;
     this.#ports = ports;
+    this.#writer = new ClaimWriter(task, {
+      ...ports,
+      onFollowed: () => {
+        this.#isFollowed = true;
+      },
+      onLost: (lost) => this.#stop.abort(lost),
+    });
     this.#sideWrites = new SideWrites(task, ports, this.#finished.signal);
     this.#startedAt = ports.runtime.clock.monotonic();
     this.#signal = truthfulSignal(this.#stop.signal, () => {
@@ -120,9 +117,9 @@ class ClaimRun {
     try {
       const { cancellation } = this.#task;
       const ending = cancellation === undefined ? await this.#execute() : cancelled(cancellation.reason);
-      await this.#underWay;
+      await this.#writer.idle();
       this.#ports.onCodeEnded?.();
-      const settlement = this.#settlement ?? (await this.#settle(ending));
+      const settlement = this.#writer.settlement ?? (await this.#settle(ending));
       if (settlement === 'done' || this.#isFollowed) await this.#sideWrites.dropPayload();
       if (this.#isFollowed) this.#ports.onFollowers?.();
       return settlement;
@@ -183,14 +180,16 @@ class ClaimRun {
     if (ending.kind === 'lost') return 'lost';
     if (ending.kind === 'handedBack') return this.#handBackAfter(ending.isDeadline);
     if (ending.kind === 'cancelled')
-      return this.#finish('cancelled', (stamp, limits) => tasks.giveUp(this.#claim, ending.reason, stamp, limits));
+      return this.#writer.finish('cancelled', (stamp, limits) =>
+        tasks.giveUp(this.#claim, ending.reason, stamp, limits),
+      );
     if (ending.kind === 'returned') return this.#complete(ending.value);
     const policy = retryOf(this.#definition, this.#task);
     const at = { now: runtime.clock.now(), random: runtime.random };
     const thrown = describeThrown(ending.error);
     const outage = judgeOutage(ending.error, this.#task, policy, at);
     if (outage !== undefined) {
-      this.#ports.log.warn('task handed back: store unavailable', { ...this.#named(), ...outage });
+      this.#ports.log.warn('task handed back: store unavailable', { ...namesOf(this.#claim), ...outage });
       return this.#finishFailed(outage);
     }
     const failure = judgeFailure(ending.error, this.#task.attempts, policy, at);
@@ -212,11 +211,11 @@ class ClaimRun {
     const { tasks, runtime } = this.#ports;
     const { error } = failure;
     if (failure.kind === 'dead')
-      return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, error, stamp, limits));
+      return this.#writer.finish('dead', (stamp, limits) => tasks.discard(this.#claim, error, stamp, limits));
     // Task code may request any wait. A wait beyond the last valid date never ends.
     const readyAt = Math.min(runtime.clock.now() + failure.delayMs, MAX_EPOCH_MS);
     const { isRefunded = false } = failure;
-    return this.#finish(isRefunded ? 'released' : 'retried', (stamp, limits) =>
+    return this.#writer.finish(isRefunded ? 'released' : 'retried', (stamp, limits) =>
       tasks.retry(this.#claim, { error, readyAt, isRefunded }, stamp, limits),
     );
   }
@@ -227,23 +226,24 @@ class ClaimRun {
     const attempt = { isDeadline, hasProgressed: this.#hasProgressed, ranMs, lifeMs };
     const handBack = judgeHandBack(this.#task, attempt, runtime.clock.now());
     if (handBack.kind === 'dead') {
-      log.error('task is dead', { ...this.#named(), error: handBack.error });
+      log.error('task is dead', { ...namesOf(this.#claim), error: handBack.error });
       onStalled?.(MAX_HAND_BACKS);
-      return this.#finish('dead', (stamp, limits) => tasks.discard(this.#claim, handBack.error, stamp, limits));
+      return this.#writer.finish('dead', (stamp, limits) => tasks.discard(this.#claim, handBack.error, stamp, limits));
     }
     const { handBacks } = handBack;
     if (handBacks !== undefined && handBacks > 0) {
-      log.warn('task handed back without progress', { ...this.#named(), handBacks, ranMs });
+      log.warn('task handed back without progress', { ...namesOf(this.#claim), handBacks, ranMs });
       onStalled?.(handBacks);
     }
-    return this.#finish('released', (stamp, limits) => tasks.release({ ...this.#claim, handBacks }, stamp, limits));
+    return this.#writer.finish('released', (stamp, limits) =>
+      tasks.release({ ...this.#claim, handBacks }, stamp, limits),
+    );
   }
 
   /**
    * If a result cannot be stored, running the task again would not help: the task is dead.
-   * If the service refuses the request, for instance because a permission is missing, the task is not to blame. The worker fails, as it
-   * does
-   * without the permission to claim, and another worker takes the task over after the session has ended.
+   * If the service refuses the request, for instance because a permission is missing, the task is not to blame. The worker fails,
+   * as it does without the permission to claim, and another worker takes the task over after the session has ended.
    */
   async #complete(value: unknown): Promise<Settlement> {
     const { tasks } = this.#ports;
@@ -255,119 +255,12 @@ class ClaimRun {
       return this.#settle({ kind: 'threw', error: new DoNotRetry(messageOf(error), { cause: error }) });
     }
     try {
-      return await this.#finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
+      return await this.#writer.finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
     } catch (error) {
       // The task is an item of a pack. Results of items have a smaller limit.
       if (error instanceof DoNotRetry) return this.#settle({ kind: 'threw', error });
       throw error;
     }
-  }
-
-  /**
-   * Sends the settling write until its outcome is known, the session is no longer trusted, or the worker must stop.
-   * At most one of these requests is applied, because the first takes the task out of `running`. If its response is lost, the next request
-   * is
-   * refused, and the row that it returns shows how the claim ended.
-   */
-  async #finish(
-    settlement: Settlement,
-    send: (stamp: Stamp, limits: WriteLimits) => Promise<Settled>,
-  ): Promise<Settlement> {
-    for (let requests = 1; ; requests++) {
-      try {
-        const settled = await this.#sendEnd(settlement, send);
-        if (requests > 1) this.#ports.log.info('task outcome resolved', { ...this.#named(), settled, requests });
-        return settled;
-      } catch (error) {
-        if (error instanceof LeaseLostError) return 'lost';
-        if (!(error instanceof StoreUnavailableError)) throw error;
-        this.#ports.log.warn('task outcome unknown', { ...this.#named(), settlement, error: error.message });
-        await this.#pauseBetweenEnds();
-        if (this.#ports.handBack.aborted) return 'unsettled';
-      }
-    }
-  }
-
-  /** Sends one request, and returns the settlement that its outcome shows. */
-  async #sendEnd(
-    settlement: Settlement,
-    send: (stamp: Stamp, limits: WriteLimits) => Promise<Settled>,
-  ): Promise<Settlement> {
-    let cancelled: ReadyTask | undefined;
-    let earlier: Settlement | undefined;
-    await this.#verb(settlement, async (stamp, limits) => {
-      const outcome = await send(stamp, limits);
-      if (outcome.kind === 'applied' && outcome.isFollowed === true) this.#isFollowed = true;
-      if (outcome.kind === 'applied' && outcome.row?.state === 'ready') cancelled = outcome.row;
-      earlier = outcome.kind === 'refused' ? settlementOf(this.#claim, outcome.current) : undefined;
-      return outcome.kind === 'applied' || earlier !== undefined;
-    });
-    if (earlier !== undefined) return earlier;
-    return cancelled?.cancellation === undefined
-      ? settlement
-      : this.#cancelAfterwards(cancelled, cancelled.cancellation, settlement);
-  }
-
-  /**
-   * The store was already tried for a session's whole trust window. The pause is short, so that the task ends soon after the row recovers.
-   */
-  #pauseBetweenEnds(): Promise<void> {
-    const { session, runtime, handBack } = this.#ports;
-    const over = AbortSignal.any([session.signal, handBack]);
-    return runtime.clock.sleep(RESEND_MS * (0.5 + 0.5 * runtime.random.next()), over);
-  }
-
-  #named(): { readonly task: string; readonly leaseCounter: number; readonly session: string } {
-    const { id: task, leaseCounter, session } = this.#claim;
-    return { task, leaseCounter, session };
-  }
-
-  /**
-   * Cancels a task whose cancellation was requested while this attempt ended. Otherwise the next attempt would only start to be cancelled.
-   */
-  async #cancelAfterwards(task: ReadyTask, cancellation: Cancellation, settlement: Settlement): Promise<Settlement> {
-    const { tasks, runtime } = this.#ports;
-    try {
-      const outcome = await tasks.cancel(task, cancellation, stampOf(runtime));
-      return outcome.kind === 'applied' ? 'cancelled' : settlement;
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      // The end is already written, and the next claim will cancel the task.
-      return settlement;
-    }
-  }
-
-  /**
-   * Sends one operation of the claim at a time, while the session is trusted, until the outcome is known.
-   * @throws LeaseLostError when the claim is already settled, or no longer ours
-   */
-  #verb(
-    settlement: Settlement | undefined,
-    send: (stamp: Stamp, limits: WriteLimits) => Promise<boolean>,
-    name?: string,
-  ): Promise<void> {
-    const { session, runtime } = this.#ports;
-    const traced = tracedEnd(this.#task, this.#ports, settlement, name);
-    const verb = this.#underWay.then(async () => {
-      const key = describeTask(this.#claim);
-      if (this.#settlement !== undefined)
-        throw new LeaseLostError(key, 'released', `this attempt is settled (${this.#settlement})`);
-      session.ensureBelief();
-      if (await traced(() => send(stampOf(runtime), limitsWithinTrust(session)))) {
-        this.#settlement = settlement;
-        return;
-      }
-      this.#settlement = 'lost';
-      const lost = new LeaseLostError(
-        key,
-        'superseded',
-        `counter ${this.#claim.leaseCounter} is no longer the current one`,
-      );
-      this.#stop.abort(lost);
-      throw lost;
-    });
-    this.#underWay = verb.catch(() => undefined);
-    return verb;
   }
 
   /** Reads the children's counts only if the task has children. */
@@ -383,7 +276,7 @@ class ClaimRun {
       signal: this.#signal,
       remainingMs: () => this.#remainingMs(),
       nextSequence: () => session.nextSequence(),
-      verb: (settlement, send, name) => this.#verb(settlement, send, name),
+      verb: (settlement, send, name) => this.#writer.verb(settlement, send, name),
       trace: this.#ports.trace,
       onFollowers: () => this.#ports.onFollowers?.(),
       onProgress: () => {
@@ -427,11 +320,6 @@ class ClaimRun {
     };
   }
 }
-
-/**
- * Longest pause between requests that end a task. Each request was tried for a session's whole trust window, unless the row was contended.
- */
-const RESEND_MS = 1_000;
 
 /** An explicit reason avoids building a DOMException, the expensive part of abort(). */
 const FINISHED = 'finished';

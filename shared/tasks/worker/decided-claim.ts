@@ -43,16 +43,16 @@ export async function decidedClaim<Claimed extends Outcome<RunningTask, TaskReco
 ): Promise<Claimed | Extract<Outcome<RunningTask>, { kind: 'applied' }>> {
   const { session, runtime, log, handBack, tasks } = ports;
   const { id: task } = observed;
-  for (let isInDoubt = false; ;) {
+  for (let isUnresolved = false; ;) {
     try {
       const outcome = await send();
-      if (!isInDoubt || outcome.kind === 'applied') return outcome;
+      if (!isUnresolved || outcome.kind === 'applied') return outcome;
       const row = outcome.current ?? (await tasks.get(observed));
       return isOurs(row) ? { kind: 'applied', row } : outcome;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      isInDoubt ||= error.applied === 'unknown';
-      if (!isInDoubt || handBack.aborted) throw error;
+      isUnresolved ||= error.applied === 'unknown';
+      if (!isUnresolved || handBack.aborted) throw error;
       log.warn('claim undecided', { task, session: session.id, error: error.message });
       const pauseMs = RESEND_MS * (0.5 + 0.5 * runtime.random.next());
       await runtime.clock.sleep(pauseMs, AbortSignal.any([session.signal, handBack]));

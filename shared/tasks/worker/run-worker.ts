@@ -14,31 +14,26 @@ import {
   messageOf,
 } from '../../core/errors.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
-import { limitsOf } from '../../session/limits.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import type { Candidate, Outcome } from '../picker/candidate.ts';
 import { TaskPicker } from '../picker/task-picker.ts';
-import { hasFailedLong, isLastAttempt, isOverdue, isExhausted } from './attempt-limits.ts';
+import { hasFailedLong, isLastAttempt, isOverdue } from './attempt-limits.ts';
 import { RowProblems } from './row-problems.ts';
 import { IdlePause } from './idle-pause.ts';
 import { SoloGate } from './solo-gate.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { AnyTask, TaskRegistry } from '../task/definition.ts';
-import { retryOf } from '../task/definition.ts';
 import type { TaskEvents } from '../run/events.ts';
 import { tell } from '../run/events.ts';
 import { QueueStateCache } from './queue-state.ts';
-import type { Fullness } from '../task/key-limit.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import type { QueueStore } from '../task/queue-store.ts';
 import type { TaskAndPackStore } from '../bulk/pack-store.ts';
 import type { RunningTask } from '../task/task.ts';
-import { WORKER_DIED } from '../task/task.ts';
 import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
-import { decidedClaim } from './decided-claim.ts';
+import { claimCandidate, isClaimed } from './claim-candidate.ts';
 import { PlanningHintsWriter } from './planning-hints.ts';
 import { Tally, timesOfDone } from './tally.ts';
 import type { Settlement } from '../run/settle.ts';
@@ -353,58 +348,13 @@ class QueueWorker {
     }
   }
 
-  /** @param definition undefined only for an overdue candidate, which does not run */
-  async #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | Outcome> {
-    const { tasks, session, runtime } = this.#ports;
-    if (candidate.kind === 'adopted') return candidate.task;
-    // A pack drops the item that crashed its worker and continues.
-    const isBuriable = candidate.kind === 'abandoned' && candidate.task.bulk === undefined;
-    if (isBuriable && definition !== undefined && isExhausted(candidate.task, retryOf(definition, candidate.task)))
-      return this.#markDead(candidate.task);
-    const stamp = stampOf(runtime);
-    if (candidate.kind === 'ready' && isOverdue(candidate, stamp.now)) {
-      const { kind } = await tasks.expire(candidate.task, stamp);
-      if (kind !== 'applied') return 'contended';
-      this.#tally.count('expired');
-      this.#tell((events) => events.onExpired?.(candidate.task));
-      return 'expired';
-    }
-    const limits = limitsOf(session);
-    const send = () =>
-      candidate.kind === 'ready'
-        ? tasks.claim(candidate.task, session.id, stampOf(runtime), {
-            ...limits,
-            expectsCapacity: candidate.expectsCapacity,
-          })
-        : tasks.takeOver(candidate.task, session.id, stampOf(runtime), limits);
-    const outcome = await decidedClaim(candidate.task, send, { ...this.#ports, handBack: this.#handBack });
-    if (outcome.kind === 'applied') {
-      if (candidate.kind === 'abandoned') this.#tally.count('takenOver');
-      return outcome.row;
-    }
-    const full = 'full' in outcome ? (outcome.full as Fullness | undefined) : undefined;
-    if (full !== undefined) return { full };
-    this.#tally.count('claimsRefused');
-    return 'contended';
-  }
-
-  /** Marks a task dead that used up its attempts by crashing or outliving its workers. */
-  async #markDead(task: RunningTask): Promise<Outcome> {
-    const { tasks, runtime, log } = this.#ports;
-    const now = runtime.clock.now();
-    const deaths = task.deaths + 1;
-    const message =
-      `its worker died ${deaths} times without a word, the last in session ${task.session}` +
-      (deaths < task.attempts ? `; it was attempted ${task.attempts} times` : '') +
-      '; a worker leaves none that is killed, runs out of memory, or blocks its event loop for longer than its session lives';
-    const error = { name: WORKER_DIED, message, at: now };
-    const outcome = await tasks.bury(task, error, { now, nonce: runtime.ids.unique() });
-    if (outcome.kind !== 'applied') return 'contended';
-    this.#tally.count('buried');
-    this.#tell((events) => events.onDied?.(task, error));
-    this.#ports.spans?.buried(task, now);
-    log.error('task is dead', { task: task.id, name: task.name, error });
-    return 'settled';
+  #claim(candidate: Candidate, definition: AnyTask | undefined): Promise<RunningTask | Outcome> {
+    return claimCandidate(candidate, definition, {
+      ...this.#ports,
+      handBack: this.#handBack,
+      tally: this.#tally,
+      tell: (say) => this.#tell(say),
+    });
   }
 
   #tell(say: (events: TaskEvents) => void): void {
@@ -438,10 +388,6 @@ class QueueWorker {
     }
     this.#over.abort();
   }
-}
-
-function isClaimed(claimed: RunningTask | Outcome): claimed is RunningTask {
-  return typeof claimed === 'object' && 'state' in claimed;
 }
 
 /** A task that was handed back keeps its turn, and a lost task did not free a slot. */

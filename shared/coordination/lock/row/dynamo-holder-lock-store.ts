@@ -8,6 +8,7 @@ import { Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { decodeSession } from '../../../session/row/session-codec.ts';
 import { decodeLock } from './lock-codec.ts';
+import * as reads from './lock-reads.ts';
 import * as statements from './lock-statements.ts';
 
 export function createHolderLockStore(sender: Sender, table: string): HolderLockStore {
@@ -37,11 +38,11 @@ export function createHolderLockStore(sender: Sender, table: string): HolderLock
     settle: (observed, disposition, sweepable, stamp, limits) =>
       rows.writeAs<FreeLock>(statements.settleLock(table, observed, disposition, sweepable, stamp), stamp, limits),
 
-    get: (key) => rows.get(statements.readLock(table, key)),
+    get: (key) => rows.get(reads.readLock(table, key)),
 
     async getWithSession(key, session, options) {
       const keys = [lockKey(key), ...(session === undefined ? [] : [sessionKey(session)])];
-      const items = await readInBatches(sender, table, statements.readRows(table, keys, options));
+      const items = await readInBatches(sender, table, reads.readRows(table, keys, options));
       const lock = items.find(({ sk }) => sk === keys[0]?.sk);
       const holder = items.find(({ sk }) => sk === keys[1]?.sk);
       return {

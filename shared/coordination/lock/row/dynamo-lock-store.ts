@@ -8,6 +8,7 @@ import type { Sender } from '../../../dynamo/engine/send.ts';
 import { notingTimes } from '../../../dynamo/engine/statement.ts';
 import { commitLocks } from './lock-transaction-statements.ts';
 import { createHolderLockStore } from './dynamo-holder-lock-store.ts';
+import * as reads from './lock-reads.ts';
 import * as statements from './lock-statements.ts';
 
 export function createLockStore(sender: Sender, table: string): LockStore {
@@ -58,18 +59,18 @@ export function createLockStore(sender: Sender, table: string): LockStore {
     },
 
     async getMany(keys, { consistent = true, onDamaged } = {}) {
-      const locks = await rows.getMany(table, statements.readLocks(table, keys, { consistent }), onDamaged);
+      const locks = await rows.getMany(table, reads.readLocks(table, keys, { consistent }), onDamaged);
       return new Map(locks.map((lock) => [lock.key, lock]));
     },
 
     async page(prefix, after) {
-      const query = { verb: 'lock.page', table, partitions: statements.partitionsOfLocks(prefix), prefix };
+      const query = { verb: 'lock.page', table, partitions: reads.partitionsOfLocks(prefix), prefix };
       const { items, next } = await mergedPage(sender, query, after);
       return { keys: items.map((item) => splitKey(String(item.pk))[1] ?? ''), next };
     },
 
     async isListed(key) {
-      const { Items = [] } = await sender.read(statements.entryOfLock(table, key));
+      const { Items = [] } = await sender.read(reads.entryOfLock(table, key));
       return Items.some(({ directoryName }) => directoryName === key);
     },
   };

@@ -5,7 +5,7 @@
  * | --- | --- | --- | --- |
  * | pk, sk | S | `lock#<key>`, `lock` | the first writer |
  * | v | N | schema version | the first writer |
- * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each tenure, each forced release and each settled doubt, never restarts | acquire, take over, force, disown, bar |
+ * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each tenure, each forced release and each settled unanswered request, never restarts | acquire, take over, force, disown, bar |
  * | session, acquiredAt | S; N, epoch ms | the holder, and the start of its tenure; absent while free | acquire, take over; removed by release, settle, force, disown |
  * | value, flags | S, or B for bytes; N | the user's own | acquire, update, release, put; removed by remove, and by settle for behavior `delete` |
  * | lockIndex | N | tenures of this entry; not a token, because it goes with the entry | acquire, take over; removed with the value |
@@ -21,8 +21,6 @@
  *
  * Every acquire writes the listing's attributes, because an unchanged index entry costs nothing.
  */
-import { defined } from '../../../core/defined.ts';
-import { bytesOfBase64 } from '../../../core/runtime/bytes.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { Content, ForcedRelease, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
 import { endedAt, revocationOf } from '../lock-record.ts';
@@ -33,54 +31,42 @@ import type {
   PendingAcquire,
   Observed,
   TransactionAction,
-  LockWish,
 } from '../lock-store.ts';
-import type { RowKey } from '../../../dynamo/engine/keys.ts';
 import { lockKey } from '../../../dynamo/engine/keys.ts';
-import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
-import { directoryPartition, directoryPartitions } from '../../../dynamo/engine/directory.ts';
+import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import {
-  batchGetStatement,
-  checkStatement,
-  directoryStatement,
-  getStatement,
-  restampedTransaction,
-  updateStatement,
-} from '../../../dynamo/engine/statement.ts';
+import { checkStatement, restampedTransaction, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together, transactStatement } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
-
-const IS_ABSENT = 'attribute_not_exists(#pk)';
-const IS_AS_OBSERVED = '#nonce = :observedNonce';
-const IS_FREE = 'attribute_not_exists(#session)';
-const IS_OPEN = '(attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)';
-/** Guard of every operation of a holder, and of a contender that has found the holder's session expired, which is final. */
-const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
-/**
- * No tenure has ended since the acquire was requested:
- * by any clock within the bound, or because the row has not changed since it was observed.
- * A late copy of an acquire that was refused, or whose lock was released again, must not take the key without the session's knowledge.
- */
-const IS_UNTOUCHED = '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
-/** Refuses rows of another schema version. */
-const IS_KNOWN = '(attribute_not_exists(#v) OR #v = :v)';
-const HAS_NO_VALUE = 'attribute_not_exists(#value)';
-
-const TOUCH = '#nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one';
-const NAME_VERSION = '#v = if_not_exists(#v, :v)';
-const LIST = `${NAME_VERSION}, #directoryKey = :directory, #directoryName = :name`;
-const TAKE = '#session = :taker, #acquiredAt = :now, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one';
-const KEEP_ENTRY = '#createIndex = if_not_exists(#createIndex, :now)';
-/** An acquire counts the entry's tenures, and a new entry begins at one. */
-const COUNT_TENURE = '#lockIndex = if_not_exists(#lockIndex, :none) + :one';
-const NEW_ENTRY = '#createIndex = :now, #lockIndex = :one';
-const STORE = '#value = :value, #flags = :flags';
-const LEAVE = '#session, #acquiredAt';
-const FREE = '#freedAt = :freedAt';
-/** Counters start at the clock. */
-const NEVER_GIVEN = -1;
-const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #directoryName';
+import {
+  IS_ABSENT,
+  IS_AS_OBSERVED,
+  IS_FREE,
+  IS_OPEN,
+  IS_HELD_BY,
+  IS_UNTOUCHED,
+  IS_KNOWN,
+  HAS_NO_VALUE,
+  TOUCH,
+  LIST,
+  KEEP_ENTRY,
+  STORE,
+  LEAVE,
+  FREE,
+  NEVER_GIVEN,
+  DROP_ENTRY,
+  takeEffect,
+  takeValues,
+  updateEffect,
+  updateValues,
+  touchValues,
+  listValues,
+  contentValues,
+  claimValues,
+  endValues,
+  observedValues,
+  sweepValues,
+} from './lock-expressions.ts';
 
 /**
  * Guard: the key has no holder, its lock-delay is over, and its last tenure ended
@@ -393,95 +379,4 @@ export function removeHeldEntry(table: string, observed: HeldLock, stamp: Stamp)
 /** For the user's own transaction. Guard: mine. Effect: none; the rest of the transaction is applied only if the guard is true. */
 export function heldCondition(table: string, claim: LockClaim): TransactionAction {
   return checkStatement(table, lockKey(claim.key), IS_HELD_BY, claimValues(claim));
-}
-
-/** Returns the partitions that list the keys with a prefix. */
-export function partitionsOfLocks(prefix: string): readonly string[] {
-  return prefix.includes('/') ? [directoryPartition('lock', folderOf(prefix))] : directoryPartitions('lock');
-}
-
-/** Reads a key's entry in the listing, which is the first of all keys that begin with it. Eventually consistent. */
-export const entryOfLock = (table: string, key: string): Statement<'query'> =>
-  directoryStatement('lock.page', table, directoryPartition('lock', folderOf(key)), key, {
-    after: undefined,
-    limit: 1,
-  });
-
-/** Returns a key up to its first `/`, so that keys with the same beginning are listed together. */
-function folderOf(key: string): string {
-  return key.replace(/\/.*$/s, '/');
-}
-
-export const readLock = (table: string, key: string): Statement<'get'> => getStatement('lock.get', table, lockKey(key));
-
-export const readLocks = (
-  table: string,
-  keys: readonly string[],
-  options: { readonly consistent: boolean },
-): Statement<'batchGet'> => batchGetStatement('lock.getMany', table, keys.map(lockKey), options);
-
-/** Reads a lock and its holder's session in one request. */
-export const readRows = (
-  table: string,
-  keys: readonly RowKey[],
-  options: { readonly consistent: boolean },
-): Statement<'batchGet'> => batchGetStatement('lock.getWithSession', table, keys, options);
-
-/** `isFresh`: the entry of the previous tenure is removed. `isHeld`: this write ends that tenure. */
-function takeEffect(
-  { content, isListed }: LockWish,
-  { isFresh, isHeld }: { readonly isFresh: boolean; readonly isHeld: boolean },
-): string {
-  const entry = isFresh ? NEW_ENTRY : `${KEEP_ENTRY}, ${COUNT_TENURE}`;
-  const take = `SET ${TOUCH}, ${isListed ? LIST : NAME_VERSION}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}`;
-  if (content !== undefined) return `${take}, ${STORE} REMOVE #ttl, #notBefore`;
-  return isFresh ? `${take} REMOVE #ttl, #notBefore, #value, #flags` : `${take} REMOVE #ttl, #notBefore`;
-}
-
-function takeValues(
-  { key, session, content, isListed }: Omit<AcquireRequest, 'openBefore'>,
-  { isFresh }: { readonly isFresh: boolean },
-  stamp: Stamp,
-) {
-  const known = isListed ? listValues(key) : { ':v': SCHEMA_VERSION };
-  const values = { ...updateValues(content, stamp), ...known, ':taker': session };
-  // DynamoDB refuses values that are not used in an expression.
-  return isFresh ? values : { ...values, ':none': 0 };
-}
-
-function updateEffect(content: Content | undefined): string {
-  return content === undefined ? `SET ${TOUCH}` : `SET ${TOUCH}, ${STORE}`;
-}
-
-function updateValues(content: Content | undefined, stamp: Stamp) {
-  return { ...touchValues(stamp), ...(content === undefined ? {} : contentValues(content)) };
-}
-
-function touchValues({ now, nonce }: Stamp) {
-  return { ':now': now, ':nonce': nonce, ':one': 1 };
-}
-
-function listValues(key: string) {
-  return { ':v': SCHEMA_VERSION, ':directory': directoryPartition('lock', folderOf(key)), ':name': key };
-}
-
-function contentValues({ value, encoding, flags }: Content) {
-  return { ':value': encoding === 'base64' ? bytesOfBase64(value) : value, ':flags': flags };
-}
-
-function claimValues({ session, leaseCounter }: Omit<LockClaim, 'key'>) {
-  return { ':session': session, ':counter': leaseCounter };
-}
-
-/** Names the ending tenure and the time. */
-function endValues(observed: HeldLock, { now }: Stamp) {
-  return { ...claimValues(observed), ':freedAt': endedAt(observed, now) };
-}
-
-function observedValues(observed: LockRecord | undefined) {
-  return defined({ ':observedNonce': observed?.nonce });
-}
-
-function sweepValues({ now }: Stamp) {
-  return { ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.lease) };
 }

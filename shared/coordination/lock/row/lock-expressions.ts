@@ -1,0 +1,106 @@
+/** Conditions, effects and values from which the statements of a lock row are built; its attributes are listed in `lock-statements.ts`. */
+import { defined } from '../../../core/defined.ts';
+import { bytesOfBase64 } from '../../../core/runtime/bytes.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { Content, HeldLock, LockClaim, LockRecord } from '../lock-record.ts';
+import { endedAt } from '../lock-record.ts';
+import type { AcquireRequest, LockWish } from '../lock-store.ts';
+import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
+import { directoryPartition } from '../../../dynamo/engine/directory.ts';
+import type { Values } from '../../../dynamo/engine/statement.ts';
+
+export const IS_ABSENT = 'attribute_not_exists(#pk)';
+export const IS_AS_OBSERVED = '#nonce = :observedNonce';
+export const IS_FREE = 'attribute_not_exists(#session)';
+export const IS_OPEN = '(attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)';
+/** Guard of every operation of a holder, and of a contender that has found the holder's session expired, which is final. */
+export const IS_HELD_BY = '#session = :session AND #leaseCounter = :counter';
+/**
+ * No tenure has ended since the acquire was requested:
+ * by any clock within the bound, or because the row has not changed since it was observed.
+ * A late copy of an acquire that was refused, or whose lock was released again, must not take the key without the session's knowledge.
+ */
+export const IS_UNTOUCHED =
+  '(attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)';
+/** Refuses rows of another schema version. */
+export const IS_KNOWN = '(attribute_not_exists(#v) OR #v = :v)';
+export const HAS_NO_VALUE = 'attribute_not_exists(#value)';
+
+export const TOUCH = '#nonce = :nonce, #modifyIndex = if_not_exists(#modifyIndex, :now) + :one';
+const NAME_VERSION = '#v = if_not_exists(#v, :v)';
+export const LIST = `${NAME_VERSION}, #directoryKey = :directory, #directoryName = :name`;
+const TAKE = '#session = :taker, #acquiredAt = :now, #leaseCounter = if_not_exists(#leaseCounter, :now) + :one';
+export const KEEP_ENTRY = '#createIndex = if_not_exists(#createIndex, :now)';
+/** An acquire counts the entry's tenures, and a new entry begins at one. */
+const COUNT_TENURE = '#lockIndex = if_not_exists(#lockIndex, :none) + :one';
+const NEW_ENTRY = '#createIndex = :now, #lockIndex = :one';
+export const STORE = '#value = :value, #flags = :flags';
+export const LEAVE = '#session, #acquiredAt';
+export const FREE = '#freedAt = :freedAt';
+/** Counters start at the clock. */
+export const NEVER_GIVEN = -1;
+export const DROP_ENTRY = '#value, #flags, #createIndex, #lockIndex, #directoryKey, #directoryName';
+
+/** Returns a key up to its first `/`, so that keys with the same beginning are listed together. */
+export function folderOf(key: string): string {
+  return key.replace(/\/.*$/s, '/');
+}
+
+/** `isFresh`: the entry of the previous tenure is removed. `isHeld`: this write ends that tenure. */
+export function takeEffect(
+  { content, isListed }: LockWish,
+  { isFresh, isHeld }: { readonly isFresh: boolean; readonly isHeld: boolean },
+): string {
+  const entry = isFresh ? NEW_ENTRY : `${KEEP_ENTRY}, ${COUNT_TENURE}`;
+  const take = `SET ${TOUCH}, ${isListed ? LIST : NAME_VERSION}, ${TAKE}, ${entry}${isHeld ? `, ${FREE}` : ''}`;
+  if (content !== undefined) return `${take}, ${STORE} REMOVE #ttl, #notBefore`;
+  return isFresh ? `${take} REMOVE #ttl, #notBefore, #value, #flags` : `${take} REMOVE #ttl, #notBefore`;
+}
+
+export function takeValues(
+  { key, session, content, isListed }: Omit<AcquireRequest, 'openBefore'>,
+  { isFresh }: { readonly isFresh: boolean },
+  stamp: Stamp,
+): Values {
+  const known = isListed ? listValues(key) : { ':v': SCHEMA_VERSION };
+  const values = { ...updateValues(content, stamp), ...known, ':taker': session };
+  // DynamoDB refuses values that are not used in an expression.
+  return isFresh ? values : { ...values, ':none': 0 };
+}
+
+export function updateEffect(content: Content | undefined): string {
+  return content === undefined ? `SET ${TOUCH}` : `SET ${TOUCH}, ${STORE}`;
+}
+
+export function updateValues(content: Content | undefined, stamp: Stamp): Values {
+  return { ...touchValues(stamp), ...(content === undefined ? {} : contentValues(content)) };
+}
+
+export function touchValues({ now, nonce }: Stamp): Values {
+  return { ':now': now, ':nonce': nonce, ':one': 1 };
+}
+
+export function listValues(key: string): Values {
+  return { ':v': SCHEMA_VERSION, ':directory': directoryPartition('lock', folderOf(key)), ':name': key };
+}
+
+export function contentValues({ value, encoding, flags }: Content): Values {
+  return { ':value': encoding === 'base64' ? bytesOfBase64(value) : value, ':flags': flags };
+}
+
+export function claimValues({ session, leaseCounter }: Omit<LockClaim, 'key'>): Values {
+  return { ':session': session, ':counter': leaseCounter };
+}
+
+/** Names the ending tenure and the time. */
+export function endValues(observed: HeldLock, { now }: Stamp): Values {
+  return { ...claimValues(observed), ':freedAt': endedAt(observed, now) };
+}
+
+export function observedValues(observed: LockRecord | undefined): Values {
+  return defined({ ':observedNonce': observed?.nonce });
+}
+
+export function sweepValues({ now }: Stamp): Values {
+  return { ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.lease) };
+}
