@@ -174,7 +174,9 @@ describe('enqueueAndWait', () => {
   test.each([{ wait: 'soon' }, { signal: {} }])('is refused with %j before any write', async (wrong) => {
     const q = open();
 
-    await expect(q.client.enqueueAndWait(double, 4, { id: 't', ...wrong } as never)).rejects.toThrow(ConfigurationError);
+    await expect(q.client.enqueueAndWait(double, 4, { id: 't', ...wrong } as never)).rejects.toThrow(
+      ConfigurationError,
+    );
 
     expect(await q.client.get('t')).toBeUndefined();
   });
