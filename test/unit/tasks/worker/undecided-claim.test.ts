@@ -11,9 +11,9 @@ const MINUTE_MS = 60_000;
 const LONG_MS = 3 * MINUTE_MS;
 
 test.each([
-  ['nothing', MINUTE_MS / 2],
+  ['with nothing', MINUTE_MS / 2],
   ['that it was throttled', MINUTE_MS / 4],
-])('runs its task once its row answers again, and before that %s', async (_what, throttledAt) => {
+])('runs its task once its row answers again, and before that answers %s', async (_what, throttledAt) => {
   const queue = openMemoryQueue((driver) => ({
     async attempt(kind, input, signal) {
       const isVictims = kind === 'update' && JSON.stringify(input).includes('task#default#victim');
