@@ -8,7 +8,8 @@ export function jsonLines(clock: Pick<Clock, 'now'>): TaskLog {
     (level: string): TaskLog['info'] =>
     (message, ...extra) => {
       const time = new Date(clock.now()).toISOString();
-      process.stdout.write(`${logText({ time, level, message, ...Object.assign({}, ...extra) })}\n`);
+      const fields = Object.assign({ time, level, message }, ...extra) as Readonly<Record<string, unknown>>;
+      process.stdout.write(`${logText(fields)}\n`);
     };
   return { debug: () => undefined, info: writing('info'), warn: writing('warn'), error: writing('error') };
 }

@@ -28,8 +28,8 @@ function cutPages<Driver extends DynamoDriver>(driver: Driver): Driver {
 }
 
 interface Listing {
-  write(name: string, process: Process, session: Session): Promise<unknown>;
-  list(process: Process): AsyncIterable<unknown>;
+  readonly write: (name: string, process: Process, session: Session) => Promise<unknown>;
+  readonly list: (process: Process) => AsyncIterable<unknown>;
 }
 
 const LISTINGS: Readonly<Record<string, Listing>> = {

@@ -7,8 +7,8 @@ import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 interface Waiter {
   /** What another process takes first. */
-  take(theirs: Session, there: Process): Promise<unknown>;
-  wait(mine: Session, options: WaitOptions, here: Process): Promise<unknown>;
+  readonly take: (theirs: Session, there: Process) => Promise<unknown>;
+  readonly wait: (mine: Session, options: WaitOptions, here: Process) => Promise<unknown>;
 }
 
 const FULL = { limit: 1 };

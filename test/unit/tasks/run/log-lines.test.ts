@@ -49,7 +49,7 @@ test("adds the time to a program's JSON lines", () => {
   expect(written).toEqual(['{"time":"2026-11-24T20:00:00.000Z","level":"info","message":"inside","task":"t","n":1}\n']);
 });
 
-test.each([
+test.each<[string, unknown, unknown]>([
   [
     'an error with its cause',
     new Error('no', { cause: new TypeError('why') }),
