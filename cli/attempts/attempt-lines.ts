@@ -5,6 +5,7 @@
  * If the output is not a terminal, a log record is one JSON object per line instead.
  */
 import { styleText } from 'node:util';
+import { logText } from '../../shared/client/log-text.ts';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { TaskEvents } from '../../shared/tasks/run/events.ts';
 import type { Settlement } from '../../shared/tasks/run/settle.ts';
@@ -36,7 +37,7 @@ function plainLines(output: Output, clock: Clock): AttemptLines {
   return {
     log: logOf((level, message, fields) => {
       const time = new Date(clock.now()).toISOString();
-      output.note(JSON.stringify({ time, level, message, ...fields }));
+      output.note(logText({ time, level, message, ...fields }));
     }),
     events: {
       onSettled: (task, settlement) =>
@@ -93,7 +94,7 @@ class TerminalLines implements AttemptLines {
     const isOfCode = task === currentTask()?.id;
     const fields = Object.entries(record).filter(([name]) => !(isOfCode && OF_ATTEMPT.has(name)));
     const all = Object.fromEntries(fields);
-    const text = Object.keys(all).length === 0 ? message : `${message} ${JSON.stringify(all)}`;
+    const text = Object.keys(all).length === 0 ? message : `${message} ${logText(all)}`;
     const style = level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'dim';
     this.#say(`${prefixOf(this.#output.err)}${this.#styled(style, level.padEnd(5))} ${printable(text)}`);
   }

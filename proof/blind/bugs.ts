@@ -1,5 +1,6 @@
 /** All blind bugs. */
 import type { BlindBug } from './bug.ts';
+import { BY_LATER_READERS } from './by-later-readers.ts';
 import { BY_MUTATION } from './by-mutation.ts';
 import { BY_READERS } from './by-readers.ts';
 
@@ -8,4 +9,4 @@ import { BY_READERS } from './by-readers.ts';
  * acquire also shows that its earlier attempt can never be applied.
  * N20 is found in the full tier only.
  */
-export const BLIND_BUGS: readonly BlindBug[] = [...BY_READERS, ...BY_MUTATION];
+export const BLIND_BUGS: readonly BlindBug[] = [...BY_READERS, ...BY_LATER_READERS, ...BY_MUTATION];

@@ -256,7 +256,7 @@ export class Leasehold implements Disposable {
         return verifyTask(parsed, ports);
       case 'semaphore':
         throw new ConfigurationError(
-          `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token in the result of semaphores.get`,
+          `the sequencer is of semaphore ${parsed.key}, which has many holders: pass its token to semaphores.verify`,
         );
     }
   }

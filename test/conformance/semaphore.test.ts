@@ -152,6 +152,17 @@ describeCrowd('the semaphore', (start) => {
       expect((await here.semaphores.tryAcquire(session, name, { limit: 1 })).kind).toBe('acquired');
     });
 
+    test('verifies a token for as long as its session lives', async () => {
+      const holder = await there.session();
+      const { fencingToken } = await acquired(there.semaphores.tryAcquire(holder, name, { limit: 2 }));
+      const verify = (token: number) => here.semaphores.verify(name, token);
+      expect([await verify(fencingToken), await verify(fencingToken + 1)]).toEqual([true, false]);
+
+      await holder.end();
+
+      expect(await verify(fencingToken)).toBe(false);
+    });
+
     test('refuses a late release of a pruned holder, and frees nothing', async () => {
       const [late] = await fillWithCrashed(start, name, 1);
       await here.clock.advance(DEAD_AFTER_MS);

@@ -238,6 +238,7 @@ export const FIXED: readonly Fixed[] = [
   {
     why: 'the length of a text for people',
     of: {
+      'shared/client/log-text.ts': 'FIELD_LIMIT_CHARACTERS',
       'shared/core/errors.ts': 'MESSAGE_LIMIT_CHARACTERS MESSAGE_END_CHARACTERS SHOWN_CHARACTERS',
       'shared/tasks/queue/fault.ts': 'FAULT_LIMIT_CHARACTERS',
       'shared/tasks/rows/failure-statements.ts': 'ROW_LIMIT_BYTES',

@@ -91,7 +91,7 @@ export class EdgeLeasehold {
     if (parsed.kind === 'lock') return verifyLock(parsed, ports);
     if (parsed.kind === 'task') return verifyTask(parsed, ports);
     throw new ConfigurationError(
-      `the sequencer is of semaphore ${parsed.key}, which has many holders: look for its token in the result of semaphores.get`,
+      `the sequencer is of semaphore ${parsed.key}, which has many holders: pass its token to semaphores.verify`,
     );
   }
 

@@ -27,6 +27,7 @@ import { checkedAll } from './checked-all.ts';
 import { RESULT_OPTIONS, RESULT_OPTIONS_BY_DEFINITION, TaskResults } from './results.ts';
 import { isInsideTask } from '../task/task-scope.ts';
 import { durationMs } from '../../core/validate/duration.ts';
+import { validSignal } from '../../core/wait/wait.ts';
 import type { BatchOptions } from './batch-request.ts';
 import { callbackTaken, ensureSameBatch, ensureSameCallback, newBatchOf } from './batch-request.ts';
 import type { PayloadStore } from '../task/payload.ts';
@@ -180,6 +181,7 @@ export class TaskClient {
         'enqueueAndWait inside of a task would wait for a slot while it holds one: return task.waitFor([…]), which gives it back',
       );
     if (wait !== undefined) durationMs('wait', wait);
+    validSignal(signal);
     const { id, queue } = await this.enqueue(task, input, options);
     return this.#results.wait({ queue, id }, { ...(wait !== undefined && { wait }), ...(signal && { signal }) });
   }

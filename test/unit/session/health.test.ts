@@ -48,10 +48,12 @@ test('deregisters a check or a node once, even with repeated or concurrent calls
   expect([await one.deregister(), await one.deregister(), await other!.deregister()]).toEqual([1, 0, 0]);
   expect(bound.record.status).toBe('live'); // as its holder last heard
 
-  for (const id of ['disk', 'net']) await health.register('n', id);
-  await leasehold.session('net');
+  for (const id of ['disk', 'net', 'power']) {
+    await health.register('n', id);
+    await leasehold.session(id);
+  }
   const ended = await Promise.all([health.deregisterNode('n'), health.deregisterNode('n')]);
-  expect(ended.reduce((sum, count) => sum + count)).toBe(1);
+  expect(ended.reduce((sum, count) => sum + count)).toBe(3);
   expect(await Array.fromAsync(health.list('n'))).toEqual([]);
   await expect(one.pass()).rejects.toMatchObject({ name: 'ConfigurationError' });
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { LeaseLostError } from '../../../shared/core/errors.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import { LossyNetwork } from '../../support/lossy-network.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { systemIds } from '../../../shared/core/runtime/ids.ts';
@@ -15,16 +16,23 @@ test('survives every outage that ends a quarter of a heartbeat before its trust 
       fc.integer({ min: 10, max: 60 }),
       fc.double({ min: 0, max: 1, noNaN: true }),
       fc.double({ min: 0, max: 0.99, noNaN: true }),
-      async (ttlSeconds, startShare, drawn) => {
+      fc.constantFrom('nothing arrives', 'no answer arrives'),
+      async (ttlSeconds, startShare, drawn, outage) => {
         const world = simulatedWorld();
-        const { leasehold, driver } = world.start({}, { random: { next: () => drawn }, ids: systemIds });
+        const here = world.start({}, { random: { next: () => drawn }, ids: systemIds });
+        const { leasehold, driver } = here;
+        const network = new LossyNetwork(here, /./);
+        const fail = (isOut: boolean): void => {
+          if (outage === 'nothing arrives') driver.isDown = isOut;
+          else network.fate = isOut ? 'loseAnswer' : 'none';
+        };
         const session = await leasehold.session({ ttl: `${ttlSeconds}s` });
         const { heartbeatMs } = sessionTiming({ ttlMs: ttlSeconds * 1_000 });
         await world.clock.advance(heartbeatMs * (2 + startShare));
-        driver.isDown = true;
+        fail(true);
         // A heartbeat that failed is repeated after a quarter; each attempt may take its whole budget in vain.
         await world.clock.advance(session.remainingTrustMs() - heartbeatMs / 4 - 100);
-        driver.isDown = false;
+        fail(false);
         await world.clock.advance(heartbeatMs / 4 + 50);
 
         expect(session.signal.aborted).toBe(false);

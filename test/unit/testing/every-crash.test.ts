@@ -38,6 +38,16 @@ test('applies a commit once, wherever its worker is killed', async () => {
   expect(twice).not.toContain('unanswered task.commit');
 });
 
+test('waits for the end of a task of a tenant, which has its entry in another index', async () => {
+  const greet = defineTask({ name: 'greet', run: () => 'hello' });
+  const kit = createTestKit({ tasks: { greet } });
+  const states = new Set<string>();
+
+  await kit.everyCrash(greet, null, ({ task }) => states.add(task.state), { enqueue: { tenant: 'acme' } });
+
+  expect([...states]).toEqual(['done']);
+});
+
 test('an effect outside of the commit happens twice: the error names the request, and one option repeats it alone', async () => {
   const mails: string[] = [];
   const welcome = defineTask({ name: 'welcome', run: (to: string) => void mails.push(to) });

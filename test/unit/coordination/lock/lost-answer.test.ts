@@ -68,6 +68,14 @@ describe('a lost answer', () => {
     expect(await lock.release()).toBe(true);
   });
 
+  test('of one release leaves no other lock of several held', async () => {
+    const locks = await mine.lockAll([KEY, 'other', 'third']);
+    new LossyNetwork(here, new RegExp(`"lock#${KEY}"`)).fate = 'loseAnswer';
+    await expect(passTime(world, locks.release())).rejects.toMatchObject(IS_UNKNOWN);
+
+    for (const key of ['other', 'third']) expect(await theirs.tryLock(key)).toMatchObject({ kind: 'acquired' });
+  });
+
   test.each(verbs)('refuses a %s that arrives after it was settled', async (_verb, acquire) => {
     network.fate = 'late';
     await expect(passTime(world, acquire(mine))).rejects.toMatchObject(IS_UNKNOWN);

@@ -48,3 +48,29 @@ test("adds the time to a program's JSON lines", () => {
 
   expect(written).toEqual(['{"time":"2026-11-24T20:00:00.000Z","level":"info","message":"inside","task":"t","n":1}\n']);
 });
+
+test.each<[string, unknown, unknown]>([
+  [
+    'an error with its cause',
+    new Error('no', { cause: new TypeError('why') }),
+    { message: 'no', cause: { message: 'why' } },
+  ],
+  ['a bigint', { n: 2n ** 64n }, { n: '18446744073709551616' }],
+  ['a circular object', circular(), expect.stringContaining('self')],
+])('a JSON line shows %s, and does not fail the code that logs it', (_, found, said) => {
+  const written: string[] = [];
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  onTestFinished(() => void vi.restoreAllMocks());
+
+  jsonLines(new ManualClock('2026-11-24T20:00:00.000Z')).warn('odd', { task: 't', found });
+
+  expect(written.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { message: 'odd', task: 't', found: said },
+  ]);
+});
+
+function circular(): object {
+  const value: Record<string, unknown> = { n: 1n };
+  value.self = value;
+  return value;
+}

@@ -1,5 +1,6 @@
 /** Waiting for the end of tasks, over the whole stack down to a DynamoDB in memory. */
 import { describe, expect, expectTypeOf, test } from 'vitest';
+import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import type { TaskOutcome } from '../../../../shared/tasks/queue/results.ts';
@@ -168,6 +169,16 @@ describe('enqueueAndWait', () => {
     await q.work({ double });
 
     expect(await q.both(waiting)).toMatchObject({ kind: 'done', id: 't', result: { twice: 8 } });
+  });
+
+  test.each([{ wait: 'soon' }, { signal: {} }])('is refused with %j before any write', async (wrong) => {
+    const q = open();
+
+    await expect(q.client.enqueueAndWait(double, 4, { id: 't', ...wrong } as never)).rejects.toThrow(
+      ConfigurationError,
+    );
+
+    expect(await q.client.get('t')).toBeUndefined();
   });
 
   test('is refused inside a task before any write, even in code that the task calls later', async () => {

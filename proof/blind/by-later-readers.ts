@@ -1,0 +1,119 @@
+/** Blind bugs of readers who came when the earlier ones were all found: what survived at first. */
+import type { BlindBug } from './bug.ts';
+
+export const BY_LATER_READERS: readonly BlindBug[] = [
+  {
+    id: 'N29',
+    what: 'A session is lost after an outage of answers that it should survive.',
+    swaps: [
+      {
+        file: 'shared/session/keep-alive.ts',
+        from: `      return this.#renew(ttlMs);\n    }\n    this.markLost`,
+        to: `      return true;\n    }\n    this.markLost`,
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/session/heartbeats.test.ts',
+      title: 'survives every outage that ends a quarter of a heartbeat before its trust does',
+    },
+  },
+  {
+    id: 'N30',
+    what: 'Only the first block of the event loop is ever reported.',
+    swaps: [
+      {
+        file: 'shared/session/event-loop-lag.ts',
+        from: `    this.#longestMs = 0;\n    this.#isTold = false;`,
+        to: `    this.#longestMs = 0;`,
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/session/blocked-loop.test.ts',
+      title: 'reports each block, if a renewal came between them',
+    },
+  },
+  {
+    id: 'N31',
+    what: 'A node that is deregistered ends the sessions of only one of its checks.',
+    swaps: [
+      {
+        file: 'shared/session/health-client.ts',
+        from: '      ids.push(record.id);',
+        to: '      ids.splice(0, 1, record.id);',
+      },
+    ],
+    killedBy: { test: 'test/unit/session/health.test.ts', title: 'deregisters a check or a node once' },
+  },
+  {
+    id: 'N32',
+    what: 'One lock of several that cannot be released keeps the others held.',
+    swaps: [
+      {
+        file: 'shared/coordination/lock/held-locks.ts',
+        from: 'const outcomes = await Promise.allSettled([...this.#locks.values()].map((lock) => lock.release()));',
+        to: `for (const lock of this.#locks.values()) await lock.release();\n    const outcomes: PromiseSettledResult<void>[] = [];`,
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/coordination/lock/lost-answer.test.ts',
+      title: 'of one release leaves no other lock of several held',
+    },
+  },
+  {
+    id: 'N33',
+    what: 'The option pause of a limiter has no effect.',
+    swaps: [
+      {
+        file: 'shared/coordination/semaphore/concurrency-limiter.ts',
+        from: `    const { limit, pause } = this.#options;\n    return { limit, pause, ...options };`,
+        to: `    const { limit } = this.#options;\n    return { limit, ...options };`,
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/coordination/wait-options.test.ts',
+      title: 'a slot of a limiter is asked for as often as `pause` says',
+    },
+  },
+  {
+    id: 'N34',
+    what: 'The list of the members of a group ends at the first page that is not full.',
+    swaps: [
+      {
+        file: 'shared/coordination/waitgroup/group.ts',
+        from: 'if (isLast || after === undefined) return;',
+        to: 'if (isLast || members.length < PAGE_LIMIT) return;',
+      },
+    ],
+    killedBy: { test: 'test/unit/client/pages.test.ts', title: 'list all members of a group' },
+  },
+  {
+    id: 'N35',
+    what: 'A claim that may be applied is forgotten after a throttled request, and its task stands still.',
+    swaps: [
+      {
+        file: 'shared/tasks/worker/decided-claim.ts',
+        from: "isInDoubt ||= error.applied === 'unknown';",
+        to: "isInDoubt = error.applied === 'unknown';",
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/tasks/worker/undecided-claim.test.ts',
+      title: 'and before that answers that it was throttled',
+    },
+  },
+  {
+    id: 'N36',
+    what: 'A service believes the token of a permit whose session has died.',
+    swaps: [
+      {
+        file: 'shared/coordination/semaphore/semaphore-client.ts',
+        from: "holder.token === token && holder.standing === 'live'",
+        to: 'holder.token === token && holder.closedUntil === undefined',
+      },
+    ],
+    killedBy: {
+      test: 'test/conformance/semaphore.test.ts',
+      title: 'verifies a token for as long as its session lives',
+    },
+  },
+];
