@@ -1,5 +1,6 @@
 /** `LockContender`, alone: what each look and each attempt finds, and what it costs, by the row and its holder's session. */
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { LeaseLostError } from '../../../../shared/core/errors.ts';
 import { LockContender } from '../../../../shared/coordination/lock/lock-contender.ts';
 import type { UnresolvedKeys } from '../../../../shared/coordination/lock/unresolved-keys.ts';
 import type { Session } from '../../../../shared/client/session.ts';
@@ -223,6 +224,16 @@ describe('a contender', () => {
       expect((await costOf(() => contend().attempt())).verbs).toEqual({ 'lock.acquire': 1, 'lock.takeOver': 1 });
     });
 
+    test('reads no session if the row has come to name its own', async () => {
+      const lock = await theirs.lock(KEY);
+      const contender = contend();
+      await contender.look();
+      await lock.release();
+      await mine.lock(KEY);
+
+      expect(await costOf(() => contender.look())).toEqual({ result: undefined, verbs: { 'lock.getWithSession': 1 } });
+    });
+
     test.each([
       ['release', 'kept'],
       ['delete', undefined],
@@ -237,6 +248,14 @@ describe('a contender', () => {
       expect(result).toMatchObject({ kind: 'acquired', right: { session: mine.id } });
       expect((await here.leasehold.locks.get(KEY))?.value).toBe(value);
     });
+  });
+
+  test('asks for nothing once its session is over', async () => {
+    await mine.end();
+
+    const { verbs } = await costOf(() => expect(contend().attempt()).rejects.toThrow(LeaseLostError));
+
+    expect(verbs).toEqual({});
   });
 
   describe('without an answer', () => {
@@ -276,6 +295,14 @@ describe('a contender', () => {
 
       expect(unresolved.add).toHaveBeenCalledOnce();
       expect(unresolved.see).toHaveBeenCalledOnce();
+    });
+
+    test('notes nothing of an acquire that was applied when it was sent again', async () => {
+      here.driver.accidents.push('dropRequest');
+
+      expect(await passTime(world, contend().attempt())).toMatchObject({ kind: 'acquired' });
+
+      expect(unresolved.add).not.toHaveBeenCalled();
     });
 
     test('notes nothing of an acquire that was refused at once, or never sent', async () => {
