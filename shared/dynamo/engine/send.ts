@@ -172,7 +172,7 @@ export class Sender {
     const timeoutMs = Math.max(1, Math.min(this.#policy.attemptTimeoutMs, deadline - clock.monotonic()));
     const stop = (): void => attempt.abort();
     const cancelTimeout = clock.after(timeoutMs, stop);
-    signal?.addEventListener('abort', stop, { once: true });
+    signal?.addEventListener('abort', stop);
     try {
       const output = await this.#driver.attempt(statement.kind, statement.input, attempt.signal);
       this.#observe({ statement, output });
@@ -229,8 +229,7 @@ function ensureWanted(statement: Statement, { ensureBelief, signal }: WriteLimit
 
 /** Whether the refusal is final: a condition was false. Conflicts and throttling alone do not refuse a transaction. */
 function isRefusal(fault: DynamoFault): boolean {
-  if (fault.kind === 'conditionFailed') return true;
-  return fault.kind === 'transactionCanceled' && fault.reasons.some(({ code }) => !PASSING_REASONS.has(code));
+  return fault.kind === 'conditionFailed' || fault.reasons.some(({ code }) => !PASSING_REASONS.has(code));
 }
 
 const PASSING_REASONS = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);

@@ -45,6 +45,8 @@ async function open({
   return { world, here, holder, write, remove };
 }
 
+type Opened = Awaited<ReturnType<typeof open>>;
+
 /** Requests of this process of one kind meet `fate` instead of the store. */
 function intercept({ driver }: Process, kind: string, fate: (signal: AbortSignal) => Promise<never>): () => void {
   const attempt = driver.attempt.bind(driver);
@@ -135,14 +137,17 @@ describe('a renewal', () => {
     expect(ledgerOf(holder)['.#unanswered']).toBe(0);
   });
 
-  test('that fails asks for no health check', async () => {
-    const { world, here } = await open({ checks: ['disk'] });
-    here.driver.attempts.length = 0;
-    intercept(here, 'update', silence);
+  test.each([
+    ['gets no answer', ({ here }: Opened) => void intercept(here, 'update', silence)],
+    ['is refused', ({ write }: Opened) => write({ nonce: 'theirs' })],
+  ])('that %s asks for no health check', async (_what, strike) => {
+    const opened = await open({ checks: ['disk'] });
+    await strike(opened);
+    opened.here.driver.attempts.length = 0;
 
-    await world.clock.advance(2 * HEARTBEAT_MS);
+    await opened.world.clock.advance(2 * HEARTBEAT_MS);
 
-    expect(here.driver.attempts).toEqual([]);
+    expect(opened.here.driver.attempts).not.toContain('batchGet');
   });
 });
 
@@ -175,17 +180,17 @@ describe('trust', () => {
   });
 
   test('is over at once for a session that is lost within its window', async () => {
-    const { here, holder } = await open();
+    const onRenewalFailed = vi.fn<() => void>();
+    const { here, holder } = await open({ events: { onRenewalFailed } });
 
     holder.markLost(new LeaseLostError('session', 'missing', 'a write was refused'));
 
     expect(holder.remainingTrustMs()).toBe(0);
     const cost = await here.cost(() => expect(holder.renew()).rejects.toThrow('a write was refused'));
     expect(cost.requests).toBe(0);
+    expect(onRenewalFailed).not.toHaveBeenCalled();
   });
 });
-
-type Opened = Awaited<ReturnType<typeof open>>;
 
 const LOSSES: readonly [string, number | null, (opened: Opened) => Promise<unknown>, object][] = [
   ['has no row', 30_000, ({ remove }) => remove(), { reason: 'missing' }],
@@ -252,6 +257,16 @@ describe('a revocation', () => {
     expect(holder.record.renewals).toBe(1);
   });
 
+  test('leaves the row of a session without a TTL at the heartbeat that finds it', async () => {
+    const { world, holder, write } = await open({ ttlMs: null });
+    await write({ revoked: ['r', 's'] });
+
+    await world.clock.advance(HEARTBEAT_MS);
+
+    expect(holder.record.revoked).toEqual([]);
+    expect(await world.row(sessionKey(holder.id))).toMatchObject({ revoked: [] });
+  });
+
   test('is kept for its listener, unless a thousand came after it', async () => {
     const { world, holder, write } = await open();
     await write({ revoked: Array.from({ length: 1_001 }, (_, nth) => `r${nth}`) });
@@ -265,8 +280,21 @@ describe('a revocation', () => {
   });
 });
 
-test('gives out sequence numbers that grow', async () => {
-  const { holder } = await open();
+test('a session whose health check has failed is lost at that heartbeat, by that check', async () => {
+  const onLost = vi.fn<(error: LeaseLostError) => void>();
+  const { world, here, holder } = await open({ checks: ['disk'], events: { onLost } });
+  await here.leasehold.health.register('n', 'disk', { ttl: '5s' });
+
+  await world.clock.advance(HEARTBEAT_MS);
+
+  expect(onLost.mock.calls).toMatchObject([[{ reason: 'invalidated' }]]);
+  expect(onLost.mock.calls[0]?.[0].message).not.toContain('it was ended');
+  expect(await here.leasehold.sessions.get(holder.id)).toMatchObject({ status: 'invalid', reason: 'check' });
+});
+
+test('gives out sequence numbers that grow, and the clock of its process', async () => {
+  const { here, holder } = await open();
+  expect(holder.clock).toBe(here.runtime.clock);
 
   expect([holder.nextSequence(), holder.nextSequence(), holder.nextSequence()]).toEqual([1, 2, 3]);
 });
