@@ -1,6 +1,6 @@
 /**
  * Tests without projects and reporter, for tools that run the same files many times: blind bugs and Stryker.
- * Engines start only for folders whose tests need one. `PLAIN_TESTS` names folders of tests, where a tool cannot pass them.
+ * Engines start only for folders whose tests need one. `PLAIN_TESTS` names folders and files of tests, where a tool cannot pass them.
  * `BLIND_BUG`, or `SEEDED_BUG`, names a bug to put into the sources.
  */
 import path from 'node:path';
@@ -20,7 +20,9 @@ const NOT_PLAIN = [
   'oldest-node',
   'run-child',
 ].map((name) => `test/unit/**/${name}.test.ts`);
-const tests = process.env.PLAIN_TESTS?.split(',').map((folder) => `${folder}/**/*.test.ts`);
+const tests = process.env.PLAIN_TESTS?.split(',').map((place) =>
+  place.endsWith('.ts') ? place : `${place}/**/*.test.ts`,
+);
 const needsEngine = process.argv.some((argument) => /^test\/(?:conformance|functions|cli)\b/.test(argument));
 const blind = BLIND_BUGS.find(({ id }) => id === process.env.BLIND_BUG);
 const seeded = MUTANTS.find(({ id }) => id === process.env.SEEDED_BUG);

@@ -84,8 +84,8 @@ export const BY_READERS: readonly BlindBug[] = [
     swaps: [
       {
         file: 'shared/core/wait/waiter-queue.ts',
-        from: 'else if (wasFirst)',
-        to: 'else if (wasFirst && this.#line.told !== undefined)',
+        from: '    wakeFirst(this.#line);',
+        to: '    if (this.#line.told !== undefined) wakeFirst(this.#line);',
       },
     ],
     killedBy: {

@@ -36,7 +36,7 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
         file: SEND,
         in: 'Sender.#attemptUntilAnswered',
         at: statement('ensureBelief'),
-        change: ({ text }) => `if (attempt === 1) ${text}`,
+        change: 'drop',
       },
     ],
     killedBy: ['I1b'],

@@ -1,20 +1,22 @@
-/** Finds the unit tests of a file: those of its own folder, and of the folders that use it most. */
+/** Finds the unit tests of a file: its own folder's, and those that use it most. */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
-/** Folders whose tests say more about a room than its own. */
+const LEFTOVERS = 'test/unit/coordination/leftovers.test.ts';
+
+/** Folders and files whose tests say more about a room than its own. */
 const NEIGHBOURS: readonly (readonly [room: string, tests: readonly string[]])[] = [
-  ['shared/core/wait', ['test/unit/coordination/lock']],
+  ['shared/core/wait', [LEFTOVERS]],
   ['shared/core', ['test/unit/session']],
-  ['shared/session', ['test/unit/coordination/lock']],
+  ['shared/session', ['test/unit/coordination/lock', LEFTOVERS]],
   ['shared/tasks/run', ['test/unit/tasks/task']],
   ['shared/tasks/worker', ['test/unit/tasks/picker', 'test/unit/client', 'test/unit/tasks/task']],
   ['shared/tasks/rows', ['test/unit/tasks']],
 ];
 
-/** @param file its path in the repository. @returns folders, at least one */
+/** @param file its path in the repository. @returns folders and files, at least one */
 export function testsOf(file: string): readonly string[] {
   const neighbours = NEIGHBOURS.filter(([room]) => file.startsWith(`${room}/`)).flatMap(([, tests]) => tests);
   return [...new Set([ownTests(path.dirname(file)), ...neighbours])];

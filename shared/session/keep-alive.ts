@@ -67,7 +67,7 @@ export class SessionHolder implements AsyncDisposable {
   #trust: TrustWindow;
   #loss: LeaseLostError | undefined;
   /** Nonces of renewals without a response: the row may contain one of them. */
-  #unanswered: string[] = [];
+  readonly #unanswered = new Set<string>();
   readonly #revocationListeners = new Map<string, () => void>();
   /** The latest revocations, kept after they leave the row because one may arrive before its listener. */
   readonly #told = new Set<string>();
@@ -236,11 +236,12 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   #tellRevoked(revocation: string): void {
-    const listener = this.#revocationListeners.get(revocation);
-    listener?.();
+    this.#revocationListeners.get(revocation)?.();
     this.#told.add(revocation);
-    const [oldest] = this.#told;
-    if (this.#told.size > MAX_PENDING_REVOCATIONS && oldest !== undefined) this.#told.delete(oldest);
+    for (const oldest of this.#told) {
+      if (this.#told.size <= MAX_PENDING_REVOCATIONS) break;
+      this.#told.delete(oldest);
+    }
   }
 
   /** Jitter of a tenth, so that workers that start together do not send their heartbeats together. */
@@ -256,11 +257,10 @@ export class SessionHolder implements AsyncDisposable {
     let waitMs = this.timing.heartbeatMs;
     for (;;) {
       await this.#eventLoopLag.sleep(this.#jittered(waitMs), this.#stopped.signal);
-      if (this.#stopped.signal.aborted || this.#ending !== undefined) return;
+      if (this.#stopped.signal.aborted) return;
       this.#noticeBlock();
       const renewed = await this.#renewOnce(ttlMs);
       if (renewed) await this.#noticeFailedCheck();
-      if (this.#loss !== undefined) return;
       // Retry a failed renewal sooner, because the trust window is running out.
       waitMs = renewed ? this.timing.heartbeatMs : this.timing.heartbeatMs / 4;
     }
@@ -279,7 +279,6 @@ export class SessionHolder implements AsyncDisposable {
     const opened = momentOf(clock);
     const nonce = ids.unique();
     try {
-      this.ensureBelief();
       const outcome = await this.#store.renew(
         {
           id: this.id,
@@ -295,7 +294,7 @@ export class SessionHolder implements AsyncDisposable {
         },
       );
       if (outcome.kind === 'refused') return await this.#afterRefusal(ttlMs, outcome.current);
-      this.#unanswered = [];
+      this.#unanswered.clear();
       this.#eventLoopLag.forget();
       this.#trust = { opened, durationMs: this.#trust.durationMs };
       this.#learnFrom(outcome.row);
@@ -303,7 +302,7 @@ export class SessionHolder implements AsyncDisposable {
       return true;
     } catch (error) {
       // Not confirmed, so trust does not grow. The clocks decide when it ends.
-      this.#unanswered.push(nonce);
+      this.#unanswered.add(nonce);
       this.#tell((events) => events.onRenewalFailed?.(error));
       return false;
     }
@@ -311,8 +310,8 @@ export class SessionHolder implements AsyncDisposable {
 
   /** A renewal refused by our own unanswered renewal does not lose the session: that one was applied, so follow it. */
   async #afterRefusal(ttlMs: number | null, current: SessionRecord | undefined): Promise<boolean> {
-    if (current?.status === 'live' && this.#unanswered.includes(current.nonce)) {
-      this.#unanswered = [];
+    if (current?.status === 'live' && this.#unanswered.has(current.nonce)) {
+      this.#unanswered.clear();
       this.#learnFrom(current);
       return this.#renew(ttlMs);
     }
@@ -365,7 +364,7 @@ export class SessionHolder implements AsyncDisposable {
   }
 
   #noticeExpiry(): void {
-    if (this.#loss !== undefined || this.#ending !== undefined) return;
+    if (this.#ending !== undefined) return;
     if (remainingTrustMs(this.#trust, momentOf(this.#runtime.clock)) > 0) return;
     this.#noticeBlock();
     const detail = `no renewal was confirmed within ${this.#trust.durationMs} ms${this.#eventLoopLag.explanation()}`;

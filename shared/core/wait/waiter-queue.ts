@@ -10,8 +10,8 @@ import type { Clock } from '../runtime/clock.ts';
 import { LONGEST_TIMER_MS } from '../runtime/clock.ts';
 
 interface Line<Blocker> {
-  /** The first one has its turn. */
-  readonly waiting: WaiterSlot<Blocker>[];
+  /** In the order of their arrival. The first one has its turn. */
+  readonly waiting: Set<WaiterSlot<Blocker>>;
   /** The store's latest answer to the first waiter. */
   told: Blocker | undefined;
 }
@@ -29,19 +29,19 @@ export class WaiterQueue<Blocker> {
   join(key: string, kind = ''): WaiterSlot<Blocker> {
     const kinds = this.#lines.get(key) ?? new Map<string, Line<Blocker>>();
     this.#lines.set(key, kinds);
-    const line = kinds.get(kind) ?? { waiting: [], told: undefined };
+    const line = kinds.get(kind) ?? { waiting: new Set(), told: undefined };
     kinds.set(kind, line);
     const turn = new WaiterSlot(this.#clock, line, () => {
       kinds.delete(kind);
       if (kinds.size === 0) this.#lines.delete(key);
     });
-    line.waiting.push(turn);
+    line.waiting.add(turn);
     return turn;
   }
 
   /** Call this after this process has released the key. */
   wake(key: string): void {
-    for (const { waiting } of this.#lines.get(key)?.values() ?? []) waiting[0]?.wake();
+    for (const line of this.#lines.get(key)?.values() ?? []) wakeFirst(line);
   }
 }
 
@@ -58,7 +58,7 @@ export class WaiterSlot<Blocker> {
   }
 
   get isFirst(): boolean {
-    return this.#line.waiting[0] === this;
+    return firstOf(this.#line) === this;
   }
 
   /** The latest obstacle of the first in line; undefined before its first poll. */
@@ -78,7 +78,7 @@ export class WaiterSlot<Blocker> {
   /** Waits until the time is over, a release within the process wakes it, or `signal` aborts. */
   async sleep(ms: number, signal: AbortSignal): Promise<void> {
     await this.#clock.sleep(ms, AbortSignal.any([this.#alarm.signal, signal]));
-    if (this.#alarm.signal.aborted) this.#alarm = new AbortController();
+    this.#alarm = new AbortController();
   }
 
   wake(): void {
@@ -87,11 +87,19 @@ export class WaiterSlot<Blocker> {
 
   /** Leaves the line; the next one is first. */
   end(): void {
-    const { waiting } = this.#line;
     const wasFirst = this.isFirst;
-    const at = waiting.indexOf(this);
-    if (at >= 0) waiting.splice(at, 1);
-    if (waiting.length === 0) this.#onEmpty();
-    else if (wasFirst) waiting[0]?.wake();
+    this.#line.waiting.delete(this);
+    if (!wasFirst) return;
+    wakeFirst(this.#line);
+    if (this.#line.waiting.size === 0) this.#onEmpty();
   }
+}
+
+function firstOf<Blocker>({ waiting }: Line<Blocker>): WaiterSlot<Blocker> | undefined {
+  const [first] = waiting;
+  return first;
+}
+
+function wakeFirst(line: Line<unknown>): void {
+  firstOf(line)?.wake();
 }

@@ -134,12 +134,14 @@ export class Sender {
     const { backoff } = this.#policy;
     const deadline = clock.monotonic() + (limits.budgetMs ?? this.#policy.budgetMs);
     let unanswered = 0;
+    let restampedAt: number | undefined;
+    let current = statement;
+    ensureWanted(statement, limits);
     for (let attempt = 1; ; attempt++) {
-      limits.ensureBelief?.();
-      // Before later attempts, `ensureTimeFor` checks the signal.
-      if (attempt === 1 && limits.signal?.aborted === true) throw givenUp(statement);
-      const restampedAt = attempt === 1 || statement.restamped === undefined ? undefined : clock.now();
-      const current = restampedAt === undefined ? statement : (statement.restamped?.(restampedAt) ?? statement);
+      if (attempt > 1 && statement.restamped !== undefined) {
+        restampedAt = clock.now();
+        current = statement.restamped(restampedAt);
+      }
       const answer = await this.#attempt(current, deadline, limits.signal);
       if (answer.kind === 'output') return { ...answer, restampedAt, unanswered };
       const { fault } = answer;
@@ -156,6 +158,7 @@ export class Sender {
       await clock.sleep(waitMs, limits.signal);
       // If we were frozen during the sleep, the deadline may be long past and the row already deleted by TTL.
       ensureTimeFor(0);
+      limits.ensureBelief?.();
     }
   }
 
@@ -169,7 +172,7 @@ export class Sender {
     const timeoutMs = Math.max(1, Math.min(this.#policy.attemptTimeoutMs, deadline - clock.monotonic()));
     const stop = (): void => attempt.abort();
     const cancelTimeout = clock.after(timeoutMs, stop);
-    signal?.addEventListener('abort', stop, { once: true });
+    signal?.addEventListener('abort', stop);
     try {
       const output = await this.#driver.attempt(statement.kind, statement.input, attempt.signal);
       this.#observe({ statement, output });
@@ -218,10 +221,15 @@ function earlierAttempt(unanswered: number): 'none' | 'unknown' {
   return unanswered > 0 ? 'unknown' : 'none';
 }
 
+/** Before the first attempt. Before later ones, `ensureTimeFor` checks the signal. */
+function ensureWanted(statement: Statement, { ensureBelief, signal }: WriteLimits): void {
+  ensureBelief?.();
+  if (signal?.aborted === true) throw givenUp(statement);
+}
+
 /** Whether the refusal is final: a condition was false. Conflicts and throttling alone do not refuse a transaction. */
 function isRefusal(fault: DynamoFault): boolean {
-  if (fault.kind === 'conditionFailed') return true;
-  return fault.kind === 'transactionCanceled' && fault.reasons.some(({ code }) => !PASSING_REASONS.has(code));
+  return fault.kind === 'conditionFailed' || fault.reasons.some(({ code }) => !PASSING_REASONS.has(code));
 }
 
 const PASSING_REASONS = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);

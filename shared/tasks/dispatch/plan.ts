@@ -61,7 +61,7 @@ const ROUNDING = 1e-6;
 
 /** Returns the part of `startWithinMs` that a task holds a slot for: more than 0, at most 1. */
 export function shareOf(tookMs: number | undefined, { startWithinMs }: Pick<PlanSettings, 'startWithinMs'>): number {
-  if (tookMs === undefined || startWithinMs <= 0) return 1;
+  if (tookMs === undefined) return 1;
   return Math.min(1, Math.max(tookMs, LEAST_TOOK_MS) / startWithinMs);
 }
 
@@ -73,21 +73,15 @@ const LEAST_TOOK_MS = 10;
  */
 export function homesOf(backlog: readonly PartitionBacklog[], workers: number, shardCount: number): Plan {
   const shards = shardsByBacklog(backlog, shardCount);
-  const rounds = Math.ceil(workers / shards.length);
-  const dealt = Array.from({ length: rounds }, () => shards).flat();
-  const seats = Math.max(workers, shards.length);
   return Array.from({ length: workers }, (_, worker) =>
-    dealt.slice(0, seats).filter((_shard, seat) => seat % workers === worker),
+    shards.filter((_shard, seat) => seat % workers === worker % shards.length),
   );
 }
 
 /** If several workers start in the same shard, gives each of them a slice of it. Otherwise most of their claims would be refused. */
 export function slicesOf(plan: Plan): readonly (Slice | undefined)[] {
-  const shardOf = (homeShards: readonly number[]): number | undefined =>
-    homeShards.length === 1 ? homeShards[0] : undefined;
-  return plan.map((homeShards, worker) => {
-    const shard = shardOf(homeShards);
-    const sharing = plan.flatMap((others, other) => (shard !== undefined && shardOf(others) === shard ? [other] : []));
+  return plan.map(([shard], worker) => {
+    const sharing = plan.flatMap(([home], other) => (home === shard ? [other] : []));
     return sharing.length > 1 ? { nth: sharing.indexOf(worker), of: sharing.length } : undefined;
   });
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ATTEMPT_ROUNDS_LIMIT } from '../../../../shared/coordination/lock/lock-contender.ts';
 import type { DynamoCalls, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
 import { simulatedWorld } from '../../../support/coordination.ts';
 
@@ -16,5 +17,9 @@ test('tryLock says contended, not delayed, if another caller is faster in each r
     return attempt(kind, input, signal);
   };
 
-  expect(await mine.tryLock('job')).toEqual({ kind: 'contended', key: 'job' });
+  const cost = await here.cost(async () => {
+    expect(await mine.tryLock('job')).toEqual({ kind: 'contended', key: 'job' });
+  });
+
+  expect(cost.verbs).toEqual({ 'lock.acquire': ATTEMPT_ROUNDS_LIMIT });
 });

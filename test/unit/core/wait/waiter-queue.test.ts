@@ -1,7 +1,11 @@
-/** `WaiterQueue`: in any order of joining, telling, waking and leaving, the first in a line is awake, and an empty line leaves nothing behind. */
+/**
+ * `WaiterQueue`: in any order of joining, telling, waking and leaving, the first in a line is awake, nobody is woken without a reason,
+ * and an empty line leaves nothing behind.
+ */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { WaiterSlot } from '../../../../shared/core/wait/waiter-queue.ts';
+import { LONGEST_TIMER_MS } from '../../../../shared/core/runtime/clock.ts';
 import { WaiterQueue } from '../../../../shared/core/wait/waiter-queue.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
@@ -12,6 +16,27 @@ interface Waiter {
   readonly turn: WaiterSlot<number>;
   /** Whether its wait for the first place has ended. */
   isAwake: boolean;
+  /** How many of its sleeps since then have ended. */
+  woken: number;
+  /** How many releases came while it was first. */
+  releases: number;
+}
+
+/** Refuses sleeps that no timer has. */
+class StrictClock extends ManualClock {
+  override sleep(ms: number, signal: AbortSignal): Promise<void> {
+    if (ms > LONGEST_TIMER_MS) throw new RangeError(`${ms} ms is too long`);
+    return super.sleep(ms, signal);
+  }
+}
+
+async function waitAndSleep(waiter: Waiter): Promise<void> {
+  await waiter.turn.come(Infinity, never);
+  waiter.isAwake = true;
+  for (;;) {
+    await waiter.turn.sleep(HOUR_MS, never);
+    waiter.woken++;
+  }
 }
 
 const KEYS = ['a', 'b'];
@@ -20,7 +45,10 @@ const KINDS = ['', 'large'];
 const place = { key: fc.constantFrom('a', 'a', 'a', 'b'), kind: fc.constantFrom('', '', '', 'large') };
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ act: fc.constant('join' as const), ...place }) },
-  { weight: 3, arbitrary: fc.record({ act: fc.constant('end' as const), ...place, at: fc.nat({ max: 3 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ act: fc.constant('end' as const), ...place, at: fc.nat({ max: 3 }), isTwice: fc.boolean() }),
+  },
   { weight: 1, arbitrary: fc.record({ act: fc.constant('tell' as const), ...place, obstacle: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant('wake' as const), ...place }) },
 );
@@ -28,50 +56,39 @@ const step = fc.oneof(
 test('the first in each line is awake, whoever left before it', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20, size: 'max' }), async (steps) => {
-      const clock = new ManualClock('2026-03-01T12:00:00Z');
+      const clock = new StrictClock('2026-03-01T12:00:00Z');
       const turns = new WaiterQueue<number>(clock);
       const lines = new Map(KEYS.flatMap((key) => KINDS.map((kind) => [`${key}/${kind}`, new Array<Waiter>()])));
+      const told = new Map<string, number>();
       for (const next of steps) {
-        const line = lines.get(`${next.key}/${next.kind}`) ?? [];
+        const name = `${next.key}/${next.kind}`;
+        const line = lines.get(name) ?? [];
         if (next.act === 'join') {
-          const waiter: Waiter = { turn: turns.join(next.key, next.kind), isAwake: false };
+          const waiter: Waiter = { turn: turns.join(next.key, next.kind), isAwake: false, woken: 0, releases: 0 };
           // Nobody has told this line anything since it was empty.
-          if (line.length === 0) expect(waiter.turn.told).toBeUndefined();
+          if (line.length === 0) told.delete(name);
           line.push(waiter);
-          void waiter.turn.come(HOUR_MS, never).then(() => (waiter.isAwake = true));
+          void waitAndSleep(waiter);
         } else if (next.act === 'end') {
           const [leaving] = line.splice(Math.min(next.at, line.length - 1), 1);
           leaving?.turn.end();
-        } else if (next.act === 'tell') line[0]?.turn.tell(next.obstacle);
-        else turns.wake(next.key);
-        await clock.advance(0);
-        for (const [first, ...others] of lines.values()) {
-          expect([first?.isAwake, first?.turn.isFirst]).not.toContain(false);
-          expect(others.map(({ turn }) => turn.isFirst)).not.toContain(true);
+          // It has left, and cannot make room again.
+          if (next.isTwice) leaving?.turn.end();
+        } else if (next.act === 'tell') {
+          line[0]?.turn.tell(next.obstacle);
+          told.set(name, next.obstacle);
+        } else {
+          turns.wake(next.key);
+          for (const kind of KINDS)
+            for (const first of lines.get(`${next.key}/${kind}`)?.slice(0, 1) ?? []) first.releases++;
         }
+        await clock.advance(0);
+        const all = [...lines].flatMap(([of, waiters]) => waiters.map((waiter, nth) => ({ of, waiter, nth })));
+        expect(all.map(({ waiter: { isAwake, turn, woken } }) => [isAwake, turn.isFirst, woken, turn.told])).toEqual(
+          all.map(({ of, waiter: { releases }, nth }) => [nth === 0, nth === 0, releases, told.get(of)]),
+        );
       }
     }),
     { seed: 1, numRuns: 200 },
   );
-});
-
-test('wakes the first of each kind once per release', async () => {
-  const clock = new ManualClock('2026-03-01T12:00:00Z');
-  const turns = new WaiterQueue<number>(clock);
-  const first = turns.join('a');
-  turns.join('a');
-  let woken = 0;
-  const sleepAgain = async (): Promise<void> => {
-    for (;;) {
-      await first.sleep(HOUR_MS, never);
-      woken++;
-    }
-  };
-  void sleepAgain();
-  turns.wake('b');
-  await clock.advance(0);
-  expect(woken).toBe(0);
-  turns.wake('a');
-  await clock.advance(1_000);
-  expect(woken).toBe(1);
 });

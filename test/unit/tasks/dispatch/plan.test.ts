@@ -22,6 +22,15 @@ describe('wantedWorkers', () => {
     ['no more for tasks that run', { due: 10, late: 10, tookMs: 200 }, 1, 1, 'took'],
     ['one more if all slots are held for long', { due: 11, late: 10, tookMs: 200 }, 1, 2, 'took'],
     ['more for tasks that are late', { due: 100, late: 100, tookMs: 2_500 }, 1, 10, 'late'],
+    ['a quarter of the time for each late task', { due: 100, late: 100, tookMs: 1_000 }, 0, 4, 'late'],
+    ['a slot for each late task if nothing is known', { due: 20, late: 20 }, 0, 2, 'tookUnknown'],
+    [
+      'a slot for each late task that takes as long as it may wait',
+      { due: 20, late: 20, tookMs: 10_000 },
+      0,
+      2,
+      'took',
+    ],
     ['as many as may be if the end was not seen', { due: 8_000, tookMs: 5, isCutShort: true }, 0, 10, 'cutShort'],
     ['what a sample has left', { due: 1, tookMs: undefined, less: 'keysFull' as const }, 0, 1, 'keysFull'],
   ])('wants %s', (_, demand, atWork, workers, why) => {

@@ -1,0 +1,176 @@
+/** `SessionHolder.end`, and unresolved writes until then. */
+import { describe, expect, test, vi } from 'vitest';
+import type { LeaseLostError } from '../../../shared/core/errors.ts';
+import { sessionTiming } from '../../../shared/core/lease/timing.ts';
+import type { SessionEvents } from '../../../shared/session/keep-alive.ts';
+import { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import { passTime, simulatedWorld } from '../../support/coordination.ts';
+
+const HEARTBEAT_MS = 10_000;
+
+async function open(given: Parameters<typeof sessionTiming>[0] = {}, events?: SessionEvents, checks: string[] = []) {
+  const world = simulatedWorld();
+  const here = world.start();
+  for (const check of checks) await here.leasehold.health.register('n', check, { ttl: '1h' });
+  const holder = await SessionHolder.create(
+    { timing: sessionTiming(given), name: 'n', node: 'n', behaviour: 'release', checks },
+    { ...here.ports, store: here.ports.sessions, ...(events === undefined ? {} : { events }) },
+  );
+  const status = async () => (await here.leasehold.sessions.get(holder.id))?.status;
+  return { world, here, holder, status };
+}
+
+describe('the end of a session', () => {
+  test.each([30_000, null])('with a TTL of %s is one request, however often it is asked for', async (ttlMs) => {
+    const { here, holder } = await open({ ttlMs });
+
+    const cost = await here.cost(async () => {
+      await using _ = holder;
+    });
+    const again = await here.cost(() => Promise.all([holder.end(), holder.end()]));
+
+    expect([cost.verbs, again.verbs]).toEqual([{ 'session.invalidate': 1 }, {}]);
+  });
+
+  test('waits for a renewal under way, which would otherwise arrive after it', async () => {
+    const { here, holder, status } = await open();
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<undefined>();
+    const attempt = here.driver.attempt.bind(here.driver);
+    const sent: string[] = [];
+    here.driver.attempt = async (kind, input, signal) => {
+      sent.push(kind);
+      await arrived;
+      return attempt(kind, input, signal);
+    };
+    const renewing = holder.renew().catch((error: unknown) => error);
+
+    const ending = holder.end();
+    await here.runtime.clock.sleep(0);
+    expect(sent).toEqual(['update']);
+    arrive(undefined);
+    await ending;
+
+    expect(sent).toEqual(['update', 'update']);
+    expect(await renewing).toMatchObject({ reason: 'released' });
+    expect([holder.record.renewals, await status()]).toEqual([1, 'invalid']);
+  });
+
+  test('waits for the settlement of a write under way, and begins no other', async () => {
+    const { world, here, holder, status } = await open();
+    const { promise: settled, resolve: settle } = Promise.withResolvers<boolean>();
+    const write = vi.fn<() => Promise<boolean>>().mockReturnValue(settled);
+    holder.settleLater('a write', write);
+    await world.clock.advance(HEARTBEAT_MS);
+
+    const ending = holder.end();
+    await here.runtime.clock.sleep(0);
+    expect(await status()).toBe('live');
+    settle(false);
+    await ending;
+
+    expect(await status()).toBe('invalid');
+    expect(write).toHaveBeenCalledOnce();
+  });
+
+  test('that the store does not answer tells of that, and of no loss, although its trust ends meanwhile', async () => {
+    const [onRenewalFailed, onLost] = [vi.fn<() => void>(), vi.fn<() => void>()];
+    const { world, here, holder } = await open({}, { onRenewalFailed, onLost });
+    await world.clock.advance(28_000);
+    here.driver.accidents.push('throttle');
+    const attempt = here.driver.attempt.bind(here.driver);
+    here.driver.attempt = (kind, input, signal) => {
+      expect(holder.signal.aborted).toBe(true);
+      world.clock.step(60_000);
+      return attempt(kind, input, signal);
+    };
+    here.driver.isDown = true;
+
+    await passTime(world, holder.end());
+
+    expect(onRenewalFailed).toHaveBeenCalledOnce();
+    expect(onLost).not.toHaveBeenCalled();
+    expect(holder.signal.reason).toMatchObject({ reason: 'released' });
+  });
+});
+
+describe('an unresolved write', () => {
+  test.each<[string, Parameters<typeof sessionTiming>[0], number]>([
+    ['heartbeat', { ttlMs: 3_000 }, 1_000],
+    ['ten seconds, if heartbeats are rarer', { ttlMs: null, heartbeatMs: 86_400_000 }, 10_000],
+  ])('is tried every %s, until it is resolved', async (_when, timing, everyMs) => {
+    const { world, holder } = await open(timing);
+    const settle = vi.fn<() => Promise<boolean>>().mockResolvedValueOnce(false).mockResolvedValueOnce(true);
+    holder.settleLater('a write', settle);
+    expect(holder.isUndecided('a write')).toBe(true);
+
+    await world.clock.advance(everyMs);
+    expect(settle).toHaveBeenCalledOnce();
+    await world.clock.advance(everyMs);
+
+    expect(settle).toHaveBeenCalledTimes(2);
+    expect(holder.isUndecided('a write')).toBe(false);
+    await world.clock.advance(2 * everyMs);
+    expect(settle).toHaveBeenCalledTimes(2);
+  });
+
+  test('that fails is told of, and tried again', async () => {
+    const onRenewalFailed = vi.fn<(error: unknown) => void>();
+    const { world, holder } = await open({}, { onRenewalFailed });
+    const failure = new Error('no answer');
+    holder.settleLater(
+      'a write',
+      vi.fn<() => Promise<boolean>>().mockRejectedValueOnce(failure).mockResolvedValue(true),
+    );
+
+    await world.clock.advance(2 * HEARTBEAT_MS);
+
+    expect(onRenewalFailed.mock.calls).toEqual([[failure]]);
+    expect(holder.isUndecided('a write')).toBe(false);
+  });
+});
+
+describe('a health check that cannot be read', () => {
+  test('is told of, and the session goes on', async () => {
+    const [onRenewalFailed, onLost] = [vi.fn<() => void>(), vi.fn<(error: LeaseLostError) => void>()];
+    const { world, here, holder } = await open({}, { onRenewalFailed, onLost }, ['disk']);
+    const attempt = here.driver.attempt.bind(here.driver);
+    here.driver.attempt = (kind, input, signal) =>
+      kind === 'batchGet' ? Promise.reject(new Error('no answer')) : attempt(kind, input, signal);
+
+    await world.clock.advance(2 * HEARTBEAT_MS);
+
+    expect(onRenewalFailed.mock.calls.length).toBeGreaterThanOrEqual(1);
+    expect(onLost).not.toHaveBeenCalled();
+    expect(holder.remainingTrustMs()).toBeGreaterThan(0);
+  });
+});
+
+test('a session without hooks warns of nothing, whatever befalls it', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockReturnValue();
+  for (const ttlMs of [30_000, null]) {
+    const { world, here, holder } = await open({ ttlMs }, undefined, ['disk']);
+    holder.settleLater('a write', vi.fn<() => Promise<boolean>>().mockRejectedValue(new Error('no answer')));
+    const attempt = here.driver.attempt.bind(here.driver);
+    // Renewals are confirmed, checks cannot be read.
+    here.driver.attempt = (kind, input, signal) =>
+      kind === 'batchGet' ? Promise.reject(new Error('no answer')) : attempt(kind, input, signal);
+    await world.clock.advance(2 * HEARTBEAT_MS);
+    // Then nothing answers.
+    here.driver.attempt = () => Promise.reject(new Error('no answer'));
+    await world.clock.advance(HEARTBEAT_MS);
+    await holder.end();
+  }
+  const { world, here, holder } = await open();
+  const sleep = here.runtime.clock.sleep.bind(here.runtime.clock);
+  const { promise: blocked, resolve: unblock } = Promise.withResolvers<undefined>();
+  here.runtime.clock.sleep = async (ms, signal) => {
+    await sleep(ms, signal);
+    await blocked;
+  };
+  await world.clock.advance(45_000);
+  expect(holder.signal.aborted).toBe(true);
+  unblock(undefined);
+
+  expect(warned).not.toHaveBeenCalled();
+  warned.mockRestore();
+});
