@@ -18,6 +18,10 @@ export function observeSchedules(store: ScheduleStore, process: SimulatedProcess
       write({ verb: 'schedule.put', row: row(definition), nonce: stamp.nonce }, () =>
         store.put(definition, nextAt, observed, stamp),
       ),
+    pause: (observed, to, stamp) =>
+      write({ verb: 'schedule.pause', row: row(observed), nonce: stamp.nonce }, () => store.pause(observed, to, stamp)),
+    remove: (observed, stamp) =>
+      write({ verb: 'schedule.remove', row: row(observed), nonce: stamp.nonce }, () => store.remove(observed, stamp)),
     advance: (observed, step, stamp) =>
       write({ verb: 'schedule.advance', row: row(observed), nonce: stamp.nonce }, () =>
         store.advance(observed, step, stamp),

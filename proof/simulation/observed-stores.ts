@@ -2,6 +2,7 @@
 import { ConfigurationError, StoreUnavailableError } from '../../shared/core/errors.ts';
 import {
   batchKey,
+  checkKey,
   failureKey,
   lockKey,
   payloadKey,
@@ -10,6 +11,8 @@ import {
 } from '../../shared/dynamo/engine/keys.ts';
 import type { LockClaim } from '../../shared/coordination/lock/lock-record.ts';
 import type { LockStore } from '../../shared/coordination/lock/lock-store.ts';
+import type { CheckStore } from '../../shared/session/check-store.ts';
+import type { CheckKey } from '../../shared/session/health.ts';
 import type { SessionStore } from '../../shared/session/session-store.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
@@ -52,6 +55,24 @@ export function observeSessions(store: SessionStore, process: SimulatedProcess, 
       write({ verb: 'session.invalidate', row: sessionRow(invalidation.id), nonce: invalidation.nonce }, () =>
         store.invalidate(invalidation),
       ),
+  };
+}
+
+export function observeChecks(store: CheckStore, process: SimulatedProcess, recorder: Recorder): CheckStore {
+  const write = writerOf(process, recorder);
+  const call = (verb: string, { node, id }: CheckKey, { nonce }: Stamp): Call => ({
+    verb: `check.${verb}`,
+    row: checkKey(node, id).pk,
+    nonce,
+  });
+  return {
+    ...store,
+    register: (observed, check, stamp) =>
+      write(call('register', check, stamp), () => store.register(observed, check, stamp)),
+    report: (observed, report, stamp) =>
+      write(call('report', observed, stamp), () => store.report(observed, report, stamp)),
+    deregister: (observed, stamp) =>
+      write(call('deregister', observed, stamp), () => store.deregister(observed, stamp)),
   };
 }
 
@@ -220,6 +241,16 @@ export function observeLocks(store: LockStore, process: SimulatedProcess, record
       ),
     barLate: (late, stamp, limits) =>
       write({ verb: 'lock.bar', row: row(late.key), nonce: stamp.nonce }, () => store.barLate(late, stamp, limits)),
+    acquireAll: (observed, request, stamp, limits) =>
+      write(take('lock.acquireAll', observed[0]?.key ?? '', request.session, stamp), () =>
+        store.acquireAll(observed, request, stamp, limits),
+      ),
+    put: (key, observed, content, stamp) =>
+      write({ verb: 'lock.put', row: row(key), nonce: stamp.nonce }, () => store.put(key, observed, content, stamp)),
+    remove: (observed, options, stamp) =>
+      write({ verb: 'lock.remove', row: row(observed.key), nonce: stamp.nonce }, () =>
+        store.remove(observed, options, stamp),
+      ),
     forceRelease: (observed, force, stamp) =>
       write({ verb: 'lock.force', row: row(observed.key), nonce: stamp.nonce }, async () => ({
         ...(await store.forceRelease(observed, force, stamp)),

@@ -105,6 +105,8 @@ export const LOCK_CASES: readonly Case[] = [
   ],
   ['lock.acquireAll: attribute_not_exists(#pk)', (rows) => together(rows, ['k', 'free'])],
   ['lock, SET #nonce = :nonce: attribute_not_exists(#pk)', (rows) => together(rows, ['free', 'k'])],
+  ['lock.acquireAll: #nonce = :observedNonce', (rows) => together(rows, ['k', 'free'], changed(rows))],
+  ['lock, SET #nonce = :nonce: #nonce = :observedNonce', (rows) => together(rows, ['free', 'k'], changed(rows))],
   [
     'lock.put: attribute_not_exists(#pk)',
     (rows) => {
@@ -236,10 +238,10 @@ function changed(rows: Rows): LockRecord {
   return before;
 }
 
-/** Keys that were seen absent; `k` is not any more. */
-function together(rows: Rows, keys: readonly string[]): Statement {
-  acquired(rows);
-  const observed = keys.map((key) => ({ key, record: undefined, isFresh: true }));
+/** Keys that were seen absent, `k` perhaps otherwise; it is not so any more. */
+function together(rows: Rows, keys: readonly string[], k?: LockRecord): Statement {
+  if (k === undefined) acquired(rows);
+  const observed = keys.map((key) => ({ key, record: key === 'k' ? k : undefined, isFresh: true }));
   return locks.acquireLocks(
     TABLE,
     observed,

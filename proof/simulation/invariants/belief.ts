@@ -73,12 +73,11 @@ export const belief: Family = (assumptions, report) => {
       claim?.token === before.leaseCounter
     )
       over.add(`${row} ${String(before.leaseCounter)}`);
-    if (isLock(row) && operation !== undefined && calls.get(operation)?.verb === 'lock.force')
+    const verb = operation === undefined ? undefined : calls.get(operation)?.verb;
+    if (isLock(row) && (verb === 'lock.force' || verb === 'lock.remove'))
       ousted.set(`${row} ${String(before?.leaseCounter)}`, at);
-    if (isSemaphore(row) && operation !== undefined && calls.get(operation)?.verb === 'semaphore.evict')
-      ousted.set(`${row} ${claim?.token}`, at);
-    if (isSession(row) && operation !== undefined && calls.get(operation)?.verb === 'session.renew')
-      renewedAt.set(operation, at);
+    if (isSemaphore(row) && verb === 'semaphore.evict') ousted.set(`${row} ${claim?.token}`, at);
+    if (isSession(row) && operation !== undefined && verb === 'session.renew') renewedAt.set(operation, at);
     if (isTask(row) || isLock(row)) {
       const token = Number(after?.leaseCounter ?? 0);
       const session = after?.session as string | undefined;

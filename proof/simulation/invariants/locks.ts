@@ -67,7 +67,7 @@ export const locks: Family = (assumptions, report) => {
 
   function onReleased({ row, before, operation, process }: Applied, was: string): void {
     const call = operation === undefined ? undefined : calls.get(operation);
-    if (call?.verb === 'lock.force') return;
+    if (call?.verb === 'lock.force' || call?.verb === 'lock.remove') return;
     if (call?.verb === 'lock.settle' && !live.has(was)) {
       opensAt.set(row, closedUntil.get(was) ?? 0);
       return;

@@ -21,6 +21,7 @@ import { Recorder } from '../recorder.ts';
 import { SAMPLE_EVERY_MS, Standing } from '../standing.ts';
 import { SimulatedStore } from '../store.ts';
 import type { WorkerPlace } from '../workloads/worker-place.ts';
+import { remainsOf } from './remains.ts';
 
 export const FAULTS = ['not sent', 'answer lost', 'late', 'late after the TTL', 'crash', 'freeze'] as const;
 type FaultName = (typeof FAULTS)[number];
@@ -39,6 +40,8 @@ export interface Flow {
   readonly act: (stage: Stage, place: WorkerPlace) => Promise<void>;
   /** Later users arrive, without faults. @throws if their expectations fail */
   readonly after: (stage: Stage) => Promise<void>;
+  /** What its tasks do is drawn by the time, so lost requests may change what remains. */
+  readonly isDrawn?: boolean;
 }
 
 interface Played {
@@ -47,9 +50,15 @@ interface Played {
   readonly violations: readonly Violation[];
   /** The whole history's. */
   readonly digest: string;
+  /** The rows in the end, without what differs from run to run. */
+  readonly remains: string;
+  /** Of the process that acts. */
+  readonly verbs: ReadonlySet<string>;
 }
 
 const LATENCY_MS = 5;
+/** The process that acts outlives these, so what remains is as if nothing had happened. */
+const SURVIVED: readonly FaultName[] = ['not sent', 'answer lost', 'late', 'late after the TTL'];
 /** Longer than a sender waits for an answer (a sixth of the TTL), shorter than until it asks again. */
 const GIVES_UP_MS = 501;
 export const PROFILE: Profile = {
@@ -63,7 +72,7 @@ export const PROFILE: Profile = {
   ttlMs: 3_000,
   lockDelayMs: 500,
   latencyMs: LATENCY_MS,
-  invocationMs: 60_000,
+  invocationMs: 20_000,
   users: 1,
 };
 /** Within this everything must be in order again. */
@@ -80,6 +89,7 @@ export class Stage {
   readonly #placements: ReadonlyMap<number, FaultName>;
   readonly #standing: Standing;
   readonly #objects = new Map<string, string>();
+  readonly #verbs = new Set<string>();
   #processes = 0;
   #actor: SimulatedProcess | undefined;
   #requests = 0;
@@ -148,6 +158,11 @@ export class Stage {
     return {
       process,
       driver: this.#network.driverOf(process),
+      observer: {
+        onAttempt: ({ statement }) => {
+          if (process === this.#actor) this.#verbs.add(statement.verb);
+        },
+      },
       recorder,
       profile: PROFILE,
       prng,
@@ -179,7 +194,18 @@ export class Stage {
     this.recorder.askAll();
     this.#checker.end();
     if (this.#failure !== undefined) this.violated('ERR', this.#failure);
-    return { requests, violations: this.#checker.violations, digest: this.recorder.digest };
+    return {
+      requests,
+      violations: this.#checker.violations,
+      digest: this.recorder.digest,
+      remains: remainsOf(this.recorder.rows),
+      verbs: this.#verbs,
+    };
+  }
+
+  /** From now on a commit that takes from the stock is refused. */
+  sellOut(): void {
+    this.#store.sellOut();
   }
 
   /** Lets time pass. */
@@ -260,10 +286,14 @@ interface Placed {
  * Every placement of one fault, or of two in different requests.
  * Requests beyond the undisturbed flow belong to its repairs, and also get faults.
  */
-export async function playAll(flow: Flow, { pairs }: { readonly pairs: boolean }): Promise<Placed> {
+export async function playAll(
+  flow: Flow,
+  { pairs = false, untilFailure = false }: { readonly pairs?: boolean; readonly untilFailure?: boolean } = {},
+): Promise<Placed> {
   const digests = new Set<string>();
   const failures: string[] = [];
   let placements = 0;
+  let undisturbed: Played | undefined;
   const one = async (placed: readonly Placement[]): Promise<Played> => {
     const played = await play(flow, placed);
     placements++;
@@ -271,11 +301,20 @@ export async function playAll(flow: Flow, { pairs }: { readonly pairs: boolean }
     const where = placed.map(({ request, fault }) => `${fault} at ${request}`).join(', ');
     for (const { invariant, row, message } of played.violations)
       failures.push(`${flow.name}, ${where || 'undisturbed'}: ${invariant} ${row} ${message}`);
+    undisturbed ??= played;
+    const [only, more] = placed;
+    const isSurvived =
+      flow.isDrawn !== true && only !== undefined && more === undefined && SURVIVED.includes(only.fault);
+    if (isSurvived && played.remains !== undisturbed.remains)
+      failures.push(
+        `${flow.name}, ${where}: leaves other rows than without faults: ${difference(played, undisturbed)}`,
+      );
     return played;
   };
   const last = (await one([])).requests;
   for (let request = 1; request <= last; request++)
     for (const fault of FAULTS) {
+      if (untilFailure && failures.length > 0) break;
       const { requests } = await one([{ request, fault }]);
       if (pairs)
         for (let second = request + 1; second <= Math.min(requests, last + PAIRED_BEYOND); second++)
@@ -286,6 +325,14 @@ export async function playAll(flow: Flow, { pairs }: { readonly pairs: boolean }
             ]);
     }
   return { placements, states: digests.size, failures };
+}
+
+function difference({ remains }: Played, undisturbed: Played): string {
+  const expected = new Set(undisturbed.remains.split('\n'));
+  return remains
+    .split('\n')
+    .filter((row) => !expected.has(row))
+    .join('; ');
 }
 
 /** How many of the requests that only the first fault has caused get a second one. */

@@ -1,11 +1,13 @@
 /** The environment of a simulated worker: its process, its stores as the rules observe them, and its reports to the world. */
 import { createStores } from '../../../shared/client/stores.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
+import type { SendObserver } from '../../../shared/dynamo/engine/send.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import type { SkewGauge } from '../../../shared/core/lease/skew.ts';
 import type { SessionEvents } from '../../../shared/session/keep-alive.ts';
 import type { RateLimitStore } from '../../../shared/coordination/ratelimit/ratelimit-store.ts';
 import type { SemaphoreStore } from '../../../shared/coordination/semaphore/semaphore-store.ts';
+import type { CheckStore } from '../../../shared/session/check-store.ts';
 import type { SessionStore } from '../../../shared/session/session-store.ts';
 import type { LockStore } from '../../../shared/coordination/lock/lock-store.ts';
 import type { SlotStore } from '../../../shared/tasks/dispatch/slot-store.ts';
@@ -20,7 +22,7 @@ import type { SimulatedProcess } from '../../../test/support/machines/process.ts
 import { observeBuckets, observeGroups, observeSemaphores } from '../observed-coordination.ts';
 import { observeQueues, observeSchedules, observeSlots } from '../observed-dispatch.ts';
 import { observePacks } from '../observed-packs.ts';
-import { observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
+import { observeChecks, observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
 import type { Profile } from '../profile.ts';
 import type { Recorder } from '../recorder.ts';
 import { QUEUE_NAME, TABLE_NAME } from '../rows.ts';
@@ -31,6 +33,8 @@ export const START_WITHIN_MS = 2_000;
 export interface WorkerPlace {
   readonly process: SimulatedProcess;
   readonly driver: DynamoDriver;
+  /** Sees every attempt of its stores. */
+  readonly observer?: SendObserver;
   /** What the responses prove about the process's clock. */
   readonly gauge: SkewGauge;
   readonly recorder: Recorder;
@@ -50,7 +54,7 @@ export interface WorkerPlace {
 
 /** @param onCreated hears of the tasks that these stores create */
 export function storesAt(
-  place: Pick<WorkerPlace, 'process' | 'driver' | 'recorder' | 'profile'>,
+  place: Pick<WorkerPlace, 'process' | 'driver' | 'observer' | 'recorder' | 'profile'>,
   onCreated?: TaskStoreOptions['onCreated'],
 ): {
   readonly sessions: SessionStore;
@@ -63,11 +67,12 @@ export function storesAt(
   readonly semaphores: SemaphoreStore;
   readonly groups: WaitGroupStore;
   readonly buckets: RateLimitStore;
+  readonly checks: CheckStore;
 } {
-  const { process, driver, recorder, profile } = place;
+  const { process, driver, observer, recorder, profile } = place;
   const attemptTimeoutMs = Math.max(100, Math.min(1_500, Math.floor(profile.ttlMs / 6)));
   const policy = { attemptTimeoutMs, budgetMs: profile.ttlMs, backoff: { baseMs: 25, capMs: 500 } };
-  const sender = new Sender({ driver, runtime: process.runtime, policy });
+  const sender = new Sender({ driver, runtime: process.runtime, policy, observer });
   const stores = createStores(sender, { table: TABLE_NAME, shards: profile.shards, onCreated });
   return {
     sessions: observeSessions(stores.sessions, process, recorder),
@@ -79,6 +84,7 @@ export function storesAt(
     semaphores: observeSemaphores(stores.semaphores, process, recorder),
     groups: observeGroups(stores.groups, process, recorder),
     buckets: observeBuckets(stores.buckets, process, recorder),
+    checks: observeChecks(stores.checks, process, recorder),
     tasks: {
       ...observeTasks(stores.tasks, process, recorder),
       bulk: observePacks(stores.tasks.bulk, process, recorder),
