@@ -9,14 +9,26 @@ import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
 import { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
 import type { SessionTiming } from '../shared/core/lease/timing.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS, sessionTiming } from '../shared/core/lease/timing.ts';
-import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/tasks/task/task.ts';
+import {
+  DEFAULT_CONCURRENCY,
+  DEFAULT_QUEUE,
+  DEFAULT_SHARDS,
+  MAX_CONCURRENCY,
+  MAX_SHARDS,
+} from '../shared/tasks/task/task.ts';
 import type { AttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
-import { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tasks/tracing/task-spans.ts';
+import { validAttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
 
 /** Settings for the stack, which does not see tasks. */
 export type { AttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
-export { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS } from '../shared/tasks/tracing/task-spans.ts';
-export { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../shared/tasks/task/task.ts';
+export { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS, validAttemptSpans } from '../shared/tasks/tracing/task-spans.ts';
+export {
+  DEFAULT_CONCURRENCY,
+  DEFAULT_QUEUE,
+  DEFAULT_SHARDS,
+  MAX_CONCURRENCY,
+  MAX_SHARDS,
+} from '../shared/tasks/task/task.ts';
 
 export const ENV = {
   table: 'LEASEHOLD_TABLE',
@@ -48,9 +60,6 @@ export const ENV = {
   endpoint: 'LEASEHOLD_ENDPOINT',
 } as const;
 
-/** Tasks mostly wait for other services. A worker with ten waiting tasks costs a tenth per task. */
-export const DEFAULT_CONCURRENCY = 10;
-export const MAX_CONCURRENCY = 1_000;
 /** Enough for 100 concurrent tasks, and a moderate load for the services that they call. Raise this first. */
 export const DEFAULT_MAX_WORKERS = 10;
 /** The permits of all workers share one row of at most 400 KB, and Lambda's default account limit is as many. */
@@ -65,6 +74,17 @@ export const DEFAULT_DEADLINE_MARGIN_MS = 10_000;
 export const DEFAULT_LINGER_MS = 0;
 /** Lambda's longest invocation. */
 const MAX_LINGER_MS = 900_000;
+
+/** Whole numbers among the settings. The stack checks and writes them, and the functions read them. */
+export const NUMBERS = {
+  shards: { min: 1, max: MAX_SHARDS, default: DEFAULT_SHARDS },
+  maxWorkers: { min: 1, max: MAX_WORKERS_LIMIT, default: DEFAULT_MAX_WORKERS },
+  startWithinMs: { min: 0, max: MAX_START_WITHIN_MS, default: DEFAULT_START_WITHIN_MS },
+  concurrency: { min: 1, max: MAX_CONCURRENCY, default: DEFAULT_CONCURRENCY },
+  maxClockSkewMs: { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS },
+  deadlineMarginMs: { min: 0, default: DEFAULT_DEADLINE_MARGIN_MS },
+  lingerMs: { min: 0, max: MAX_LINGER_MS, default: DEFAULT_LINGER_MS },
+} as const;
 
 /** Lambda allows 4 KB for all variables of a function. */
 export const TIMED_NAMES_LIMIT_CHARACTERS = 2_000;
@@ -119,13 +139,9 @@ export function parseDispatchEnv(env: Environment = process.env): DispatchEnv {
   return {
     ...parseQueueEnv(env),
     workerFunction: required(env, ENV.workerFunction),
-    startWithinMs: wholeNumber(env, ENV.startWithinMs, {
-      min: 0,
-      max: MAX_START_WITHIN_MS,
-      default: DEFAULT_START_WITHIN_MS,
-    }),
-    concurrency: parseConcurrency(env),
-    maxClockSkewMs: wholeNumber(env, ENV.maxClockSkewMs, { min: 0, default: DEFAULT_MAX_CLOCK_SKEW_MS }),
+    startWithinMs: numberOf(env, 'startWithinMs'),
+    concurrency: numberOf(env, 'concurrency'),
+    maxClockSkewMs: numberOf(env, 'maxClockSkewMs'),
     schedules: parseSchedules(env[ENV.schedules]),
   };
 }
@@ -163,27 +179,31 @@ function wakeQueues(env: Environment): readonly WakeSettings[] {
   throw new ConfigurationError(`${ENV.wakeQueues} = ${JSON.stringify(text)}: must be a list of queues as JSON`);
 }
 
-/** The variables in which a dispatcher finds the same settings. */
-function variablesOf(settings: WakeSettings): Environment {
-  const given = Object.entries(settings).map(([name, value]) => [ENV[name as keyof WakeSettings], String(value)]);
-  return Object.fromEntries(given) as Environment;
+/** Returns the variables in which a function finds these settings. */
+export function variablesOf(settings: Partial<Record<keyof typeof ENV, string | number>>): Record<string, string> {
+  const given = Object.entries(settings).map(([name, value]) => [ENV[name as keyof typeof ENV], String(value)]);
+  return Object.fromEntries(given) as Record<string, string>;
+}
+
+/** Leaves out defaults, because Lambda allows 4 KB for all variables of a function. */
+export function withoutDefaults<Name extends keyof typeof NUMBERS>(
+  settings: Readonly<Record<Name, number>>,
+): Partial<Record<Name, number>> {
+  const changed = Object.entries(settings).filter(([name, value]) => value !== NUMBERS[name as Name].default);
+  return Object.fromEntries(changed) as Partial<Record<Name, number>>;
 }
 
 /** @throws ConfigurationError naming the variable and its value, or both settings of a violated constraint */
 export function parseWorkEnv(env: Environment = process.env): WorkEnv {
   return {
     ...parseQueueEnv(env),
-    concurrency: parseConcurrency(env),
+    concurrency: numberOf(env, 'concurrency'),
     timing: parseTiming(env),
-    deadlineMarginMs: wholeNumber(env, ENV.deadlineMarginMs, { min: 0, default: DEFAULT_DEADLINE_MARGIN_MS }),
-    lingerMs: wholeNumber(env, ENV.lingerMs, { min: 0, max: MAX_LINGER_MS, default: DEFAULT_LINGER_MS }),
+    deadlineMarginMs: numberOf(env, 'deadlineMarginMs'),
+    lingerMs: numberOf(env, 'lingerMs'),
     continuation: wholeNumber(env, ENV.continuation, { min: 0, max: 1, default: 0 }) === 1,
-    attemptSpans: parseAttemptSpans(env[ENV.attemptSpans]),
-    startWithinMs: wholeNumber(env, ENV.startWithinMs, {
-      min: 0,
-      max: MAX_START_WITHIN_MS,
-      default: DEFAULT_START_WITHIN_MS,
-    }),
+    attemptSpans: validAttemptSpans(env[ENV.attemptSpans], ENV.attemptSpans),
+    startWithinMs: numberOf(env, 'startWithinMs'),
     timedNames: parseTimedNames(env[ENV.timedNames]),
   };
 }
@@ -192,8 +212,8 @@ function parseQueueEnv(env: Environment): QueueEnv {
   return {
     table: required(env, ENV.table),
     queue: validName(ENV.queue, env[ENV.queue] ?? DEFAULT_QUEUE),
-    shards: wholeNumber(env, ENV.shards, { min: 1, max: MAX_SHARDS, default: DEFAULT_SHARDS }),
-    maxWorkers: wholeNumber(env, ENV.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT, default: DEFAULT_MAX_WORKERS }),
+    shards: numberOf(env, 'shards'),
+    maxWorkers: numberOf(env, 'maxWorkers'),
     endpoint: endpointUrl(env),
   };
 }
@@ -220,8 +240,8 @@ function parseSchedules(text: string | undefined): readonly TaskSchedule[] {
   }
 }
 
-function parseConcurrency(env: Environment): number {
-  return wholeNumber(env, ENV.concurrency, { min: 1, max: MAX_CONCURRENCY, default: DEFAULT_CONCURRENCY });
+function numberOf(env: Environment, name: keyof typeof NUMBERS): number {
+  return wholeNumber(env, ENV[name], NUMBERS[name]);
 }
 
 function parseTimedNames(text = '[]'): readonly string[] {
@@ -241,14 +261,6 @@ export function validTimedNames(names: unknown): readonly string[] {
       `timedNames has ${characters} characters as JSON: at most ${TIMED_NAMES_LIMIT_CHARACTERS} are allowed`,
     );
   return names.map((name) => validName('a name of timedNames', name));
-}
-
-/** @throws ConfigurationError with the caller's name of the setting */
-export function parseAttemptSpans(value: string | undefined, name: string = ENV.attemptSpans): AttemptSpans {
-  const found = ATTEMPT_SPANS.find((known) => known === (value ?? DEFAULT_ATTEMPT_SPANS));
-  if (found === undefined)
-    throw new ConfigurationError(`${name} = ${JSON.stringify(value)}: must be one of ${ATTEMPT_SPANS.join(', ')}`);
-  return found;
 }
 
 /** Defaults and constraints are the protocol's own. For example, the default heartbeat is a third of the TTL. */

@@ -4,6 +4,7 @@
  * The functions need only one call of Lambda's API, so the parts of the default driver sign and send it.
  * AWS's client would be half of the waker's bundle, and most of its cold start.
  */
+import { defined } from '../shared/core/defined.ts';
 import type { WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
 import { sideBySide } from '../shared/core/runtime/in-flight.ts';
 import { fullJitterMs } from '../shared/core/runtime/random.ts';
@@ -78,7 +79,7 @@ function invocation(functionName: string, body: string) {
     'content-type': 'application/octet-stream',
     'x-amz-invocation-type': 'Event',
     // Without it, Lambda cannot detect functions that invoke each other in a circle.
-    ...(trace === undefined ? {} : { 'x-amzn-trace-id': trace }),
+    ...defined({ 'x-amzn-trace-id': trace }),
   };
   const sign = (): Promise<Record<string, string>> =>
     signedHeaders({ ...root, path, headers, body }, { service: 'lambda', region, credentials }, clock.now());

@@ -10,7 +10,7 @@ import { ContextAttribute, Schedule, ScheduleTargetInput, TimeWindow } from 'aws
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { ENV, schedulesText } from '../functions/env.ts';
+import { ENV, schedulesText, variablesOf } from '../functions/env.ts';
 import { dispatchAccess } from './access.ts';
 import { acknowledge } from './cdk-version.ts';
 import { HandlerFunction, WITHOUT_NAMES, allowInvoking, handlerModule } from './handler-function.ts';
@@ -130,15 +130,10 @@ export function dispatcherEnvironment(
   tableName: string,
   workerFunction: string,
 ): Record<string, string> {
+  const { queue, maxWorkers, startWithinMs, concurrency, shards, maxClockSkewMs, schedules } = settings;
+  const numbers = { maxWorkers, startWithinMs, concurrency, shards, maxClockSkewMs };
   return {
-    [ENV.table]: tableName,
-    [ENV.queue]: settings.queue,
-    [ENV.workerFunction]: workerFunction,
-    [ENV.maxWorkers]: String(settings.maxWorkers),
-    [ENV.startWithinMs]: String(settings.startWithinMs),
-    [ENV.concurrency]: String(settings.concurrency),
-    [ENV.shards]: String(settings.shards),
-    [ENV.maxClockSkewMs]: String(settings.maxClockSkewMs),
-    ...(settings.schedules.length === 0 ? {} : { [ENV.schedules]: schedulesText(settings.schedules) }),
+    ...variablesOf({ table: tableName, queue, workerFunction, ...numbers }),
+    ...(schedules.length === 0 ? {} : { [ENV.schedules]: schedulesText(schedules) }),
   };
 }

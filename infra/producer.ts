@@ -1,6 +1,6 @@
 /** The variables that tell a function its table and queue. A function has only one set of them, so they name one queue. */
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
-import { ENV } from '../functions/env.ts';
+import { variablesOf } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 
 /** The values of these variables for one queue. */
@@ -31,8 +31,6 @@ export function claimVariables(named: LambdaFunction, owner: Owner): void {
 
 /** Sets what `createLeasehold()` reads. */
 export function setVariables(producer: LambdaFunction, { tableName, queue, shards, maxClockSkewMs }: NamedQueue): void {
-  producer.addEnvironment(ENV.table, tableName);
-  producer.addEnvironment(ENV.queue, queue);
-  producer.addEnvironment(ENV.shards, String(shards));
-  producer.addEnvironment(ENV.maxClockSkewMs, String(maxClockSkewMs));
+  for (const [name, value] of Object.entries(variablesOf({ table: tableName, queue, shards, maxClockSkewMs })))
+    producer.addEnvironment(name, value);
 }

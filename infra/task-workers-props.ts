@@ -7,20 +7,10 @@ import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { AttemptSpans } from '../functions/env.ts';
-import {
-  DEFAULT_ATTEMPT_SPANS,
-  DEFAULT_CONCURRENCY,
-  DEFAULT_DEADLINE_MARGIN_MS,
-  DEFAULT_LINGER_MS,
-  DEFAULT_MAX_WORKERS,
-  DEFAULT_QUEUE,
-  DEFAULT_SHARDS,
-  DEFAULT_START_WITHIN_MS,
-  DEFAULT_WORKER_LOCK_DELAY_MS,
-} from '../functions/env.ts';
+import { DEFAULT_ATTEMPT_SPANS, DEFAULT_QUEUE, DEFAULT_WORKER_LOCK_DELAY_MS, NUMBERS } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import type { TaskSchedule } from '../shared/tasks/schedule/declaration.ts';
-import { DEFAULT_MAX_CLOCK_SKEW_MS, DEFAULT_TTL_MS } from '../shared/core/lease/timing.ts';
+import { DEFAULT_TTL_MS } from '../shared/core/lease/timing.ts';
 import type { AlarmThresholds } from './alarms.ts';
 import { CoordinationTable } from './table.ts';
 import type { WorkerSettings } from './validate.ts';
@@ -235,17 +225,17 @@ export function settingsOf(props: TaskWorkersProps, expression: string): WorkerS
     entry: props.entry,
     queue,
     schedule: { expression, flexibleWindowMs: props.flexibleWindow?.toMilliseconds() },
-    maxWorkers: props.maxWorkers ?? DEFAULT_MAX_WORKERS,
-    startWithinMs: ms(props.startWithin, DEFAULT_START_WITHIN_MS),
-    concurrency: props.concurrency ?? DEFAULT_CONCURRENCY,
-    shards: props.shards ?? DEFAULT_SHARDS,
+    maxWorkers: props.maxWorkers ?? NUMBERS.maxWorkers.default,
+    startWithinMs: ms(props.startWithin, NUMBERS.startWithinMs.default),
+    concurrency: props.concurrency ?? NUMBERS.concurrency.default,
+    shards: props.shards ?? NUMBERS.shards.default,
     sessionTtlMs,
     heartbeatMs: ms(props.heartbeatInterval, Math.floor(sessionTtlMs / 3)),
     lockDelayMs: ms(props.lockDelay, DEFAULT_WORKER_LOCK_DELAY_MS),
-    maxClockSkewMs: ms(props.maxClockSkew, DEFAULT_MAX_CLOCK_SKEW_MS),
+    maxClockSkewMs: ms(props.maxClockSkew, NUMBERS.maxClockSkewMs.default),
     workerTimeoutMs: ms(workerTimeout, DEFAULT_WORKER_TIMEOUT.toMilliseconds()),
-    deadlineMarginMs: ms(props.deadlineMargin, DEFAULT_DEADLINE_MARGIN_MS),
-    lingerMs: ms(props.linger, DEFAULT_LINGER_MS),
+    deadlineMarginMs: ms(props.deadlineMargin, NUMBERS.deadlineMarginMs.default),
+    lingerMs: ms(props.linger, NUMBERS.lingerMs.default),
     workerMemoryMb: props.workerMemory ?? DEFAULT_WORKER_MEMORY_MB,
     reservedConcurrency: props.reservedConcurrency,
     continuation: props.continuation ?? props.scheduleEnabled ?? true,

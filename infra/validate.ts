@@ -7,15 +7,7 @@
 import { statSync } from 'node:fs';
 import type { Tracing } from 'aws-cdk-lib/aws-lambda';
 import type { AttemptSpans } from '../functions/env.ts';
-import {
-  MAX_CONCURRENCY,
-  MAX_SHARDS,
-  MAX_START_WITHIN_MS,
-  MAX_WORKERS_LIMIT,
-  parseAttemptSpans,
-  schedulesText,
-  validTimedNames,
-} from '../functions/env.ts';
+import { NUMBERS, schedulesText, validAttemptSpans, validTimedNames } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { systemClock } from '../shared/core/runtime/clock.ts';
 import { validCron } from '../shared/tasks/schedule/cron.ts';
@@ -81,14 +73,14 @@ export function validateWorkers(settings: WorkerSettings): void {
     throw new ConfigurationError(`queue = "${RESERVED_QUEUE}" is reserved for recurring tasks: use another name`);
   validateSchedules(settings);
   validateSchedule(settings.schedule);
-  wholeNumber('maxWorkers', settings.maxWorkers, { min: 1, max: MAX_WORKERS_LIMIT });
-  wholeNumber('startWithin in ms', settings.startWithinMs, { min: 0, max: MAX_START_WITHIN_MS });
-  wholeNumber('concurrency', settings.concurrency, { min: 1, max: MAX_CONCURRENCY });
-  wholeNumber('shards', settings.shards, { min: 1, max: MAX_SHARDS });
+  wholeNumber('maxWorkers', settings.maxWorkers, NUMBERS.maxWorkers);
+  wholeNumber('startWithin in ms', settings.startWithinMs, NUMBERS.startWithinMs);
+  wholeNumber('concurrency', settings.concurrency, NUMBERS.concurrency);
+  wholeNumber('shards', settings.shards, NUMBERS.shards);
   wholeNumber('workerMemory', settings.workerMemoryMb, LAMBDA_MEMORY_MB);
   validateTimes(settings);
   validateReservedConcurrency(settings);
-  parseAttemptSpans(settings.attemptSpans, 'attemptSpans');
+  validAttemptSpans(settings.attemptSpans);
   validTimedNames(settings.timedNames);
   validateEnvironment(settings.environment);
 }

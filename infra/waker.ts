@@ -15,15 +15,8 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type { QueueAddress } from '../functions/metric-names.ts';
 import type { WakeSettings } from '../functions/env.ts';
-import {
-  DEFAULT_CONCURRENCY,
-  DEFAULT_MAX_WORKERS,
-  DEFAULT_SHARDS,
-  DEFAULT_START_WITHIN_MS,
-  ENV,
-} from '../functions/env.ts';
+import { ENV, withoutDefaults } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
-import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
 import { wakeAccess } from './access.ts';
 import { acknowledge } from './cdk-version.ts';
 import { HandlerFunction, WITHOUT_NAMES, allowInvoking, handlerModule } from './handler-function.ts';
@@ -181,15 +174,8 @@ export class Waker extends Construct {
 /** Returns the settings that the handler's `parseWakeEnv` reads; omits defaults, because Lambda allows 4 KB. */
 export function wakeSettings(settings: WorkerSettings, workerFunction: string): WakeSettings {
   const { queue, maxWorkers, startWithinMs, concurrency, shards, maxClockSkewMs } = settings;
-  return {
-    queue,
-    workerFunction,
-    ...(maxWorkers === DEFAULT_MAX_WORKERS ? {} : { maxWorkers }),
-    ...(startWithinMs === DEFAULT_START_WITHIN_MS ? {} : { startWithinMs }),
-    ...(concurrency === DEFAULT_CONCURRENCY ? {} : { concurrency }),
-    ...(shards === DEFAULT_SHARDS ? {} : { shards }),
-    ...(maxClockSkewMs === DEFAULT_MAX_CLOCK_SKEW_MS ? {} : { maxClockSkewMs }),
-  };
+  const numbers = { maxWorkers, startWithinMs, concurrency, shards, maxClockSkewMs };
+  return { queue, workerFunction, ...withoutDefaults(numbers) };
 }
 
 /** Only insertions. The worker that had a task already knows that it has become ready again. */

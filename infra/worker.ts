@@ -9,7 +9,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { BundlingOptions } from 'aws-cdk-lib/aws-lambda-nodejs';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { DEFAULT_LINGER_MS, DEFAULT_START_WITHIN_MS, ENV } from '../functions/env.ts';
+import { ENV, variablesOf, withoutDefaults } from '../functions/env.ts';
 import { ConfigurationError } from '../shared/core/errors.ts';
 import { workAccess } from './access.ts';
 import type { NetworkPlacement } from './handler-function.ts';
@@ -129,23 +129,21 @@ function projectOf(tasks: string): string {
 
 /** Returns the variables that the handler's `parseWorkEnv` reads. */
 export function workerEnvironment(settings: WorkerSettings, tableName: string): Record<string, string> {
+  const { queue, shards, maxWorkers, concurrency, sessionTtlMs, heartbeatMs, lockDelayMs, maxClockSkewMs } = settings;
+  const { deadlineMarginMs, lingerMs, continuation, attemptSpans, startWithinMs, timedNames } = settings;
   return {
-    [ENV.table]: tableName,
-    [ENV.queue]: settings.queue,
-    [ENV.shards]: String(settings.shards),
-    [ENV.maxWorkers]: String(settings.maxWorkers),
-    [ENV.concurrency]: String(settings.concurrency),
-    [ENV.sessionTtlMs]: String(settings.sessionTtlMs),
-    [ENV.heartbeatMs]: String(settings.heartbeatMs),
-    [ENV.lockDelayMs]: String(settings.lockDelayMs),
-    [ENV.maxClockSkewMs]: String(settings.maxClockSkewMs),
-    [ENV.deadlineMarginMs]: String(settings.deadlineMarginMs),
-    ...(settings.lingerMs === DEFAULT_LINGER_MS ? {} : { [ENV.lingerMs]: String(settings.lingerMs) }),
-    [ENV.continuation]: settings.continuation ? '1' : '0',
-    [ENV.attemptSpans]: settings.attemptSpans,
-    ...(settings.startWithinMs === DEFAULT_START_WITHIN_MS
-      ? {}
-      : { [ENV.startWithinMs]: String(settings.startWithinMs) }),
-    ...(settings.timedNames.length === 0 ? {} : { [ENV.timedNames]: JSON.stringify(settings.timedNames) }),
+    ...variablesOf({
+      table: tableName,
+      queue,
+      shards,
+      maxWorkers,
+      concurrency,
+      sessionTtlMs,
+      heartbeatMs,
+      lockDelayMs,
+    }),
+    ...variablesOf({ maxClockSkewMs, deadlineMarginMs, ...withoutDefaults({ lingerMs }) }),
+    ...variablesOf({ continuation: Number(continuation), attemptSpans, ...withoutDefaults({ startWithinMs }) }),
+    ...(timedNames.length === 0 ? {} : { [ENV.timedNames]: JSON.stringify(timedNames) }),
   };
 }

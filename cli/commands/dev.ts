@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import nodeModule from 'node:module';
 import path from 'node:path';
 import { Command } from 'commander';
+import { defined } from '../../shared/core/defined.ts';
 import { DEFAULT_CONCURRENCY, MAX_CONCURRENCY } from '../../functions/env.ts';
 import type { Engine } from '../../local/engine.ts';
 import { engineOf, engineOption } from '../../local/engine-option.ts';
@@ -192,13 +193,7 @@ function compiledFolder(): string | undefined {
 
 /** Without the options that only `dev` has. */
 function settingsOf({ table, endpoint, region, json, maxClockSkew }: GlobalOptions): GlobalOptions {
-  return {
-    table,
-    maxClockSkew,
-    ...(endpoint !== undefined && { endpoint }),
-    ...(region !== undefined && { region }),
-    ...(json !== undefined && { json }),
-  };
+  return defined({ table, maxClockSkew, endpoint, region, json });
 }
 
 /** A separate function, because the compiler's rewriting of `using` does not rename imported modules. */

@@ -8,6 +8,7 @@
 import inspector from 'node:inspector';
 import { isMainThread, workerData } from 'node:worker_threads';
 import { Worker } from 'node:worker_threads';
+import { defined } from '../../shared/core/defined.ts';
 import { framesOf } from '../attempts/frames.ts';
 import { packageModule } from '../../shared/core/package-files.ts';
 import type { CurrentTask } from '../../shared/tasks/task/task-scope.ts';
@@ -49,7 +50,7 @@ function look(): string {
   const { stack = '' } = new Error('look');
   Error.stackTraceLimit = before;
   const task = currentTask();
-  const found: BlockedThread = { stack, ...(task !== undefined && { task: named(task) }) };
+  const found: BlockedThread = { stack, ...defined({ task: task && named(task) }) };
   return JSON.stringify(found);
 }
 
@@ -72,7 +73,7 @@ function watchMainThread(beats: Int32Array): void {
       lookAtMainThread(({ task, stack } = { stack: '' }) => {
         const [place] = framesOf(stack, 'look').own;
         if (Atomics.load(beats, COUNT) !== now) return;
-        tellSupervisor({ kind: 'blocked', ...(task && { task }), ...(place !== undefined && { place }) });
+        tellSupervisor({ kind: 'blocked', ...defined({ task, place }) });
       });
     } else if (!isStill && isTold) {
       isTold = false;

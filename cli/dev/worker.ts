@@ -4,6 +4,7 @@
  */
 import inspector from 'node:inspector';
 import module from 'node:module';
+import { defined } from '../../shared/core/defined.ts';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { engineWakes } from '../../shared/client/engine-wakes.ts';
 import { enqueuedIn } from '../../shared/client/process-enqueues.ts';
@@ -46,7 +47,7 @@ const { entry, settings, work: options, compiled } = JSON.parse(process.argv[2] 
 if (compiled !== undefined) module.enableCompileCache(compiled);
 process.on('exit', () => {
   const task = currentTask();
-  tellSupervisor({ kind: 'exits', ...(task !== undefined && { task: named(task) }) });
+  tellSupervisor({ kind: 'exits', ...defined({ task: task && named(task) }) });
   // Without this, Node waits for the debugger to detach.
   inspector.close();
 });
@@ -80,7 +81,7 @@ async function work(): Promise<number> {
     return EXIT.done;
   } catch (error) {
     const { message, exitCode, stack } = failureOf(error, settings.table);
-    tellSupervisor({ kind: 'refused', error: message, exitCode, ...(stack !== undefined && { stack }) });
+    tellSupervisor({ kind: 'refused', error: message, exitCode, ...defined({ stack }) });
     return exitCode;
   }
 }

@@ -1,4 +1,5 @@
 /** Requests as a client of DynamoDB writes them, into the simulated store's form, and its answers back. */
+import { defined } from '../../shared/core/defined.ts';
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { base64, decodeMap, encodeMap } from '../../shared/dynamo/wire/attribute-value.ts';
@@ -36,11 +37,13 @@ export function encodeOutput(output: object): Members {
   const { Item, Attributes, LastEvaluatedKey, Items, Responses, UnprocessedKeys, ...others } = output as Members;
   return {
     ...others,
-    ...(Item === undefined ? {} : { Item: encodeItem(Item) }),
-    ...(Attributes === undefined ? {} : { Attributes: encodeItem(Attributes) }),
-    ...(LastEvaluatedKey === undefined ? {} : { LastEvaluatedKey: encodeItem(LastEvaluatedKey) }),
-    ...(Items === undefined ? {} : { Items: listOf(Items).map(encodeItem) }),
-    ...(Responses === undefined ? {} : { Responses: mapped(Responses, (items) => listOf(items).map(encodeItem)) }),
+    ...defined({
+      Item: Item && encodeItem(Item),
+      Attributes: Attributes && encodeItem(Attributes),
+      LastEvaluatedKey: LastEvaluatedKey && encodeItem(LastEvaluatedKey),
+      Items: Items && listOf(Items).map(encodeItem),
+      Responses: Responses && mapped(Responses, (items) => listOf(items).map(encodeItem)),
+    }),
     ...(UnprocessedKeys === undefined
       ? {}
       : {

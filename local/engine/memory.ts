@@ -139,7 +139,7 @@ function faultContent({ code, message, item, reasons }: DynamoFault): Members {
   return {
     __type: `${space}#${code}`,
     message,
-    ...(item === undefined ? {} : { Item: encodeItem(item) }),
+    ...defined({ Item: item && encodeItem(item) }),
     ...(code === 'TransactionCanceledException' ? { CancellationReasons: reasons.map(reasonContent) } : {}),
   };
 }
@@ -147,7 +147,6 @@ function faultContent({ code, message, item, reasons }: DynamoFault): Members {
 function reasonContent({ code, message, item }: CancellationReason): Members {
   return {
     Code: code,
-    ...defined({ Message: message }),
-    ...(item === undefined ? {} : { Item: encodeItem(item) }),
+    ...defined({ Message: message, Item: item && encodeItem(item) }),
   };
 }

@@ -3,7 +3,7 @@ import { connectDynamo } from '../dynamo/connect.ts';
 import { engineWakes } from './engine-wakes.ts';
 import { announcingIn, enqueuedIn } from './process-enqueues.ts';
 import { createStores } from './stores.ts';
-import { ConfigurationError, shown } from '../core/errors.ts';
+import { ConfigurationError } from '../core/errors.ts';
 import type { WorkTotals } from './run-until-stopped.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import { DEFAULT_TTL_MS } from '../core/lease/timing.ts';
@@ -16,10 +16,10 @@ import { jsonLines } from './json-lines.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
 import { HandedBackError } from '../tasks/task/control.ts';
 import type { TaskMiddleware } from '../tasks/task/middleware.ts';
-import { DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_SHARDS } from '../tasks/task/task.ts';
+import { DEFAULT_CONCURRENCY, DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_CONCURRENCY, MAX_SHARDS } from '../tasks/task/task.ts';
 import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
 import type { AttemptSpans } from '../tasks/tracing/task-spans.ts';
-import { ATTEMPT_SPANS, DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../tasks/tracing/task-spans.ts';
+import { TaskSpans, validAttemptSpans } from '../tasks/tracing/task-spans.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
 import { validName } from '../core/validate/name.ts';
@@ -72,8 +72,6 @@ const OPTIONS = [
   'attemptSpans',
 ] as const;
 
-const DEFAULT_CONCURRENCY = 10;
-const MAX_CONCURRENCY = 1_000;
 const DEFAULT_GRACE_MS = 5_000;
 
 /**
@@ -134,11 +132,4 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
       handBack.abort(new HandedBackError('the worker is stopped'));
     },
   };
-}
-
-function validAttemptSpans(given: AttemptSpans | undefined): AttemptSpans {
-  const found = ATTEMPT_SPANS.find((known) => known === (given ?? DEFAULT_ATTEMPT_SPANS));
-  if (found === undefined)
-    throw new ConfigurationError(`attemptSpans = ${shown(given)}: must be one of ${ATTEMPT_SPANS.join(', ')}`);
-  return found;
 }

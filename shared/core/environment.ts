@@ -5,6 +5,7 @@
  * No other file of the library reads the environment,
  * except `dynamo/wire/aws-environment.ts`, which reads the variables of AWS's own clients.
  */
+import { defined } from './defined.ts';
 import { ConfigurationError } from './errors.ts';
 
 /** Names of the variables; the deployed functions have the same. */
@@ -49,19 +50,13 @@ export function readEnvironment(
     if (given === undefined || /^\d+$/.test(given)) return given === undefined ? undefined : Number(given);
     throw new ConfigurationError(`${ENVIRONMENT[name]} = "${given}" is not a whole number`);
   };
-  const [endpoint, queue, shards, maxClockSkew] = [
-    text('endpoint'),
-    text('queue'),
-    number('shards'),
-    number('maxClockSkew'),
-  ];
-  return {
+  return defined({
     table: text('table') ?? DEFAULT_TABLE,
-    ...(endpoint !== undefined && { endpoint }),
-    ...(queue !== undefined && { queue }),
-    ...(shards !== undefined && { shards }),
-    ...(maxClockSkew !== undefined && { maxClockSkew }),
-  };
+    endpoint: text('endpoint'),
+    queue: text('queue'),
+    shards: number('shards'),
+    maxClockSkew: number('maxClockSkew'),
+  });
 }
 
 /** @throws ConfigurationError on a Node that would fail later with a syntax error or a missing function */

@@ -39,7 +39,7 @@ const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: strin
   'a result of one item of a pack': ['ITEM_RESULT_LIMIT_BYTES', 'shared/tasks/task/pack.ts'],
   'tasks of one key at a time': ['KEY_LIMIT_MAX', 'shared/tasks/task/key-limit.ts'],
   'shards of a queue': ['MAX_SHARDS', 'shared/tasks/task/task.ts'],
-  'tasks side by side in one worker': ['MAX_CONCURRENCY', 'functions/env.ts'],
+  'tasks side by side in one worker': ['MAX_CONCURRENCY', 'shared/tasks/task/task.ts'],
   'workers of a queue': ['MAX_WORKERS_LIMIT', 'functions/env.ts'],
   'stacks whose queues are woken by the stream of one table (`wakeOnEnqueue`)': [
     'STREAM_READERS_LIMIT',

@@ -201,16 +201,16 @@ export const FIXED: readonly Fixed[] = [
   {
     why: 'the default of a setting, which each world states itself',
     of: {
-      'shared/client/create-worker.ts': 'DEFAULT_CONCURRENCY DEFAULT_GRACE_MS',
+      'shared/client/create-worker.ts': 'DEFAULT_GRACE_MS',
       'shared/client/edge/edge-connection.ts': 'DEFAULT_IN_FLIGHT',
       'shared/core/lease/timing.ts': 'DEFAULT_TTL_MS DEFAULT_LOCK_DELAY_MS DEFAULT_MAX_CLOCK_SKEW_MS',
       'shared/dynamo/engine/send.ts': 'DEFAULT_SEND_POLICY',
       'shared/tasks/schedule/schedule-definition.ts': 'DEFAULT_TOLERANCE_MS',
       'shared/tasks/task/definition.ts': 'DEFAULT_RETRY DEFAULT_RETRY_IN_LINE',
       'shared/tasks/task/pack-policy.ts': 'DEFAULT_BULK',
-      'shared/tasks/task/task.ts': 'DEFAULT_SHARDS',
+      'shared/tasks/task/task.ts': 'DEFAULT_SHARDS DEFAULT_CONCURRENCY',
       'functions/env.ts':
-        'DEFAULT_CONCURRENCY DEFAULT_MAX_WORKERS DEFAULT_START_WITHIN_MS DEFAULT_DEADLINE_MARGIN_MS DEFAULT_LINGER_MS ' +
+        'NUMBERS DEFAULT_MAX_WORKERS DEFAULT_START_WITHIN_MS DEFAULT_DEADLINE_MARGIN_MS DEFAULT_LINGER_MS ' +
         'DEFAULT_WORKER_LOCK_DELAY_MS',
       'functions/middleware/held-right.ts': 'DEFAULT_DEADLINE_MARGIN_MS',
     },
@@ -218,9 +218,7 @@ export const FIXED: readonly Fixed[] = [
   {
     why: 'the edge refuses input beyond it, which `test/docs/limits.test.ts` compares with the documents: it changes nothing else',
     of: {
-      'functions/env.ts':
-        'MAX_CONCURRENCY MAX_WORKERS_LIMIT MAX_START_WITHIN_MS MAX_LINGER_MS TIMED_NAMES_LIMIT_CHARACTERS',
-      'shared/client/create-worker.ts': 'MAX_CONCURRENCY',
+      'functions/env.ts': 'MAX_WORKERS_LIMIT MAX_START_WITHIN_MS MAX_LINGER_MS TIMED_NAMES_LIMIT_CHARACTERS',
       'shared/coordination/lock/lock-record.ts': 'VALUE_LIMIT_BYTES',
       'shared/coordination/semaphore/semaphore.ts': 'HOLDERS_LIMIT',
       'shared/core/validate/name.ts': 'NAME_LIMIT_BYTES',
@@ -232,7 +230,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/tasks/task/payload.ts': 'PAYLOAD_LIMIT_BYTES REFERENCE_LIMIT_CHARACTERS',
       'shared/tasks/task/task-request.ts': 'MIN_RATE_WINDOW_MS',
       'shared/tasks/task/task.ts':
-        'MAX_SHARDS INPUT_LIMIT_BYTES RESULT_LIMIT_BYTES PROGRESS_LIMIT_BYTES REASON_LIMIT_CHARACTERS',
+        'MAX_SHARDS MAX_CONCURRENCY INPUT_LIMIT_BYTES RESULT_LIMIT_BYTES PROGRESS_LIMIT_BYTES REASON_LIMIT_CHARACTERS',
     },
   },
   {

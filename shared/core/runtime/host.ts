@@ -9,6 +9,7 @@ import type { Buffer as NodeBuffer } from 'node:buffer';
 import type * as NodeCrypto from 'node:crypto';
 import type * as NodeUtil from 'node:util';
 import type * as NodeZlib from 'node:zlib';
+import { defined } from '../defined.ts';
 
 interface Modules {
   readonly 'node:async_hooks': typeof NodeAsyncHooks;
@@ -37,7 +38,7 @@ export const HostBuffer = host.Buffer;
 
 /** Warns the operators of this process, once per call: with a process warning if the host has them, otherwise on the console. */
 export function warn(message: string, detail?: string): void {
-  const options = { type: 'LeaseholdWarning', ...(detail !== undefined && { detail }) };
+  const options = { type: 'LeaseholdWarning', ...defined({ detail }) };
   if (host.process?.emitWarning !== undefined) host.process.emitWarning(message, options);
   else console.warn(`LeaseholdWarning: ${message}`, ...(detail === undefined ? [] : [detail]));
 }

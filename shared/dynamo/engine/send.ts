@@ -9,6 +9,7 @@
  *
  * The SDK's own retries stay off, because they would sign and resend after a freeze without checking the session.
  */
+import { defined } from '../../core/defined.ts';
 import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import { fullJitterMs } from '../../core/runtime/random.ts';
@@ -302,5 +303,5 @@ export function targetOf(input: Statement['input']): Target {
     readonly Item?: DynamoItem;
   };
   const row = Key ?? Item;
-  return { tables: [String(TableName)], ...(row === undefined ? {} : { key: String(row.pk) }) };
+  return { tables: [String(TableName)], ...defined({ key: row && String(row.pk) }) };
 }

@@ -1,4 +1,5 @@
 /** Client API of tasks: enqueue, read, wait, count. */
+import { defined } from '../../core/defined.ts';
 import type { BulkItem, EnqueuedBulk } from '../bulk/put-bulk.ts';
 import { findItem, putBulk } from '../bulk/put-bulk.ts';
 import type { BulkOptions } from '../bulk/bulk-request.ts';
@@ -183,7 +184,7 @@ export class TaskClient {
     if (wait !== undefined) durationMs('wait', wait);
     validSignal(signal);
     const { id, queue } = await this.enqueue(task, input, options);
-    return this.#results.wait({ queue, id }, { ...(wait !== undefined && { wait }), ...(signal && { signal }) });
+    return this.#results.wait({ queue, id }, defined({ wait, signal }));
   }
 
   /** Checks everything that `enqueue` would, and writes nothing. @throws ConfigurationError */

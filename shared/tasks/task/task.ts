@@ -44,6 +44,9 @@ export const DEFAULT_QUEUE = 'default';
 export const DEFAULT_SHARDS = 8;
 /** Beyond this number, the cost of empty reads exceeds the gain in writes. */
 export const MAX_SHARDS = 256;
+/** Tasks mostly wait for other services. A worker with ten waiting tasks costs a tenth per task. */
+export const DEFAULT_CONCURRENCY = 10;
+export const MAX_CONCURRENCY = 1_000;
 
 export interface TaskKey {
   readonly queue: string;

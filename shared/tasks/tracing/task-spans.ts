@@ -17,6 +17,7 @@
  * If no provider was registered at enqueue, the row has no context, and each attempt is a separate trace.
  */
 import { defined } from '../../core/defined.ts';
+import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { RunningTask, TaskKey } from '../task/task.ts';
 import { WORKER_DIED } from '../task/task.ts';
 import type { Attributes, Span, SpanDraft, Tracing } from './tracing.ts';
@@ -30,6 +31,14 @@ export const ATTEMPT_SPANS = ['parent', 'link'] as const;
 export type AttemptSpans = (typeof ATTEMPT_SPANS)[number];
 /** People search for one trace across a takeover. The spans of tasks that wait for long arrive at different times. */
 export const DEFAULT_ATTEMPT_SPANS: AttemptSpans = 'parent';
+
+/** @throws ConfigurationError with the caller's name of the setting */
+export function validAttemptSpans(given: string = DEFAULT_ATTEMPT_SPANS, name = 'attemptSpans'): AttemptSpans {
+  const found = ATTEMPT_SPANS.find((known) => known === given);
+  if (found === undefined)
+    throw new ConfigurationError(`${name} = ${shown(given)}: must be one of ${ATTEMPT_SPANS.join(', ')}`);
+  return found;
+}
 
 /** Maximum items of one bulk with a span for their creation. The bulk's `send` span counts all items. */
 export const CREATED_ITEMS = 100;

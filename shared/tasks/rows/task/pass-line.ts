@@ -2,6 +2,7 @@
  * Passes the turn of a line whose head cannot pass it itself: its row was deleted by hand, or a restored table shows that it has ended.
  * Otherwise the transaction that ends the head passes the turn, so a line does not need this.
  */
+import { defined } from '../../../core/defined.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { contended } from '../../../core/wait/retry-contended.ts';
 import type { Contended } from '../../../core/wait/retry-contended.ts';
@@ -31,8 +32,7 @@ export async function passLine(
     const actions = [...plan.actions.map(({ action }) => action), isAsRead(table, { queue, id: head }, task)];
     const statement = transactStatement('line.pass', actions, tokenOf(stamp, actions));
     const result = await sender.transact(statement, stamp.nonce);
-    if (result.kind === 'applied')
-      return { kind: 'passed', head, ...(plan.next === undefined ? {} : { next: plan.next }) };
+    if (result.kind === 'applied') return { kind: 'passed', head, ...defined({ next: plan.next }) };
     const refused = plan.actions.filter(
       (_, index) => result.kind === 'canceled' && result.reasons[index]?.code === 'ConditionalCheckFailed',
     );
