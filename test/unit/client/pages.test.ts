@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Session } from '../../../shared/client/session.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { defineTask, registerTasks } from '../../../shared/tasks/task/definition.ts';
-import { runWorker } from '../../../shared/tasks/worker/worker.ts';
+import { runWorker } from '../../../shared/tasks/worker/run-worker.ts';
 import type { Process } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
