@@ -92,7 +92,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     swaps: [
       {
         file: 'shared/tasks/worker/decided-claim.ts',
-        from: "isInDoubt ||= error.applied === 'unknown';",
+        from: "isUnresolved ||= error.applied === 'unknown';",
         to: "isInDoubt = error.applied === 'unknown';",
       },
     ],
