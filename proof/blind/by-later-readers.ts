@@ -93,7 +93,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
       {
         file: 'shared/tasks/worker/decided-claim.ts',
         from: "isUnresolved ||= error.applied === 'unknown';",
-        to: "isInDoubt = error.applied === 'unknown';",
+        to: "isUnresolved = error.applied === 'unknown';",
       },
     ],
     killedBy: {
