@@ -1,7 +1,8 @@
 /**
  * Tests without projects and reporter, for tools that run the same files many times: blind bugs and Stryker.
  * Engines start only for folders whose tests need one. `PLAIN_TESTS` names folders and files of tests, where a tool cannot pass them.
- * `BLIND_BUG`, or `SEEDED_BUG`, names a bug to put into the sources.
+ * `BLIND_BUG`, or `SEEDED_BUG`, names a bug to put into the sources, and `DRAWN_MUTANT` describes one.
+ * `PLAIN_ENGINE` is the endpoint of an embedded engine that runs already.
  */
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
@@ -9,6 +10,7 @@ import { BLIND_BUGS } from './blind/bugs.ts';
 import { swapped } from './blind/swap.ts';
 import { MUTANTS } from './mutants/all.ts';
 import { mutated } from './mutants/mutated.ts';
+import { drawnByEnvironment, spliced } from './stryker/drawn.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 /** Read sources as text, bundle them, or start processes. */
@@ -27,8 +29,11 @@ const needsEngine = process.argv.some((argument) => /^test\/(?:conformance|funct
 const blind = BLIND_BUGS.find(({ id }) => id === process.env.BLIND_BUG);
 const seeded = MUTANTS.find(({ id }) => id === process.env.SEEDED_BUG);
 
+const drawn = drawnByEnvironment();
+
 /** @param file its path in the repository */
 function withBug(source: string, file: string): string | undefined {
+  if (drawn?.file === file) return spliced(source, drawn);
   if (blind !== undefined) return swapped(source, file, blind);
   const edits = seeded?.edits.filter((edit) => edit.file === file) ?? [];
   return seeded === undefined || edits.length === 0 ? undefined : mutated(seeded.id, source, edits);
@@ -45,7 +50,7 @@ export default defineConfig({
   ],
   test: {
     include: tests ?? ['test/{unit,conformance,functions,cli}/**/*.test.ts', 'proof/simulation/**/*.test.ts'],
-    exclude: NOT_PLAIN,
+    exclude: tests === undefined ? NOT_PLAIN : [...NOT_PLAIN, '**/*.{full,long}.test.ts'],
     globalSetup: needsEngine ? 'test/support/global-setup.ts' : [],
     pool: 'forks',
     maxWorkers: 1,
@@ -54,6 +59,14 @@ export default defineConfig({
     fsModuleCache: false,
     bail: 1,
     testTimeout: 60_000,
-    ...(needsEngine ? {} : { provide: { dynamodbLocalEndpoint: null, embeddedEndpoint: null, missingEngines: [] } }),
+    ...(needsEngine
+      ? {}
+      : {
+          provide: {
+            dynamodbLocalEndpoint: null,
+            embeddedEndpoint: process.env.PLAIN_ENGINE ?? null,
+            missingEngines: [],
+          },
+        }),
   },
 });

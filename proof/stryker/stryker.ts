@@ -4,20 +4,27 @@
  * Changes each operator, condition, block and value of these files, one at a time, runs the unit tests nearest to the file,
  * and lists the changes that no test notices. `FILE:10-40` takes some lines of a file.
  *
+ * `npm run stryker -- --draw N [--seed TEXT] [--workers N] [--json]` judges N changes of `shared/` instead, drawn by the commit's
+ * hash: whether the unit tests nearest to the file, the conformance tests and a few simulated histories notice each.
+ *
  * Stryker's packages are this folder's own, and are installed by its first run: no other command needs them.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';
+import { draw } from './draw.ts';
+import { judgeDrawn } from './judge-drawn.ts';
 import { testsOf } from './tests-of.ts';
 
 interface Flags {
   readonly tests?: readonly string[];
   readonly workers: number;
+  readonly draw?: number;
+  readonly seed?: string;
   readonly json: boolean;
 }
 
@@ -43,13 +50,22 @@ const command = new Command('npm run stryker --')
   .description(
     'Changes source files one operator at a time, and lists the changes that their unit tests do not notice.',
   )
-  .argument('<files...>', 'paths in the repository, with lines if wished: FILE:10-40')
+  .argument('[files...]', 'paths in the repository, with lines if wished: FILE:10-40')
   .option('--tests <folders...>', 'run these instead of the nearest unit tests')
   .option('--workers <n>', 'mutants side by side', wholeNumber(1), 1)
+  .option('--draw <n>', 'judge so many of all changes of shared/, drawn by the hash of the commit', wholeNumber(1))
+  .option('--seed <text>', 'draw by this instead')
   .option('--json', 'one JSON object at the end', false);
 
 async function main(files: readonly string[], flags: Flags): Promise<void> {
   if (!existsSync(STRYKER)) install();
+  if (flags.draw !== undefined) {
+    const seed = flags.seed ?? head();
+    console.log(`drawn by ${seed}`);
+    await judgeDrawn(await draw(flags.draw, seed, PACKAGES), flags);
+    return;
+  }
+  if (files.length === 0) command.error('error: name files, or say how many changes to draw (--draw)', { exitCode: 2 });
   const reports: Judged[] = [];
   for (const file of files) {
     const report = await judged(file, flags);
@@ -58,6 +74,11 @@ async function main(files: readonly string[], flags: Flags): Promise<void> {
     reports.push(report);
   }
   if (flags.json) console.log(JSON.stringify({ files: reports }));
+}
+
+/** The hash of the commit. */
+function head(): string {
+  return execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
 }
 
 function install(): void {

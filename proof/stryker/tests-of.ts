@@ -22,6 +22,13 @@ export function testsOf(file: string): readonly string[] {
   return [...new Set([ownTests(path.dirname(file)), ...neighbours])];
 }
 
+/** @param file its path in the repository. @returns patterns of the conformance tests that use it most */
+export function conformanceOf(file: string): readonly string[] {
+  return /^shared\/(?:tasks|client|operate)\//.test(file)
+    ? ['test/conformance/task', 'test/conformance/bulk']
+    : ['test/conformance/*.test.ts'];
+}
+
 /** The folder of tests with the name of the file's own folder, or of the nearest above it that has one. */
 function ownTests(folder: string): string {
   const tests = folder.replace(/^shared/, 'test/unit');
