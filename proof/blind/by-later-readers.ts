@@ -116,4 +116,80 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
       title: 'verifies a token for as long as its session lives',
     },
   },
+  {
+    id: 'N37',
+    what: 'Started workers count as pending for longer with each task that is announced, and no others are started.',
+    swaps: [
+      {
+        file: 'shared/tasks/dispatch/pending-starts.ts',
+        from: 'untilMs: starts > 0 ? now + wait : untilMs,',
+        to: 'untilMs: now + wait,',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/tasks/dispatch/pending-starts.test.ts',
+      title: 'counts a start no longer because more tasks are announced',
+    },
+  },
+  {
+    id: 'N38',
+    what: 'A pack may exceed its byte limit by the size of its first input.',
+    swaps: [{ file: 'shared/tasks/bulk/bulk-request.ts', from: '      bytes = weight;', to: '      bytes = 0;' }],
+    killedBy: { test: 'test/unit/tasks/bulk/cut.test.ts', title: 'each pack within its size and its bytes' },
+  },
+  {
+    id: 'N39',
+    what: 'enqueueAndWait ignores a signal that aborts later.',
+    swaps: [
+      {
+        file: 'shared/tasks/queue/task-client.ts',
+        from: '...(wait !== undefined && { wait }), ...(signal && { signal })',
+        to: '...(wait !== undefined && { wait }), ...(signal?.aborted === true && { signal })',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/tasks/task/results.test.ts',
+      title: 'ends with the reason of the signal, while its task goes on',
+    },
+  },
+  {
+    id: 'N40',
+    what: 'With two rights around a handler, the outer one ends with the inner one.',
+    swaps: [{ file: 'functions/middleware/held-right.ts', from: '      found.#users++;\n', to: '' }],
+    killedBy: {
+      test: 'test/functions/held-right.test.ts',
+      title: 'keep the outer right until the inner one is given back',
+    },
+  },
+  {
+    id: 'N41',
+    what: 'A release without an answer fails an invocation whose work is done.',
+    swaps: [
+      {
+        file: 'functions/middleware/held-right.ts',
+        from: `    } catch {
+      // The work is done and must not fail because of this. The session's end releases the rest.
+    }`,
+        to: `    } finally {
+      void 0;
+    }`,
+      },
+    ],
+    killedBy: {
+      test: 'test/functions/held-right.test.ts',
+      title: 'do not fail an invocation whose work is done if their release is not answered',
+    },
+  },
+  {
+    id: 'N42',
+    what: "The client's queue does not apply to its schedules.",
+    swaps: [
+      {
+        file: 'shared/client/leasehold.ts',
+        from: 'new ScheduleClient(ports, { queue })',
+        to: 'new ScheduleClient(ports)',
+      },
+    ],
+    killedBy: { test: 'test/unit/client/default-queue.test.ts', title: 'a schedule' },
+  },
 ];

@@ -11,7 +11,8 @@ import { LockUnavailableError } from '../../shared/coordination/lock/lock-record
 import { SemaphoreFullError } from '../../shared/coordination/semaphore/semaphore-contender.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
 import type { World } from '../support/coordination.ts';
-import { simulatedWorld } from '../support/coordination.ts';
+import { passTime, simulatedWorld } from '../support/coordination.ts';
+import { LossyNetwork } from '../support/lossy-network.ts';
 
 interface Order {
   readonly account: string;
@@ -137,6 +138,19 @@ describe('the middlewares that hold a right around a handler', () => {
     expect(await handler({ ask: false }, contextWith())).toBe('leads');
   });
 
+  test('do not fail an invocation whose work is done if their release is not answered', async () => {
+    const here = world.start();
+    const network = new LossyNetwork(here, /./);
+    const handler = middy(() => {
+      network.fate = 'loseAnswer';
+      return 'done';
+    })
+      .use(lock({ leasehold: here.leasehold, key: 'a' }))
+      .use(semaphore({ leasehold: here.leasehold, semaphore: 'vendor', limit: 1 }));
+
+    expect(await passTime(world, handler({}, contextWith()))).toBe('done');
+  });
+
   describe('in a chain', () => {
     test('they share one session, which ends with the last of them', async () => {
       const account = lock({ leasehold, key: 'a' });
@@ -151,6 +165,20 @@ describe('the middlewares that hold a right around a handler', () => {
 
       expect(await handler({}, contextWith())).toEqual([true, 1, 1]);
       expect(await liveSessions()).toBe(0);
+    });
+
+    test('keep the outer right until the inner one is given back', async () => {
+      const account = lock({ leasehold, key: 'a' });
+      const between: boolean[] = [];
+      const handler = middy(() => 'done')
+        .use(account)
+        .use({
+          after: ({ context }: { readonly context: Context }) => void between.push(account.of(context).signal.aborted),
+        })
+        .use(semaphore({ leasehold, semaphore: 'vendor', limit: 1 }));
+
+      expect(await handler({}, contextWith())).toBe('done');
+      expect(between).toEqual([false]);
     });
 
     test('releases earlier holds after another middleware answers early, Powertools included', async () => {

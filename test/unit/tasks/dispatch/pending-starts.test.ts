@@ -35,6 +35,15 @@ describe('PendingStarts', () => {
     expect(waits).toEqual([2_000, 4_000, 8_000, 10_000, 10_000]);
   });
 
+  test('counts a start no longer because more tasks are announced', () => {
+    const starts = new PendingStarts();
+    starts.learn(starts.plus(3, 0, 0, NOTHING));
+    starts.learn(starts.plus(0, 0, 1_500, { count: 9, since: 0 }));
+
+    expect([starts.count(0, 1_999), starts.count(0, 2_000)]).toEqual([3, 0]);
+    expect(starts.heardSince(0)).toBe(9);
+  });
+
   test('resets the wait after a start has become visible', () => {
     const starts = new PendingStarts();
     starts.learn(starts.plus(1, 0, 0, NOTHING));

@@ -181,6 +181,19 @@ describe('enqueueAndWait', () => {
     expect(await q.client.get('t')).toBeUndefined();
   });
 
+  test('ends with the reason of the signal, while its task goes on', async () => {
+    const q = open();
+    const stop = new AbortController();
+    const waiting = q.client.enqueueAndWait(double, 4, { id: 't', wait: '1m', signal: stop.signal });
+    const ended = expect(waiting).rejects.toThrow('enough');
+    await q.clock.advance(300);
+    stop.abort(new Error('enough'));
+    await q.clock.advance(61_000);
+
+    await ended;
+    expect(await q.client.get('t')).toMatchObject({ state: 'ready' });
+  });
+
   test('is refused inside a task before any write, even in code that the task calls later', async () => {
     const q = open();
     const parent = defineTask({
