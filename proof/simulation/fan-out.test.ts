@@ -67,8 +67,10 @@ const workers = (tasksOfEach: number): Rows => {
       { ...DUE, state: 'running', session },
     ]),
   );
+  const live = { name: 'worker', status: 'live', expiresAt: EPOCH_MS + 1e9 };
   return {
     ...(Object.fromEntries(tasks) as Rows),
+    ...(Object.fromEntries(sessions.map((id) => [`session#${id}`, { ...live, id }])) as Rows),
     [PERMITS]: { limit: 4, holders: Object.fromEntries(sessions.map((session) => [`${session}/1`, 1])) },
   };
 };
@@ -129,6 +131,21 @@ test('W2 notices a due task that waits for more than two heartbeats while the sa
   wait((2 * PROFILE.ttlMs) / 3_000);
   expect(found).toEqual([]);
   wait(2 * (SAMPLE_EVERY_MS / 1_000));
+
+  expect(found).toContain('W2');
+});
+
+test('W2 lets a task wait for a tick beside the permit of a worker that has crashed', () => {
+  const dead = { id: 's0', name: 'worker', status: 'live', expiresAt: EPOCH_MS - 60_000 };
+  const { wait, found } = open({
+    ...dueTasks(1),
+    'session#s0': dead,
+    [PERMITS]: { limit: 4, holders: { 's0/1': 1 } },
+  });
+
+  wait(20);
+  expect(found).toEqual([]);
+  wait(BOUND_S);
 
   expect(found).toContain('W2');
 });

@@ -4,7 +4,7 @@
  *
  * W1 a tick starts at least as many workers as the rule wants for the true entries.
  * W2 a due task with capacity does not wait for longer than a tick and `startWithin`, unless all permitted workers are busy throughout;
- * and no longer than two heartbeats while the same worker has a free slot.
+ * and no longer than two heartbeats while the same live worker has a free slot.
  * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less the workers that wakers have just
  * started.
  *
@@ -21,6 +21,7 @@ import { holdersOf } from './invariants/semaphores.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import { QUEUE_NAME } from './rows.ts';
+import { isOpenAt, sessionsIn } from './session-states.ts';
 
 interface WakersStart {
   /** When its plan was begun, and when it was made: others know of it by then. */
@@ -119,8 +120,13 @@ export class FanOut {
     if (!this.#isJudging) return;
     const now = this.#ports.now();
     const rows = this.#ports.rows();
-    const holders = holdersOf(rows.get(PERMITS));
-    const free = holders.filter(({ session }) => (this.#running.get(session) ?? 0) < this.#settings.concurrency);
+    const sessions = sessionsIn(rows, now, this.#profile);
+    // The permit of a crashed worker stays in the row until its capacity is needed.
+    const holders = holdersOf(rows.get(PERMITS)).filter(({ session }) => !isOpenAt(now, sessions.get(session)));
+    const free = holders.filter(
+      ({ session }) =>
+        sessions.get(session)?.isAlive === true && (this.#running.get(session) ?? 0) < this.#settings.concurrency,
+    );
     const isFull = holders.length >= this.#settings.maxWorkers && free.length === 0;
     this.#permitted = new Map(holders.map(({ session }) => [session, this.#permitted.get(session) ?? now]));
     const freeSince = Math.min(

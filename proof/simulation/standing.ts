@@ -21,6 +21,8 @@ import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
 import { sessionRow } from './recorder.ts';
+import type { SessionState } from './session-states.ts';
+import { isOpenAt, sessionsIn } from './session-states.ts';
 import { USERS_SESSION } from './workloads/linger.ts';
 import { isKnownKind } from './workloads/task-code.ts';
 import { laneName } from '../../shared/tasks/task/lane.ts';
@@ -42,13 +44,6 @@ interface StandingPorts {
   readonly report: Report;
   /** True time. */
   readonly now: () => number;
-}
-
-interface Session {
-  readonly name: string;
-  readonly isAlive: boolean;
-  /** True time after which other sessions may take its keys and its capacity. */
-  readonly openAt: number;
 }
 
 export class Standing {
@@ -82,7 +77,7 @@ export class Standing {
     const { recorder } = this.#ports;
     recorder.askAll();
     const all = recorder.rows;
-    const sessions = this.#sessionsIn(all);
+    const sessions = sessionsIn(all, this.#ports.now(), this.#profile);
     this.#standing = new Map();
     this.#lookAtTasks(all, sessions);
     this.#lookAtHolders(all, sessions);
@@ -136,27 +131,7 @@ export class Standing {
       );
   }
 
-  #sessionsIn(rows: ReadonlyMap<string, DynamoItem>): ReadonlyMap<string, Session> {
-    const { ttlMs, maxClockSkewMs } = this.#profile;
-    const now = this.#ports.now();
-    const found = new Map<string, Session>();
-    for (const [row, item] of rows) {
-      if (!isSession(row)) continue;
-      const expiresAt = Number(item.expiresAt) - EPOCH_MS;
-      const isAlive = item.status === 'live' && expiresAt > now;
-      // The lock-delay counts from the moment when a contender finds it expired, at the latest.
-      const endedAt =
-        item.status === 'live' ? expiresAt + maxClockSkewMs + ttlMs : Number(item.invalidatedAt) - EPOCH_MS;
-      found.set(String(item.id), {
-        name: String(item.name),
-        isAlive,
-        openAt: endedAt + Number(item.lockDelayMs ?? 0) + maxClockSkewMs,
-      });
-    }
-    return found;
-  }
-
-  #lookAtTasks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
+  #lookAtTasks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
     const { ttlMs, concurrency, maxClockSkewMs, chains } = this.#profile;
     const now = this.#ports.now();
     const running = new Map<string, number>();
@@ -240,7 +215,7 @@ export class Standing {
     if (known !== undefined) this.#standing.set(name, known);
   }
 
-  #lookAtHolders(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
+  #lookAtHolders(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
     const boundMs = 2 * this.#profile.ttlMs + 10_000;
     const believed = new Set(this.#ports.recorder.believers.map(({ row, token }) => `${row} ${token}`));
     const open = this.#ports.asks.open;
@@ -272,7 +247,7 @@ export class Standing {
     }
   }
 
-  #lookAtAsks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
+  #lookAtAsks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
     const { ttlMs, lone } = this.#profile;
     const asks = this.#ports.asks.open;
     // A lone waiter's longest pause is eight seconds for a lock and two for a permit.
@@ -290,10 +265,10 @@ export class Standing {
     }
   }
 
-  #isFree(item: DynamoItem | undefined, sessions: ReadonlyMap<string, Session>): boolean {
+  #isFree(item: DynamoItem | undefined, sessions: ReadonlyMap<string, SessionState>): boolean {
     const now = this.#ports.now();
     if (item === undefined) return true;
-    if (typeof item.session === 'string') return this.#isOpen(sessions.get(item.session));
+    if (typeof item.session === 'string') return isOpenAt(now, sessions.get(item.session));
     return item.notBefore === undefined || Number(item.notBefore) - EPOCH_MS + this.#profile.maxClockSkewMs < now;
   }
 
@@ -301,24 +276,19 @@ export class Standing {
     ask: Ask,
     asks: readonly Ask[],
     item: DynamoItem | undefined,
-    sessions: ReadonlyMap<string, Session>,
+    sessions: ReadonlyMap<string, SessionState>,
   ): boolean {
     if (item === undefined) return true;
     const now = this.#ports.now();
     const held = holdersOf(item)
       .filter(({ session, closedUntil }) =>
         closedUntil === undefined
-          ? !this.#isOpen(sessions.get(session))
+          ? !isOpenAt(now, sessions.get(session))
           : closedUntil - EPOCH_MS + this.#profile.maxClockSkewMs > now,
       )
       .reduce((sum, { permits }) => sum + permits, 0);
     const queued = asks.find(({ fair, row }) => fair && row === ask.row);
     return Number(item.limit) - held >= ask.permits && (queued === undefined || queued === ask);
-  }
-
-  /** Whether what a session held is open to others. A row that is gone has been dead for weeks. */
-  #isOpen(session: Session | undefined): boolean {
-    return session === undefined || (!session.isAlive && session.openAt < this.#ports.now());
   }
 
   #lookAtSizes(rows: ReadonlyMap<string, DynamoItem>): void {
