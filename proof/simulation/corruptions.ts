@@ -234,6 +234,10 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       event,
       { ...event, operation: undefined, previous: 'answered' },
     ]),
+    'a request that is sent again a moment after it was sent': changed(isSent, (event) => [
+      event,
+      { ...event, operation: undefined, previous: 'givenUp', previousAt: event.at - 1 },
+    ]),
   },
   BEAT: {
     'a session that is renewed twice in one heartbeat': changed(isRenewed, (event) => [

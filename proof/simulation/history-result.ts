@@ -2,6 +2,7 @@
 import type { HistoryEvent } from './history.ts';
 import type { Assumptions, Violation } from './invariants/rule.ts';
 import type { Profile } from './profile.ts';
+import { attemptTimeoutOf } from './workloads/worker-place.ts';
 import { maxAttemptsOf, maxDeathsOf } from './workloads/task-code.ts';
 
 export interface HistoryResult {
@@ -47,6 +48,7 @@ export function assumptionsOf(profile: Profile): Assumptions {
     ttlMs: profile.ttlMs,
     lockDelayMs: profile.lockDelayMs,
     maxClockSkewMs: profile.maxClockSkewMs,
+    attemptTimeoutMs: attemptTimeoutOf(profile),
     maxAttempts: maxAttemptsOf,
     maxDeaths: maxDeathsOf,
     // A wall clock shows whole milliseconds, and is read on both sides.

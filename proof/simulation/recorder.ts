@@ -28,7 +28,7 @@ export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> 
   readonly isHolders?: boolean;
 };
 
-type Attempt = { readonly request: number; ended: RequestEnd | 'pending' };
+type Attempt = { readonly request: number; readonly sentAt: number; ended: RequestEnd | 'pending' };
 
 interface RecorderPorts {
   readonly timeline: Timeline;
@@ -117,6 +117,7 @@ export class Recorder {
     this.counts.sent++;
     this.#askDoubters(request.process);
     const operation = this.#operationOf(request);
+    const previous = this.#attempts(request, operation?.number);
     const session = operation?.session;
     const asked = session === undefined ? undefined : this.#holders.get(session);
     // Only its own holder can vouch for a session. And no process can help being stalled between the check and the act.
@@ -131,7 +132,8 @@ export class Recorder {
       operation: operation?.number,
       anchoredAt: this.#anchorOf(request, operation?.number),
       believed,
-      previous: this.#attempts(request, operation?.number),
+      previous: previous?.ended,
+      previousAt: previous?.sentAt,
     });
   }
 
@@ -141,15 +143,15 @@ export class Recorder {
     if (attempt?.request === request.number) attempt.ended = ended;
   }
 
-  /** @returns how the attempt before this one ended */
-  #attempts(request: Request, operation: number | undefined): Attempt['ended'] | undefined {
+  /** @returns the attempt before this one */
+  #attempts(request: Request, operation: number | undefined): Attempt | undefined {
     // A user's own write: the user may send it again.
     if (operation === undefined && isWrite(request.kind)) return undefined;
     const previous = this.#lastAttempt(request, operation);
-    const attempt: Attempt = { request: request.number, ended: 'pending' };
+    const attempt: Attempt = { request: request.number, sentAt: request.sentAt, ended: 'pending' };
     if (operation === undefined) this.#readAttempts.set(request.input, attempt);
     else this.#writeAttempts.set(writeName(request, operation), attempt);
-    return previous?.ended;
+    return previous;
   }
 
   #lastAttempt(request: Request, operation: number | undefined): Attempt | undefined {

@@ -18,6 +18,8 @@ export interface Assumptions {
   readonly ttlMs: number;
   readonly lockDelayMs: number;
   readonly maxClockSkewMs: number;
+  /** How long a sender waits for the response to one attempt. */
+  readonly attemptTimeoutMs: number;
   /** Claims that a task may have, by the name of its definition. */
   readonly maxAttempts: (taskName: string) => number;
   /** Those of them that may end with the death of their worker. */
