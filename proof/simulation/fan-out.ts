@@ -15,7 +15,7 @@ import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import { wantedWorkers } from '../../shared/tasks/dispatch/plan.ts';
 import type { Planned } from '../../shared/tasks/dispatch/planning.ts';
 import type { Applied } from './history.ts';
-import type { Report } from './invariants/rule.ts';
+import type { Measure, Report } from './invariants/rule.ts';
 import { isTask } from './invariants/rule.ts';
 import { holdersOf } from './invariants/semaphores.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
@@ -42,6 +42,7 @@ interface FanOutPorts {
   /** True time. */
   readonly now: () => number;
   readonly report: Report;
+  readonly measure: Measure;
 }
 
 interface Settings {
@@ -143,6 +144,8 @@ export class FanOut {
       const since = this.#waiting.get(`${row} ${String(item.leaseCounter)}`) ?? now;
       waits.set(`${row} ${String(item.leaseCounter)}`, since);
       const besideMs = now - Math.max(since, freeSince);
+      this.#ports.measure('W2', Math.max(0, besideMs), looksApartMs);
+      this.#ports.measure('W2', now - since, boundMs);
       if (besideMs > looksApartMs)
         this.#ports.report(
           'W2',

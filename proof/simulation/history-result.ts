@@ -1,6 +1,6 @@
 /** The request, assumptions and results of a history. */
 import type { HistoryEvent } from './history.ts';
-import type { Assumptions, Violation } from './invariants/rule.ts';
+import type { Assumptions, Nearest, Violation } from './invariants/rule.ts';
 import type { Profile } from './profile.ts';
 import { attemptTimeoutOf } from './workloads/worker-place.ts';
 import { maxAttemptsOf, maxDeathsOf } from './workloads/task-code.ts';
@@ -17,6 +17,8 @@ export interface HistoryResult {
   readonly accepted: number;
   /** Counts by event: faults, outcomes, settlements. */
   readonly seen: ReadonlyMap<string, number>;
+  /** By rule with a bound. */
+  readonly nearest: ReadonlyMap<string, Nearest>;
   /** Every event, if requested. */
   readonly history: readonly HistoryEvent[];
 }

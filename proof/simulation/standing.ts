@@ -15,7 +15,7 @@ import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Ask, Asks } from './asks.ts';
 import type { Applied, HistoryEvent } from './history.ts';
 import { holdersOf, ticketsOf } from './invariants/semaphores.ts';
-import type { Report } from './invariants/rule.ts';
+import type { Measure, Report } from './invariants/rule.ts';
 import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
@@ -42,6 +42,7 @@ interface StandingPorts {
   readonly recorder: Pick<Recorder, 'rows' | 'believers' | 'takenByCopies' | 'askAll'>;
   readonly asks: Asks;
   readonly report: Report;
+  readonly measure: Measure;
   /** True time. */
   readonly now: () => number;
 }
@@ -123,6 +124,7 @@ export class Standing {
     this.#claimsOf.set(process, count);
     if (outcome === 'applied') count.granted++;
     else if (outcome === 'refused' || outcome === 'canceled') count.refused++;
+    this.#ports.measure('L16', count.refused, REFUSED_CLAIMS + 2 * count.granted);
     if (count.refused > REFUSED_CLAIMS + 2 * count.granted)
       this.#ports.report(
         'L16',
@@ -184,6 +186,7 @@ export class Standing {
     const looks = (this.#since.get(name) ?? 0) + 1;
     this.#standing.set(name, looks);
     const boundMs = this.#starvingMs(item);
+    this.#ports.measure('L10', looks * SAMPLE_EVERY_MS, boundMs);
     if (looks * SAMPLE_EVERY_MS <= boundMs) return;
     const what = item.state === 'running' ? 'is run by a dead session' : 'is due and has room';
     this.#ports.report('L10', row, `${what}, and for ${boundMs / 1_000} s a worker with a free place left it there`);
@@ -297,6 +300,7 @@ export class Standing {
       if (this.#sized.has(item) || !/^(session|lock|semaphore|key|queue|waitgroup)#/.test(row)) continue;
       this.#sized.add(item);
       const bytes = JSON.stringify(item, plain).length;
+      this.#ports.measure('L15', bytes, LARGEST_ROW_BYTES);
       if (bytes > LARGEST_ROW_BYTES)
         this.#ports.report('L15', row, `has grown to ${bytes} bytes, and every write of it costs that`);
     }
@@ -308,6 +312,7 @@ export class Standing {
     const name = `${rule} ${what}`;
     const since = this.#since.get(name) ?? now;
     this.#standing.set(name, since);
+    this.#ports.measure(rule, now - since, boundMs);
     return now - since > boundMs;
   }
 }

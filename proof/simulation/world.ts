@@ -116,6 +116,11 @@ class World {
     const profile = (): Profile => this.#profile;
     this.#store = new SimulatedStore(() => EPOCH_MS + timeline.now, this.#prng.fork('store'), profile, seen);
     this.#checker = new Checker(assumptionsOf(options.profile), unjudgedIn(options.profile));
+    const judge = {
+      now: () => timeline.now,
+      report: (invariant: string, row: string, message: string) => this.#checker.report(invariant, row, message),
+      measure: (invariant: string, amount: number, bound: number) => this.#checker.measure(invariant, amount, bound),
+    };
     this.#recorder = new Recorder({
       timeline,
       readRow: (row) => this.#store.read(row),
@@ -131,15 +136,13 @@ class World {
     this.#standing = new Standing(options.profile, {
       recorder: this.#recorder,
       asks: this.#asks,
-      now: () => timeline.now,
-      report: (invariant, row, message) => this.#checker.report(invariant, row, message),
+      ...judge,
     });
     const { concurrency } = options.profile;
     const settings = { maxWorkers: maxWorkersOf(options.profile), concurrency, startWithinMs: START_WITHIN_MS };
     this.#fanOut = new FanOut(options.profile, settings, {
       rows: () => this.#recorder.rows,
-      now: () => timeline.now,
-      report: (invariant, row, message) => this.#checker.report(invariant, row, message),
+      ...judge,
     });
     const ports = { timeline, recorder: this.#recorder, profile, seen };
     this.#nemesis = new Nemesis({ ...ports, prng: this.#prng.fork('nemesis') });
@@ -218,6 +221,7 @@ class World {
       requests: this.#recorder.counts.sent,
       accepted: this.#recorder.counts.written,
       seen: this.#seen,
+      nearest: this.#checker.nearest,
       history: this.#history,
     };
   }
@@ -257,14 +261,15 @@ class World {
     this.#isTimeCalled = true;
     this.#standing.timeCalled();
     this.#fanOut.judges(false);
-    const boundAt = this.#timeline.now + healedBoundMs(profile);
+    const [calledAt, boundMs] = [this.#timeline.now, healedBoundMs(profile)];
     await this.#timeline.run(
       () =>
         this.#isDecided() ||
-        this.#timeline.now > boundAt ||
+        this.#timeline.now > calledAt + boundMs ||
         (this.#missing.size + this.#producing.size === 0 && this.#liveness.isQuiet(this.#recorder.rows)),
     );
     if (this.#failure !== undefined) throw this.#failure as Error;
+    if (profile.clocksHold) this.#checker.measure('L3', this.#timeline.now - calledAt, boundMs);
     if (!this.#isDecided()) this.#liveness.judge(this.#recorder, ids);
   }
 

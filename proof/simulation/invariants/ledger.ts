@@ -24,7 +24,7 @@ interface Renewal {
   outcome?: Returned['outcome'];
 }
 
-export const ledger: Family = ({ attemptTimeoutMs }, report) => {
+export const ledger: Family = ({ attemptTimeoutMs }, report, measure) => {
   const soonestMs = SOONEST_TIMEOUT * attemptTimeoutMs;
   const verbs = new Map<number, Called>();
   const renewals = new Map<string, Renewal>();
@@ -37,6 +37,7 @@ export const ledger: Family = ({ attemptTimeoutMs }, report) => {
     // A renewal that was refused by an earlier one without an answer is followed by another at once.
     if (last?.outcome === undefined || last.outcome.startsWith('refused') || heartbeatMs === undefined) return;
     const dueMs = SOONEST_BEAT * heartbeatMs * (last.outcome === 'applied' ? 1 : FAILED_BEAT);
+    measure('BEAT', dueMs, at - last.at);
     if (at - last.at < dueMs)
       report(
         'BEAT',

@@ -29,7 +29,7 @@ export const PASSED_BY_LIMIT = 20;
 /** A worker tries the tasks of one page in random order: the most that was seen is 48. */
 export const WAITING_LIMIT = 100;
 
-export const picking: Family = (assumptions, report) => {
+export const picking: Family = (assumptions, report, measure) => {
   const { clocksHold, readsAreFresh, workersStay = false } = assumptions;
   const { ttlMs, lockDelayMs, maxClockSkewMs, maxAttempts, maxDeaths } = assumptions;
   const lostPerWon = workersStay ? LOST_PER_WON.ofLongLived : LOST_PER_WON.ofStarted;
@@ -99,6 +99,7 @@ export const picking: Family = (assumptions, report) => {
   function countPassed(row: string, process: string, by: Map<string, number>, limit: number): void {
     const count = (by.get(process) ?? 0) + 1;
     by.set(process, count);
+    measure('LATE', count, limit);
     if (count > limit) report('LATE', row, `waits, and ${process} began ${count} later tasks of its partition`);
   }
 
@@ -114,6 +115,7 @@ export const picking: Family = (assumptions, report) => {
       else if (isLostClaim(event) && readsAreFresh) {
         const sum = lost.add(event.at, 1);
         const won = granted.sumAt(event.at);
+        measure('CROWD', sum, LOST_CLAIMS_LIMIT + lostPerWon * won);
         if (sum > LOST_CLAIMS_LIMIT + lostPerWon * won)
           report('CROWD', '', `workers lost ${sum} claims to others within 10 s, and won ${won}`);
       }
@@ -122,6 +124,7 @@ export const picking: Family = (assumptions, report) => {
       if (isPoll !== true || process.startsWith('waker')) return;
       const sum = recentOf(polls, process).add(at, 1);
       const called = recentOf(writes, process).sumAt(at);
+      measure('CREEP', sum, pollsLimit + called);
       if (sum > pollsLimit + called)
         report('CREEP', '', `${process} queried the index ${sum} times for ${called} writes within 10 s`);
     },

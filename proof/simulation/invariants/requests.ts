@@ -44,7 +44,7 @@ interface Load {
   isReported: boolean;
 }
 
-export const requests: Family = (assumptions, report) => {
+export const requests: Family = (assumptions, report, measure) => {
   const { heldBack = 0, readsAreFresh } = assumptions;
   const queries = queriesIn(assumptions);
   const unitsPerWrite = readsAreFresh ? PER_WRITE.readUnits : READ_UNITS_PER_WRITE_BEHIND;
@@ -74,9 +74,9 @@ export const requests: Family = (assumptions, report) => {
     [what, sum, looks, perWrite]: readonly [string, number, number, number],
   ): void {
     const load = loadOf(process);
-    if (sum <= looks || load.isReported) return;
     const writes = load.writes.sumAt(at);
-    if (sum <= looks + perWrite * writes) return;
+    measure('LOAD', sum, looks + perWrite * writes);
+    if (sum <= looks + perWrite * writes || load.isReported) return;
     load.isReported = true;
     report('LOAD', '', `${process} took ${sum} ${what} for ${writes} writes within ${WINDOW_MS / 1_000} s`);
   }

@@ -54,8 +54,21 @@ interface Rules {
 /** Faults of processes are for readers only. */
 type Judged = Exclude<HistoryEvent, Sent | Read | Happened>;
 
+/** Notes how near a rule has come to its bound. A lower bound is the amount, and the measured amount its bound. Nothing is judged by it. */
+export type Measure = (invariant: string, amount: number, bound: number) => void;
+
+/** The amount that came nearest to its bound. */
+export interface Nearest {
+  readonly amount: number;
+  readonly bound: number;
+}
+
+export function isNearer(one: Nearest, other: Nearest | undefined): boolean {
+  return other === undefined || one.amount * other.bound > other.amount * one.bound;
+}
+
 /** A family of invariants about one thing. */
-export type Family = (assumptions: Assumptions, report: Report) => Rules;
+export type Family = (assumptions: Assumptions, report: Report, measure: Measure) => Rules;
 
 /** A row of the task table by its key's prefix. */
 export const isTask = (row: string): boolean => row.startsWith('task#');

@@ -28,7 +28,7 @@ interface Waiting {
   readonly passedBy: Map<string, number>;
 }
 
-export const tenants: Family = (assumptions, report) => {
+export const tenants: Family = (assumptions, report, measure) => {
   /** By partition of the index, and row. */
   const waiting = new Map<string, Map<string, Waiting>>();
   if (!assumptions.clocksHold || !assumptions.readsAreFresh) return { on: () => undefined };
@@ -56,6 +56,7 @@ export const tenants: Family = (assumptions, report) => {
       if (tenant === taken.tenant || dueAt > at) continue;
       const count = (passedBy.get(by) ?? 0) + 1;
       passedBy.set(by, count);
+      measure('TENANT', count, TAKEN_LIMIT);
       if (count > TAKEN_LIMIT)
         report(
           'TENANT',

@@ -120,6 +120,7 @@ export class Stage {
       recorder: this.recorder,
       asks: this.asks,
       report,
+      measure: () => undefined,
       now: () => timeline.now,
     });
     this.#network = new Network({
