@@ -57,7 +57,7 @@ export interface Sent extends At {
   readonly believed: boolean | undefined;
   /** How the attempt before this one ended for its sender, if the operation, or the read, has been sent before. */
   readonly previous?: RequestEnd | 'pending' | undefined;
-  /** When that attempt left. */
+  /** When that attempt left; -Infinity if its process was stalled by then. */
   readonly previousAt?: number | undefined;
 }
 

@@ -148,7 +148,9 @@ export class Recorder {
     // A user's own write: the user may send it again.
     if (operation === undefined && isWrite(request.kind)) return undefined;
     const previous = this.#lastAttempt(request, operation);
-    const attempt: Attempt = { request: request.number, sentAt: request.sentAt, ended: 'pending' };
+    // The timeout of a process that is stalled counts from before the stall.
+    const sentAt = request.process.isStalled ? -Infinity : request.sentAt;
+    const attempt: Attempt = { request: request.number, sentAt, ended: 'pending' };
     if (operation === undefined) this.#readAttempts.set(request.input, attempt);
     else this.#writeAttempts.set(writeName(request, operation), attempt);
     return previous;

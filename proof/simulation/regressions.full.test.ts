@@ -36,6 +36,7 @@ const FINDINGS_OF_MIX: typeof REGRESSIONS = [
   ['a worker that had lost claims passed a tenant with one task many times', 40_361n],
   ['an operator ended the session of a task that was being claimed', 665n],
   ['a task of a key ended, and got other work without a key', 41_251n],
+  ['a process was stalled between its timer and its request, and the timeout of that seemed short', 70_174n],
 ];
 
 /** Past mistakes of the simulation itself: alarms without a violation. */
