@@ -12,6 +12,8 @@ import { isSemaphore } from './invariants/rule.ts';
 import { holdersOf } from './invariants/semaphores.ts';
 import type { Row } from './rows.ts';
 import { isPoll, rowReadBy, rowsWrittenBy } from './rows.ts';
+import type { Write } from './stamps.ts';
+import { checksFirst, nonceOf } from './stamps.ts';
 
 /** A right that some code currently believes it has. */
 interface Believer extends RightName {
@@ -371,34 +373,4 @@ function isBelieved(process: SimulatedProcess, holder: SessionHolder): boolean {
 
 function isWrite(kind: DynamoKind): boolean {
   return kind === 'put' || kind === 'update' || kind === 'delete' || kind === 'transactWrite';
-}
-
-/** Returns the nonce that a request stamps, wherever its kind carries it; for a transaction without one, its token. */
-function nonceOf(request: Request): string | undefined {
-  const input = request.input as Write & {
-    readonly TransactItems?: readonly { readonly Update?: Write; readonly Put?: Write }[];
-    readonly ClientRequestToken?: string;
-  };
-  if (input.TransactItems === undefined) return nonceIn(input);
-  for (const { Update, Put } of input.TransactItems) {
-    const nonce = nonceIn(Update ?? Put ?? {});
-    if (nonce !== undefined) return nonce;
-  }
-  return input.ClientRequestToken;
-}
-
-function checksFirst({ input }: Request): boolean {
-  const { TransactItems: [first] = [] } = input as { readonly TransactItems?: readonly object[] };
-  return first !== undefined && 'ConditionCheck' in first;
-}
-
-interface Write {
-  readonly Item?: DynamoItem;
-  readonly ExpressionAttributeValues?: DynamoItem;
-}
-
-function nonceIn({ Item, ExpressionAttributeValues }: Write): string | undefined {
-  const { ':nonce': stamped, ':follower': follower } = ExpressionAttributeValues ?? {};
-  const nonce = Item?.nonce ?? stamped ?? (follower as DynamoItem | undefined)?.nonce;
-  return typeof nonce === 'string' ? nonce : undefined;
 }
