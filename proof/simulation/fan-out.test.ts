@@ -7,7 +7,7 @@ import { FanOut } from './fan-out.ts';
 import type { Applied } from './history.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import { drawProfile } from './draw-profile.ts';
-import { SAMPLE_EVERY_MS } from './standing.ts';
+import { SAMPLE_EVERY_MS } from './bounds.ts';
 
 type Rows = Readonly<Record<string, DynamoItem>>;
 
@@ -53,8 +53,7 @@ function open(rows: Rows) {
     underWay.made({ planned: { ...PLANNED, live }, started });
   };
   const wait = (seconds: number): void => {
-    for (const end = time.now + seconds * 1_000; time.now < end; time.now += SAMPLE_EVERY_MS)
-      fanOut.sample(SAMPLE_EVERY_MS);
+    for (const end = time.now + seconds * 1_000; time.now < end; time.now += SAMPLE_EVERY_MS) fanOut.sample();
   };
   return { fanOut, time, found, plan, wait };
 }

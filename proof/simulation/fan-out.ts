@@ -12,8 +12,10 @@
  * Rows and permits that change while a plan is made are counted both for and against the plan, so either reading is right.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { SHOWS_WITHIN_MS } from '../../shared/tasks/dispatch/pending-starts.ts';
 import { wantedWorkers } from '../../shared/tasks/dispatch/plan.ts';
 import type { Planned } from '../../shared/tasks/dispatch/planning.ts';
+import { besideMs as besideBoundMs, startedMs } from './bounds.ts';
 import type { Applied } from './history.ts';
 import type { Measure, Report } from './invariants/rule.ts';
 import { isTask } from './invariants/rule.ts';
@@ -51,10 +53,6 @@ interface Settings {
   readonly startWithinMs: number;
 }
 
-/** If a start is not visible within this time, the waker makes another one. */
-const SHOWS_WITHIN_MS = 2_000;
-/** Two starts, one after the other, and the requests of a plan. */
-const STARTING_MS = 3_000;
 /** How long a waker counts what the index does not show, and how long such tasks took to come through the stream. */
 const HEARD_MS = 1_500;
 /** Up to this number of entries, the sample is complete. */
@@ -117,7 +115,7 @@ export class FanOut {
   }
 
   /** To be called every few seconds while all is well. */
-  sample(everyMs: number): void {
+  sample(): void {
     if (!this.#isJudging) return;
     const now = this.#ports.now();
     const rows = this.#ports.rows();
@@ -134,9 +132,8 @@ export class FanOut {
       ...free.map(({ session }) => Math.max(this.#permitted.get(session) ?? now, this.#fullUntil.get(session) ?? 0)),
     );
     const isPaused = rows.get(`queue#${QUEUE_NAME}`)?.paused === true;
-    const boundMs = this.#settings.startWithinMs + this.#profile.tickMs + STARTING_MS + everyMs;
-    // The last sample may have come a moment after the task.
-    const looksApartMs = 2 * Math.floor(this.#profile.ttlMs / 3) + everyMs;
+    const boundMs = startedMs(this.#profile.tickMs, this.#settings.startWithinMs);
+    const looksApartMs = besideBoundMs(this.#profile);
     const waits = new Map<string, number>();
     for (const [row, item] of rows) {
       if (!isTask(row) || item.state !== 'ready' || item.heldKey !== undefined || isFull || isPaused) continue;

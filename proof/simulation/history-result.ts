@@ -2,6 +2,7 @@
 import type { HistoryEvent } from './history.ts';
 import type { Assumptions, Nearest, Violation } from './invariants/rule.ts';
 import type { Profile } from './profile.ts';
+import { maxWorkersOf } from './workloads/chain.ts';
 import { attemptTimeoutOf } from './workloads/worker-place.ts';
 import { maxAttemptsOf, maxDeathsOf } from './workloads/task-code.ts';
 
@@ -45,6 +46,9 @@ export function assumptionsOf(profile: Profile): Assumptions {
     clocksHold: profile.clocksHold,
     readsAreFresh: profile.staleMs === 0,
     heldBack: profile.floodOf === 'key' || profile.floodOf === 'rate' ? profile.floodTasks : 0,
+    workers: maxWorkersOf(profile),
+    concurrency: profile.concurrency,
+    shards: profile.shards + profile.strayShards,
     workersStay: profile.stays,
     overlap: profile.overlap,
     ttlMs: profile.ttlMs,

@@ -38,6 +38,7 @@ test('lists each rule that can report a violation, once', () => {
 });
 
 test.each(rows)('$id quotes a sentence of $document, and has a bound', ({ sentence, document, bound }) => {
+  expect(document).toMatch(/^(?:README|docs\/[\w-]+)\.md$/);
   expect(read(document)).toContain(sentence);
   expect(bound).not.toBe('');
 });

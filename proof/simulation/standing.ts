@@ -13,10 +13,12 @@ import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Priority } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Ask, Asks } from './asks.ts';
+import * as bounds from './bounds.ts';
+import { SAMPLE_EVERY_MS } from './bounds.ts';
 import type { Applied, HistoryEvent } from './history.ts';
 import { holdersOf, ticketsOf } from './invariants/semaphores.ts';
 import type { Measure, Report } from './invariants/rule.ts';
-import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
+import { isLock, isSemaphore, isTask } from './invariants/rule.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
@@ -27,16 +29,8 @@ import { USERS_SESSION } from './workloads/linger.ts';
 import { isKnownKind } from './workloads/task-code.ts';
 import { laneName } from '../../shared/tasks/task/lane.ts';
 
-export const SAMPLE_EVERY_MS = 5_000;
 /** A request costs a unit a kilobyte; four are what a row may come to by names and limits alone. */
 const LARGEST_ROW_BYTES = 4_096;
-/** In a minute, of one process. */
-const REFUSED_CLAIMS = 60;
-const REFUSED_WINDOW_MS = 60_000;
-/** A worker that finds nothing polls at least once a minute, and ticks start workers. */
-const STARVING_MS = 120_000;
-/** A worker reads the queue's row this often, and again after it has started. */
-const KNOWN_WITHIN_MS = 10_000;
 
 interface StandingPorts {
   readonly recorder: Pick<Recorder, 'rows' | 'believers' | 'takenByCopies' | 'askAll'>;
@@ -120,12 +114,14 @@ export class Standing {
     // An index that lags, as a fault, shows tasks where they were: claims of them are refused until it has caught up.
     if (!this.#isHealed && this.#profile.staleMs > 0) return;
     const known = this.#claimsOf.get(process);
-    const count = known === undefined || at - known.at > REFUSED_WINDOW_MS ? { at, refused: 0, granted: 0 } : known;
+    const count =
+      known === undefined || at - known.at > bounds.REFUSED_WINDOW_MS ? { at, refused: 0, granted: 0 } : known;
     this.#claimsOf.set(process, count);
     if (outcome === 'applied') count.granted++;
     else if (outcome === 'refused' || outcome === 'canceled') count.refused++;
-    this.#ports.measure('L16', count.refused, REFUSED_CLAIMS + 2 * count.granted);
-    if (count.refused > REFUSED_CLAIMS + 2 * count.granted)
+    const limit = bounds.refusedClaims(count.granted);
+    this.#ports.measure('L16', count.refused, limit);
+    if (count.refused > limit)
       this.#ports.report(
         'L16',
         '',
@@ -134,7 +130,7 @@ export class Standing {
   }
 
   #lookAtTasks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
-    const { ttlMs, concurrency, maxClockSkewMs, chains } = this.#profile;
+    const { concurrency, maxClockSkewMs, chains } = this.#profile;
     const now = this.#ports.now();
     const running = new Map<string, number>();
     const due: [row: string, item: DynamoItem][] = [];
@@ -151,7 +147,7 @@ export class Standing {
       running.set(session, (running.get(session) ?? 0) + 1);
       const claim = `${row} ${String(item.leaseCounter)}`;
       // A poisonous task kills one worker after the other: each claim is judged by itself.
-      if (!believed.has(claim) && this.#stands('L11', claim, 2 * ttlMs + 10_000))
+      if (!believed.has(claim) && this.#stands('L11', claim, bounds.settledMs(this.#profile)))
         this.#ports.report(
           'L11',
           row,
@@ -197,11 +193,11 @@ export class Standing {
    * first, and a crashed worker seems to have a free place until its session has expired.
    */
   #starvingMs({ priority, tenant }: DynamoItem): number {
-    const { lone, ttlMs, tickMs, maxClockSkewMs } = this.#profile;
+    const { lone } = this.#profile;
     const lanes = this.#ports.recorder.rows.get('queue#jobs')?.lanes as ReadonlySet<string> | undefined;
     const lane = laneName({ priority: priority as Priority, isOfTenants: tenant !== undefined });
-    if (!lone || this.#isOver || !(lanes?.has(lane) ?? lane === 'normal')) return STARVING_MS;
-    return ttlMs + (2 * ttlMs) / 3 + tickMs + 2 * maxClockSkewMs + KNOWN_WITHIN_MS + SAMPLE_EVERY_MS;
+    if (!lone || this.#isOver || !(lanes?.has(lane) ?? lane === 'normal')) return bounds.STARVING_MS;
+    return bounds.starvingAloneMs(this.#profile);
   }
 
   /**
@@ -219,7 +215,7 @@ export class Standing {
   }
 
   #lookAtHolders(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
-    const boundMs = 2 * this.#profile.ttlMs + 10_000;
+    const boundMs = bounds.settledMs(this.#profile);
     const believed = new Set(this.#ports.recorder.believers.map(({ row, token }) => `${row} ${token}`));
     const open = this.#ports.asks.open;
     const check = (row: string, session: string, token: number): void => {
@@ -244,22 +240,20 @@ export class Standing {
         if (callers.some((ask) => ask.session === session)) continue;
         // The next caller drops the place of a dead session: without a caller it is in no one's way.
         if (callers.length === 0 && sessions.get(session)?.isAlive !== true) continue;
-        if (this.#stands('L14', `${row} ${ticket}`, 2 * boundMs))
+        if (this.#stands('L14', `${row} ${ticket}`, bounds.placeLeftMs(this.#profile)))
           this.#ports.report('L14', row, `place ${ticket} of its queue has no caller that waits`);
       }
     }
   }
 
   #lookAtAsks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
-    const { ttlMs, lone } = this.#profile;
+    const isAlone = this.#profile.lone && !this.#isOver;
     const asks = this.#ports.asks.open;
-    // A lone waiter's longest pause is eight seconds for a lock and two for a permit.
-    const boundMs = lone && !this.#isOver ? 15_000 : ttlMs + 15_000;
     for (const ask of asks) {
       const item = rows.get(ask.row);
       const isFree = ask.kind === 'lock' ? this.#isFree(item, sessions) : this.#hasPermits(ask, asks, item, sessions);
       const name = `${ask.row} ${ask.session} ${ask.since}`;
-      if (isFree && this.#stands('L13', name, boundMs))
+      if (isFree && this.#stands('L13', name, bounds.servedMs(ask.kind, this.#profile, isAlone)))
         this.#ports.report(
           'L13',
           ask.row,

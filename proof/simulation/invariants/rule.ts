@@ -11,6 +11,10 @@ export interface Assumptions {
   readonly readsAreFresh: boolean;
   /** Tasks of one key that can hardly run and stand in the index. */
   readonly heldBack?: number;
+  /** How many may run at once, each with so many tasks. */
+  readonly workers: number;
+  readonly concurrency: number;
+  readonly shards: number;
   /** Whether workers are long-lived, and so all have the same shards. */
   readonly workersStay?: boolean;
   /** The policy for a due run while a task of the schedule has not ended. */
