@@ -16,7 +16,8 @@ import { picking } from './invariants/picking.ts';
 import { ratelimits } from './invariants/ratelimits.ts';
 import { requests } from './invariants/requests.ts';
 import { rows } from './invariants/rows.ts';
-import type { Assumptions, Family, Report, Violation } from './invariants/rule.ts';
+import type { Assumptions, Family, Nearest, Report, Violation } from './invariants/rule.ts';
+import { isNearer } from './invariants/rule.ts';
 import { schedules } from './invariants/schedules.ts';
 import { semaphores } from './invariants/semaphores.ts';
 import { sessions } from './invariants/sessions.ts';
@@ -53,17 +54,25 @@ export class Checker {
   readonly #families;
   readonly #violations: Violation[] = [];
   readonly #unjudged: readonly string[];
+  readonly #nearest = new Map<string, Nearest>();
   #now = 0;
 
   /** @param unjudged rules that this history does not have to keep */
   constructor(assumptions: Assumptions, unjudged: readonly string[] = []) {
     this.#unjudged = unjudged;
     const report: Report = (invariant, row, message) => this.report(invariant, row, message);
-    this.#families = FAMILIES.map((family) => family(assumptions, report));
+    this.#families = FAMILIES.map((family) =>
+      family(assumptions, report, (invariant, amount, bound) => this.measure(invariant, amount, bound)),
+    );
   }
 
   get violations(): readonly Violation[] {
     return this.#violations;
+  }
+
+  /** By rule with a bound: the amount that came nearest to it. */
+  get nearest(): ReadonlyMap<string, Nearest> {
+    return this.#nearest;
   }
 
   on(event: HistoryEvent): void {
@@ -76,6 +85,12 @@ export class Checker {
 
   end(): void {
     for (const family of this.#families) family.end?.();
+  }
+
+  measure(invariant: string, amount: number, bound: number): void {
+    const measured = { amount, bound };
+    if (!this.#unjudged.includes(invariant) && isNearer(measured, this.#nearest.get(invariant)))
+      this.#nearest.set(invariant, measured);
   }
 
   /** Also for observations outside the stream: liveness, leaks. */

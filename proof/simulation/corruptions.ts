@@ -2,7 +2,7 @@
 import type { Acknowledged, Applied, HistoryEvent, Ran, Sent } from './history.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
 import { isPack, marked } from './invariants/packs.ts';
-import { PASSED_BY_LIMIT, WAITING_LIMIT } from './invariants/picking.ts';
+import { passedBy, PASSED_BY_PAGES } from './bounds.ts';
 import { isTask } from './invariants/rule.ts';
 import { TAKEN_LIMIT } from './invariants/tenants.ts';
 import type { Corruption } from './damage.ts';
@@ -234,6 +234,10 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       event,
       { ...event, operation: undefined, previous: 'answered' },
     ]),
+    'a request that is sent again a moment after it was sent': changed(isSent, (event) => [
+      event,
+      { ...event, operation: undefined, previous: 'givenUp', previousAt: event.at - 1 },
+    ]),
   },
   BEAT: {
     'a session that is renewed twice in one heartbeat': changed(isRenewed, (event) => [
@@ -271,10 +275,10 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   LATE: {
     'later tasks that begin before one of a crashed worker': changed(isPlainClaim, (event) => [
       event,
-      ...laterClaims(event, PASSED_BY_LIMIT + 1, () => event.at + 100_000),
+      ...laterClaims(event, passedBy({ concurrency: 10 }), () => event.at + 100_000),
     ]),
     'later tasks that begin before the oldest that waits': changed(isPlainClaim, (event) => [
-      ...laterClaims(event, WAITING_LIMIT + 2, (index) => event.at + Math.min(index, 1) * 100_000),
+      ...laterClaims(event, PASSED_BY_PAGES + 2, (index) => event.at + Math.min(index, 1) * 100_000),
       event,
     ]),
   },

@@ -7,7 +7,7 @@ import { FanOut } from './fan-out.ts';
 import type { Applied } from './history.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import { drawProfile } from './draw-profile.ts';
-import { SAMPLE_EVERY_MS } from './standing.ts';
+import { SAMPLE_EVERY_MS } from './bounds.ts';
 
 type Rows = Readonly<Record<string, DynamoItem>>;
 
@@ -41,6 +41,7 @@ function open(rows: Rows) {
     rows: () => new Map(Object.entries(rows)),
     now: () => time.now,
     report: (rule) => void found.push(rule),
+    measure: () => undefined,
   });
   // These rows were written earlier.
   for (const [row, after] of Object.entries(rows)) fanOut.on({ row, at: -1, after } as Applied);
@@ -52,8 +53,7 @@ function open(rows: Rows) {
     underWay.made({ planned: { ...PLANNED, live }, started });
   };
   const wait = (seconds: number): void => {
-    for (const end = time.now + seconds * 1_000; time.now < end; time.now += SAMPLE_EVERY_MS)
-      fanOut.sample(SAMPLE_EVERY_MS);
+    for (const end = time.now + seconds * 1_000; time.now < end; time.now += SAMPLE_EVERY_MS) fanOut.sample();
   };
   return { fanOut, time, found, plan, wait };
 }
@@ -67,8 +67,10 @@ const workers = (tasksOfEach: number): Rows => {
       { ...DUE, state: 'running', session },
     ]),
   );
+  const live = { name: 'worker', status: 'live', expiresAt: EPOCH_MS + 1e9 };
   return {
     ...(Object.fromEntries(tasks) as Rows),
+    ...(Object.fromEntries(sessions.map((id) => [`session#${id}`, { ...live, id }])) as Rows),
     [PERMITS]: { limit: 4, holders: Object.fromEntries(sessions.map((session) => [`${session}/1`, 1])) },
   };
 };
@@ -129,6 +131,21 @@ test('W2 notices a due task that waits for more than two heartbeats while the sa
   wait((2 * PROFILE.ttlMs) / 3_000);
   expect(found).toEqual([]);
   wait(2 * (SAMPLE_EVERY_MS / 1_000));
+
+  expect(found).toContain('W2');
+});
+
+test('W2 lets a task wait for a tick beside the permit of a worker that has crashed', () => {
+  const dead = { id: 's0', name: 'worker', status: 'live', expiresAt: EPOCH_MS - 60_000 };
+  const { wait, found } = open({
+    ...dueTasks(1),
+    'session#s0': dead,
+    [PERMITS]: { limit: 4, holders: { 's0/1': 1 } },
+  });
+
+  wait(20);
+  expect(found).toEqual([]);
+  wait(BOUND_S);
 
   expect(found).toContain('W2');
 });

@@ -4,7 +4,7 @@
  *
  * W1 a tick starts at least as many workers as the rule wants for the true entries.
  * W2 a due task with capacity does not wait for longer than a tick and `startWithin`, unless all permitted workers are busy throughout;
- * and no longer than two heartbeats while the same worker has a free slot.
+ * and no longer than two heartbeats while the same live worker has a free slot.
  * W3 neither a tick nor a wake starts more workers than the rule wants for the true entries, less the workers that wakers have just
  * started.
  *
@@ -12,15 +12,18 @@
  * Rows and permits that change while a plan is made are counted both for and against the plan, so either reading is right.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { SHOWS_WITHIN_MS } from '../../shared/tasks/dispatch/pending-starts.ts';
 import { wantedWorkers } from '../../shared/tasks/dispatch/plan.ts';
 import type { Planned } from '../../shared/tasks/dispatch/planning.ts';
+import { besideMs as besideBoundMs, startedMs } from './bounds.ts';
 import type { Applied } from './history.ts';
-import type { Report } from './invariants/rule.ts';
+import type { Measure, Report } from './invariants/rule.ts';
 import { isTask } from './invariants/rule.ts';
 import { holdersOf } from './invariants/semaphores.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import { QUEUE_NAME } from './rows.ts';
+import { isOpenAt, sessionsIn } from './session-states.ts';
 
 interface WakersStart {
   /** When its plan was begun, and when it was made: others know of it by then. */
@@ -41,6 +44,7 @@ interface FanOutPorts {
   /** True time. */
   readonly now: () => number;
   readonly report: Report;
+  readonly measure: Measure;
 }
 
 interface Settings {
@@ -49,10 +53,6 @@ interface Settings {
   readonly startWithinMs: number;
 }
 
-/** If a start is not visible within this time, the waker makes another one. */
-const SHOWS_WITHIN_MS = 2_000;
-/** Two starts, one after the other, and the requests of a plan. */
-const STARTING_MS = 3_000;
 /** How long a waker counts what the index does not show, and how long such tasks took to come through the stream. */
 const HEARD_MS = 1_500;
 /** Up to this number of entries, the sample is complete. */
@@ -115,21 +115,25 @@ export class FanOut {
   }
 
   /** To be called every few seconds while all is well. */
-  sample(everyMs: number): void {
+  sample(): void {
     if (!this.#isJudging) return;
     const now = this.#ports.now();
     const rows = this.#ports.rows();
-    const holders = holdersOf(rows.get(PERMITS));
-    const free = holders.filter(({ session }) => (this.#running.get(session) ?? 0) < this.#settings.concurrency);
+    const sessions = sessionsIn(rows, now, this.#profile);
+    // The permit of a crashed worker stays in the row until its capacity is needed.
+    const holders = holdersOf(rows.get(PERMITS)).filter(({ session }) => !isOpenAt(now, sessions.get(session)));
+    const free = holders.filter(
+      ({ session }) =>
+        sessions.get(session)?.isAlive === true && (this.#running.get(session) ?? 0) < this.#settings.concurrency,
+    );
     const isFull = holders.length >= this.#settings.maxWorkers && free.length === 0;
     this.#permitted = new Map(holders.map(({ session }) => [session, this.#permitted.get(session) ?? now]));
     const freeSince = Math.min(
       ...free.map(({ session }) => Math.max(this.#permitted.get(session) ?? now, this.#fullUntil.get(session) ?? 0)),
     );
     const isPaused = rows.get(`queue#${QUEUE_NAME}`)?.paused === true;
-    const boundMs = this.#settings.startWithinMs + this.#profile.tickMs + STARTING_MS + everyMs;
-    // The last sample may have come a moment after the task.
-    const looksApartMs = 2 * Math.floor(this.#profile.ttlMs / 3) + everyMs;
+    const boundMs = startedMs(this.#profile.tickMs, this.#settings.startWithinMs);
+    const looksApartMs = besideBoundMs(this.#profile);
     const waits = new Map<string, number>();
     for (const [row, item] of rows) {
       if (!isTask(row) || item.state !== 'ready' || item.heldKey !== undefined || isFull || isPaused) continue;
@@ -137,6 +141,8 @@ export class FanOut {
       const since = this.#waiting.get(`${row} ${String(item.leaseCounter)}`) ?? now;
       waits.set(`${row} ${String(item.leaseCounter)}`, since);
       const besideMs = now - Math.max(since, freeSince);
+      this.#ports.measure('W2', Math.max(0, besideMs), looksApartMs);
+      this.#ports.measure('W2', now - since, boundMs);
       if (besideMs > looksApartMs)
         this.#ports.report(
           'W2',

@@ -1,7 +1,9 @@
 /** The request, assumptions and results of a history. */
 import type { HistoryEvent } from './history.ts';
-import type { Assumptions, Violation } from './invariants/rule.ts';
+import type { Assumptions, Nearest, Violation } from './invariants/rule.ts';
 import type { Profile } from './profile.ts';
+import { maxWorkersOf } from './workloads/chain.ts';
+import { attemptTimeoutOf } from './workloads/worker-place.ts';
 import { maxAttemptsOf, maxDeathsOf } from './workloads/task-code.ts';
 
 export interface HistoryResult {
@@ -16,6 +18,8 @@ export interface HistoryResult {
   readonly accepted: number;
   /** Counts by event: faults, outcomes, settlements. */
   readonly seen: ReadonlyMap<string, number>;
+  /** By rule with a bound. */
+  readonly nearest: ReadonlyMap<string, Nearest>;
   /** Every event, if requested. */
   readonly history: readonly HistoryEvent[];
 }
@@ -42,11 +46,15 @@ export function assumptionsOf(profile: Profile): Assumptions {
     clocksHold: profile.clocksHold,
     readsAreFresh: profile.staleMs === 0,
     heldBack: profile.floodOf === 'key' || profile.floodOf === 'rate' ? profile.floodTasks : 0,
+    workers: maxWorkersOf(profile),
+    concurrency: profile.concurrency,
+    shards: profile.shards + profile.strayShards,
     workersStay: profile.stays,
     overlap: profile.overlap,
     ttlMs: profile.ttlMs,
     lockDelayMs: profile.lockDelayMs,
     maxClockSkewMs: profile.maxClockSkewMs,
+    attemptTimeoutMs: attemptTimeoutOf(profile),
     maxAttempts: maxAttemptsOf,
     maxDeaths: maxDeathsOf,
     // A wall clock shows whole milliseconds, and is read on both sides.

@@ -57,6 +57,8 @@ export interface Sent extends At {
   readonly believed: boolean | undefined;
   /** How the attempt before this one ended for its sender, if the operation, or the read, has been sent before. */
   readonly previous?: RequestEnd | 'pending' | undefined;
+  /** When that attempt left; -Infinity if its process was stalled by then. */
+  readonly previousAt?: number | undefined;
 }
 
 /** The store answered a read, heard or not. */

@@ -12,6 +12,8 @@ import { isSemaphore } from './invariants/rule.ts';
 import { holdersOf } from './invariants/semaphores.ts';
 import type { Row } from './rows.ts';
 import { isPoll, rowReadBy, rowsWrittenBy } from './rows.ts';
+import type { Write } from './stamps.ts';
+import { checksFirst, nonceOf } from './stamps.ts';
 
 /** A right that some code currently believes it has. */
 interface Believer extends RightName {
@@ -28,7 +30,7 @@ export type Call = Pick<Called, 'verb' | 'row' | 'nonce' | 'claim' | 'session'> 
   readonly isHolders?: boolean;
 };
 
-type Attempt = { readonly request: number; ended: RequestEnd | 'pending' };
+type Attempt = { readonly request: number; readonly sentAt: number; ended: RequestEnd | 'pending' };
 
 interface RecorderPorts {
   readonly timeline: Timeline;
@@ -117,6 +119,7 @@ export class Recorder {
     this.counts.sent++;
     this.#askDoubters(request.process);
     const operation = this.#operationOf(request);
+    const previous = this.#attempts(request, operation?.number);
     const session = operation?.session;
     const asked = session === undefined ? undefined : this.#holders.get(session);
     // Only its own holder can vouch for a session. And no process can help being stalled between the check and the act.
@@ -131,7 +134,8 @@ export class Recorder {
       operation: operation?.number,
       anchoredAt: this.#anchorOf(request, operation?.number),
       believed,
-      previous: this.#attempts(request, operation?.number),
+      previous: previous?.ended,
+      previousAt: previous?.sentAt,
     });
   }
 
@@ -141,15 +145,17 @@ export class Recorder {
     if (attempt?.request === request.number) attempt.ended = ended;
   }
 
-  /** @returns how the attempt before this one ended */
-  #attempts(request: Request, operation: number | undefined): Attempt['ended'] | undefined {
+  /** @returns the attempt before this one */
+  #attempts(request: Request, operation: number | undefined): Attempt | undefined {
     // A user's own write: the user may send it again.
     if (operation === undefined && isWrite(request.kind)) return undefined;
     const previous = this.#lastAttempt(request, operation);
-    const attempt: Attempt = { request: request.number, ended: 'pending' };
+    // The timeout of a process that is stalled counts from before the stall.
+    const sentAt = request.process.isStalled ? -Infinity : request.sentAt;
+    const attempt: Attempt = { request: request.number, sentAt, ended: 'pending' };
     if (operation === undefined) this.#readAttempts.set(request.input, attempt);
     else this.#writeAttempts.set(writeName(request, operation), attempt);
-    return previous?.ended;
+    return previous;
   }
 
   #lastAttempt(request: Request, operation: number | undefined): Attempt | undefined {
@@ -367,34 +373,4 @@ function isBelieved(process: SimulatedProcess, holder: SessionHolder): boolean {
 
 function isWrite(kind: DynamoKind): boolean {
   return kind === 'put' || kind === 'update' || kind === 'delete' || kind === 'transactWrite';
-}
-
-/** Returns the nonce that a request stamps, wherever its kind carries it; for a transaction without one, its token. */
-function nonceOf(request: Request): string | undefined {
-  const input = request.input as Write & {
-    readonly TransactItems?: readonly { readonly Update?: Write; readonly Put?: Write }[];
-    readonly ClientRequestToken?: string;
-  };
-  if (input.TransactItems === undefined) return nonceIn(input);
-  for (const { Update, Put } of input.TransactItems) {
-    const nonce = nonceIn(Update ?? Put ?? {});
-    if (nonce !== undefined) return nonce;
-  }
-  return input.ClientRequestToken;
-}
-
-function checksFirst({ input }: Request): boolean {
-  const { TransactItems: [first] = [] } = input as { readonly TransactItems?: readonly object[] };
-  return first !== undefined && 'ConditionCheck' in first;
-}
-
-interface Write {
-  readonly Item?: DynamoItem;
-  readonly ExpressionAttributeValues?: DynamoItem;
-}
-
-function nonceIn({ Item, ExpressionAttributeValues }: Write): string | undefined {
-  const { ':nonce': stamped, ':follower': follower } = ExpressionAttributeValues ?? {};
-  const nonce = Item?.nonce ?? stamped ?? (follower as DynamoItem | undefined)?.nonce;
-  return typeof nonce === 'string' ? nonce : undefined;
 }

@@ -27,13 +27,18 @@ test('lists each rule that can report a violation, once', () => {
     [...source.matchAll(/report\(\s*'([A-Z]+\d*b?)'/g)].map(([, id]) => String(id)),
   );
 
+  const measured = sources.flatMap((source) =>
+    [...source.matchAll(/(?:measure|stands)\(\s*'([A-Z]+\d*b?)'/g)].map(([, id]) => String(id)),
+  );
   const listed = rows.map(({ id }) => id);
 
   expect(listed).toEqual([...new Set(listed)]);
   expect([...new Set(reported)].filter((id) => !listed.includes(id))).toEqual([]);
+  expect(rows.filter(({ id, bound }) => measured.includes(id) && bound === 'none')).toEqual([]);
 });
 
 test.each(rows)('$id quotes a sentence of $document, and has a bound', ({ sentence, document, bound }) => {
+  expect(document).toMatch(/^(?:README|docs\/[\w-]+)\.md$/);
   expect(read(document)).toContain(sentence);
   expect(bound).not.toBe('');
 });

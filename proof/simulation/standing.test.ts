@@ -5,11 +5,12 @@ import { Prng } from '../../test/support/machines/prng.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
 import type { Ask } from './asks.ts';
 import { Asks } from './asks.ts';
+import { SAMPLE_EVERY_MS } from './bounds.ts';
 import type { RightName } from './history.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import { drawProfile } from './draw-profile.ts';
-import { SAMPLE_EVERY_MS, Standing } from './standing.ts';
+import { Standing } from './standing.ts';
 
 interface Scene {
   readonly rows: Readonly<Record<string, DynamoItem>>;
@@ -54,6 +55,7 @@ function violationsOf({
       },
       asks: registry,
       report: (rule) => void found.add(rule),
+      measure: () => undefined,
       now: () => time.now,
     },
   );

@@ -13,42 +13,32 @@ import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Priority } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { Ask, Asks } from './asks.ts';
+import * as bounds from './bounds.ts';
+import { SAMPLE_EVERY_MS } from './bounds.ts';
 import type { Applied, HistoryEvent } from './history.ts';
 import { holdersOf, ticketsOf } from './invariants/semaphores.ts';
-import type { Report } from './invariants/rule.ts';
-import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
+import type { Measure, Report } from './invariants/rule.ts';
+import { isLock, isSemaphore, isTask } from './invariants/rule.ts';
 import { EPOCH_MS } from './invariants/sessions.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
 import { sessionRow } from './recorder.ts';
+import type { SessionState } from './session-states.ts';
+import { isOpenAt, sessionsIn } from './session-states.ts';
 import { USERS_SESSION } from './workloads/linger.ts';
 import { isKnownKind } from './workloads/task-code.ts';
 import { laneName } from '../../shared/tasks/task/lane.ts';
 
-export const SAMPLE_EVERY_MS = 5_000;
 /** A request costs a unit a kilobyte; four are what a row may come to by names and limits alone. */
 const LARGEST_ROW_BYTES = 4_096;
-/** In a minute, of one process. */
-const REFUSED_CLAIMS = 60;
-const REFUSED_WINDOW_MS = 60_000;
-/** A worker that finds nothing polls at least once a minute, and ticks start workers. */
-const STARVING_MS = 120_000;
-/** A worker reads the queue's row this often, and again after it has started. */
-const KNOWN_WITHIN_MS = 10_000;
 
 interface StandingPorts {
   readonly recorder: Pick<Recorder, 'rows' | 'believers' | 'takenByCopies' | 'askAll'>;
   readonly asks: Asks;
   readonly report: Report;
+  readonly measure: Measure;
   /** True time. */
   readonly now: () => number;
-}
-
-interface Session {
-  readonly name: string;
-  readonly isAlive: boolean;
-  /** True time after which other sessions may take its keys and its capacity. */
-  readonly openAt: number;
 }
 
 export class Standing {
@@ -82,7 +72,7 @@ export class Standing {
     const { recorder } = this.#ports;
     recorder.askAll();
     const all = recorder.rows;
-    const sessions = this.#sessionsIn(all);
+    const sessions = sessionsIn(all, this.#ports.now(), this.#profile);
     this.#standing = new Map();
     this.#lookAtTasks(all, sessions);
     this.#lookAtHolders(all, sessions);
@@ -124,11 +114,14 @@ export class Standing {
     // An index that lags, as a fault, shows tasks where they were: claims of them are refused until it has caught up.
     if (!this.#isHealed && this.#profile.staleMs > 0) return;
     const known = this.#claimsOf.get(process);
-    const count = known === undefined || at - known.at > REFUSED_WINDOW_MS ? { at, refused: 0, granted: 0 } : known;
+    const count =
+      known === undefined || at - known.at > bounds.REFUSED_WINDOW_MS ? { at, refused: 0, granted: 0 } : known;
     this.#claimsOf.set(process, count);
     if (outcome === 'applied') count.granted++;
     else if (outcome === 'refused' || outcome === 'canceled') count.refused++;
-    if (count.refused > REFUSED_CLAIMS + 2 * count.granted)
+    const limit = bounds.refusedClaims(count.granted);
+    this.#ports.measure('L16', count.refused, limit);
+    if (count.refused > limit)
       this.#ports.report(
         'L16',
         '',
@@ -136,28 +129,8 @@ export class Standing {
       );
   }
 
-  #sessionsIn(rows: ReadonlyMap<string, DynamoItem>): ReadonlyMap<string, Session> {
-    const { ttlMs, maxClockSkewMs } = this.#profile;
-    const now = this.#ports.now();
-    const found = new Map<string, Session>();
-    for (const [row, item] of rows) {
-      if (!isSession(row)) continue;
-      const expiresAt = Number(item.expiresAt) - EPOCH_MS;
-      const isAlive = item.status === 'live' && expiresAt > now;
-      // The lock-delay counts from the moment when a contender finds it expired, at the latest.
-      const endedAt =
-        item.status === 'live' ? expiresAt + maxClockSkewMs + ttlMs : Number(item.invalidatedAt) - EPOCH_MS;
-      found.set(String(item.id), {
-        name: String(item.name),
-        isAlive,
-        openAt: endedAt + Number(item.lockDelayMs ?? 0) + maxClockSkewMs,
-      });
-    }
-    return found;
-  }
-
-  #lookAtTasks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
-    const { ttlMs, concurrency, maxClockSkewMs, chains } = this.#profile;
+  #lookAtTasks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
+    const { concurrency, maxClockSkewMs, chains } = this.#profile;
     const now = this.#ports.now();
     const running = new Map<string, number>();
     const due: [row: string, item: DynamoItem][] = [];
@@ -174,7 +147,7 @@ export class Standing {
       running.set(session, (running.get(session) ?? 0) + 1);
       const claim = `${row} ${String(item.leaseCounter)}`;
       // A poisonous task kills one worker after the other: each claim is judged by itself.
-      if (!believed.has(claim) && this.#stands('L11', claim, 2 * ttlMs + 10_000))
+      if (!believed.has(claim) && this.#stands('L11', claim, bounds.settledMs(this.#profile)))
         this.#ports.report(
           'L11',
           row,
@@ -209,6 +182,7 @@ export class Standing {
     const looks = (this.#since.get(name) ?? 0) + 1;
     this.#standing.set(name, looks);
     const boundMs = this.#starvingMs(item);
+    this.#ports.measure('L10', looks * SAMPLE_EVERY_MS, boundMs);
     if (looks * SAMPLE_EVERY_MS <= boundMs) return;
     const what = item.state === 'running' ? 'is run by a dead session' : 'is due and has room';
     this.#ports.report('L10', row, `${what}, and for ${boundMs / 1_000} s a worker with a free place left it there`);
@@ -219,11 +193,11 @@ export class Standing {
    * first, and a crashed worker seems to have a free place until its session has expired.
    */
   #starvingMs({ priority, tenant }: DynamoItem): number {
-    const { lone, ttlMs, tickMs, maxClockSkewMs } = this.#profile;
+    const { lone } = this.#profile;
     const lanes = this.#ports.recorder.rows.get('queue#jobs')?.lanes as ReadonlySet<string> | undefined;
     const lane = laneName({ priority: priority as Priority, isOfTenants: tenant !== undefined });
-    if (!lone || this.#isOver || !(lanes?.has(lane) ?? lane === 'normal')) return STARVING_MS;
-    return ttlMs + (2 * ttlMs) / 3 + tickMs + 2 * maxClockSkewMs + KNOWN_WITHIN_MS + SAMPLE_EVERY_MS;
+    if (!lone || this.#isOver || !(lanes?.has(lane) ?? lane === 'normal')) return bounds.STARVING_MS;
+    return bounds.starvingAloneMs(this.#profile);
   }
 
   /**
@@ -240,8 +214,8 @@ export class Standing {
     if (known !== undefined) this.#standing.set(name, known);
   }
 
-  #lookAtHolders(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
-    const boundMs = 2 * this.#profile.ttlMs + 10_000;
+  #lookAtHolders(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
+    const boundMs = bounds.settledMs(this.#profile);
     const believed = new Set(this.#ports.recorder.believers.map(({ row, token }) => `${row} ${token}`));
     const open = this.#ports.asks.open;
     const check = (row: string, session: string, token: number): void => {
@@ -266,22 +240,20 @@ export class Standing {
         if (callers.some((ask) => ask.session === session)) continue;
         // The next caller drops the place of a dead session: without a caller it is in no one's way.
         if (callers.length === 0 && sessions.get(session)?.isAlive !== true) continue;
-        if (this.#stands('L14', `${row} ${ticket}`, 2 * boundMs))
+        if (this.#stands('L14', `${row} ${ticket}`, bounds.placeLeftMs(this.#profile)))
           this.#ports.report('L14', row, `place ${ticket} of its queue has no caller that waits`);
       }
     }
   }
 
-  #lookAtAsks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, Session>): void {
-    const { ttlMs, lone } = this.#profile;
+  #lookAtAsks(rows: ReadonlyMap<string, DynamoItem>, sessions: ReadonlyMap<string, SessionState>): void {
+    const isAlone = this.#profile.lone && !this.#isOver;
     const asks = this.#ports.asks.open;
-    // A lone waiter's longest pause is eight seconds for a lock and two for a permit.
-    const boundMs = lone && !this.#isOver ? 15_000 : ttlMs + 15_000;
     for (const ask of asks) {
       const item = rows.get(ask.row);
       const isFree = ask.kind === 'lock' ? this.#isFree(item, sessions) : this.#hasPermits(ask, asks, item, sessions);
       const name = `${ask.row} ${ask.session} ${ask.since}`;
-      if (isFree && this.#stands('L13', name, boundMs))
+      if (isFree && this.#stands('L13', name, bounds.servedMs(ask.kind, this.#profile, isAlone)))
         this.#ports.report(
           'L13',
           ask.row,
@@ -290,10 +262,10 @@ export class Standing {
     }
   }
 
-  #isFree(item: DynamoItem | undefined, sessions: ReadonlyMap<string, Session>): boolean {
+  #isFree(item: DynamoItem | undefined, sessions: ReadonlyMap<string, SessionState>): boolean {
     const now = this.#ports.now();
     if (item === undefined) return true;
-    if (typeof item.session === 'string') return this.#isOpen(sessions.get(item.session));
+    if (typeof item.session === 'string') return isOpenAt(now, sessions.get(item.session));
     return item.notBefore === undefined || Number(item.notBefore) - EPOCH_MS + this.#profile.maxClockSkewMs < now;
   }
 
@@ -301,24 +273,19 @@ export class Standing {
     ask: Ask,
     asks: readonly Ask[],
     item: DynamoItem | undefined,
-    sessions: ReadonlyMap<string, Session>,
+    sessions: ReadonlyMap<string, SessionState>,
   ): boolean {
     if (item === undefined) return true;
     const now = this.#ports.now();
     const held = holdersOf(item)
       .filter(({ session, closedUntil }) =>
         closedUntil === undefined
-          ? !this.#isOpen(sessions.get(session))
+          ? !isOpenAt(now, sessions.get(session))
           : closedUntil - EPOCH_MS + this.#profile.maxClockSkewMs > now,
       )
       .reduce((sum, { permits }) => sum + permits, 0);
     const queued = asks.find(({ fair, row }) => fair && row === ask.row);
     return Number(item.limit) - held >= ask.permits && (queued === undefined || queued === ask);
-  }
-
-  /** Whether what a session held is open to others. A row that is gone has been dead for weeks. */
-  #isOpen(session: Session | undefined): boolean {
-    return session === undefined || (!session.isAlive && session.openAt < this.#ports.now());
   }
 
   #lookAtSizes(rows: ReadonlyMap<string, DynamoItem>): void {
@@ -327,6 +294,7 @@ export class Standing {
       if (this.#sized.has(item) || !/^(session|lock|semaphore|key|queue|waitgroup)#/.test(row)) continue;
       this.#sized.add(item);
       const bytes = JSON.stringify(item, plain).length;
+      this.#ports.measure('L15', bytes, LARGEST_ROW_BYTES);
       if (bytes > LARGEST_ROW_BYTES)
         this.#ports.report('L15', row, `has grown to ${bytes} bytes, and every write of it costs that`);
     }
@@ -338,6 +306,7 @@ export class Standing {
     const name = `${rule} ${what}`;
     const since = this.#since.get(name) ?? now;
     this.#standing.set(name, since);
+    this.#ports.measure(rule, now - since, boundMs);
     return now - since > boundMs;
   }
 }

@@ -26,14 +26,32 @@ export function printSummary(tally: Tally): void {
   const counts = new Table({ head: ['seen', 'times'], colAligns: ['left', 'right'] });
   const names = [...new Set([...MUST_BE_SEEN, ...seen.keys()])].sort();
   for (const name of names) counts.push([name, (seen.get(name) ?? 0).toLocaleString('en')]);
+  const bounds = new Table({
+    head: ['rule', 'nearest', 'bound', 'share'],
+    colAligns: ['left', 'right', 'right', 'right'],
+  });
+  bounds.push(...boundsOf(tally).map((cells) => [...cells]));
   console.log(figures.toString());
+  console.log(bounds.toString());
   console.log(counts.toString());
   for (const shortcoming of tally.shortcomings()) console.log(`this run does not count: ${shortcoming}`);
 }
 
+/** By rule with a bound: the amount that came nearest to it, the bound of that moment, and the share. Durations in milliseconds. */
+export function boundsOf(tally: Tally): readonly (readonly string[])[] {
+  return [...tally.total.nearest]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([rule, { amount, bound }]) => [
+      rule,
+      rounded(amount),
+      rounded(bound),
+      `${Math.round((100 * amount) / bound)} %`,
+    ]);
+}
+
 /** Durations in milliseconds; seeds as text, since they may be larger than a number. */
 export function summaryOf(tally: Tally): object {
-  const { histories, steps, turns, requests, accepted, virtualMs, coreMs, seen } = tally.total;
+  const { histories, steps, turns, requests, accepted, virtualMs, coreMs, seen, nearest } = tally.total;
   return {
     histories,
     violated: tally.failures.map(({ seed }) => String(seed)),
@@ -46,5 +64,10 @@ export function summaryOf(tally: Tally): object {
     coreMs,
     elapsedMs: tally.elapsedMs,
     seen: Object.fromEntries(seen),
+    nearest: Object.fromEntries(nearest),
   };
+}
+
+function rounded(amount: number): string {
+  return amount.toLocaleString('en', { maximumSignificantDigits: 3 });
 }

@@ -1,5 +1,6 @@
 /** Adds up histories, and says whether a run did enough to count. */
-import type { Violation } from './invariants/rule.ts';
+import type { Nearest, Violation } from './invariants/rule.ts';
+import { isNearer } from './invariants/rule.ts';
 import type { HistoryResult } from './history-result.ts';
 
 interface Failure {
@@ -18,6 +19,8 @@ export interface BatchMessage {
   /** Time of a core, which is what a machine with other work gives. */
   readonly coreMs: number;
   readonly seen: ReadonlyMap<string, number>;
+  /** By rule with a bound: the amount that came nearest to it. */
+  readonly nearest: ReadonlyMap<string, Nearest>;
   readonly failures: readonly Failure[];
 }
 
@@ -31,6 +34,7 @@ export function emptyMessage(): BatchMessage {
     virtualMs: 0,
     coreMs: 0,
     seen: new Map(),
+    nearest: new Map(),
     failures: [],
   };
 }
@@ -50,6 +54,7 @@ export function include(message: BatchMessage, result: HistoryResult, coreMs: nu
     virtualMs: lived,
     coreMs,
     seen: result.seen,
+    nearest: result.nearest,
     failures: violation === undefined ? [] : [{ seed: result.seed, violation }],
   });
 }
@@ -57,6 +62,8 @@ export function include(message: BatchMessage, result: HistoryResult, coreMs: nu
 function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
   const seen = new Map(one.seen);
   for (const [what, count] of other.seen) seen.set(what, (seen.get(what) ?? 0) + count);
+  const nearest = new Map(one.nearest);
+  for (const [rule, measured] of other.nearest) if (isNearer(measured, nearest.get(rule))) nearest.set(rule, measured);
   return {
     histories: one.histories + other.histories,
     steps: one.steps + other.steps,
@@ -66,6 +73,7 @@ function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
     virtualMs: one.virtualMs + other.virtualMs,
     coreMs: one.coreMs + other.coreMs,
     seen,
+    nearest,
     failures: [...one.failures, ...other.failures],
   };
 }

@@ -16,6 +16,7 @@ import type { SimulatedProcess } from '../../test/support/machines/process.ts';
 import { Prng } from '../../test/support/machines/prng.ts';
 import { Timeline } from '../../test/support/machines/timeline.ts';
 import { Asks } from './asks.ts';
+import { SAMPLE_EVERY_MS } from './bounds.ts';
 import { Checker } from './checker.ts';
 import { FanOut } from './fan-out.ts';
 import { Fleet } from './fleet.ts';
@@ -32,7 +33,7 @@ import type { Profile } from './profile.ts';
 import { calmed } from './profile.ts';
 import { Reached } from './reached.ts';
 import { Recorder } from './recorder.ts';
-import { SAMPLE_EVERY_MS, Standing } from './standing.ts';
+import { Standing } from './standing.ts';
 import { SimulatedStore } from './store.ts';
 import { bucketAt } from './workloads/bucket.ts';
 import { BULK_ID, bulkIds, drawBulk, produceBulk } from './workloads/bulk.ts';
@@ -96,6 +97,8 @@ class World {
   /** The contents of the user's bucket. */
   readonly #objects = new Map<string, string>();
   #versions = 0;
+  /** The last write of a task's row. */
+  #writtenAt = 0;
   #startedAt = 0;
   /** The current half of the history: work postponed in an earlier half is not done any more. */
   #half = 1;
@@ -116,6 +119,11 @@ class World {
     const profile = (): Profile => this.#profile;
     this.#store = new SimulatedStore(() => EPOCH_MS + timeline.now, this.#prng.fork('store'), profile, seen);
     this.#checker = new Checker(assumptionsOf(options.profile), unjudgedIn(options.profile));
+    const judge = {
+      now: () => timeline.now,
+      report: (invariant: string, row: string, message: string) => this.#checker.report(invariant, row, message),
+      measure: (invariant: string, amount: number, bound: number) => this.#checker.measure(invariant, amount, bound),
+    };
     this.#recorder = new Recorder({
       timeline,
       readRow: (row) => this.#store.read(row),
@@ -131,15 +139,13 @@ class World {
     this.#standing = new Standing(options.profile, {
       recorder: this.#recorder,
       asks: this.#asks,
-      now: () => timeline.now,
-      report: (invariant, row, message) => this.#checker.report(invariant, row, message),
+      ...judge,
     });
     const { concurrency } = options.profile;
     const settings = { maxWorkers: maxWorkersOf(options.profile), concurrency, startWithinMs: START_WITHIN_MS };
     this.#fanOut = new FanOut(options.profile, settings, {
       rows: () => this.#recorder.rows,
-      now: () => timeline.now,
-      report: (invariant, row, message) => this.#checker.report(invariant, row, message),
+      ...judge,
     });
     const ports = { timeline, recorder: this.#recorder, profile, seen };
     this.#nemesis = new Nemesis({ ...ports, prng: this.#prng.fork('nemesis') });
@@ -218,6 +224,7 @@ class World {
       requests: this.#recorder.counts.sent,
       accepted: this.#recorder.counts.written,
       seen: this.#seen,
+      nearest: this.#checker.nearest,
       history: this.#history,
     };
   }
@@ -257,14 +264,15 @@ class World {
     this.#isTimeCalled = true;
     this.#standing.timeCalled();
     this.#fanOut.judges(false);
-    const boundAt = this.#timeline.now + healedBoundMs(profile);
+    const [calledAt, boundMs] = [this.#timeline.now, healedBoundMs(profile)];
     await this.#timeline.run(
       () =>
         this.#isDecided() ||
-        this.#timeline.now > boundAt ||
+        this.#timeline.now > calledAt + boundMs ||
         (this.#missing.size + this.#producing.size === 0 && this.#liveness.isQuiet(this.#recorder.rows)),
     );
     if (this.#failure !== undefined) throw this.#failure as Error;
+    if (profile.clocksHold) this.#checker.measure('L3', Math.max(0, this.#writtenAt - calledAt), boundMs);
     if (!this.#isDecided()) this.#liveness.judge(this.#recorder, ids);
   }
 
@@ -279,7 +287,7 @@ class World {
   #watch(): void {
     this.#later(SAMPLE_EVERY_MS, () => {
       this.#standing.sample();
-      this.#fanOut.sample(SAMPLE_EVERY_MS);
+      this.#fanOut.sample();
       if (this.#profile.lone && this.#prng.chance(LONE_CRASH_SHARE)) this.#crashOne();
       this.#watch();
     });
@@ -425,6 +433,7 @@ class World {
 
   #onApplied(event: Applied): void {
     this.#fanOut.on(event);
+    if (isTask(event.row)) this.#writtenAt = event.at;
     if (this.#streams.length === 0 || event.before !== undefined || event.after === undefined || !isTask(event.row))
       return;
     const id = String(event.after.id);

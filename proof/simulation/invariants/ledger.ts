@@ -1,7 +1,7 @@
 /**
  * The ledger of requests: a repeated request is a retry behind a failure, and a heartbeat is due.
  *
- * RETRY: a request is sent again only after its previous attempt failed or was refused.
+ * RETRY: a request is sent again only after its previous attempt failed, was refused, or was given up when its time was over.
  * BEAT: a session is renewed once a heartbeat; after a renewal without an answer, four times as often.
  */
 import { longestHeartbeatMs } from '../../../shared/core/lease/timing.ts';
@@ -11,6 +11,10 @@ import { isSession } from './rule.ts';
 
 /** Heartbeats have a jitter of a tenth, and a monotonic clock may run fast by less than a hundredth of that. */
 const SOONEST_BEAT = 0.899;
+/** The user sends its writes. */
+const USERS_VERB = 'task.enqueueWrites';
+/** A monotonic clock may run fast. */
+const SOONEST_TIMEOUT = 0.999;
 /** The retry of a failed renewal comes after this share of a heartbeat. */
 const FAILED_BEAT = 1 / 4;
 
@@ -20,7 +24,8 @@ interface Renewal {
   outcome?: Returned['outcome'];
 }
 
-export const ledger: Family = (_assumptions, report) => {
+export const ledger: Family = ({ attemptTimeoutMs }, report, measure) => {
+  const soonestMs = SOONEST_TIMEOUT * attemptTimeoutMs;
   const verbs = new Map<number, Called>();
   const renewals = new Map<string, Renewal>();
   const heartbeats = new Map<string, number>();
@@ -32,6 +37,7 @@ export const ledger: Family = (_assumptions, report) => {
     // A renewal that was refused by an earlier one without an answer is followed by another at once.
     if (last?.outcome === undefined || last.outcome.startsWith('refused') || heartbeatMs === undefined) return;
     const dueMs = SOONEST_BEAT * heartbeatMs * (last.outcome === 'applied' ? 1 : FAILED_BEAT);
+    measure('BEAT', dueMs, at - last.at);
     if (at - last.at < dueMs)
       report(
         'BEAT',
@@ -52,15 +58,17 @@ export const ledger: Family = (_assumptions, report) => {
       } else if (event.kind === 'applied' && isSession(event.row) && typeof event.after?.ttlMs === 'number')
         heartbeats.set(event.row, longestHeartbeatMs(event.after.ttlMs));
     },
-    onSent({ process, operation, previous }) {
-      if (previous !== 'answered' && previous !== 'pending') return;
+    onSent({ process, at, operation, previous, previousAt = -Infinity }) {
       const call = operation === undefined ? undefined : verbs.get(operation);
+      // A user's own transaction has the user's own timeout.
+      const isEarly = previous === 'givenUp' && at - previousAt < soonestMs && call?.verb !== USERS_VERB;
+      if (previous !== 'answered' && previous !== 'pending' && !isEarly) return;
       // A payload's delete names the nonce of the operation that put it, which is over.
       if (operation !== undefined && call === undefined) return;
       report(
         'RETRY',
         call?.row ?? '',
-        `${process} sent ${call?.verb ?? 'a request'} again, and its previous attempt was ${previous}`,
+        `${process} sent ${call?.verb ?? 'a request'} again, and its previous attempt was ${previous}${isEarly ? ` after ${at - previousAt} ms` : ''}`,
       );
     },
   };

@@ -8,6 +8,7 @@
  * The same holds for the oldest task of a partition that waits, once it has been the oldest for three heartbeats.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import { lostClaims, passedBy, PASSED_BY_PAGES } from '../bounds.ts';
 import type { Applied, HistoryEvent } from '../history.ts';
 import { queriesIn } from './requests.ts';
 import { UNKNOWN_NAME } from './tenants.ts';
@@ -17,22 +18,9 @@ import { isSession, isTask } from './rule.ts';
 import { EPOCH_MS } from './sessions.ts';
 import { WaitingTasks } from './waiting-tasks.ts';
 
-/** Workers that begin together, or with the few tasks of one shard, lose some. */
-const LOST_CLAIMS_LIMIT = 40;
-/**
- * Workers that share a shard choose slices of it: the most that was seen is 0.05. Of a few tasks that follow each other, long-lived workers
- * without other work lose more to each other: the most that was seen is 0.53.
- */
-const LOST_PER_WON = { ofStarted: 0.125, ofLongLived: 0.75 };
-/** A worker helps in shards whose oldest entries it does not read: the most that was seen is 6. */
-export const PASSED_BY_LIMIT = 20;
-/** A worker tries the tasks of one page in random order: the most that was seen is 48. */
-export const WAITING_LIMIT = 100;
-
-export const picking: Family = (assumptions, report) => {
-  const { clocksHold, readsAreFresh, workersStay = false } = assumptions;
+export const picking: Family = (assumptions, report, measure) => {
+  const { clocksHold, readsAreFresh } = assumptions;
   const { ttlMs, lockDelayMs, maxClockSkewMs, maxAttempts, maxDeaths } = assumptions;
-  const lostPerWon = workersStay ? LOST_PER_WON.ofLongLived : LOST_PER_WON.ofStarted;
   const pollsLimit = queriesIn(assumptions);
   const polls = new Map<string, Recent>();
   const writes = new Map<string, Recent>();
@@ -42,7 +30,7 @@ export const picking: Family = (assumptions, report) => {
   /** By session: the time from which other workers may take over its tasks. */
   const openAt = new Map<string, number>();
   /** By task: the number of later tasks that each process has begun. */
-  const passedBy = new Map<string, Map<string, number>>();
+  const passed = new Map<string, Map<string, number>>();
   /** By partition of tasks without a tenant. */
   const waiting = new Map<string, WaitingTasks>();
   /** By task: the processes whose claim of it has not been answered, or was lost. */
@@ -51,7 +39,7 @@ export const picking: Family = (assumptions, report) => {
   function onTask({ row, before, after, at, process }: Applied): void {
     running.delete(row);
     tried.delete(row);
-    if (before?.leaseCounter !== after?.leaseCounter) passedBy.delete(row);
+    if (before?.leaseCounter !== after?.leaseCounter) passed.delete(row);
     if (before?.state === 'ready') waitingIn(before).delete(row);
     if (after?.state === 'ready' && after.tenant === undefined && !isHeldBack(after)) waitingIn(after).add(row, after);
     if (after?.state !== 'running') return;
@@ -67,10 +55,10 @@ export const picking: Family = (assumptions, report) => {
       at > oldest.since + ttlMs &&
       tried.get(oldest.row)?.has(process) !== true
     )
-      countPassed(oldest.row, process, oldest.passedBy, WAITING_LIMIT);
+      countPassed(oldest.row, process, oldest.passedBy, PASSED_BY_PAGES);
     for (const [name, older] of running)
       if (isBehind(after, older) && at > (openAt.get(String(older.session)) ?? Infinity) + ttlMs)
-        countPassed(name, process, passedByOf(name), PASSED_BY_LIMIT);
+        countPassed(name, process, passedByOf(name), passedBy(assumptions));
   }
 
   /**
@@ -91,14 +79,15 @@ export const picking: Family = (assumptions, report) => {
   }
 
   function passedByOf(row: string): Map<string, number> {
-    const by = passedBy.get(row) ?? new Map<string, number>();
-    passedBy.set(row, by);
+    const by = passed.get(row) ?? new Map<string, number>();
+    passed.set(row, by);
     return by;
   }
 
   function countPassed(row: string, process: string, by: Map<string, number>, limit: number): void {
     const count = (by.get(process) ?? 0) + 1;
     by.set(process, count);
+    measure('LATE', count, limit);
     if (count > limit) report('LATE', row, `waits, and ${process} began ${count} later tasks of its partition`);
   }
 
@@ -114,14 +103,16 @@ export const picking: Family = (assumptions, report) => {
       else if (isLostClaim(event) && readsAreFresh) {
         const sum = lost.add(event.at, 1);
         const won = granted.sumAt(event.at);
-        if (sum > LOST_CLAIMS_LIMIT + lostPerWon * won)
-          report('CROWD', '', `workers lost ${sum} claims to others within 10 s, and won ${won}`);
+        const limit = lostClaims(assumptions, won);
+        measure('CROWD', sum, limit);
+        if (sum > limit) report('CROWD', '', `workers lost ${sum} claims to others within 10 s, and won ${won}`);
       }
     },
     onRead({ process, at, isPoll }) {
       if (isPoll !== true || process.startsWith('waker')) return;
       const sum = recentOf(polls, process).add(at, 1);
       const called = recentOf(writes, process).sumAt(at);
+      measure('CREEP', sum, pollsLimit + called);
       if (sum > pollsLimit + called)
         report('CREEP', '', `${process} queried the index ${sum} times for ${called} writes within 10 s`);
     },

@@ -6,6 +6,7 @@
  * Reads are charged like AWS does: half a unit for a query that finds nothing.
  */
 import { MIN_POLL_GAP_MS, PAGES_PER_POLL } from '../../../shared/tasks/picker/tuning.ts';
+import { unitsOfWake } from '../bounds.ts';
 import { QUEUE_NAME } from '../rows.ts';
 import { Recent, WINDOW_MS } from './recent.ts';
 import type { Assumptions, Family } from './rule.ts';
@@ -23,13 +24,6 @@ export function queriesIn({ heldBack = 0 }: Pick<Assumptions, 'heldBack'>): numb
 }
 /** The cheapest poll, and the cheapest row, cost half a unit. */
 const LEAST_UNITS = 1 / 2;
-/**
- * A wake begins with a read of the permits, and restarts with another one if the waker of another shard was faster.
- * Then follow at most: half a unit for each of six lanes in six shards (four, one beyond, one of all possible lanes), 18 in total;
- * half a unit for each row of two samples of 25, 25 in total; four for the queue's row and the workers' sessions; and some for pages of
- * more entries.
- */
-const UNITS_OF_WAKE = 50;
 /** The write itself, and reads that belong to it: of the row, of its holder's session, of its key. */
 const PER_WRITE = { readUnits: 2, requests: 4 };
 /** With lagging reads, claims of already ended rows fail, and another poll follows: the highest observed value is 2.6. */
@@ -44,9 +38,10 @@ interface Load {
   isReported: boolean;
 }
 
-export const requests: Family = (assumptions, report) => {
+export const requests: Family = (assumptions, report, measure) => {
   const { heldBack = 0, readsAreFresh } = assumptions;
   const queries = queriesIn(assumptions);
+  const perWake = unitsOfWake(assumptions);
   const unitsPerWrite = readsAreFresh ? PER_WRITE.readUnits : READ_UNITS_PER_WRITE_BEHIND;
   const loads = new Map<string, Load>();
   function loadOf(process: string): Load {
@@ -63,9 +58,7 @@ export const requests: Family = (assumptions, report) => {
 
   /** Read units for polls. The window may begin after the permits read of the first wake. */
   function lookUnitsOf(process: string, at: number): number {
-    return isWaker(process)
-      ? UNITS_OF_WAKE * (loadOf(process).wakes.sumAt(at) + 1)
-      : LEAST_UNITS * (queries + heldBack);
+    return isWaker(process) ? perWake * (loadOf(process).wakes.sumAt(at) + 1) : LEAST_UNITS * (queries + heldBack);
   }
 
   function judge(
@@ -74,9 +67,9 @@ export const requests: Family = (assumptions, report) => {
     [what, sum, looks, perWrite]: readonly [string, number, number, number],
   ): void {
     const load = loadOf(process);
-    if (sum <= looks || load.isReported) return;
     const writes = load.writes.sumAt(at);
-    if (sum <= looks + perWrite * writes) return;
+    measure('LOAD', sum, looks + perWrite * writes);
+    if (sum <= looks + perWrite * writes || load.isReported) return;
     load.isReported = true;
     report('LOAD', '', `${process} took ${sum} ${what} for ${writes} writes within ${WINDOW_MS / 1_000} s`);
   }

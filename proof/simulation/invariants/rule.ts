@@ -11,6 +11,10 @@ export interface Assumptions {
   readonly readsAreFresh: boolean;
   /** Tasks of one key that can hardly run and stand in the index. */
   readonly heldBack?: number;
+  /** How many may run at once, each with so many tasks. */
+  readonly workers: number;
+  readonly concurrency: number;
+  readonly shards: number;
   /** Whether workers are long-lived, and so all have the same shards. */
   readonly workersStay?: boolean;
   /** The policy for a due run while a task of the schedule has not ended. */
@@ -18,6 +22,8 @@ export interface Assumptions {
   readonly ttlMs: number;
   readonly lockDelayMs: number;
   readonly maxClockSkewMs: number;
+  /** How long a sender waits for the response to one attempt. */
+  readonly attemptTimeoutMs: number;
   /** Claims that a task may have, by the name of its definition. */
   readonly maxAttempts: (taskName: string) => number;
   /** Those of them that may end with the death of their worker. */
@@ -52,8 +58,21 @@ interface Rules {
 /** Faults of processes are for readers only. */
 type Judged = Exclude<HistoryEvent, Sent | Read | Happened>;
 
+/** Notes how near a rule has come to its bound. A lower bound is the amount, and the measured amount its bound. Nothing is judged by it. */
+export type Measure = (invariant: string, amount: number, bound: number) => void;
+
+/** The amount that came nearest to its bound. */
+export interface Nearest {
+  readonly amount: number;
+  readonly bound: number;
+}
+
+export function isNearer(one: Nearest, other: Nearest | undefined): boolean {
+  return other === undefined || one.amount * other.bound > other.amount * one.bound;
+}
+
 /** A family of invariants about one thing. */
-export type Family = (assumptions: Assumptions, report: Report) => Rules;
+export type Family = (assumptions: Assumptions, report: Report, measure: Measure) => Rules;
 
 /** A row of the task table by its key's prefix. */
 export const isTask = (row: string): boolean => row.startsWith('task#');

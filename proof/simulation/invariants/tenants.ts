@@ -3,6 +3,7 @@
  * one worker takes at most `TAKEN_LIMIT` tasks of another tenant in the same partition: one tenant's backlog cannot starve another.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import { takenOfTenant } from '../bounds.ts';
 import type { Applied } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';
@@ -11,12 +12,8 @@ import { EPOCH_MS } from './sessions.ts';
 /** The ones that the workload has; the first is the one with much to do. */
 export const TENANTS = ['hog', 'ada', 'bob'] as const;
 
-/**
- * How many tasks one tenant may get while another waits. A visit takes four;
- * tasks that were read too long ago are dropped and read again in the next round,
- * a refused claim is not tried again for two seconds, and there are as many rounds as priorities and shards: so several times that.
- */
-export const TAKEN_LIMIT = 40;
+/** How many tasks one tenant may get while another waits. */
+export const TAKEN_LIMIT = takenOfTenant(TENANTS.length);
 
 /** Tasks of this name are left to the workers that know it: see `workloads/task-code.ts`. */
 export const UNKNOWN_NAME = 'unheard-of';
@@ -28,7 +25,7 @@ interface Waiting {
   readonly passedBy: Map<string, number>;
 }
 
-export const tenants: Family = (assumptions, report) => {
+export const tenants: Family = (assumptions, report, measure) => {
   /** By partition of the index, and row. */
   const waiting = new Map<string, Map<string, Waiting>>();
   if (!assumptions.clocksHold || !assumptions.readsAreFresh) return { on: () => undefined };
@@ -56,6 +53,7 @@ export const tenants: Family = (assumptions, report) => {
       if (tenant === taken.tenant || dueAt > at) continue;
       const count = (passedBy.get(by) ?? 0) + 1;
       passedBy.set(by, count);
+      measure('TENANT', count, TAKEN_LIMIT);
       if (count > TAKEN_LIMIT)
         report(
           'TENANT',

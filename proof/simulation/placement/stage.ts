@@ -11,6 +11,7 @@ import { SimulatedProcess } from '../../../test/support/machines/process.ts';
 import { Timeline } from '../../../test/support/machines/timeline.ts';
 import { WallClock } from '../../../test/support/machines/wall-clock.ts';
 import { Asks } from '../asks.ts';
+import { SAMPLE_EVERY_MS } from '../bounds.ts';
 import { Checker } from '../checker.ts';
 import { assumptionsOf } from '../history-result.ts';
 import { EPOCH_MS } from '../invariants/sessions.ts';
@@ -18,7 +19,7 @@ import type { Violation } from '../invariants/rule.ts';
 import type { Profile } from '../profile.ts';
 import { CALM } from '../profile.ts';
 import { Recorder } from '../recorder.ts';
-import { SAMPLE_EVERY_MS, Standing } from '../standing.ts';
+import { Standing } from '../standing.ts';
 import { SimulatedStore } from '../store.ts';
 import type { WorkerPlace } from '../workloads/worker-place.ts';
 import { remainsOf } from './remains.ts';
@@ -120,6 +121,7 @@ export class Stage {
       recorder: this.recorder,
       asks: this.asks,
       report,
+      measure: () => undefined,
       now: () => timeline.now,
     });
     this.#network = new Network({

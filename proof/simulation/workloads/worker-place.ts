@@ -52,6 +52,11 @@ export interface WorkerPlace {
   readonly restock: () => void;
 }
 
+/** As long as shipped, unless three attempts would take longer than half of the TTL. */
+export function attemptTimeoutOf({ ttlMs }: Pick<Profile, 'ttlMs'>): number {
+  return Math.max(100, Math.min(1_500, Math.floor(ttlMs / 6)));
+}
+
 /** @param onCreated hears of the tasks that these stores create */
 export function storesAt(
   place: Pick<WorkerPlace, 'process' | 'driver' | 'observer' | 'recorder' | 'profile'>,
@@ -70,8 +75,11 @@ export function storesAt(
   readonly checks: CheckStore;
 } {
   const { process, driver, observer, recorder, profile } = place;
-  const attemptTimeoutMs = Math.max(100, Math.min(1_500, Math.floor(profile.ttlMs / 6)));
-  const policy = { attemptTimeoutMs, budgetMs: profile.ttlMs, backoff: { baseMs: 25, capMs: 500 } };
+  const policy = {
+    attemptTimeoutMs: attemptTimeoutOf(profile),
+    budgetMs: profile.ttlMs,
+    backoff: { baseMs: 25, capMs: 500 },
+  };
   const sender = new Sender({ driver, runtime: process.runtime, policy, observer });
   const stores = createStores(sender, { table: TABLE_NAME, shards: profile.shards, onCreated });
   return {

@@ -41,7 +41,7 @@ export const PATIENT_OPTIONS = [...LOCK_OPTIONS, ...WAIT_OPTIONS] as const;
  * Waiters at the longest pause poll every three seconds on average. 200 of them, in as many processes, poll 67 times
  * a second together, and 95 times a second in their first half minute.
  */
-const PAUSES = { firstMs: 750, longestMs: 6_000, spreadMs: 2_000 };
+export const PAUSES = { firstMs: 750, longestMs: 6_000, spreadMs: 2_000 };
 
 /** Number of concurrent releases when a session ends. */
 const RELEASES_IN_FLIGHT = 32;

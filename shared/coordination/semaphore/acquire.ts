@@ -28,7 +28,7 @@ export interface PermitWaitOptions extends PermitOptions, WaitOptions {
 }
 
 /** A waiting contender costs a read a second on average, and notices a release within two seconds. */
-const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
+export const PAUSES = { firstMs: 125, longestMs: 2_000, spreadMs: 100 };
 
 const PERMIT_OPTIONS = ['limit', 'permits'] as const;
 

@@ -71,7 +71,7 @@ export function standingOf(
   { startsPerDay, workerSecondsPerDay }: WorkerDays,
 ): readonly Standing[] {
   const { tasksPerDay, tickSeconds, shards, heartbeatSeconds, memoryMb, lingerSeconds } = workload;
-  const perBacklog = LANES * (shards + SHARDS_BEYOND) * READ_UNITS_PER_PAGE;
+  const perBacklog = readUnitsOfBacklog(shards);
   const ticks = (SECONDS_PER_DAY / tickSeconds) * DAYS_PER_MONTH;
   const starts = startsPerDay * DAYS_PER_MONTH;
   const wakes =
@@ -119,6 +119,17 @@ export function standingOf(
       gbSeconds: gb(lingering, memoryMb),
     }),
   ];
+}
+
+/** A poll of all lanes, while they are empty. */
+function readUnitsOfBacklog(shards: number): number {
+  return LANES * (shards + SHARDS_BEYOND) * READ_UNITS_PER_PAGE;
+}
+
+/** The most of one wake: it starts workers, and has read as many rows of inserted tasks, and of its sample, as it may. */
+export function mostReadUnitsOfWake(shards: number): number {
+  const { glance, start, sampled } = READ_UNITS_PER_WAKE;
+  return glance + start + readUnitsOfBacklog(shards) + 2 * SAMPLED * sampled;
 }
 
 /** A month, in dollars. */

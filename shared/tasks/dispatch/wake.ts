@@ -70,7 +70,7 @@ export interface WakeReport {
 /** How many inserted rows to read at a time, until a due one is found. */
 const ROWS_AT_A_TIME = 25;
 /** The index shows inserted tasks within this time. */
-const INDEX_LAG_MS = 1_000;
+export const INDEX_LAG_MS = 1_000;
 /** How many times a waker starts over because another one was faster. */
 const NOTE_ATTEMPTS = 5;
 /** A task usually arrives through the stream within this time. */

@@ -7,7 +7,7 @@
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { QueueRecord, QueueStore } from '../task/queue-store.ts';
 
-const FRESH_MS = 5_000;
+export const FRESH_MS = 5_000;
 
 export interface GatePorts {
   /** Absent: the queue is always open, and any of its lanes may be in use. */

@@ -82,8 +82,8 @@ interface NetworkEvents {
   onEnded?(request: Request, ended: RequestEnd): void;
 }
 
-/** What the sender of a request learns: an output, the store's refusal, or a failure. Giving up is a failure, too. */
-export type RequestEnd = 'answered' | 'refused' | 'failed';
+/** What the sender of a request learns: an output, the store's refusal, or a failure; or it gave up. */
+export type RequestEnd = 'answered' | 'refused' | 'failed' | 'givenUp';
 
 type Answer = (replyMs: number, ended: RequestEnd, act: () => void) => void;
 
@@ -140,7 +140,7 @@ export class Network {
         act();
       };
       const giveUp = (): void => {
-        settle('failed', () => reject(unanswered('TimeoutError', 'no answer in time')));
+        settle('givenUp', () => reject(unanswered('TimeoutError', 'no answer in time')));
       };
       if (signal.aborted) {
         giveUp();
