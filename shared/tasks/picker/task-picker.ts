@@ -118,8 +118,7 @@ export class TaskPicker {
         this.#begin(found.task);
       },
       end: (outcome) => {
-        // Workers that lose tasks of a key compete for its slots, which a slice of the tasks does not change.
-        if (outcome === 'contended' && found.task.links?.concurrency === undefined) slice?.claimed(false);
+        if (outcome === 'contended') slice?.claimed(false);
         return this.#end(found, outcome);
       },
     };
