@@ -1,18 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context, DynamoDBStreamEvent } from 'aws-lambda';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { ENV, schedulesText } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
-import { shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { semaphoreKey, shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 import { dataPointsOf } from '../support/cloudwatch.ts';
 import type { InvokeServer } from '../support/invoke-server.ts';
 import { openInvokeServer } from '../support/invoke-server.ts';
+import { whenAborted } from '../support/when-aborted.ts';
 
 const endpoint = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
@@ -72,6 +74,14 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       await wait(60_000, undefined, { signal: task.signal });
     },
   });
+  /** Stops by itself, but later than a worker may wait for it: it has to hand back and to end its session as well. */
+  const stubborn = defineTask({
+    name: 'stubborn',
+    run: async (_: unknown, task) => {
+      await whenAborted(task.signal);
+      await wait(0.7 * MARGIN_MS);
+    },
+  });
   const quick = defineTask({ name: 'quick', run: () => undefined });
   const enqueue = async (name: string, id: string, { shards = 1, queue = 'q' } = {}): Promise<void> => {
     using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue, shards });
@@ -96,12 +106,16 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
     test('hands back its tasks and starts one successor near its end, unless starts are refused, off, or the chain has thirteen', async () => {
       const end = async (
         queue: string,
-        { continuation = '1', generation }: { readonly continuation?: string; readonly generation?: unknown } = {},
+        {
+          continuation = '1',
+          generation,
+          name = 'slow',
+        }: { readonly continuation?: string; readonly generation?: unknown; readonly name?: string } = {},
       ) => {
         vi.stubEnv(ENV.queue, queue);
         vi.stubEnv(ENV.continuation, continuation);
-        const work = createWorkHandler({ slow });
-        await enqueue('slow', 't', { queue });
+        const work = createWorkHandler({ slow, stubborn });
+        await enqueue(name, 't', { queue });
         const event = { ...START, queue, ...(generation === undefined ? {} : { generation: generation as number }) };
         return work(event, contextOf(MARGIN_MS + CLAIMED_WITHIN_MS, queue));
       };
@@ -114,6 +128,7 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
         end('twelfth', { generation: 11 }),
         end('thirteenth', { generation: 12 }),
         end('forged', { generation: 'none' }),
+        end('stubborn', { name: 'stubborn', continuation: '0' }),
       ]);
 
       for (const result of ended)
@@ -282,6 +297,20 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
 
       expect(await wake(inserted(['q', 't']))).toMatchObject({ q: { started: 0, reason: 'nothingDue' } });
       expect(lambda.invoked).toEqual([]);
+    });
+
+    test('wakes the other queues if one fails, and is not invoked again for it', async () => {
+      const { pk, sk } = semaphoreKey(workersSemaphore('q'));
+      const client = new DynamoDBClient({ endpoint: endpoint ?? '', ...clientConfig });
+      await client.send(new PutItemCommand({ TableName: table, Item: { pk: { S: pk }, sk: { S: sk } } }));
+      client.destroy();
+      await enqueue('quick', 't');
+      await enqueue('quick', 'u', { queue: 'other' });
+
+      expect(await wake(inserted(['q', 't'], ['other', 'u']))).toEqual({
+        other: expect.objectContaining({ started: 1 }) as unknown,
+      });
+      await expect(wake(inserted(['q', 't']))).rejects.toThrow(`row ${pk} cannot be used`);
     });
 
     test('reports a start that failed, and fails only if it could read no queue', async () => {

@@ -6,6 +6,7 @@ import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import type { RowKey } from '../../../shared/dynamo/engine/keys.ts';
 import { taskConcurrencyKey, taskKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
+import { reportKeys } from '../../../shared/tasks/queue/key-report.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
 import type { TaskOperatorStore } from '../../../shared/tasks/task/task-operator-store.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
@@ -79,6 +80,25 @@ describeOnEveryStore('an operator who repairs a key', (open) => {
     await q.tasks.complete(claimOf(running), null, now());
     await run('b');
     expect(await q.operator.key(KEY)).toMatchObject({ count: 1, parked: 0, difference: 0 });
+  });
+
+  test.each<[string, (running: RunningTask) => Promise<unknown>]>([
+    ['starts', () => run('b')],
+    ['ends', (running) => q.tasks.complete(claimOf(running), null, now())],
+  ])('calls a report inexact if a task of the key %s while it is made', async (_what, change) => {
+    await enqueue('a');
+    await enqueue('b');
+    let changing: Promise<unknown> | undefined;
+    const running = await run('a');
+    const getManyNow: TaskOperatorStore['getManyNow'] = async (...asked) => {
+      const rows = await q.operations.getManyNow(...asked);
+      await (changing ??= change(running));
+      return rows;
+    };
+    const ports = { ...q, operations: { ...q.operations, getManyNow }, gauge: noSkewGauge };
+
+    expect(await reportKeys(ports, { queue: q.queue, keys: [KEY] })).toMatchObject([{ isExact: false }]);
+    expect(await reportKeys(ports, { queue: q.queue, keys: [KEY] })).toMatchObject([{ isExact: true }]);
   });
 
   test('frees the slot of a running task whose row was deleted', async () => {

@@ -240,6 +240,21 @@ describe('a wake of a queue', () => {
     expect(cost).toEqual({ reads: 1, writes: 0 });
   });
 
+  test('counts a record that is delivered twice once, so that it reads no backlog for it', async () => {
+    const q = open();
+    await q.hasRow();
+    await q.worker();
+    await q.clock.advance(2_000);
+    const ids = await q.enqueue(9);
+    await q.waker.wake(ids);
+
+    const cost = await q.costOf(async () => {
+      expect(await q.waker.wake(ids)).toMatchObject({ started: 0, reason: 'atWork' });
+    });
+
+    expect(cost).toEqual({ reads: 1, writes: 0 });
+  });
+
   test('starts as many workers with four stream shards as with one, although no shard has all tasks', async () => {
     const q = open({ maxWorkers: 20 });
     await q.hasRow();

@@ -1,5 +1,5 @@
 /** Waiting for the end of tasks, over the whole stack down to a DynamoDB in memory. */
-import { describe, expect, expectTypeOf, test } from 'vitest';
+import { describe, expect, expectTypeOf, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
@@ -101,6 +101,44 @@ describe('the result of a task', () => {
     stop.abort(new Error('enough'));
 
     await ended;
+  });
+
+  test.each<[string, (q: ReturnType<typeof open>, stop: AbortController) => Promise<unknown>]>([
+    ['the task ends', (q) => q.work({ silent })],
+    ['its time is over', (q) => q.clock.advance(60_000)],
+    [
+      'its signal aborts',
+      (_q, stop) => {
+        stop.abort(new Error('enough'));
+        return Promise.resolve();
+      },
+    ],
+  ])('leaves no timer behind when %s: it would keep the process alive', async (_when, end) => {
+    const q = open();
+    const timers = new Set<symbol>();
+    const after = q.clock.after.bind(q.clock);
+    vi.spyOn(q.clock, 'after').mockImplementation((ms, call) => {
+      const timer = Symbol('timer');
+      timers.add(timer);
+      const cancel = after(ms, () => {
+        timers.delete(timer);
+        call();
+      });
+      return () => {
+        timers.delete(timer);
+        cancel();
+      };
+    });
+    await q.client.enqueue(silent, null, { id: 't' });
+    const stop = new AbortController();
+    const waiting = q.client.result('t', { wait: '1m', signal: stop.signal }).catch(String);
+    await q.clock.advance(300);
+    const whileWaiting = timers.size;
+
+    await end(q, stop);
+    await q.both(waiting);
+
+    expect([whileWaiting, timers.size]).toEqual([1, 0]);
   });
 
   test('is waited for through an outage of the store', async () => {
