@@ -67,7 +67,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     SCAN_ENTRIES: FEW(25),
     PAGES_PER_POLL: FEW(4),
     POLLS_PER_REFILL: FEW(40),
-    FRESH_MS: [1, 250],
+    FRESH_MS: [1, 400],
     MIN_POLL_GAP_MS: [5, 50],
     ROUNDS_PER_FIND: FEW(16),
     DISTINCT_FIND_MS: [1, 500],

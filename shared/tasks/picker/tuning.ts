@@ -15,7 +15,7 @@ export const POLLS_PER_REFILL = 40;
  * Rows older than this are read again before a task is tried, because other workers may have taken it:
  * a read costs a twentieth of a refused claim. Set by `bench scale`, refused claims.
  */
-export const FRESH_MS = 250;
+export const FRESH_MS = 400;
 /** Minimum time between two polls of the schedule. Set by `bench start --lag 50`, beside a live worker. */
 export const MIN_POLL_GAP_MS = 50;
 /** One round of polls takes this part of the time between two finds. Set by `bench idle` and `bench start`, without announcements. */
