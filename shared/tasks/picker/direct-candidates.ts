@@ -33,18 +33,6 @@ export class DirectCandidates {
     this.#underWay ??= this.#takeNextOfKey().finally(() => (this.#underWay = undefined));
   }
 
-  /**
-   * Passes the slot that this task has freed to the next known task of its key.
-   * The key stays full for the other tasks that wait here, so they do not compete for the slot.
-   */
-  passOn(task: Linked): void {
-    const { places } = this.#candidates;
-    const next = this.#candidates.nextOfKey(task);
-    this.propose(next);
-    if (next.length === 0) places.free(task);
-    if (next.length === 0 || places.isPutBackDue(task)) this.begin(task);
-  }
-
   /** Unparks missed tasks once in a while, in the background: no worker waits for it as long as it has other work. */
   beginRepair(): void {
     this.#repairing ??= this.#proposeThose(() => this.#candidates.repair()).finally(
@@ -90,11 +78,8 @@ export class DirectCandidates {
 
   next(): Found | undefined {
     const now = this.#clock.monotonic();
-    for (const { candidate, untilMonotonicMs } of this.#back) {
-      if (now <= untilMonotonicMs) continue;
-      this.#candidates.putBack(candidate.task);
-      this.#candidates.places.free(candidate.task);
-    }
+    for (const { candidate, untilMonotonicMs } of this.#back)
+      if (untilMonotonicMs < now) this.#candidates.putBack(candidate.task);
     this.#back = this.#back.filter(({ untilMonotonicMs }) => now <= untilMonotonicMs);
     return this.#back.shift()?.candidate;
   }

@@ -49,8 +49,6 @@ export class KeyCapacity {
   readonly #tried = new Map<string, Set<string>>();
   /** Keys with a slot that was freed here and for which no task has been unparked yet. */
   readonly #owed = new Set<string>();
-  /** By key: monotonic time until which a slot that is passed on does not make this worker look for parked tasks. */
-  readonly #putBackAt = new Map<string, number>();
   /** By limit with a rate: the start of the window that one visible task waits for. */
   readonly #headAt = new Map<string, number>();
   #nextRepairMonotonicMs: number;
@@ -121,29 +119,20 @@ export class KeyCapacity {
     if (!this.#callAt.has(key)) this.#callAt.set(key, clock.monotonic() + HELD_RECHECK_MS);
   }
 
-  /**
-   * Remembers a task of a full key whose row was just read: it may get the next slot that is freed here.
-   * It stays fresh for longer than others, because workers that find its key full leave it alone.
-   */
+  /** Remembers a task of a full key whose row was just read: it may get the next slot that is freed here. */
   remember(task: ReadyTask): void {
     const key = task.links?.concurrency?.key;
     if (key === undefined) return;
     const waiting = this.#waiting.get(key) ?? new Map<string, never>();
-    const untilMonotonicMs = this.#ports.runtime.clock.monotonic() + 2 * FRESH_MS;
+    const untilMonotonicMs = this.#ports.runtime.clock.monotonic() + FRESH_MS;
     this.#waiting.set(key, waiting.set(task.id, { task, untilMonotonicMs }));
   }
 
-  /**
-   * Returns the first remembered task for the slot that this task has freed, if it may still be tried. Forgets it and all before it.
-   * A task of the key with another limit may find no slot.
-   */
+  /** Returns the first remembered task for the slot that this task has freed, if it may still be tried. Forgets it and all before it. */
   nextOf({ links }: Linked, mayBeTried: (task: ReadyTask) => boolean): ReadyTask | undefined {
-    if (links?.concurrency === undefined) return undefined;
-    const waiting = this.#waiting.get(links.concurrency.key);
-    const limit = limitName(links.concurrency);
+    const waiting = links?.concurrency === undefined ? undefined : this.#waiting.get(links.concurrency.key);
     const now = this.#ports.runtime.clock.monotonic();
     for (const [id, { task, untilMonotonicMs }] of waiting ?? []) {
-      if (task.links?.concurrency === undefined || limitName(task.links.concurrency) !== limit) continue;
       waiting?.delete(id);
       if (now <= untilMonotonicMs && mayBeTried(task)) return task;
     }
@@ -157,23 +146,14 @@ export class KeyCapacity {
     return [...(waiting?.values() ?? [])].some(({ untilMonotonicMs }) => neededMs < untilMonotonicMs);
   }
 
-  /** Notes that a task of the key has ended here: the key counts as full only for a moment longer, while another task takes the slot. */
+  /** Notes that a task of the key has ended here: the key may have capacity. */
   ended({ links }: Linked): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
-    const { clock } = this.#ports.runtime;
-    this.#endedHereAt.set(key, clock.monotonic());
-    this.#fullSince.delete(key);
-    const name = limitName(links.concurrency);
-    const seen = this.#full.get(name);
-    if (seen === undefined) return;
-    this.#full.set(name, { ...seen, until: Math.min(seen.until, clock.now() + FULL_KEY.least) });
-  }
-
-  /** Notes that a slot of the key is not used, so that its other tasks may take it. After a refused claim, another task has taken one. */
-  free({ links }: Linked): void {
+    this.#endedHereAt.set(key, this.#ports.runtime.clock.monotonic());
     // The next claim finds out whether the rate allows more.
-    if (links?.concurrency !== undefined) this.#full.delete(limitName(links.concurrency));
+    this.#full.delete(limitName(links.concurrency));
+    this.#fullSince.delete(key);
   }
 
   hasTurnedAway({ links }: Linked): boolean {
@@ -211,16 +191,6 @@ export class KeyCapacity {
     return [...this.#postponed.keys()].some(
       (key) => now < (this.#endedHereAt.get(key) ?? -Infinity) + STAY_FOR_KEY_MS && !this.#isOutOfRate(key),
     );
-  }
-
-  /** Whether to look for parked tasks of its key although another task takes the free slot. At most once in `FRESH_MS`. */
-  isPutBackDue({ links }: Linked): boolean {
-    if (links?.concurrency === undefined) return false;
-    const { key } = links.concurrency;
-    const now = this.#ports.runtime.clock.monotonic();
-    if (now < (this.#putBackAt.get(key) ?? -Infinity)) return false;
-    this.#putBackAt.set(key, now + FRESH_MS);
-    return true;
   }
 
   /** Notes that its key has a free slot, or capacity in its window, for another task. */
@@ -286,7 +256,6 @@ export class KeyCapacity {
       for (const [id, { untilMonotonicMs }] of rows) if (untilMonotonicMs < clock.monotonic()) rows.delete(id);
       if (rows.size === 0) this.#waiting.delete(key);
     }
-    for (const [key, at] of this.#putBackAt) if (at <= clock.monotonic()) this.#putBackAt.delete(key);
     const before = clock.monotonic() - STAY_FOR_KEY_MS;
     for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
     for (const [key, names] of this.#postponed) {

@@ -196,8 +196,6 @@ export class TaskPicker {
       default:
         if (kind === 'ready') await this.#turnAwayFull(task, outcome.full);
     }
-    const isSlotUnused = ['kept', 'untried', 'expired', 'unknownName'].some((unused) => unused === outcome);
-    if (isSlotUnused) this.#candidates.places.free(task);
     this.#candidates.places.leave(task);
     this.#candidates.putBack(task);
     // Slots rest until the last end is written. Now the worker may exit.
@@ -218,7 +216,8 @@ export class TaskPicker {
     if (task.links?.concurrency === undefined) return;
     const { places } = this.#candidates;
     places.leave(task);
-    this.#directCandidates.passOn(task);
+    this.#directCandidates.propose(this.#candidates.nextOfKey(task));
+    this.#directCandidates.begin(task);
     // The last known task takes the slot; read more of them while it runs.
     if (places.isNextKnown(task)) return;
     if (!this.#directCandidates.callBack(task, () => this.#ports.onWorthPolling())) this.#heatOwn();
@@ -361,7 +360,7 @@ export class TaskPicker {
     for (;;) {
       const found = this.#directCandidates.next() ?? this.#buffer.found.shift();
       if (found?.kind !== 'ready') return found;
-      if (found.expectsCapacity === true || places.mayHaveRoom(found.task)) {
+      if (places.mayHaveRoom(found.task)) {
         places.enter(found.task);
         return found;
       }
