@@ -118,7 +118,8 @@ export class TaskPicker {
         this.#begin(found.task);
       },
       end: (outcome) => {
-        if (outcome === 'contended') slice?.claimed(false);
+        // Workers that lose tasks of a key compete for its slots, which a slice of the tasks does not change.
+        if (outcome === 'contended' && found.task.links?.concurrency === undefined) slice?.claimed(false);
         return this.#end(found, outcome);
       },
     };
