@@ -135,7 +135,7 @@ test.each([
   ['ready', 'running', true],
   ['ready', 'ready', false],
 ] as const)(
-  'a copy that leaves the task %s, and finds it %s later, was followed: %s',
+  'reports, of a copy that left its task %s, when the bar finds the task %s: isFollowed = %s',
   async (to, state, isFollowed) => {
     const q = openMemoryQueue();
     await q.client.enqueue('commits', null, { id: 'a' });

@@ -41,7 +41,7 @@ describe('a worker that is told of tasks', () => {
     expect(report).toMatchObject({ claimed: 0, claimsRefused: 0, ended: 'drained' });
   });
 
-  test('tries them later if its slots are taken for longer than their rows are fresh', async () => {
+  test('reads them again if their rows became stale before a slot was free', async () => {
     const q = openMemoryQueue();
     const slow = defineTask({ name: 'slow', run: () => q.clock.sleep(10 * FRESH_MS) });
     for (const id of ['a', 'b', 'c']) await q.client.enqueue(slow, null, { id });
