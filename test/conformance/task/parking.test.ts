@@ -88,6 +88,28 @@ describeOnEveryStore('parked tasks', (open) => {
     expect(order).toEqual(['urgent', 'early', 'late']);
   });
 
+  test.each([
+    // Two starts are left, and one task more stays in sight for the next window.
+    { reserved: 0, back: 3 },
+    { reserved: 1, back: 2 },
+    { reserved: 2, back: 0 },
+  ])(
+    'become visible only for starts of their rate that no candidate needs: $reserved reserved',
+    async ({ reserved, back }) => {
+      const [started, waiting] = [
+        ['a', 'b', 'c'],
+        ['d', 'e', 'f', 'g'],
+      ] as const;
+      for (const id of [...started, ...waiting]) await enqueue(id, { limit: 3, rate: { count: 5, per: '30d' } });
+      const running = [];
+      for (const id of started) running.push(await run(id));
+      await park(...waiting);
+      for (const task of running) await q.tasks.complete(claimOf(task), null, stamp());
+
+      expect(await q.tasks.parking.putBack(q.queue, KEY, { ...stamp(), reserved })).toHaveLength(back);
+    },
+  );
+
   test('do not wait when their key got room before they were parked', async () => {
     await enqueue('a');
     await enqueue('b');

@@ -251,6 +251,21 @@ describe('the way round the tenants', () => {
     expect(hints.map(({ tenant }) => tenant)).toEqual(['7']);
   });
 
+  test.each([1, QUANTUM, 3 * QUANTUM])(
+    "does not count %i entries that others hold towards a tenant's share",
+    async (held) => {
+      const mine = QUANTUM + 1;
+      const walk = walkOver(
+        Array.from({ length: held + mine }, (_, n) => ({ tenant: '3', readyAt: n })),
+        0,
+      );
+
+      const { hints } = await walk.next({ ...query, wanted: 50, isWorthReading: ({ readyAt }) => readyAt >= held });
+
+      expect(hints.map(({ readyAt }) => readyAt - held)).toEqual([0, 1, 2, 3]);
+    },
+  );
+
   test('reports that there are no tenants', async () => {
     expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isFullyRead: true });
   });

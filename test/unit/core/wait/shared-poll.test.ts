@@ -76,11 +76,11 @@ describe('a key that is watched', () => {
     gate.resolve(undefined);
     await clock.advance(5);
 
-    expect(await waiting).toBe(7);
     expect(looks).toMatchObject([
       { at: 100, isNudged: false },
       { at: 170, isNudged: true },
     ]);
+    expect(await waiting).toBe(7);
   });
 
   test('tells its poll that a waiter has arrived since the last one', async () => {

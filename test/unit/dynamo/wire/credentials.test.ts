@@ -78,6 +78,23 @@ describe.each(DRIVERS)('the %s driver', (_name, open) => {
     expect(credentials.asked).toBe(2);
   });
 
+  test('requests new credentials each time that they expire', async () => {
+    let current = 1;
+    const credentials: CredentialSource = (options) =>
+      Promise.resolve({
+        accessKeyId: `AKID${options?.forceRefresh === true ? ++current : current}`,
+        secretAccessKey: 's',
+      });
+
+    await writing({ credentials }, async (write) => {
+      for (const expired of [1, 2, 3]) {
+        server.behave(serviceError('ExpiredTokenException'), answer());
+        expect(await write()).toMatchObject({ kind: 'applied' });
+        expect(keyIn(server.received.at(-1))).toBe(`AKID${expired + 1}`);
+      }
+    });
+  });
+
   test('ends refused if there are no other credentials', async () => {
     const credentials: CredentialSource = () => Promise.resolve({ accessKeyId: 'AKIDONLY', secretAccessKey: 's' });
     server.behave(serviceError('ExpiredTokenException', { message: 'The security token is expired' }));

@@ -60,6 +60,25 @@ describe('a request that cannot be sent', () => {
   });
 });
 
+describe('a connection that fails at several addresses', () => {
+  const failed = (syscall: string): Error =>
+    Object.assign(new Error(`${syscall} failed`), { code: 'ETIMEDOUT', syscall });
+
+  test.each([
+    ['unsent', ['connect', 'connect']],
+    ['unanswered', ['connect', 'write']],
+    ['unanswered', ['write', 'connect']],
+    ['unanswered', ['write', 'write']],
+  ])('leaves the request %s if they failed at: %j', async (kind, syscalls) => {
+    const requestHandler = { handle: () => Promise.reject(new AggregateError(syscalls.map(failed))) };
+    const driver = createSdkDriver(new DynamoDBClient({ ...NOWHERE, ...clientSettings, requestHandler }));
+
+    const attempted = driver.attempt('put', { TableName: 't', Item: { pk: 'a' } }, AbortSignal.timeout(20_000));
+
+    await expect(attempted).rejects.toMatchObject({ kind });
+  });
+});
+
 function circular(): object {
   const loop: Record<string, unknown> = {};
   return Object.assign(loop, { loop });

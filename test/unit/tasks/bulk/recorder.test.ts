@@ -59,6 +59,18 @@ describe('the ends of items', () => {
     expect(recorder.settled).toEqual({ done: 2 });
   });
 
+  test('are written in time again after each record', async () => {
+    const q = openMemoryQueue();
+    const { recorder } = recorderOf(q, await claimedPack(q, 4), 500);
+
+    for (const index of [0, 1, 2]) {
+      await recorder.complete(index, null, undefined);
+      await q.clock.advance(500);
+
+      expect((await inRow(q)).done).toHaveLength(index + 1);
+    }
+  });
+
   test('keeps unwritten ends after an unforeseen store error, and reports it only when asked', async () => {
     const q = openMemoryQueue();
     const pack = await claimedPack(q, 3);

@@ -17,7 +17,7 @@ import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
 import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
 import { runWorker } from '../../../../shared/tasks/worker/run-worker.ts';
 import type { TaskStore } from '../../../../shared/tasks/task/task-store.ts';
-import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
+import type { Priority, TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
@@ -91,6 +91,9 @@ function open({
     work: (homeShards: readonly number[]) => clock.runUntil(work(homeShards), () => true),
     async enqueue(...ids: readonly string[]): Promise<void> {
       for (const id of ids) await client.enqueue(task, {}, { id });
+    },
+    async enqueueAt(priority: Priority): Promise<void> {
+      await client.enqueue(task, {}, { priority });
     },
     /** One of a key with limit 1 runs, and as many wait for its place, parked. */
     async park(...ids: readonly string[]): Promise<() => Promise<unknown>> {
@@ -302,6 +305,29 @@ describe('a client with more shards than the deployment', () => {
     await q.tick();
 
     expect(await q.queues.get(QUEUE)).toMatchObject({ shards: 3, nonce });
+  });
+});
+
+describe('the lanes of a queue with known shards', () => {
+  const stamp = { now: 0, nonce: 'before' };
+
+  test.each<{ readonly known: readonly string[]; readonly due: readonly Priority[]; readonly isNoted: boolean }>([
+    { known: [], due: [], isNoted: false },
+    { known: [], due: ['high'], isNoted: true },
+    { known: ['high'], due: ['high'], isNoted: false },
+    { known: ['high'], due: ['high', 'low'], isNoted: true },
+    { known: ['high', 'low'], due: ['low'], isNoted: false },
+    { known: ['high'], due: ['low'], isNoted: true },
+  ])('are noted if one is new: %j', async ({ known, due, isNoted }) => {
+    const q = open();
+    await q.queues.noteUse(QUEUE, undefined, { lanes: new Set(known), shards: 2 }, stamp);
+    for (const priority of due) await q.enqueueAt(priority);
+
+    await q.tick();
+
+    const record = await q.queues.get(QUEUE);
+    expect(record?.lanes ?? new Set()).toEqual(new Set([...known, ...due]));
+    expect(record?.nonce !== 'before').toBe(isNoted);
   });
 });
 

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
+import { barred } from '../../../../shared/tasks/run/bar.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { Copies } from '../../../support/copies.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
@@ -126,3 +128,25 @@ test("counts a copy of an item's commit that arrives before the bar as the commi
   expect((await q.work({ commits }))?.settled).toMatchObject({ done: 3 });
   expect((await q.tasks.get({ queue: QUEUE, id: 'b/0' }))?.bulk?.results).toEqual({ 0: 0, 1: 1, 2: 2 });
 });
+
+test.each([
+  ['done', 'done', false],
+  ['done', 'ready', true],
+  ['ready', 'running', true],
+  ['ready', 'ready', false],
+] as const)(
+  'reports, of a copy that left its task %s, when the bar finds the task %s: isFollowed = %s',
+  async (to, state, isFollowed) => {
+    const q = openMemoryQueue();
+    await q.client.enqueue('commits', null, { id: 'a' });
+    const row = await q.tasks.get({ queue: QUEUE, id: 'a' });
+    const current = { ...row!, state, nonce: 'of the commit' } as TaskRecord;
+    const refused = { kind: 'canceled', reasons: [], earlierAttempt: 'none' } as const;
+
+    const outcome = await barred(refused, { nonce: current.nonce, to }, () =>
+      Promise.resolve({ kind: 'refused', current, earlierAttempt: 'none' }),
+    );
+
+    expect(outcome).toEqual({ kind: 'applied', isFollowed });
+  },
+);

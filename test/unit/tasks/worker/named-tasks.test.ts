@@ -1,6 +1,7 @@
 /** Tasks named at a worker's start: the index may not show them yet. */
 import { describe, expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { FRESH_MS } from '../../../../shared/tasks/picker/tuning.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
@@ -38,6 +39,18 @@ describe('a worker that is told of tasks', () => {
     const report = await q.work({ task }, { named: ['later', 'done', 'never'] });
 
     expect(report).toMatchObject({ claimed: 0, claimsRefused: 0, ended: 'drained' });
+  });
+
+  test('reads them again if their rows became stale before a slot was free', async () => {
+    const q = openMemoryQueue();
+    const slow = defineTask({ name: 'slow', run: () => q.clock.sleep(10 * FRESH_MS) });
+    for (const id of ['a', 'b', 'c']) await q.client.enqueue(slow, null, { id });
+    const handBack = new AbortController();
+    void q.clock.sleep(60_000).then(() => handBack.abort());
+
+    const report = await q.work({ slow }, { named: ['a', 'b', 'c'], handBack: handBack.signal });
+
+    expect(report).toMatchObject({ settled: { done: 3 }, ended: 'drained' });
   });
 });
 

@@ -1,0 +1,23 @@
+/** What one waiter remembers of the sessions that block it: it reads again what may change, and nothing else. */
+import { expect, test } from 'vitest';
+import { SessionVerdicts } from '../../../shared/session/session-verdicts.ts';
+import { simulatedWorld } from '../../support/coordination.ts';
+
+test('judges a session again until its lock-delay is over, and never after that', async () => {
+  const world = simulatedWorld();
+  const [holder, waiter] = [world.start(), world.start()];
+  const { id } = await holder.leasehold.session({ ttl: '10s', lockDelay: '15s' });
+  const verdicts = new SessionVerdicts(waiter.ports, waiter.maxClockSkewMs);
+  const judged = async () => (await verdicts.judge(new Set([id]))).get(id)?.kind;
+  const kinds = [await judged()];
+
+  holder.driver.isDown = true;
+  for (const passedMs of [11_000, 5_000, 15_000]) {
+    await world.clock.advance(passedMs);
+    kinds.push(await judged());
+  }
+
+  expect(kinds).toEqual(['live', 'closed', 'closed', 'free']);
+  await world.clock.advance(60_000);
+  expect(await waiter.cost(judged)).toMatchObject({ requests: 0 });
+});
