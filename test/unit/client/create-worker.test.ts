@@ -91,6 +91,16 @@ describe('a worker of one’s own process', () => {
     expect(defined).toMatchObject([{ name: 'each second', task: 'tell', input: 'it is time' }]);
   });
 
+  test('defines a schedule that names its own queue there', async () => {
+    const elsewhere = defineSchedule('nightly', greet, { name: 'Ada' }, { cron: '0 3 * * *', queue: 'elsewhere' });
+
+    await create({ greet, schedules: [elsewhere] }, { queue: 'here', untilDrained: true }).run();
+
+    const definedIn = (queue: string) => Array.fromAsync(leasehold.schedules.list({ queue }));
+    expect(await definedIn('elsewhere')).toMatchObject([{ name: 'nightly', queue: 'elsewhere' }]);
+    expect(await definedIn('here')).toEqual([]);
+  });
+
   test('hands running tasks back without counting their attempts when stopped', async () => {
     const begun = Promise.withResolvers<string>();
     const long = defineTask({
