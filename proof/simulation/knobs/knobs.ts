@@ -104,7 +104,8 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/task/parking.ts': { PARKED_FROM_MS: [100, 300_000], REPAIR_EVERY_MS: [1_000, 60_000] },
   // A pack finds the item that kills its workers by two deaths in a row.
   'shared/tasks/task/task.ts': { PAST_ATTEMPTS_KEPT: [2, 4] },
-  'shared/tasks/task/tenants.ts': { QUANTUM: FEW(4), PAGE_LIMIT: FEW(50) },
+  // A visit to a tenant ends with the page if the page is smaller than the tenant's share and the tasks of it that are held.
+  'shared/tasks/task/tenants.ts': { QUANTUM: FEW(4), PAGE_LIMIT: [16, 50] },
   'shared/tasks/worker/announced-names.ts': { NAMES_LIMIT: FEW(100), BYTES_LIMIT: [50, 2_048], BUDGET_MS: [50, 1_000] },
   'shared/tasks/worker/attempt-limits.ts': { FAILING_LONG_MS: [1_000, 600_000] },
   'shared/tasks/worker/decided-claim.ts': { RESEND_MS: [10, 1_000] },
