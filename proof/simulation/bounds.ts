@@ -55,19 +55,19 @@ export function servedMs(
   return LONGEST_PAUSE_MS[kind] + SAMPLE_EVERY_MS + (isAlone ? 0 : ttlMs + maxClockSkewMs);
 }
 
-/** L10: looks beside a free place at a task in any lane. */
+/** L10: how long a task of any lane waits while a worker has a free slot. */
 export const STARVING_MS = UNUSED_LANES_MS;
 
 /**
- * L10: the same of a lone worker, in a lane that the queue's row names. Before it looks twice, a crashed worker expires, a tick starts the next
- * one, and it reads the queue's row, and once more after its start.
+ * L10: the same beside a lone worker, in a lane that the queue's row names. First a crashed worker's session expires, a tick starts the next
+ * worker, and that one reads the queue's row twice. Then it looks twice.
  */
 export function starvingAloneMs({ ttlMs, maxClockSkewMs, tickMs }: Lease & { readonly tickMs: number }): number {
   const crash = ttlMs + 2 * maxClockSkewMs;
   return crash + tickMs + 2 * QUEUE_FRESH_MS + 2 * looksApartMs(ttlMs) + SAMPLE_EVERY_MS;
 }
 
-/** L11 and L12: until a session has settled what it is in doubt about. Each of two heartbeats writes for as long as a TTL at most. */
+/** L11 and L12: until a session has settled its unresolved requests. Each of two heartbeats writes for a TTL at most. */
 export function settledMs({ ttlMs }: Pick<Lease, 'ttlMs'>): number {
   return 2 * ttlMs + 2 * SAMPLE_EVERY_MS;
 }
@@ -103,14 +103,14 @@ export function unitsOfWake({ shards, workers }: { readonly shards: number; read
 }
 
 interface Workers {
-  /** That may run at once. */
+  /** The most that run at once. */
   readonly workers: number;
   readonly concurrency: number;
   readonly workersStay?: boolean | undefined;
 }
 
 /**
- * CROWD: claims that workers lose to each other. A worker chooses a slice when it has lost more than one of so many claims.
+ * CROWD: claims that workers lose to each other. A worker chooses a slice when it has lost one of `CLAIMS_PER_LOSS` claims.
  * Long-lived workers without other work all try each of a few tasks that follow each other, and one wins.
  */
 export function lostClaims({ workers, workersStay = false }: Workers, won: number): number {
@@ -118,7 +118,7 @@ export function lostClaims({ workers, workersStay = false }: Workers, won: numbe
   return CLAIMS_PER_LOSS * workers + perWon * won;
 }
 
-/** LATE: later tasks that one process begins before that of a crashed worker: of one read, and those that it has at hand, twice. */
+/** LATE: later tasks that one process begins before the task of a crashed worker: one foreign read, and its slots twice. */
 export function passedBy({ concurrency }: Pick<Workers, 'concurrency'>): number {
   return FOREIGN_SAMPLE + 2 * concurrency;
 }

@@ -68,7 +68,8 @@ export const ledger: Family = ({ attemptTimeoutMs }, report, measure) => {
       report(
         'RETRY',
         call?.row ?? '',
-        `${process} sent ${call?.verb ?? 'a request'} again, and its previous attempt was ${previous}${isEarly ? ` after ${at - previousAt} ms` : ''}`,
+        `${process} sent ${call?.verb ?? 'a request'} again, and its previous attempt was ${previous}` +
+          (isEarly ? ` after ${at - previousAt} ms` : ''),
       );
     },
   };

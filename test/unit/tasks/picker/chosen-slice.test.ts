@@ -1,7 +1,6 @@
 /** The part of a shared partition that one worker tries first. */
 import { describe, expect, test } from 'vitest';
 import { IDLE_QUEUE, openIdleWorld } from '../../../../bench/idle-world.ts';
-import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
 import { TaskPicker } from '../../../../shared/tasks/picker/task-picker.ts';
 import { entriesOf } from '../../../../shared/tasks/picker/partition-entries.ts';
@@ -9,12 +8,10 @@ import { ChosenSlice } from '../../../../shared/tasks/picker/chosen-slice.ts';
 import { CLAIMS_PER_LOSS, PAGE_ENTRIES, SCAN_ENTRIES } from '../../../../shared/tasks/picker/tuning.ts';
 import type { TaskStore } from '../../../../shared/tasks/task/task-store.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
+import { pickerPorts } from '../../../support/picker-ports.ts';
 import { Prng } from '../../../support/machines/prng.ts';
 
 const IDS = Array.from({ length: 4_000 }, (_, nth) => `t${nth}`);
-const thrown = (error: unknown): never => {
-  throw error;
-};
 const shareOf = (slice: ChosenSlice): number => IDS.filter((id) => slice.has(id)).length / IDS.length;
 const claim = (slice: ChosenSlice, isWon: boolean, times = CLAIMS_PER_LOSS): void => {
   for (let nth = 0; nth < times; nth++) slice.claimed(isWon);
@@ -115,7 +112,6 @@ describe('a worker that loses all its claims', () => {
   /** Ids of the tasks that it tries after the first page, among four pages of tasks. */
   const triedLater = async (options: EnqueueOptions): Promise<readonly string[]> => {
     const idle = openIdleWorld({ clientShards: 1 });
-    const { runtime, stores } = idle.placeOf('worker');
     const settings = {
       queue: IDLE_QUEUE,
       shards: 1,
@@ -126,18 +122,7 @@ describe('a worker that loses all its claims', () => {
       pollMs: 100,
       maxClockSkewMs: 0,
     };
-    const ports = {
-      ...stores,
-      runtime,
-      gauge: noSkewGauge,
-      onDamaged: thrown,
-      onSkewed: thrown,
-      onWorthPolling: () => undefined,
-      isTriedAlone: () => false,
-      lanes: () => undefined,
-      shards: () => undefined,
-    };
-    const picker = new TaskPicker('mine', settings, ports);
+    const picker = new TaskPicker('mine', settings, pickerPorts(idle.placeOf('worker')));
     const tried: string[] = [];
     await idle.world.run(async () => {
       for (const id of IDS.slice(0, 4 * PAGE_ENTRIES)) await idle.client.enqueue('hello', {}, { id, ...options });
@@ -153,7 +138,10 @@ describe('a worker that loses all its claims', () => {
   const nextPage = new Set(IDS.slice(PAGE_ENTRIES, 2 * PAGE_ENTRIES));
 
   test('goes on in a slice of the tasks', async () => {
-    expect(new Set(await triedLater({}))).not.toEqual(nextPage);
+    const tried = new Set(await triedLater({}));
+
+    expect(tried.size).toBeGreaterThan(0);
+    expect([...nextPage].filter((id) => tried.has(id)).length).toBeLessThan(PAGE_ENTRIES);
   });
 
   test('goes on with all tasks if they have a key, because workers compete for the slots of the key', async () => {

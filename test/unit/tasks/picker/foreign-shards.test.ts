@@ -1,17 +1,12 @@
 /** Scans of foreign shards for the tasks of crashed workers. */
 import { expect, test } from 'vitest';
 import { IDLE_QUEUE, openIdleWorld } from '../../../../bench/idle-world.ts';
-import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { ForeignShards } from '../../../../shared/tasks/picker/foreign-shards.ts';
 import { Partitions } from '../../../../shared/tasks/picker/partitions.ts';
-
-const thrown = (error: unknown): never => {
-  throw error;
-};
+import { pickerPorts } from '../../../support/picker-ports.ts';
 
 test('a scan takes no waiting task, so it does not count as a poll before the worker exits', async () => {
   const idle = openIdleWorld();
-  const { runtime, stores } = idle.placeOf('worker');
   const settings = {
     queue: IDLE_QUEUE,
     shards: 2,
@@ -20,16 +15,7 @@ test('a scan takes no waiting task, so it does not count as a poll before the wo
     hasDispatcher: true,
     heartbeatMs: 1_000,
   };
-  const ports = {
-    ...stores,
-    runtime,
-    gauge: noSkewGauge,
-    onDamaged: thrown,
-    onSkewed: thrown,
-    isTriedAlone: () => false,
-    lanes: () => undefined,
-    shards: () => undefined,
-  };
+  const ports = pickerPorts(idle.placeOf('worker'));
   const partitions = new Partitions(settings, ports);
   const foreign = new ForeignShards(settings, ports, partitions);
   const lanes = partitions.foreign();
