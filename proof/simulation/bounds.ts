@@ -2,7 +2,7 @@
  * The bounds of the simulator's rules, as formulas of the settings.
  * At the defaults they give figures of `docs/timing.md`, and read units of `leasehold cost`: `test/docs/timing.test.ts` compares them.
  *
- * Constants of the product are read when this file is loaded. The world `knobs` makes them smaller afterwards, and the bounds stay.
+ * The world `knobs` makes constants of the product smaller. A bound changes with them, unless it names the shipped value.
  */
 import { PAUSES as LOCK_PAUSES } from '../../shared/coordination/lock/session-locks.ts';
 import { PAUSES as PERMIT_PAUSES } from '../../shared/coordination/semaphore/acquire.ts';
@@ -19,6 +19,9 @@ import {
 } from '../../shared/tasks/picker/tuning.ts';
 import { QUANTUM } from '../../shared/tasks/task/tenants.ts';
 import { FRESH_MS as QUEUE_FRESH_MS } from '../../shared/tasks/worker/queue-state.ts';
+
+/** Read before any world sets them: smaller pages and samples make a worker read more often, not sooner. */
+const SHIPPED = { claimsPerLoss: CLAIMS_PER_LOSS, foreignSample: FOREIGN_SAMPLE, page: PAGE_ENTRIES } as const;
 
 /** Time between two samples of the rules about waits. */
 export const SAMPLE_EVERY_MS = 5_000;
@@ -110,21 +113,25 @@ interface Workers {
 }
 
 /**
- * CROWD: claims that workers lose to each other. A worker chooses a slice when it has lost one of `CLAIMS_PER_LOSS` claims.
+ * CROWD: claims that workers lose to each other. A worker chooses a slice when it has lost one of `CLAIMS_PER_LOSS` claims, and once more
+ * if others chose the same slice.
  * Long-lived workers without other work all try each of a few tasks that follow each other, and one wins.
  */
 export function lostClaims({ workers, workersStay = false }: Workers, won: number): number {
-  const perWon = workersStay ? (workers - 1) / workers : 1 / CLAIMS_PER_LOSS;
-  return CLAIMS_PER_LOSS * workers + perWon * won;
+  const perWon = workersStay ? (workers - 1) / workers : 1 / SHIPPED.claimsPerLoss;
+  return 2 * SHIPPED.claimsPerLoss * workers + perWon * won;
 }
 
-/** LATE: later tasks that one process begins before the task of a crashed worker: one foreign read, and its slots twice. */
-export function passedBy({ concurrency }: Pick<Workers, 'concurrency'>): number {
-  return FOREIGN_SAMPLE + 2 * concurrency;
+/**
+ * LATE: later tasks that one process begins before the task of a crashed worker: its slots twice, and one read of foreign rows.
+ * A foreign shard without workers gives a page, in random order.
+ */
+export function passedBy({ concurrency, shards }: Pick<Workers, 'concurrency'> & { readonly shards: number }): number {
+  return (shards > 1 ? SHIPPED.page : SHIPPED.foreignSample) + 2 * concurrency;
 }
 
 /** LATE: later tasks that one process begins before the oldest: it tries the tasks of a page in random order. */
-export const PASSED_BY_PAGES = 2 * PAGE_ENTRIES;
+export const PASSED_BY_PAGES = 2 * SHIPPED.page;
 
 /** TENANT: tasks of one tenant that a worker takes before it reaches another one: at most twice as many visits as tenants. */
 export function takenOfTenant(tenants: number): number {

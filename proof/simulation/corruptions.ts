@@ -275,7 +275,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   LATE: {
     'later tasks that begin before one of a crashed worker': changed(isPlainClaim, (event) => [
       event,
-      ...laterClaims(event, passedBy({ concurrency: 10 }), () => event.at + 100_000),
+      ...laterClaims(event, passedBy({ concurrency: 10, shards: 2 }), () => event.at + 100_000),
     ]),
     'later tasks that begin before the oldest that waits': changed(isPlainClaim, (event) => [
       ...laterClaims(event, PASSED_BY_PAGES + 2, (index) => event.at + Math.min(index, 1) * 100_000),

@@ -37,6 +37,10 @@ const FINDINGS_OF_MIX: typeof REGRESSIONS = [
   ['an operator ended the session of a task that was being claimed', 665n],
   ['a task of a key ended, and got other work without a key', 41_251n],
   ['a process was stalled between its timer and its request, and the timeout of that seemed short', 70_174n],
+  ['a lone worker was frozen when the world healed, and seemed to have a free slot', 63_064n],
+  ['an index lagged by 45 s, and claims of old entries were refused and followed by polls', 62_928n],
+  ['a worker took later tasks of a foreign shard, whose page it tries in random order', 63_555n],
+  ['two workers chose the same slice of a tasks, and lost more claims than one choice allows', 60_240n],
 ];
 
 /** Past mistakes of the simulation itself: alarms without a violation. */

@@ -286,11 +286,16 @@ class World {
   /** Checks repeatedly for stalls, until the half is over. */
   #watch(): void {
     this.#later(SAMPLE_EVERY_MS, () => {
-      this.#standing.sample();
+      if (!this.#isAloneAndFrozen()) this.#standing.sample();
       this.#fanOut.sample();
       if (this.#profile.lone && this.#prng.chance(LONE_CRASH_SHARE)) this.#crashOne();
       this.#watch();
     });
+  }
+
+  /** A freeze from before the healing may last into it. Elsewhere other workers go on. */
+  #isAloneAndFrozen(): boolean {
+    return this.#profile.lone && this.#fleet.environments.some(({ process }) => process?.isStalled === true);
   }
 
   /** What a crash leaves is healed by the process that is started in its place, and by nobody else. */

@@ -78,7 +78,8 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     UNKNOWN_NAME_RECHECK_MS: [500, 60_000],
     FULL_KEY: SOONER,
     CLAIMS_PER_LOSS: FEW(8),
-    FOREIGN_SAMPLE: FEW(4),
+    // With one, workers that exit when empty poll one foreign partition each, always the first.
+    FOREIGN_SAMPLE: [2, 4],
     START_BURST_MS: [50, 2_000],
     START_GAP_MS: [10, 100],
   },
