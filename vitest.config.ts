@@ -22,7 +22,7 @@ const SHARING = ['test/{unit,conformance}/**', 'consul/test/{unit,conformance}/*
 const NOT_SHARING = [
   'test/!(unit|conformance)/**',
   '{console,consul}/test/!(unit|conformance)/**',
-  '{console,consul}/test/*',
+  '{console,consul}/test/*.test.ts',
   'proof/!(conjuncts)/**',
 ];
 
