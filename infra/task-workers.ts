@@ -225,7 +225,7 @@ export class TaskWorkers extends Construct implements IGrantable {
     return this.table.grant(grantee, operateAccess(this.queue));
   }
 
-  /** Returns a metric that the handlers report: the sum over five minutes, or the maximum of a gauge. */
+  /** Returns a metric that the handlers report, such as `METRIC.tasksDead`: the sum over five minutes, or the maximum of a gauge. */
   metric(name: MetricName, options?: MetricOptions): Metric {
     return queueMetric(this.address, name, options);
   }
@@ -233,30 +233,5 @@ export class TaskWorkers extends Construct implements IGrantable {
   /** Returns how long tasks of one name waited, ran, or took from end to end. Default statistic: the 99th percentile. */
   metricOfTask(name: TaskTimeName, task: string, options?: MetricOptions): Metric {
     return taskMetric(this.address, name, { task, ...options });
-  }
-
-  /** Returns the metric for how long the oldest due task has been waiting, in milliseconds. */
-  metricOldestReadyTaskAge(options?: MetricOptions): Metric {
-    return this.metric(METRIC.oldestReadyTaskAgeMs, options);
-  }
-
-  metricBacklogSize(options?: MetricOptions): Metric {
-    return this.metric(METRIC.backlogSize, options);
-  }
-
-  metricTasksCompleted(options?: MetricOptions): Metric {
-    return this.metric(METRIC.tasksCompleted, options);
-  }
-
-  metricTasksDead(options?: MetricOptions): Metric {
-    return this.metric(METRIC.tasksDead, options);
-  }
-
-  metricLeasesLost(options?: MetricOptions): Metric {
-    return this.metric(METRIC.leasesLost, options);
-  }
-
-  metricWorkersLive(options?: MetricOptions): Metric {
-    return this.metric(METRIC.workersLive, options);
   }
 }

@@ -306,7 +306,7 @@ describe('the schedule', () => {
 describe('the properties of the construct', () => {
   test('metrics of the queue, with the dimensions that the handlers send', () => {
     const { workers, stack } = synthesize();
-    const metric = workers.metricTasksDead();
+    const metric = workers.metric('TasksDead');
 
     expect(stack.resolve(metric.toMetricConfig().metricStat)).toMatchObject({
       namespace: 'Leasehold',

@@ -20,8 +20,8 @@ interface Ended {
 }
 
 describe.each([
-  { satellite: 'console', lines: 2 },
-  { satellite: 'consul', lines: 4 },
+  { satellite: 'console', lines: 1 },
+  { satellite: 'consul', lines: 3 },
 ])('a tree without $satellite', ({ satellite, lines }) => {
   let tree: string;
   let deletedLines: readonly string[];
