@@ -1,13 +1,15 @@
 /** All work of a request has ended when the response is sent: no work continues afterwards, or after a freeze. */
 import { describe, expect, test } from 'vitest';
 import { createConsulApp } from '../http/app.ts';
+import { within } from '../http/blocking.ts';
+import type { Exchange } from '../http/exchange.ts';
 import { DEFAULT_SETTINGS } from '../http/gateway.ts';
 import { Polls, snapshotOf } from '../http/polls.ts';
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import type { Remote } from '../remote/remote.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
+import { CountingClock, ManualClock } from '../../test/support/manual-clock.ts';
 
 /** The state of a promise after all other work has run. */
 async function stateOf<T>(promise: Promise<T>): Promise<T | 'pending'> {
@@ -55,6 +57,19 @@ describe('deleting a prefix', () => {
       { method: 'DELETE', path: '/v1/kv/p/', error: expect.any(StoreUnavailableError) as unknown },
     ]);
   });
+});
+
+test.each([
+  ['news', () => Promise.resolve('news')],
+  ['an error', () => Promise.reject(new Error('no answer'))],
+])('a blocking query that ends with %s leaves no timer', async (_what, wait) => {
+  const clock = new CountingClock('2026-11-21T00:00:00Z');
+  const exchange = { gateway: { runtime: { ...systemRuntime, clock } }, signal: new AbortController().signal };
+
+  await within(exchange as unknown as Exchange, 600_000, wait).catch(() => undefined);
+
+  await clock.advance(0);
+  expect(clock.sleeping).toBe(0);
 });
 
 describe('a wait for a change', () => {

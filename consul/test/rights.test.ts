@@ -151,8 +151,8 @@ describe('a transaction of a caller with few rights', () => {
     }));
 });
 
-describe('a prefix with something below it that the caller may not write', () => {
-  const rules = { 'billing/': 'write', 'billing/secret/': 'deny' } as const;
+describe.each(['deny', 'read'] as const)('a prefix with something below it that the caller may only %s', (below) => {
+  const rules = { 'billing/': 'write', 'billing/secret/': below } as const;
 
   test.each([
     ['there', ['billing/a', 'billing/secret/b']],
