@@ -1,16 +1,12 @@
 /**
  * Tests without projects and reporter, for tools that run the same files many times: blind bugs and Stryker.
  * Engines start only for folders whose tests need one. `PLAIN_TESTS` names folders and files of tests, where a tool cannot pass them.
- * `BLIND_BUG`, or `SEEDED_BUG`, names a bug to put into the sources, and `DRAWN_MUTANT` describes one.
+ * `KNOWN_BUG` names a seeded or a blind bug to put into the sources, and `DRAWN_MUTANT` describes one.
  * `PLAIN_ENGINE` is the endpoint of an embedded engine that runs already.
  */
 import path from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { BLIND_BUGS } from './blind/bugs.ts';
-import { swapped } from './blind/swap.ts';
-import { MUTANTS } from './mutants/all.ts';
-import { mutated } from './mutants/mutated.ts';
-import { drawnByEnvironment, spliced } from './stryker/drawn.ts';
+import { bugOfEnvironment } from './matrix/bug-of-environment.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 /** Read sources as text, bundle them, or start processes. */
@@ -26,18 +22,7 @@ const tests = process.env.PLAIN_TESTS?.split(',').map((place) =>
   place.endsWith('.ts') ? place : `${place}/**/*.test.ts`,
 );
 const needsEngine = process.argv.some((argument) => /^test\/(?:conformance|functions|cli)\b/.test(argument));
-const blind = BLIND_BUGS.find(({ id }) => id === process.env.BLIND_BUG);
-const seeded = MUTANTS.find(({ id }) => id === process.env.SEEDED_BUG);
-
-const drawn = drawnByEnvironment();
-
-/** @param file its path in the repository */
-function withBug(source: string, file: string): string | undefined {
-  if (drawn?.file === file) return spliced(source, drawn);
-  if (blind !== undefined) return swapped(source, file, blind);
-  const edits = seeded?.edits.filter((edit) => edit.file === file) ?? [];
-  return seeded === undefined || edits.length === 0 ? undefined : mutated(seeded.id, source, edits);
-}
+const withBug = bugOfEnvironment();
 
 export default defineConfig({
   root: ROOT,

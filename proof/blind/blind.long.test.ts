@@ -38,7 +38,7 @@ async function runWith({ id, killedBy }: BlindBug): Promise<readonly Outcome[]> 
   const options = ['--config', 'proof/plain-vitest.config.ts', '--reporter=json', `--outputFile=${report}`];
   const child = spawn(process.execPath, [vitest, 'run', ...options, killedBy.test, '-t', literal(killedBy.title)], {
     cwd: ROOT,
-    env: { ...process.env, BLIND_BUG: id },
+    env: { ...process.env, KNOWN_BUG: id },
     detached: true,
     stdio: 'ignore',
   });

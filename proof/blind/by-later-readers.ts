@@ -143,8 +143,8 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     swaps: [
       {
         file: 'shared/tasks/queue/task-client.ts',
-        from: '...(wait !== undefined && { wait }), ...(signal && { signal })',
-        to: '...(wait !== undefined && { wait }), ...(signal?.aborted === true && { signal })',
+        from: 'defined({ wait, signal })',
+        to: 'defined({ wait, signal: signal?.aborted === true ? signal : undefined })',
       },
     ],
     killedBy: {

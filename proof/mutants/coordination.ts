@@ -1,6 +1,4 @@
-import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { clause, condition, entry, operation, part } from './place.ts';
 
 const SEMAPHORE = 'shared/coordination/semaphore/row/semaphore-statements.ts';
 const RULES = 'shared/coordination/semaphore/semaphore.ts';
@@ -12,21 +10,20 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M41',
     what: 'an admission does not count what it takes',
-    edits: [
-      {
-        file: SEMAPHORE,
-        in: 'admitHolder.effect',
-        at: clause('#free = #free - :permits'),
-        change: becomes('#free = if_not_exists(#free, :permits)'),
-      },
-    ],
+    swaps: [{ file: SEMAPHORE, from: '#free = #free - :permits', to: '#free = if_not_exists(#free, :permits)' }],
     killedBy: ['I11'],
     changes,
   },
   {
     id: 'M42',
     what: 'a release does not compare the token',
-    edits: disarmed(SEMAPHORE, 'IS_HELD', '#holders.#PERMIT = :token'),
+    swaps: [
+      {
+        file: SEMAPHORE,
+        from: '#holders.#PERMIT = :token',
+        to: '(#holders.#PERMIT = :token OR #holders.#PERMIT <> :token)',
+      },
+    ],
     killedBy: ['I11'],
     profile: 'network',
     changes,
@@ -34,20 +31,18 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M43b',
     what: 'an admission does not ask whether there is room',
-    edits: disarmed(SEMAPHORE, 'HAS_ROOM', '#free >= :permits'),
+    swaps: [{ file: SEMAPHORE, from: '#free >= :permits', to: '(#free >= :permits OR #free < :permits)' }],
     killedBy: ['I11'],
     changes,
   },
   {
     id: 'M44',
     what: 'releasing a permit that is not there makes room',
-    edits: [
+    swaps: [
       {
         file: SEMAPHORE,
-        in: 'releaseHolder.guard',
-        change: becomes(
-          "'attribute_not_exists(#holders.#PERMIT) OR #holders.#PERMIT = :token OR #holders.#PERMIT <> :token'",
-        ),
+        from: '`(${IS_HELD} OR ${IS_EVICTED}) AND ${NOT_LOWERED}`',
+        to: "('attribute_not_exists(#holders.#PERMIT) OR #holders.#PERMIT = :token OR #holders.#PERMIT <> :token')",
       },
     ],
     killedBy: ['I11'],
@@ -56,16 +51,16 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M45',
     what: 'a limit that is lowered leaves the room as it was',
-    edits: [{ file: RULES, in: 'withLimit', at: entry('free'), change: 'drop' }],
+    swaps: [{ file: RULES, from: 'free: limit - permitsHeld(semaphore.holders)', to: '' }],
     killedBy: ['I11', 'I12'],
     changes,
   },
   {
     id: 'X15',
     what: 'a contender that is not fair enters before those in the queue',
-    edits: [
-      { file: SEMAPHORE, in: 'admitHolder.guard', at: part('NOBODY_QUEUES'), change: 'drop' },
-      { file: RULES, in: 'canAcquire', at: operation('||', 'isSamePermit'), change: becomes('true') },
+    swaps: [
+      { file: SEMAPHORE, from: ' AND ${NOBODY_QUEUES}', to: '' },
+      { file: RULES, from: 'first === undefined || isSamePermit(first, claim)', to: 'true' },
     ],
     killedBy: ['L5'],
     changes,
@@ -73,19 +68,13 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X63',
     what: 'a holder takes its permit although it was evicted before the answer came (found by the simulation)',
-    edits: [
+    swaps: [
       {
         file: 'shared/coordination/semaphore/semaphore-contender.ts',
-        in: 'SemaphoreContender.#pursue',
-        at: condition('closedUntil'),
-        change: becomes('false'),
+        from: 'permit?.closedUntil !== undefined',
+        to: 'false',
       },
-      {
-        file: 'shared/session/keep-alive.ts',
-        in: 'SessionHolder.onRevoked',
-        at: condition('#told'),
-        change: becomes('false'),
-      },
+      { file: 'shared/session/keep-alive.ts', from: 'this.#told.has(revocation)', to: 'false' },
     ],
     killedBy: ['I1'],
     profile: 'network',
@@ -94,19 +83,21 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X99',
     what: 'a blind request is taken although its session has left since',
-    edits: disarmed(SEMAPHORE, 'IS_LATER', '#floor < :since', '#left.#SESSION < :since'),
+    swaps: [
+      { file: SEMAPHORE, from: '#floor < :since', to: '(#floor < :since OR #floor >= :since)' },
+      { file: SEMAPHORE, from: '#left.#SESSION < :since', to: '(#left.#SESSION < :since OR #left.#SESSION >= :since)' },
+    ],
     killedBy: ['I0', 'L12'],
     profile: 'row',
   },
   {
     id: 'X100',
     what: 'a release leaves no mark',
-    edits: [
+    swaps: [
       {
         file: SEMAPHORE,
-        in: 'releaseHolder.effect',
-        at: clause('#left.#SESSION = :since'),
-        change: becomes('#left.#SESSION = if_not_exists(#left.#SESSION, :one)'),
+        from: 'effect: `SET #free = #free + :permits, #left.#SESSION = :since, ${TOUCH} REMOVE #holders.#PERMIT`,',
+        to: 'effect: `SET #free = #free + :permits, #left.#SESSION = if_not_exists(#left.#SESSION, :one), ${TOUCH} REMOVE #holders.#PERMIT`,',
       },
     ],
     killedBy: ['I0', 'L12'],
@@ -115,12 +106,11 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X101',
     what: 'a caller is told that there is no room, and its claim is not barred',
-    edits: [
+    swaps: [
       {
         file: SEMAPHORE,
-        in: 'forgoClaim.effect',
-        at: clause('#left.#SESSION = :since'),
-        change: becomes('#left.#SESSION = if_not_exists(#left.#SESSION, :one)'),
+        from: 'effect: `SET #left.#SESSION = :since, ${TOUCH}`,',
+        to: 'effect: `SET #left.#SESSION = if_not_exists(#left.#SESSION, :one), ${TOUCH}`,',
       },
     ],
     killedBy: ['I0', 'L12'],
@@ -129,14 +119,14 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M46',
     what: 'a member that has ended ends again',
-    edits: disarmed(WAIT_GROUP, 'IS_PENDING', '#state = :pending'),
+    swaps: [{ file: WAIT_GROUP, from: '#state = :pending', to: '(#state = :pending OR #state <> :pending)' }],
     killedBy: ['I13'],
     changes,
   },
   {
     id: 'M48',
     what: 'a wait reads members that may be out of date',
-    edits: [{ file: WAIT_GROUP, in: 'pageOfMembers.ConsistentRead', change: becomes('false') }],
+    swaps: [{ file: WAIT_GROUP, from: 'true', to: 'false' }],
     killedBy: ['I13'],
     profile: 'store',
     changes: { ...changes, staleMs: 5_000 },
@@ -144,12 +134,11 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X7',
     what: 'members that have ended are swept before their group is over (found by the simulation)',
-    edits: [
+    swaps: [
       {
         file: WAIT_GROUP,
-        in: 'finishMember.values',
-        change: ({ text }) =>
-          `((values) => ({ ...values, ':ttl': values[':ttl'] - 86_400 * (RETENTION_DAYS.waitGroup - RETENTION_DAYS.lease) }))(${text})`,
+        from: "{ ':pending': 'pending', ':ended': 'done', ...groupTouchValues(stamp) }",
+        to: "(((values) => ({ ...values, ':ttl': values[':ttl'] - 86_400 * (RETENTION_DAYS.waitGroup - RETENTION_DAYS.lease) }))({ ':pending': 'pending', ':ended': 'done', ...groupTouchValues(stamp) }))",
       },
     ],
     killedBy: ['I13'],
@@ -158,14 +147,13 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X8',
     what: 'adding a member again leases it to the session that adds it (found by the simulation)',
-    edits: [
-      { file: WAIT_GROUP, in: 'addMember.:session', at: operation('??'), change: leftOnly },
+    swaps: [
       {
         file: WAIT_GROUP,
-        in: 'addMember',
-        at: clause('#session = if_not_exists(#session, :session),'),
-        change: ({ text }) => `' + (session === undefined ? '' : '${text}') + '`,
+        from: '#session = if_not_exists(#session, :session),',
+        to: "' + (session === undefined ? '' : '#session = if_not_exists(#session, :session),') + '",
       },
+      { file: WAIT_GROUP, from: 'session ?? NO_SESSION', to: 'session' },
     ],
     killedBy: ['I13'],
     changes,
@@ -173,21 +161,29 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X14',
     what: 'a bucket gives what it has not',
-    edits: disarmed(RATE_LIMIT, 'takeTokens.guard', '#emptyAt <= :enoughSince'),
+    swaps: [
+      {
+        file: RATE_LIMIT,
+        from: '#emptyAt <= :enoughSince',
+        to: '(#emptyAt <= :enoughSince OR #emptyAt > :enoughSince)',
+      },
+    ],
     killedBy: ['RATE'],
     changes,
   },
   {
     id: 'X79',
     what: 'a bucket keeps what flowed in beyond its brim',
-    edits: disarmed(RATE_LIMIT, 'takeTokens.guard', '#emptyAt >= :fullSince'),
+    swaps: [
+      { file: RATE_LIMIT, from: '#emptyAt >= :fullSince', to: '(#emptyAt >= :fullSince OR #emptyAt < :fullSince)' },
+    ],
     killedBy: ['RATE'],
     changes,
   },
   {
     id: 'X80',
     what: 'a take whose answer was lost takes its tokens twice',
-    edits: disarmed(RATE_LIMIT, 'takeTokens.guard', '#nonce <> :nonce'),
+    swaps: [{ file: RATE_LIMIT, from: '#nonce <> :nonce', to: '(#nonce <> :nonce OR #nonce = :nonce)' }],
     killedBy: ['RATE'],
     profile: 'network',
     changes: { ...changes, replyLost: 0.2 },
@@ -195,7 +191,9 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
   {
     id: 'X81',
     what: 'a bucket from which tokens were taken meanwhile is taken to be full',
-    edits: disarmed(RATE_LIMIT, 'takeTokensFromFull.guard', '#emptyAt < :fullSince'),
+    swaps: [
+      { file: RATE_LIMIT, from: '#emptyAt < :fullSince', to: '(#emptyAt < :fullSince OR #emptyAt >= :fullSince)' },
+    ],
     killedBy: ['RATE'],
     changes,
   },

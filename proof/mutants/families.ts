@@ -1,7 +1,4 @@
-import type { Edit } from './change.ts';
-import { becomes, disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, branch, clause, condition, entry, operation, statement } from './place.ts';
 
 const TASK_STORE = 'shared/tasks/rows/task/dynamo-task-store.ts';
 const LINKED_ROWS = 'shared/tasks/rows/task/dependent-rows.ts';
@@ -16,25 +13,16 @@ const COPIES_OF_COMMITS = {
   changes: { duplicate: 0.3, latestMs: 20_000, lockShare: 0, coordinationShare: 0, stock: 0 },
 } as const;
 
-/** The transaction takes the task out of `running`, and forgets the slot of its key. */
-const slotKept = (file: string, within: string, atEntry: string): Edit => ({
-  file,
-  in: within,
-  at: entry(atEntry),
-  change: ({ text }) => `${text}, from: 'ready'`,
-});
-
 /** Seeded bugs of rows that belong to tasks, of the dispatcher, and of operator actions. */
 export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'M53',
     what: 'a commit records its end without its result',
-    edits: [
+    swaps: [
       {
-        file: 'shared/tasks/rows/task/dynamo-task-store.ts',
-        in: 'createTaskStore.commit',
-        at: argument('commitTask', 2),
-        change: becomes('undefined'),
+        file: TASK_STORE,
+        from: 'const own = commitTask(table, claim, encode(result), stamp);',
+        to: 'const own = commitTask(table, claim, undefined, stamp);',
       },
     ],
     killedBy: ['I17'],
@@ -42,94 +30,124 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X119',
     what: 'a commit does not ask whether it is barred',
-    edits: disarmed('shared/tasks/rows/task/commit-statements.ts', 'commitTask.guard', '#sequence < :sequence'),
+    swaps: [
+      {
+        file: 'shared/tasks/rows/task/commit-statements.ts',
+        from: 'guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,',
+        to: 'guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND (#sequence < :sequence OR #sequence >= :sequence)`,',
+      },
+    ],
     killedBy: ['I0'],
     ...COPIES_OF_COMMITS,
   },
   {
     id: 'X20',
     what: 'every child that ends calls the waiting task',
-    edits: [
-      {
-        file: BATCH,
-        in: 'countDown.guard',
-        at: clause('#pending > :one'),
-        change: becomes('#pending > :one AND #pending < :one'),
-      },
-      { file: BATCH, in: 'countLast.guard', at: clause('#pending = :one'), change: becomes('#pending >= :one') },
+    swaps: [
+      { file: BATCH, from: '#pending > :one', to: '#pending > :one AND #pending < :one' },
+      { file: BATCH, from: '#pending = :one', to: '#pending >= :one' },
     ],
     killedBy: ['BATCH'],
   },
   {
     id: 'X21',
     what: 'a child’s end is counted beside its transaction’s guard: an ended child ends again',
-    edits: [{ file: LINKED_ROWS, in: 'DependentRows.#endChild', at: condition('pending'), change: becomes('true') }],
+    swaps: [{ file: LINKED_ROWS, from: 'record === undefined || record.pending === 0', to: 'true' }],
     killedBy: ['BATCH', 'L3'],
   },
   {
     id: 'X121',
     what: 'a task that waits for its children keeps the slot of its key',
-    edits: [slotKept(TASK_STORE, 'createTaskStore.waitForChildren', 'batch')],
+    swaps: [
+      {
+        file: TASK_STORE,
+        from: "const outcome = await linked.commit({ task: claim, to: 'ready', own, batch, effects }, stamp, limits);",
+        to: "const outcome = await linked.commit({ task: claim, to: 'ready', own, batch: batch, from: 'ready', effects }, stamp, limits);",
+      },
+    ],
     killedBy: ['KEY'],
   },
   {
     id: 'X122',
     what: 'a task whose worker died, and that is cancelled, keeps the slot of its key',
-    edits: [slotKept('shared/tasks/rows/task/cancelling.ts', 'cancelTask', 'promote')],
+    swaps: [
+      {
+        file: 'shared/tasks/rows/task/cancelling.ts',
+        from: "promote: (follower) => promoteFollower(table, observed, { how: 'cancelled', follower }, shards, stamp)",
+        to: "promote: (follower) => promoteFollower(table, observed, { how: 'cancelled', follower }, shards, stamp), from: 'ready'",
+      },
+    ],
     killedBy: ['KEY'],
     changes: { operator: true },
   },
   {
     id: 'X123',
     what: 'a task that is handed back keeps the slot of its key',
-    edits: [slotKept(TASK_STORE, 'createTaskStore.release', 'promote')],
+    swaps: [
+      {
+        file: TASK_STORE,
+        from: "promote: promoting(claim, { how: 'released' }, stamp)",
+        to: "promote: promoting(claim, { how: 'released' }, stamp), from: 'ready'",
+      },
+    ],
     killedBy: ['KEY'],
   },
   {
     id: 'X124',
     what: 'a task that dies with its worker keeps the slot of its key',
-    edits: [slotKept(TASK_STORE, 'createTaskStore.bury', 'promote')],
+    swaps: [
+      {
+        file: TASK_STORE,
+        from: "promote: promoting(observed, { how: 'died', error }, stamp)",
+        to: "promote: promoting(observed, { how: 'died', error }, stamp), from: 'ready'",
+      },
+    ],
     killedBy: ['KEY'],
     changes: { operator: true },
   },
   {
     id: 'X13',
     what: 'a claim takes a place of its key though there is none',
-    edits: [
-      ...disarmed(KEY, 'HAS_ROOM', '#running < :limit'),
-      { file: 'shared/tasks/task/key-limit.ts', in: 'hasCapacity', at: branch('running'), change: 'drop' },
+    swaps: [
+      { file: KEY, from: '#running < :limit', to: '(#running < :limit OR #running >= :limit)' },
+      { file: 'shared/tasks/task/key-limit.ts', from: 'if (state.running >= limit) return false;', to: ';' },
     ],
     killedBy: ['KEY'],
   },
   {
     id: 'X22',
     what: 'the rate of a key is looked at, and not counted by the write',
-    edits: disarmed(KEY, 'enterKey', '#started < :count'),
+    swaps: [{ file: KEY, from: '#started < :count', to: '(#started < :count OR #started >= :count)' }],
     killedBy: ['KEY'],
     changes: { concurrency: 5, environments: 5 },
   },
   {
     id: 'X111',
     what: "a late dispatcher's step is not refused",
-    edits: disarmed('shared/tasks/rows/schedule-statements.ts', 'IS_AS_OBSERVED', '#nonce = :observedNonce'),
+    swaps: [
+      {
+        file: 'shared/tasks/rows/schedule-statements.ts',
+        from: '#nonce = :observedNonce',
+        to: '(#nonce = :observedNonce OR #nonce <> :observedNonce)',
+      },
+    ],
     killedBy: ['SLOT'],
   },
   {
     id: 'X117',
     what: 'with replace a late dispatcher stops the task of its own slot, which another has made',
-    edits: [{ file: SLOT_MAKER, in: 'isEarlier', at: operation('<'), change: becomes('schedule.at <= at') }],
+    swaps: [{ file: SLOT_MAKER, from: 'schedule.at < at', to: '(schedule.at <= at)' }],
     killedBy: ['OVERLAP'],
     changes: { overlap: 'replace' },
   },
   {
     id: 'X10',
     what: 'a tick is dispatched however often it is delivered',
-    edits: [
+    swaps: [
       {
         file: 'shared/tasks/dispatch/dispatcher.ts',
-        in: 'dispatch',
-        at: operation('!==', 'by'),
-        change: ({ left, right }) => `${left} === ${right}`,
+        from: 'taken.current?.by !== by',
+        to: '(taken.current?.by === by)',
       },
     ],
     killedBy: ['I20'],
@@ -138,14 +156,26 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X23',
     what: 'cancelling does not ask whether the task is still as it was seen',
-    edits: disarmed(OPERATOR, 'cancelWaitingTask.guard', '#state = :ready', '#nonce = :observedNonce'),
+    swaps: [
+      {
+        file: OPERATOR,
+        from: `return updateStatement('task.cancel', {\n    table,\n    key: taskKey(observed.queue, observed.id),\n    guard: '#state = :ready AND #nonce = :observedNonce',`,
+        to: `return updateStatement('task.cancel', {\n    table,\n    key: taskKey(observed.queue, observed.id),\n    guard: '(#state = :ready OR #state <> :ready) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',`,
+      },
+    ],
     killedBy: ['I16'],
     changes: { operator: true },
   },
   {
     id: 'X24',
     what: 'bringing back does not ask whether the task is still as it was seen',
-    edits: disarmed(OPERATOR, 'reviveTask.guard', '#state = :observedState', '#nonce = :observedNonce'),
+    swaps: [
+      {
+        file: OPERATOR,
+        from: `return updateStatement('task.revive', {\n    table,\n    key: taskKey(observed.queue, observed.id),\n    guard: '#state = :observedState AND #nonce = :observedNonce',`,
+        to: `return updateStatement('task.revive', {\n    table,\n    key: taskKey(observed.queue, observed.id),\n    guard: '(#state = :observedState OR #state <> :observedState) AND (#nonce = :observedNonce OR #nonce <> :observedNonce)',`,
+      },
+    ],
     killedBy: ['I16', 'I0'],
     profile: 'network',
     changes: { operator: true },
@@ -153,13 +183,8 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X70',
     what: "workers ignore how many shards the queue's row names",
-    edits: [
-      {
-        file: 'shared/tasks/picker/partitions.ts',
-        in: 'Partitions.update',
-        at: statement('#addShards', 'shards'),
-        change: 'drop',
-      },
+    swaps: [
+      { file: 'shared/tasks/picker/partitions.ts', from: 'this.#addShards(this.#ports.shards() ?? 0);', to: ';' },
     ],
     killedBy: ['L3'],
     changes: { strayShards: 1 },

@@ -5,7 +5,7 @@ import type { Hunt } from './hunt.ts';
 import type { Mutant } from './mutation.ts';
 
 const HUNT = fileURLToPath(new URL('./hunt.ts', import.meta.url));
-/** Most of what a hunt loads, the compiler that finds the places above all, is the same in each. */
+/** Most of what a hunt loads is the same in each. */
 const COMPILED = fileURLToPath(new URL('../../.leasehold/compile-cache', import.meta.url));
 
 export async function huntAll(

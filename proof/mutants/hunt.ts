@@ -1,7 +1,8 @@
 /** In a separate process: runs seeds against one mutant until its named invariant is violated. Prints one line of JSON. */
 import { defined } from '../../shared/core/defined.ts';
 import { MUTANTS } from './all.ts';
-import { mutate } from './load-mutated.ts';
+import { swapped } from '../blind/swap.ts';
+import { loadWith } from '../matrix/load.ts';
 
 export interface Hunt {
   readonly id: string;
@@ -20,7 +21,7 @@ Error.stackTraceLimit = 0;
 const [id, limit = '2000'] = process.argv.slice(2);
 const mutant = MUTANTS.find((candidate) => candidate.id === id);
 if (mutant === undefined) throw new Error(`no mutant is named ${id}`);
-mutate(mutant);
+loadWith((source, file) => swapped(source, file, mutant));
 const { runSeed } = await import('../simulation/run-seed.ts');
 
 const also = new Set<string>();

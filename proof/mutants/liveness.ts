@@ -1,7 +1,5 @@
 /** Seeded bugs that do nothing wrong: they leave something undone, and each of them in silence. */
-import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { branch, call, condition, returned, statement } from './place.ts';
 
 const WAIT = 'shared/core/wait/wait.ts';
 const CANDIDATES = 'shared/tasks/picker/candidates.ts';
@@ -16,78 +14,63 @@ const ALONE = { stays: true, environments: 1, users: 0, faultyMs: 60_000, settle
 
 export const LIVENESS_MUTANTS: readonly Mutant[] = [
   {
-    id: 'N2',
+    id: 'X202',
     what: 'a wait ends with the first outage of the store',
-    edits: [{ file: WAIT, in: 'Wait.bear', at: condition('remainingMs'), change: becomes('true') }],
+    swaps: [{ file: WAIT, from: 'if (this.remainingMs === 0) throw error;', to: 'if (true) throw error;' }],
     killedBy: ['L17'],
     profile: 'row',
   },
   {
-    id: 'N12',
+    id: 'X212',
     what: 'the tasks of dead workers are left to them',
-    edits: [
+    swaps: [
       {
         file: CANDIDATES,
-        in: 'Candidates.#findAbandoned',
-        at: [branch('undefined'), returned()],
-        change: becomes('false'),
+        from: 'if (heldUntil === undefined) return true;',
+        to: 'if (heldUntil === undefined) return false;',
       },
     ],
     killedBy: ['L10', 'L3'],
     profile: 'processes',
   },
   {
-    id: 'N5',
+    id: 'X205',
     what: 'a renewal clears what was taken away, told or not',
-    edits: [
+    swaps: [
       {
         file: 'shared/session/row/session-statements.ts',
-        in: 'forget',
-        at: [branch('told'), condition('told')],
-        change: becomes('true'),
-      },
-      {
-        file: 'shared/session/row/session-statements.ts',
-        in: 'forget',
-        at: [branch('told'), returned()],
-        change: becomes("' REMOVE #revoked'"),
+        from: "if (told === 0) return '';",
+        to: "if ((true)) return (' REMOVE #revoked');",
       },
     ],
     killedBy: ['I1'],
     changes: { lockShare: 0.8 },
   },
   {
-    id: 'N17',
+    id: 'X217',
     what: 'a lost session does not abort the signal of a running task',
-    edits: [{ file: RUN, in: 'ClaimRun.#linkSignals', at: statement('session', 'addEventListener'), change: 'drop' }],
+    swaps: [{ file: RUN, from: "session.signal.addEventListener('abort', onLost, { once: true });", to: ';' }],
     killedBy: ['L19'],
     changes: { partitionEveryMs: 4_000 },
   },
   {
-    id: 'N40',
+    id: 'X240',
     what: 'a caller that gives up leaves its place in the queue',
-    edits: [
-      {
-        file: 'shared/coordination/semaphore/semaphore-contender.ts',
-        in: 'SemaphoreContender.#forgo',
-        at: call('withoutTicket'),
-        change: becomes('row'),
-      },
+    swaps: [
+      { file: 'shared/coordination/semaphore/semaphore-contender.ts', from: 'withoutTicket(row, claim)', to: 'row' },
     ],
     killedBy: ['L14', 'L13'],
     profile: 'row',
     changes: CROWD,
   },
   {
-    id: 'N45',
+    id: 'X245',
     what: 'a lock of a dead session is left to it',
-    edits: [
+    swaps: [
       {
         file: 'shared/coordination/lock/lock-contender.ts',
-        in: 'LockContender.#assess',
-        at: statement('behaviour', 'delete'),
-        change: ({ text }) =>
-          `return { kind: 'delayed', key: this.key, until: this.#ports.runtime.clock.now() + 1_000 }; ${text}`,
+        from: "const isFresh = standing.disposition.behaviour === 'delete';",
+        to: "return { kind: 'delayed', key: this.key, until: this.#ports.runtime.clock.now() + 1_000 }; const isFresh = standing.disposition.behaviour === 'delete';",
       },
     ],
     killedBy: ['L13'],
@@ -95,16 +78,9 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     changes: SHORT_CROWD,
   },
   {
-    id: 'N46',
+    id: 'X246',
     what: 'an undecided end of a task is not sent again',
-    edits: [
-      {
-        file: 'shared/tasks/run/claim-writer.ts',
-        in: 'ClaimWriter.finish',
-        at: condition('handBack', 'aborted'),
-        change: becomes('true'),
-      },
-    ],
+    swaps: [{ file: 'shared/tasks/run/claim-writer.ts', from: 'this.#ports.handBack.aborted', to: 'true' }],
     killedBy: ['L11'],
     profile: 'row',
     changes: { ...ALONE, settleMs: 60_000, focusEveryMs: 10_000 },

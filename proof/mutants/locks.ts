@@ -1,7 +1,4 @@
-import type { Change } from './change.ts';
-import { becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { branch, call, condition, operation, property } from './place.ts';
 
 const STATEMENTS = 'shared/coordination/lock/row/lock-statements.ts';
 const EXPRESSIONS = 'shared/coordination/lock/row/lock-expressions.ts';
@@ -9,33 +6,22 @@ const CONTENDER = 'shared/coordination/lock/lock-contender.ts';
 const READER = 'shared/coordination/lock/lock-reader.ts';
 const FENCE = 'shared/dynamo/dynamo-fence.ts';
 
-/** Checks only the presence of the compared values. */
-const isThere: Change = ({ left, right }) => `${left} !== undefined && ${right} !== undefined`;
-
 export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M21',
     what: 'an invalidation imposes no lock-delay',
-    edits: [
-      {
-        file: 'shared/session/session-record.ts',
-        in: 'lockDelayEndsAt',
-        at: condition('ended'),
-        change: becomes('true'),
-      },
-    ],
+    swaps: [{ file: 'shared/session/session-record.ts', from: "reason === 'ended' || lockDelayMs === 0", to: 'true' }],
     killedBy: ['I7'],
     changes: { lockShare: 0.8, lockDelayMs: 2_000 },
   },
   {
     id: 'M24',
     what: 'a new session of the process that lost the key does not wait for the lock-delay',
-    edits: [
+    swaps: [
       {
         file: CONTENDER,
-        in: 'LockContender.#assess',
-        at: property('openAt', 'openAt'),
-        change: ({ text }) => `session?.node === this.#session.record.node ? 0 : ${text}`,
+        from: 'standing.openAt',
+        to: '(session?.node === this.#session.record.node ? 0 : standing.openAt)',
       },
     ],
     killedBy: ['I7'],
@@ -44,7 +30,13 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M36',
     what: 'the sequences of a fence are compared as text',
-    edits: [{ file: FENCE, in: 'guarded.:leaseholdSequence', change: ({ text }) => `String(${text})` }],
+    swaps: [
+      {
+        file: FENCE,
+        from: "ExpressionAttributeValues: { ...values, ':leaseholdCounter': stamp.counter, ':leaseholdSequence': stamp.sequence },",
+        to: "ExpressionAttributeValues: { ...values, ':leaseholdCounter': stamp.counter, ':leaseholdSequence': (String(stamp.sequence)) },",
+      },
+    ],
     killedBy: ['I2', 'I2b'],
     profile: 'network',
     changes: { lockShare: 0.8 },
@@ -52,7 +44,9 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X6',
     what: 'an acquire is not ordered against the tenures that ended since it was asked for (found by the simulation)',
-    edits: disarmed(EXPRESSIONS, 'IS_UNTOUCHED', '#freedAt < :openBefore'),
+    swaps: [
+      { file: EXPRESSIONS, from: '#freedAt < :openBefore', to: '(#freedAt < :openBefore OR #freedAt >= :openBefore)' },
+    ],
     killedBy: ['I0'],
     profile: 'network',
     changes: { lockShare: 0.8 },
@@ -60,13 +54,11 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M25',
     what: 'tidying up after a dead session does not compare the tenure',
-    edits: [
+    swaps: [
       {
         file: STATEMENTS,
-        in: 'settleLock.guard',
-        change: becomes(
-          "'(#session = :session OR #session <> :session) AND (#leaseCounter = :counter OR #leaseCounter <> :counter)'",
-        ),
+        from: "sweepable && behaviour === 'release' ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY",
+        to: "('(#session = :session OR #session <> :session) AND (#leaseCounter = :counter OR #leaseCounter <> :counter)')",
       },
     ],
     killedBy: ['I5'],
@@ -75,8 +67,12 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M37',
     what: 'a contender takes a stale read’s missing session for a dead one (found by the simulation)',
-    edits: [
-      { file: CONTENDER, in: 'LockContender.look', at: operation('||', 'session', 'undefined'), change: leftOnly },
+    swaps: [
+      {
+        file: CONTENDER,
+        from: 'lock.session !== expected || session === undefined',
+        to: '(lock.session !== expected)',
+      },
     ],
     killedBy: ['I8'],
     profile: 'store',
@@ -85,7 +81,13 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M33',
     what: 'a fence takes an equal counter whatever its sequence',
-    edits: disarmed(FENCE, 'IS_NEWER', '#leaseholdSequence < :leaseholdSequence'),
+    swaps: [
+      {
+        file: FENCE,
+        from: '#leaseholdSequence < :leaseholdSequence',
+        to: '(#leaseholdSequence < :leaseholdSequence OR #leaseholdSequence >= :leaseholdSequence)',
+      },
+    ],
     killedBy: ['I2', 'I2b'],
     profile: 'network',
     changes: { lockShare: 0.8 },
@@ -93,16 +95,30 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M34',
     what: 'the store asks for no stamp at all',
-    edits: disarmed(FENCE, 'IS_NEWER', '#leaseholdCounter < :leaseholdCounter'),
+    swaps: [
+      {
+        file: FENCE,
+        from: '#leaseholdCounter < :leaseholdCounter',
+        to: '(#leaseholdCounter < :leaseholdCounter OR #leaseholdCounter >= :leaseholdCounter)',
+      },
+    ],
     killedBy: ['I2', 'I2b'],
     changes: { lockShare: 0.8 },
   },
   {
     id: 'X49',
     what: 'a refused write behind a fence is always taken for one’s own earlier attempt',
-    edits: [
-      { file: FENCE, in: 'dynamoFence.wasApplied', at: operation('===', 'counter'), change: isThere },
-      { file: FENCE, in: 'dynamoFence.wasApplied', at: operation('===', 'sequence'), change: isThere },
+    swaps: [
+      {
+        file: FENCE,
+        from: 'item?.[FENCE_ATTRIBUTES.counter] === counter',
+        to: '(item?.[FENCE_ATTRIBUTES.counter] !== undefined && counter !== undefined)',
+      },
+      {
+        file: FENCE,
+        from: 'item?.[FENCE_ATTRIBUTES.sequence] === sequence',
+        to: '(item?.[FENCE_ATTRIBUTES.sequence] !== undefined && sequence !== undefined)',
+      },
     ],
     killedBy: ['I2b'],
     changes: { lockShare: 0.8 },
@@ -110,18 +126,11 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X50',
     what: 'a reader tidies up after the living as well',
-    edits: [
+    swaps: [
       {
         file: READER,
-        in: 'LockReader.judge',
-        at: [branch('held', 'by'), property('lock')],
-        change: ({ text }) => `await this.#tidy(${text}, { disposition: { behaviour: 'release', notBefore: 0 } })`,
-      },
-      {
-        file: READER,
-        in: 'LockReader.judge',
-        at: [branch('held', 'by'), property('holder')],
-        change: becomes('undefined'),
+        from: "if (standing.kind === 'held') return { lock, holder: standing.by };",
+        to: "if (standing.kind === 'held') return { lock: await this.#tidy(lock, { disposition: { behaviour: 'release', notBefore: 0 } }), holder: (undefined) };",
       },
     ],
     killedBy: ['I5'],
@@ -130,13 +139,11 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M35',
     what: 'the fence is not advanced before the first read',
-    edits: [
+    swaps: [
       {
         file: 'proof/simulation/workloads/locks.ts',
-        in: 'workUnder',
-        at: call('sendFenced', 'advance'),
-        change: ({ args: [place = '', input = ''] }) =>
-          `(({ TableName, Key }) => ${place}.driver.attempt('get', { TableName, Key, ConsistentRead: true }, new AbortController().signal).then(({ Item = {} }) => Item))(${input})`,
+        from: 'sendFenced(place, guard.advance(target), guard)',
+        to: "((({ TableName, Key }) => place.driver.attempt('get', { TableName, Key, ConsistentRead: true }, new AbortController().signal).then(({ Item = {} }) => Item))(guard.advance(target)))",
       },
     ],
     killedBy: ['I2b'],
@@ -145,7 +152,14 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M20c',
     what: 'a release of a lock does not compare session and counter',
-    edits: disarmed(EXPRESSIONS, 'IS_HELD_BY', '#session = :session', '#leaseCounter = :counter'),
+    swaps: [
+      { file: EXPRESSIONS, from: '#session = :session', to: '(#session = :session OR #session <> :session)' },
+      {
+        file: EXPRESSIONS,
+        from: '#leaseCounter = :counter',
+        to: '(#leaseCounter = :counter OR #leaseCounter <> :counter)',
+      },
+    ],
     killedBy: ['I5', 'I9'],
     changes: { lockShare: 0.8 },
   },

@@ -1,15 +1,15 @@
 /**
- * A seeded bug: shipped source, changed at one place while it is loaded.
- * The shipped code has no switch for it. A place that no longer exists fails loudly.
+ * A seeded bug: shipped source, changed while it is loaded.
+ * The shipped code has no switch for it. A piece that no longer exists fails loudly.
  */
 import type { Profile, ProfileName } from '../simulation/profile.ts';
-import type { Edit } from './change.ts';
+import type { Swap } from '../blind/bug.ts';
 
 export interface Mutant {
   /** `M`: bugs that the protocol was designed against; `X`: later ones. */
   readonly id: string;
   readonly what: string;
-  readonly edits: readonly Edit[];
+  readonly swaps: readonly Swap[];
   /** Any of these, and no other invariant, counts as its death. */
   readonly killedBy: readonly string[];
   /** The group of faults that brings it out; the swarm where absent. */

@@ -1,6 +1,4 @@
-import { disarmed } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { branch, clause, operation } from './place.ts';
 
 const CANCEL_ITEM = 'shared/tasks/queue/cancel-item.ts';
 const PACK = 'shared/tasks/rows/task/pack-statements.ts';
@@ -11,7 +9,13 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X26',
     what: 'what a pack records has no order: a late request overwrites its successor',
-    edits: disarmed(PACK, 'IS_MY_NEXT', '#sequence = :previousSequence'),
+    swaps: [
+      {
+        file: PACK,
+        from: '#sequence = :previousSequence',
+        to: '(#sequence = :previousSequence OR #sequence <> :previousSequence)',
+      },
+    ],
     killedBy: ['PACK'],
     profile: 'network',
     changes: { ...changes, late: 0.15, latestMs: 2_000, duplicate: 0.2 },
@@ -19,12 +23,11 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X62',
     what: 'a pack’s write rests on an earlier one, whatever came between (found by the simulation)',
-    edits: [
+    swaps: [
       {
         file: PACK,
-        in: 'IS_MY_NEXT',
-        at: clause('#sequence = :previousSequence'),
-        change: ({ text }) => `(${text} OR #sequence < :sequence)`,
+        from: '#sequence = :previousSequence',
+        to: '(#sequence = :previousSequence OR #sequence < :sequence)',
       },
     ],
     killedBy: ['PACK'],
@@ -34,10 +37,15 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X27',
     what: 'an item is cancelled although it has ended',
-    edits: [
-      ...disarmed(PACK, 'IS_UNDECIDED', 'NOT contains(#done, :item)', 'NOT contains(#moved, :item)'),
-      { file: CANCEL_ITEM, in: 'cancelItem', at: branch('done', 'has'), change: 'drop' },
-      { file: CANCEL_ITEM, in: 'cancelItem', at: branch('isOpen'), change: 'drop' },
+    swaps: [
+      { file: PACK, from: 'NOT contains(#done, :item)', to: '(NOT contains(#done, :item) OR contains(#done, :item))' },
+      {
+        file: PACK,
+        from: 'NOT contains(#moved, :item)',
+        to: '(NOT contains(#moved, :item) OR contains(#moved, :item))',
+      },
+      { file: CANCEL_ITEM, from: "if (pack.bulk.done.has(index)) return { kind: 'ended', state: 'done' };", to: ';' },
+      { file: CANCEL_ITEM, from: "if (!isOpen(pack.bulk, index)) return { kind: 'missing' };", to: ';' },
     ],
     killedBy: ['PACK'],
     changes: { ...changes, operator: true },
@@ -45,18 +53,12 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X53',
     what: 'an item that kills its workers is tried once more than its task may be',
-    edits: [
+    swaps: [
+      { file: 'shared/tasks/bulk/suspect.ts', from: 'attempts >= maxAttempts', to: '(attempts >= maxAttempts + 1)' },
       {
         file: 'shared/tasks/bulk/suspect.ts',
-        in: 'suspectOf.isDead',
-        at: operation('>=', 'maxAttempts'),
-        change: ({ text }) => `${text} + 1`,
-      },
-      {
-        file: 'shared/tasks/bulk/suspect.ts',
-        in: 'suspectOf.isDead',
-        at: operation('>=', 'maxDeaths'),
-        change: ({ text }) => `${text} + 1`,
+        from: 'deaths.length >= maxDeaths',
+        to: '(deaths.length >= maxDeaths + 1)',
       },
     ],
     killedBy: ['I18'],

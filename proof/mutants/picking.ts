@@ -1,7 +1,5 @@
 /** Seeded bugs of the choice of the next task: each task still runs once, but too late, or at too high a price. */
-import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { condition, operation, returned } from './place.ts';
 
 const PICKER = 'shared/tasks/picker/task-picker.ts';
 const ENTRIES = 'shared/tasks/picker/partition-entries.ts';
@@ -15,7 +13,7 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K1',
     what: 'each end of a task makes every own source worth a poll',
-    edits: [{ file: PICKER, in: 'TaskPicker.#ended', at: condition('batch', 'line'), change: becomes('true') }],
+    swaps: [{ file: PICKER, from: 'task.links?.batch !== undefined || task.links?.line !== undefined', to: 'true' }],
     killedBy: ['CREEP'],
     profile: 'row',
     changes: { ...FED, stays: true, environments: 2, shards: 24, feedEveryMs: 60, latencyMs: 3, faultyMs: 12_000 },
@@ -23,7 +21,13 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K2',
     what: 'workers that share a shard have no slices of it',
-    edits: [{ file: PLAN, in: 'slicesOf', at: returned('nth'), change: becomes('undefined') }],
+    swaps: [
+      {
+        file: PLAN,
+        from: 'sharing.length > 1 ? { nth: sharing.indexOf(worker), of: sharing.length } : undefined',
+        to: 'undefined',
+      },
+    ],
     killedBy: ['CROWD'],
     profile: 'backlog',
     changes: { ...BACKLOG, environments: 12, concurrency: 4, floodTasks: 1_600 },
@@ -31,7 +35,13 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K3',
     what: 'the oldest entries are not read again while there are others',
-    edits: [{ file: ENTRIES, in: 'OldestFirst.isHeadDue', at: returned(), change: becomes('false') }],
+    swaps: [
+      {
+        file: ENTRIES,
+        from: 'this.#options.isOwn() && this.#headAtMonotonicMs <= this.#ports.runtime.clock.monotonic()',
+        to: 'false',
+      },
+    ],
     killedBy: ['LATE'],
     profile: 'backlog',
     changes: { ...BACKLOG, environments: 3, concurrency: 2, floodTasks: 4_000, crashEveryMs: 6_000, latencyMs: 30 },
@@ -39,12 +49,11 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K4',
     what: 'tasks that the own process has enqueued go before older ones of the index',
-    edits: [
+    swaps: [
       {
         file: PICKER,
-        in: 'TaskPicker.#refill',
-        at: operation('&&', '#directCandidates'),
-        change: ({ text }) => `${text} && this.#announced.isEmpty`,
+        from: 'const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;',
+        to: 'const isNothing = (): boolean => (this.#buffer.found.length === 0 && this.#directCandidates.isEmpty && this.#announced.isEmpty);',
       },
     ],
     killedBy: ['LATE'],

@@ -1,33 +1,29 @@
-/** Checks the names and places of the seeded bugs; `npm run mutants` hunts them all. */
+/** Seeded and blind bugs find their places; `npm run mutants` hunts all seeded ones. */
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import path from 'node:path';
+import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
-import { MUTANTS } from './all.ts';
+import { BLIND_BUGS } from '../blind/bugs.ts';
+import { swapped } from '../blind/swap.ts';
 import { EQUIVALENT } from '../conjuncts/equivalent.ts';
-import { mutated } from './mutated.ts';
-import { complaintsOf } from './source.ts';
+import { MUTANTS } from './all.ts';
 
-describe('seeded bugs', () => {
+const ROOT = path.resolve(import.meta.dirname, '../..');
+
+describe('bugs', () => {
   test('have unique names', () => {
-    const ids = [...MUTANTS, ...EQUIVALENT].map(({ id }) => id);
+    const ids = [...MUTANTS, ...EQUIVALENT, ...BLIND_BUGS].map(({ id }) => id);
 
     expect(ids).toEqual([...new Set(ids)]);
   });
 
-  test.each(MUTANTS.map((mutant) => [mutant.id, mutant] as const))(
-    '%s finds its places, and leaves code that can be loaded',
-    (id, mutant) => {
-      for (const [file, edits] of Map.groupBy(mutant.edits, (edit) => edit.file)) {
-        const source = sourceOf(file);
-        const changed = mutated(id, source, edits);
+  test.each([...MUTANTS, ...BLIND_BUGS])('$id finds its places, and leaves code that can be loaded', (bug) => {
+    for (const file of new Set(bug.swaps.map((swap) => swap.file))) {
+      const source = readFileSync(path.join(ROOT, file), 'utf8');
+      const changed = swapped(source, file, bug);
 
-        expect(changed).not.toBe(source);
-        expect(complaintsOf(changed)).toEqual([]);
-      }
-    },
-  );
+      expect(changed).not.toBe(source);
+      expect(ts.transpileModule(changed, { reportDiagnostics: true }).diagnostics).toEqual([]);
+    }
+  });
 });
-
-function sourceOf(file: string): string {
-  return readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), 'utf8');
-}

@@ -1,7 +1,5 @@
 /** Seeded bugs of the plan: too few workers, or too many. */
-import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { entry, property, returned } from './place.ts';
 
 const QUEUE = 'shared/tasks/rows/queue-statements.ts';
 
@@ -9,20 +7,24 @@ export const PLANNING_MUTANTS: readonly Mutant[] = [
   {
     id: 'F1',
     what: 'a plan takes late tasks for new ones',
-    edits: [{ file: 'shared/tasks/dispatch/demand.ts', in: 'demandOf', at: entry('late'), change: becomes('late: 0') }],
+    swaps: [{ file: 'shared/tasks/dispatch/demand.ts', from: 'late: sum(({ late }) => late)', to: 'late: 0' }],
     killedBy: ['W1'],
     profile: 'fanout',
   },
   {
     id: 'F3',
     what: 'a hint of how long tasks take stamps the queue’s row',
-    edits: [
+    swaps: [
       {
         file: QUEUE,
-        in: 'SET_HINTS',
-        change: ({ text }) => text.replace('SET ', 'SET #nonce = :nonce, '),
+        from: "':concurrency': workerSettings.concurrency",
+        to: "':concurrency': workerSettings.concurrency, ':nonce': 'hint'",
       },
-      { file: QUEUE, in: 'noteHints', at: entry(':concurrency'), change: ({ text }) => `${text}, ':nonce': 'hint'` },
+      {
+        file: QUEUE,
+        from: "'SET #unknown = :unknown, #names = :names, #concurrency = :concurrency, #startWithin = :startWithin'",
+        to: "('SET #nonce = :nonce, #unknown = :unknown, #names = :names, #concurrency = :concurrency, #startWithin = :startWithin')",
+      },
     ],
     killedBy: ['HINT'],
     profile: 'fanout',
@@ -30,12 +32,11 @@ export const PLANNING_MUTANTS: readonly Mutant[] = [
   {
     id: 'F4',
     what: 'a waker forgets what it has just started',
-    edits: [
+    swaps: [
       {
         file: 'shared/tasks/dispatch/pending-starts.ts',
-        in: 'PendingStarts.count',
-        at: returned(),
-        change: becomes('0'),
+        from: 'this.areRecent(now) ? Math.max(0, count - (token - before)) : 0',
+        to: '0',
       },
     ],
     killedBy: ['W3'],
@@ -44,12 +45,11 @@ export const PLANNING_MUTANTS: readonly Mutant[] = [
   {
     id: 'F6',
     what: 'the rule wants one worker, however much is due: also for those that judge by it',
-    edits: [
+    swaps: [
       {
         file: 'shared/tasks/dispatch/plan.ts',
-        in: 'wantedWorkers',
-        at: property('workers'),
-        change: becomes('Math.min(1, maxWorkers, all)'),
+        from: 'Math.min(maxWorkers, all)',
+        to: '(Math.min(1, maxWorkers, all))',
       },
     ],
     killedBy: ['W2'],

@@ -1,6 +1,4 @@
-import { becomes } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { branch, call, returned, statement } from './place.ts';
 
 const SEND = 'shared/dynamo/engine/send.ts';
 
@@ -8,12 +6,11 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
   {
     id: 'M91',
     what: 'each request is sent again while its first attempt is under way',
-    edits: [
+    swaps: [
       {
         file: SEND,
-        in: 'Sender.#attempt',
-        at: call('attempt'),
-        change: ({ text }) => `(void ${text}.catch(() => undefined), ${text})`,
+        from: 'this.#driver.attempt(statement.kind, statement.input, attempt.signal)',
+        to: '((void this.#driver.attempt(statement.kind, statement.input, attempt.signal).catch(() => undefined), this.#driver.attempt(statement.kind, statement.input, attempt.signal)))',
       },
     ],
     killedBy: ['RETRY'],
@@ -21,9 +18,13 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
   {
     id: 'M14',
     what: 'being refused by one’s own earlier attempt is taken for a loss',
-    edits: [
-      { file: SEND, in: 'resolveRefusal', at: branch('nonce'), change: 'drop' },
-      { file: SEND, in: 'earlierAttempt', at: returned(), change: becomes("'none'") },
+    swaps: [
+      {
+        file: SEND,
+        from: `if (item?.nonce === nonce)\n    return { kind: 'applied', item, late: true, earlierAttempt: earlierAttempt(unanswered - 1) };`,
+        to: ';',
+      },
+      { file: SEND, from: "unanswered > 0 ? 'unknown' : 'none'", to: "('none')" },
     ],
     killedBy: ['I0'],
     profile: 'network',
@@ -31,14 +32,7 @@ export const SENDER_MUTANTS: readonly Mutant[] = [
   {
     id: 'M61',
     what: 'a retry does not ask again whether its sender still believes',
-    edits: [
-      {
-        file: SEND,
-        in: 'Sender.#attemptUntilAnswered',
-        at: statement('ensureBelief'),
-        change: 'drop',
-      },
-    ],
+    swaps: [{ file: SEND, from: 'limits.ensureBelief?.();', to: ';' }],
     killedBy: ['I1b'],
   },
 ];

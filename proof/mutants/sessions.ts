@@ -1,6 +1,4 @@
-import { becomes, beside, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, assigned, call, operation, property, returned, statement, choice } from './place.ts';
 
 const RECORD = 'shared/session/session-record.ts';
 const CONTENDER = 'shared/session/session-contender.ts';
@@ -11,9 +9,9 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M7',
     what: 'a contender does not wait for the clock bound',
-    edits: [
-      { file: RECORD, in: 'judgeSession', at: operation('+', 'expiresAt'), change: leftOnly },
-      { file: CONTENDER, in: 'settleSession.expiredBefore', at: operation('-'), change: leftOnly },
+    swaps: [
+      { file: RECORD, from: 'session.expiresAt + maxClockSkewMs', to: '(session.expiresAt)' },
+      { file: CONTENDER, from: 'now - maxClockSkewMs', to: 'now' },
     ],
     killedBy: ['I6'],
     changes: { clockErrorMs: 400, maxClockSkewMs: 800 },
@@ -21,12 +19,11 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M90',
     what: 'a session is renewed four times as often as a heartbeat is due',
-    edits: [
+    swaps: [
       {
         file: HOLDER,
-        in: 'SessionHolder.#heartbeat',
-        at: choice('renewed'),
-        change: ({ whenFalse }) => whenFalse,
+        from: 'renewed ? this.timing.heartbeatMs : this.timing.heartbeatMs / 4',
+        to: '(this.timing.heartbeatMs / 4)',
       },
     ],
     killedBy: ['BEAT'],
@@ -34,12 +31,11 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M9',
     what: 'trust is counted from the answer to a renewal',
-    edits: [
+    swaps: [
       {
         file: HOLDER,
-        in: 'SessionHolder.#renew',
-        at: [assigned('#trust'), property('opened')],
-        change: becomes('momentOf(this.#runtime.clock)'),
+        from: 'this.#trust = { opened, durationMs: this.#trust.durationMs };',
+        to: 'this.#trust = { opened: momentOf(this.#runtime.clock), durationMs: this.#trust.durationMs };',
       },
     ],
     killedBy: ['I1'],
@@ -48,53 +44,41 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M16',
     what: 'a renewal does not compare the nonce of the one before',
-    edits: disarmed(STATEMENTS, 'renewSession.follows', '#nonce = :lastNonce'),
+    swaps: [{ file: STATEMENTS, from: '#nonce = :lastNonce', to: '(#nonce = :lastNonce OR #nonce <> :lastNonce)' }],
     killedBy: ['I4', 'I9'],
     profile: 'network',
   },
   {
     id: 'M27',
     what: 'a contender ends a session a heartbeat before its TTL is over',
-    edits: [
-      {
-        file: RECORD,
-        in: 'judgeSession',
-        at: operation('+', 'expiresAt'),
-        change: ({ left }) => `${left} - ${beside(left, 'ttlMs')} / 3`,
-      },
-      {
-        file: CONTENDER,
-        in: 'settleSession.expiredBefore',
-        at: operation('-'),
-        change: ({ left }) => `${left} + (observed?.ttlMs ?? 0) / 3`,
-      },
+    swaps: [
+      { file: RECORD, from: 'session.expiresAt + maxClockSkewMs', to: '(session.expiresAt - session.ttlMs / 3)' },
+      { file: CONTENDER, from: 'now - maxClockSkewMs', to: '(now + (observed?.ttlMs ?? 0) / 3)' },
     ],
     killedBy: ['I6'],
   },
   {
     id: 'M28',
     what: 'belief is a flag that a timer flips',
-    edits: [
-      { file: HOLDER, in: 'SessionHolder.remainingTrustMs', at: returned('remainingTrustMs'), change: becomes('1') },
+    swaps: [
       {
         file: HOLDER,
-        in: 'SessionHolder.constructor',
-        at: call('truthfulSignal'),
-        change: ({ args: [signal = ''] }) => signal,
+        from: 'truthfulSignal(this.#lost.signal, () => this.#noticeExpiry())',
+        to: '(this.#lost.signal)',
       },
-      { file: HOLDER, in: 'SessionHolder.ensureBelief', at: statement('#noticeExpiry'), change: 'drop' },
+      { file: HOLDER, from: 'return remainingTrustMs(this.#trust, momentOf(this.#runtime.clock));', to: 'return 1;' },
+      { file: HOLDER, from: `ensureBelief(): void {\n    this.#noticeExpiry();`, to: `ensureBelief(): void {\n    ;` },
     ],
     killedBy: ['I1'],
   },
   {
     id: 'M29',
     what: 'identity is made once per environment and repeats after a restart',
-    edits: [
+    swaps: [
       {
         file: 'proof/simulation/fleet.ts',
-        in: 'Fleet.start',
-        at: argument('countedIds', 0),
-        change: ({ text }) => `${text}.split('.')[0]`,
+        from: 'ids: countedIds(incarnation),',
+        to: "ids: countedIds((incarnation.split('.')[0])),",
       },
     ],
     killedBy: ['I22', 'I0'],
@@ -103,9 +87,13 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
   {
     id: 'M30',
     what: 'the heartbeat survives the end of the handler',
-    edits: [
-      { file: HOLDER, in: 'SessionHolder.#end', at: statement('#stopped', 'abort'), change: 'drop' },
-      { file: HOLDER, in: 'SessionHolder.#end', at: statement('#loops'), change: 'drop' },
+    swaps: [
+      {
+        file: HOLDER,
+        from: `async #end(): Promise<void> {\n    this.#stopped.abort();`,
+        to: `async #end(): Promise<void> {\n    ;`,
+      },
+      { file: HOLDER, from: 'await Promise.all([this.#loops, this.#renewal]);', to: ';' },
     ],
     killedBy: ['L7'],
   },

@@ -1,6 +1,4 @@
-import { ANYBODYS, becomes, disarmed, leftOnly } from './change.ts';
 import type { Mutant } from './mutation.ts';
-import { argument, clause, condition, operation, use } from './place.ts';
 
 const STATEMENTS = 'shared/tasks/rows/task/task-statements.ts';
 
@@ -10,18 +8,17 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M1',
     what: 'a claim does not raise the lease counter',
-    edits: [{ file: STATEMENTS, in: 'TAKE', at: clause('#leaseCounter = #leaseCounter + :one,'), change: 'drop' }],
+    swaps: [{ file: STATEMENTS, from: '#leaseCounter = #leaseCounter + :one, ', to: '' }],
     killedBy: ['I3'],
   },
   {
     id: 'M4',
     what: 'a waiting task carries a TTL, and is swept',
-    edits: [
+    swaps: [
       {
         file: STATEMENTS,
-        in: 'enqueueTask',
-        at: argument('createStatement', 2),
-        change: ({ text }) => `((item) => ({ ...item, ttl: Math.floor(item.createdAt / 1_000) }))(${text})`,
+        from: `{\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, shards, seat?.isHeld === true),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ line: seat?.line, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }`,
+        to: `(((item) => ({ ...item, ttl: Math.floor(item.createdAt / 1_000) }))({\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, shards, seat?.isHeld === true),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ line: seat?.line, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }))`,
       },
     ],
     killedBy: ['I15'],
@@ -29,73 +26,103 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M4b',
     what: 'ended tasks are swept at once',
-    edits: [{ file: 'shared/dynamo/engine/schema.ts', in: 'RETENTION_DAYS.task', change: becomes('0') }],
+    swaps: [{ file: 'shared/dynamo/engine/schema.ts', from: 'task: 14,', to: 'task: 0,' }],
     killedBy: ['I25'],
   },
   {
     id: 'M5',
     what: 'a take-over does not compare the observed session and counter',
-    edits: disarmed(STATEMENTS, 'IS_OBSERVED', '#leaseCounter = :observedCounter', '#session = :observedSession'),
+    swaps: [
+      {
+        file: STATEMENTS,
+        from: "export const IS_OBSERVED = '#state = :running AND #leaseCounter = :observedCounter AND #session = :observedSession';",
+        to: "export const IS_OBSERVED = '#state = :running AND (#leaseCounter = :observedCounter OR #leaseCounter <> :observedCounter) AND (#session = :observedSession OR #session <> :observedSession)';",
+      },
+    ],
     killedBy: ['I14'],
   },
   {
     id: 'M20',
     what: 'a release does not compare session and counter',
-    edits: [{ file: STATEMENTS, in: 'releaseTask.guard', change: becomes(ANYBODYS) }],
+    swaps: [
+      {
+        file: STATEMENTS,
+        from: `return updateStatement('task.release', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: \`\${IS_MINE} AND \${HAS_NO_FOLLOWER}\`,`,
+        to: `return updateStatement('task.release', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: ('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'),`,
+      },
+    ],
     killedBy: ['I5'],
     changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
   },
   {
     id: 'M20b',
     what: 'a retry does not compare session and counter',
-    edits: [{ file: STATEMENTS, in: 'retryTask.guard', change: becomes(ANYBODYS) }],
+    swaps: [
+      {
+        file: STATEMENTS,
+        from: `return updateStatement('task.retry', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: \`\${IS_MINE} AND \${HAS_NO_FOLLOWER}\`,`,
+        to: `return updateStatement('task.retry', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: ('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'),`,
+      },
+    ],
     killedBy: ['I5'],
     changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
   },
   {
     id: 'M49',
     what: 'a claim trusts the index: neither state nor counter nor nonce is compared',
-    edits: [
-      ...disarmed(STATEMENTS, 'IS_DUE', '#state = :ready', '#leaseCounter = :observedCounter'),
-      ...disarmed(STATEMENTS, 'claimTask.guard', '#nonce = :observedNonce'),
+    swaps: [
+      {
+        file: STATEMENTS,
+        from: '#nonce = :observedNonce',
+        to: '(#nonce = :observedNonce OR #nonce <> :observedNonce)',
+      },
+      {
+        file: STATEMENTS,
+        from: "export const IS_DUE = '#state = :ready AND #leaseCounter = :observedCounter AND #readyAt <= :now';",
+        to: "export const IS_DUE = '(#state = :ready OR #state <> :ready) AND (#leaseCounter = :observedCounter OR #leaseCounter <> :observedCounter) AND #readyAt <= :now';",
+      },
     ],
     killedBy: ['I14'],
   },
   {
     id: 'M52',
     what: 'a completion does not compare session and counter',
-    edits: [{ file: STATEMENTS, in: 'completeTask.guard', change: becomes(ANYBODYS) }],
+    swaps: [
+      {
+        file: STATEMENTS,
+        from: `return updateStatement('task.complete', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: \`\${IS_MINE} AND \${HAS_NO_FOLLOWER}\`,`,
+        to: `return updateStatement('task.complete', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: ('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'),`,
+      },
+    ],
     killedBy: ['I16'],
     changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
   },
   {
     id: 'M51',
     what: 'progress does not compare session and counter',
-    edits: [{ file: STATEMENTS, in: 'saveProgress.guard', at: use('IS_MINE'), change: becomes(ANYBODYS) }],
+    swaps: [
+      {
+        file: STATEMENTS,
+        from: 'guard: `${IS_MINE} AND #sequence < :sequence`,',
+        to: "guard: `${('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)')} AND #sequence < :sequence`,",
+      },
+    ],
     killedBy: ['I9'],
   },
   {
     id: 'M54',
     what: 'attempts are counted when an error is reported, not when a task is claimed',
-    edits: [
-      {
-        file: STATEMENTS,
-        in: 'TAKE',
-        at: clause('#attempts = #attempts + :one'),
-        change: becomes('#attempts = #attempts + :zero'),
-      },
-    ],
+    swaps: [{ file: STATEMENTS, from: '#attempts = #attempts + :one', to: '#attempts = #attempts + :zero' }],
     killedBy: ['I18'],
   },
   {
     id: 'M56',
     what: 'enqueuing writes over what is there',
-    edits: [
+    swaps: [
       {
         file: 'shared/dynamo/engine/statement.ts',
-        in: 'createStatement',
-        at: clause('attribute_not_exists(#pk)'),
-        change: ({ text }) => `${text} OR attribute_exists(#pk)`,
+        from: 'attribute_not_exists(#pk)',
+        to: 'attribute_not_exists(#pk) OR attribute_exists(#pk)',
       },
     ],
     killedBy: ['I19'],
@@ -103,19 +130,20 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X1',
     what: 'progress has no order: a late request overwrites its successor (found by the simulation)',
-    edits: disarmed(STATEMENTS, 'saveProgress.guard', '#sequence < :sequence'),
+    swaps: [
+      { file: STATEMENTS, from: '#sequence < :sequence', to: '(#sequence < :sequence OR #sequence >= :sequence)' },
+    ],
     killedBy: ['I2b'],
     profile: 'network',
   },
   {
     id: 'X4',
     what: 'a release forgets all attempts so far',
-    edits: [
+    swaps: [
       {
         file: STATEMENTS,
-        in: 'releaseTask.effect',
-        at: clause('#attempts = #attempts - :one'),
-        change: becomes('#attempts = :one - :one'),
+        from: 'effect: `SET #state = :ready, #attempts = #attempts - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`,',
+        to: 'effect: `SET #state = :ready, #attempts = :one - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`,',
       },
     ],
     killedBy: ['I18', 'I24'],
@@ -123,9 +151,9 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X72',
     what: 'a worker claims tasks whose names it does not know',
-    edits: [
-      { file: WORKER, in: 'QueueWorker.#work', at: condition('isOverdue'), change: becomes('false') },
-      { file: WORKER, in: 'QueueWorker.#work', at: operation('||', 'undefined'), change: leftOnly },
+    swaps: [
+      { file: WORKER, from: 'definition === undefined && !isOverdue(candidate, runtime.clock.now())', to: 'false' },
+      { file: WORKER, from: '!isClaimed(claimed) || definition === undefined', to: '(!isClaimed(claimed))' },
     ],
     killedBy: ['NAME'],
   },

@@ -2,7 +2,8 @@
 import { defined } from '../../shared/core/defined.ts';
 import { findTlc } from '../spec/tlc.ts';
 import { MUTANTS } from '../mutants/all.ts';
-import { mutate } from '../mutants/load-mutated.ts';
+import { swapped } from '../blind/swap.ts';
+import { loadWith } from '../matrix/load.ts';
 import { rejectedOf } from './check.ts';
 import type { Exported } from './export.ts';
 
@@ -24,7 +25,7 @@ const mutant = MUTANTS.find((candidate) => candidate.id === id);
 if (mutant === undefined) throw new Error(`no mutant is named ${id}`);
 const tlc = findTlc(undefined);
 if (typeof tlc === 'string') throw new Error(tlc);
-mutate(mutant);
+loadWith((source, file) => swapped(source, file, mutant));
 const { runSeed } = await import('../simulation/run-seed.ts');
 const { exportTraces } = await import('./export.ts');
 
