@@ -15,7 +15,6 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { Construct } from 'constructs';
 import type { MetricName, QueueAddress } from '../functions/metric-names.ts';
-import { METRIC } from '../functions/metric-names.ts';
 import { ConfigurationError, shown } from '../shared/core/errors.ts';
 import { validOptions } from '../shared/core/validate/options.ts';
 import { enqueueAccess, observeAccess, operateAccess, replaceAccess, scheduleAccess } from './access.ts';
