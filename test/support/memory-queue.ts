@@ -17,6 +17,7 @@ import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import type { TaskLog } from '../../shared/tasks/task/context.ts';
 import { registerTasks } from '../../shared/tasks/task/definition.ts';
 import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
+import type { Slice } from '../../shared/tasks/task/slice.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { WorkerPorts, WorkerReport } from '../../shared/tasks/worker/run-worker.ts';
 import { runWorker } from '../../shared/tasks/worker/run-worker.ts';
@@ -53,6 +54,8 @@ interface MemoryWorkOptions {
   readonly concurrency?: number;
   /** Ids of tasks to try first. */
   readonly named?: readonly string[];
+  /** Part of the only shard. */
+  readonly slice?: Slice;
   readonly handBack?: AbortSignal;
   /** Idle time before exit, and the source of announcements during that time. */
   readonly lingerMs?: number;
@@ -109,7 +112,7 @@ export function openMemoryQueue(
     options: MemoryWorkOptions = {},
   ): Promise<WorkerReport | undefined> {
     const { concurrency = 1, named, handBack = new AbortController().signal, log = silent, process } = options;
-    const { lingerMs, onEnqueued } = options;
+    const { lingerMs, onEnqueued, slice } = options;
     const { tasks, sessions } = storesOf(process);
     const workAndEnd = async (): Promise<WorkerReport> => {
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
@@ -121,6 +124,7 @@ export function openMemoryQueue(
         queue: QUEUE,
         shards: 1,
         homeShards: [0],
+        slice,
         concurrency,
         named,
         lingerMs,

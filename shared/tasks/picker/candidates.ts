@@ -73,15 +73,18 @@ export class Candidates {
       queue,
       maxClockSkewMs,
       hasDispatcher,
+      part,
     }: {
       readonly session: string;
       readonly queue: string;
       readonly maxClockSkewMs: number;
       readonly hasDispatcher: boolean;
+      /** The part of the queue that the worker serves. */
+      readonly part: number;
     },
     ports: CandidatePorts,
   ) {
-    this.places = new KeyCapacity(queue, ports, { hasDispatcher });
+    this.places = new KeyCapacity(queue, ports, { hasDispatcher, part });
     this.#session = session;
     this.#maxClockSkewMs = maxClockSkewMs;
     this.#ports = ports;
@@ -151,6 +154,16 @@ export class Candidates {
   /** Skips a task for a while, by default for `HELD_RECHECK_MS`. */
   skip(key: TaskKey, forMs = HELD_RECHECK_MS): void {
     this.#heldUntil.set(nameOf(key), this.#ports.runtime.clock.now() + forMs);
+  }
+
+  /** Notes that another worker was faster to claim it, or to take the last slot of its key. */
+  lost({ kind, task }: Pick<Found, 'kind' | 'task'>): void {
+    if (kind !== 'ready' || task.links?.concurrency === undefined) {
+      this.skip(task);
+      return;
+    }
+    this.places.loseSlot(task);
+    this.postpone(task);
   }
 
   /** Postpones a task whose key may be at capacity, until the key is worth another try, but only for a while. */

@@ -47,16 +47,25 @@ export class KeyCapacity {
   readonly #endedHereAt = new Map<string, number>();
   /** By key: its tasks that are being tried or are running here. */
   readonly #tried = new Map<string, Set<string>>();
+  /** By key: until then, other workers are assumed to run tasks of the key. Monotonic. */
+  readonly #sharedUntil = new Map<string, number>();
   /** Keys with a slot that was freed here and for which no task has been unparked yet. */
   readonly #owed = new Set<string>();
   /** By limit with a rate: the start of the window that one visible task waits for. */
   readonly #headAt = new Map<string, number>();
+  /** The part of the queue that this worker serves, and of a key's limit that it takes while other workers run tasks of the key. */
+  readonly #part: number;
   #nextRepairMonotonicMs: number;
 
   /** @param hasDispatcher whether ticks repair parked tasks; if not, even a short-lived worker repairs them before it exits */
-  constructor(queue: string, ports: KeyPlacesPorts, { hasDispatcher }: { readonly hasDispatcher: boolean }) {
+  constructor(
+    queue: string,
+    ports: KeyPlacesPorts,
+    { hasDispatcher, part }: { readonly hasDispatcher: boolean; readonly part: number },
+  ) {
     this.#queue = queue;
     this.#ports = ports;
+    this.#part = part;
     this.#nextRepairMonotonicMs = hasDispatcher ? ports.runtime.clock.monotonic() + REPAIR_EVERY_MS : -Infinity;
   }
 
@@ -65,6 +74,7 @@ export class KeyCapacity {
     const now = this.#ports.runtime.clock.now();
     if (links?.concurrency === undefined) return;
     const { key, limit } = links.concurrency;
+    this.#share(links.concurrency);
     const since = this.#fullSince.get(key) ?? now;
     this.#fullSince.set(key, since);
     const enteredAt = full.enteredAt ?? since;
@@ -82,6 +92,7 @@ export class KeyCapacity {
    * Whether its key may have capacity, as far as this worker knows: the key was not seen full a moment ago,
    * and fewer of its tasks are tried or run here than its limit.
    * One more task is tried, to find out whether other workers hold slots, unless a task of the key has just ended here.
+   * While other workers run tasks of the key, it takes one more than its share of the limit, or most claims would be refused.
    */
   mayHaveRoom({ links }: Linked): boolean {
     if (links?.concurrency === undefined) return true;
@@ -89,6 +100,8 @@ export class KeyCapacity {
     const { clock } = this.#ports.runtime;
     if (clock.now() < (this.#full.get(limitName(links.concurrency))?.until ?? 0)) return false;
     const tried = this.#tried.get(key)?.size ?? 0;
+    const share = Math.max(1, Math.floor(limit * this.#part));
+    if (share < limit && clock.monotonic() < (this.#sharedUntil.get(key) ?? Infinity)) return tried <= share;
     const hasPassedOn = clock.monotonic() < (this.#endedHereAt.get(key) ?? -Infinity) + STAY_FOR_KEY_MS;
     return hasPassedOn ? tried < limit : tried <= limit;
   }
@@ -97,6 +110,7 @@ export class KeyCapacity {
   enter({ id, links }: Linked): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
+    if (!this.#sharedUntil.has(key)) this.#share(links.concurrency);
     this.#tried.set(key, (this.#tried.get(key) ?? new Set()).add(id));
   }
 
@@ -107,6 +121,11 @@ export class KeyCapacity {
     const tried = this.#tried.get(key);
     tried?.delete(id);
     if (tried?.size === 0) this.#tried.delete(key);
+  }
+
+  /** Notes that another worker was faster to take the last slot of its key. */
+  loseSlot({ links }: Linked): void {
+    if (links?.concurrency !== undefined) this.#share(links.concurrency);
   }
 
   /** Postpones a task of a full key until its key has capacity, at most for `forMs`. */
@@ -256,6 +275,8 @@ export class KeyCapacity {
       for (const [id, { untilMonotonicMs }] of rows) if (untilMonotonicMs < clock.monotonic()) rows.delete(id);
       if (rows.size === 0) this.#waiting.delete(key);
     }
+    for (const [key, until] of this.#sharedUntil)
+      if (until <= clock.monotonic() && !this.#tried.has(key)) this.#sharedUntil.delete(key);
     const before = clock.monotonic() - STAY_FOR_KEY_MS;
     for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
     for (const [key, names] of this.#postponed) {
@@ -264,6 +285,12 @@ export class KeyCapacity {
       this.#postponed.delete(key);
       this.#callAt.delete(key);
     }
+  }
+
+  /** Unless its own tasks alone fill the key. */
+  #share({ key, limit }: KeyLimit): void {
+    if ((this.#tried.get(key)?.size ?? 0) > limit) return;
+    this.#sharedUntil.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS);
   }
 
   #isWorthParking({ links, isHeld }: ReadyTask): boolean {

@@ -91,7 +91,8 @@ export class TaskPicker {
   constructor(session: string, settings: PickerSettings, ports: PickerPorts) {
     this.#settings = settings;
     this.#ports = ports;
-    this.#candidates = new Candidates({ session, ...settings }, ports);
+    const part = settings.homeShards.length / settings.shards / (settings.slice?.of ?? 1);
+    this.#candidates = new Candidates({ session, ...settings, part }, ports);
     this.#partitions = new Partitions(settings, ports);
     this.#foreign = new ForeignShards(settings, ports, this.#partitions);
     this.#directCandidates = new DirectCandidates(this.#candidates, ports.runtime.clock);
@@ -189,8 +190,7 @@ export class TaskPicker {
         this.#candidates.skip(task, UNKNOWN_NAME_RECHECK_MS);
         break;
       case 'contended':
-        if (kind === 'ready' && task.links?.concurrency !== undefined) this.#candidates.postpone(task);
-        else this.#candidates.skip(task);
+        this.#candidates.lost({ kind, task });
         break;
       case 'untried':
         break;
