@@ -1,10 +1,9 @@
-/** The command and its subcommands as one tree, for parsing, help and completion. */
+/** The command and its subcommands as one tree, for parsing and help. */
 import { Command, Option } from 'commander';
 import { DEFAULT_TABLE, ENVIRONMENT } from '../shared/core/environment.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../shared/core/lease/timing.ts';
 import { regionName, spanOrMs, tableName } from './arguments.ts';
 import { everyCommand } from './command-tree.ts';
-import { completionCommand } from './commands/completion.ts';
 import type { Bind, Context, LoadCommand, Satellites } from './context.ts';
 import { EXIT_CODE_HELP } from './exit.ts';
 import { ownVersion } from './version.ts';
@@ -25,7 +24,6 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   sessions: async () => (await import('./commands/sessions.ts')).sessionsCommand,
   locks: async () => (await import('./commands/locks.ts')).locksCommand,
   semaphores: async () => (await import('./commands/semaphores.ts')).semaphoresCommand,
-  leaders: async () => (await import('./commands/leaders.ts')).leadersCommand,
   audit: async () => (await import('./commands/audit.ts')).auditCommand,
   cost: async () => (await import('./commands/cost.ts')).costCommand,
   epoch: async () => (await import('./commands/epoch.ts')).epochCommand,
@@ -34,7 +32,7 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
 /** The commands that an invocation may need: the named ones, none for the version alone, or all. */
 function namedIn(argv: readonly string[], commands: Readonly<Record<string, LoadCommand>>): readonly LoadCommand[] {
   const named = Object.entries(commands).filter(([name]) => argv.includes(name));
-  if (named.length > 0 && argv[0]?.startsWith('-h') !== true && argv[0] !== '--help' && !argv.includes('completion'))
+  if (named.length > 0 && argv[0]?.startsWith('-h') !== true && argv[0] !== '--help')
     return named.map(([, load]) => load);
   return argv.length === 1 && /^(?:--)?version$/.test(argv[0] ?? '') ? [] : Object.values(commands);
 }
@@ -51,7 +49,7 @@ export async function createProgram(
   const all = { ...COMMANDS, ...Object.fromEntries(theirs) };
   const commands = await Promise.all(namedIn(argv, all).map((load) => load()));
   const program = new Command('leasehold')
-    .description('Inspect and manage tasks, locks, semaphores, leaders and sessions in one DynamoDB table.')
+    .description('Inspect and manage tasks, locks, semaphores and sessions in one DynamoDB table.')
     .addOption(
       new Option('--table <name>', 'the table').env(ENVIRONMENT.table).default(DEFAULT_TABLE).argParser(tableName),
     )
@@ -70,7 +68,6 @@ export async function createProgram(
     .addHelpText('after', HELP)
     .addHelpText('afterAll', ({ command }) => (command.parent === null ? '' : GLOBAL_OPTIONS));
   for (const command of commands) program.addCommand(command(bind));
-  program.addCommand(completionCommand(bind, program));
   program.addCommand(bind(new Command('version').summary('print the version'), printVersion));
   for (const command of everyCommand(program)) command.exitOverride().copyInheritedSettings(program);
   // An operand of `list` is probably a verb; see `bare-nouns.ts`.

@@ -179,6 +179,8 @@ function lockText(info: LockInfo, now: number): string {
 }
 
 const HELP = `
+A leader holds a lock: 'leasehold locks list election/' lists elections, and 'release' deposes a leader.
+
 Examples:
   $ leasehold locks list reports/
   $ leasehold locks show reports/nightly

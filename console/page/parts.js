@@ -300,6 +300,26 @@ export function finder({ label, name, value, hint, known = [], onask }) {
 }
 
 /**
+ * The prefix that a list's names begin with, and a note if the list was cut.
+ * @param {string} page
+ * @param {{ prefix: string, hint: string, shown: number, isMore: boolean }} list
+ */
+export function prefixFinder(page, { prefix, hint, shown, isMore }) {
+  return h(
+    'div',
+    { class: 'tools' },
+    finder({
+      label: 'Prefix',
+      name: 'prefix',
+      value: prefix,
+      hint,
+      onask: (text) => (location.hash = to(page, { prefix: text === '' ? undefined : text })),
+    }),
+    isMore && h('small', { class: 'quiet' }, `the first ${shown}; there are more: give a prefix`),
+  );
+}
+
+/**
  * @param {Holding} holding
  * @param {number} [times] that it is held
  */

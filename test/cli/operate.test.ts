@@ -163,13 +163,9 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     await using session = await table.leasehold.session({ name: 'scheduler', node: 'host-3' });
     await session.campaign('boss', { value: 'http://host-3' });
 
-    expect((await run('leaders', 'list')).out).toMatch(/boss +\d+ +scheduler on host-3 .* http:\/\/host-3/);
-    expect(await json('leaders', 'show', 'boss')).toMatchObject({
-      election: 'boss',
-      name: 'scheduler',
-      value: 'http://host-3',
-    });
-    expect(await run('leaders', 'show', 'nobody')).toMatchObject({ exitCode: 4 });
+    expect((await run('locks', 'list', 'election/')).out).toMatch(/election\/boss +held +scheduler on host-3 /);
+    expect((await run('locks', 'show', 'election/boss')).out).toMatch(/^value +http:\/\/host-3$/m);
+    expect(await run('locks', 'show', 'election/nobody')).toMatchObject({ exitCode: 4 });
   });
 
   test('shows what could steer a terminal as text', async () => {
@@ -198,7 +194,7 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     expect(shown.err).not.toContain('\u001b[2J');
   });
 
-  test.each(['tasks', 'locks', 'queues', 'schedules', 'sessions', 'semaphores', 'leaders'])(
+  test.each(['tasks', 'locks', 'queues', 'schedules', 'sessions', 'semaphores'])(
     'lists %s when no verb is given',
     async (noun) => {
       const [alone, listed] = [await run(noun), await run(noun, 'list')];

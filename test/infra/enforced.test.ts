@@ -11,34 +11,24 @@ import type { Context } from 'aws-lambda';
 import { afterEach, beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { ENV } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
-import { AuditStore } from '../../shared/operate/audit/audit-store.ts';
-import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
-import { createQueueStore } from '../../shared/tasks/rows/dynamo-queue-store.ts';
-import { createScheduleStore } from '../../shared/tasks/rows/dynamo-schedule-store.ts';
-import { createSemaphoreStore } from '../../shared/coordination/semaphore/row/dynamo-semaphore-store.ts';
-import { createSessionStore } from '../../shared/session/row/dynamo-session-store.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
-import { createTaskOperatorStore } from '../../shared/tasks/rows/task/dynamo-task-operator-store.ts';
-import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { SemaphoreClient } from '../../shared/coordination/semaphore/semaphore-client.ts';
-import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
-import { ScheduleClient } from '../../shared/tasks/schedule/schedule-client.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 import { SPAWNED_IN_ORDER, tasks } from './enforced-tasks.ts';
 import { statementsOf } from './policy.ts';
 import type { PolicyGate } from './policy-gate.ts';
 import { openPolicyGate } from './policy-gate.ts';
 import { synthesize } from './synthesize.ts';
+import type { Tools } from './tools.ts';
+import { clientConfig, look, openTools } from './tools.ts';
 
 const QUEUE = 'media';
 const SHARDS = 2;
 const IN_ORDER = ['first', 'second'];
 const settings = { queue: QUEUE, shards: SHARDS };
-const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
 const { stack, workers } = synthesize({ shards: SHARDS });
 const roles = {
@@ -308,51 +298,12 @@ describe.skipIf(upstream === null)('a worker with its policies enforced', () => 
     return gate;
   }
 
-  /** Everything that a person's tools are made of. */
-  function connectAs(endpoint: string) {
-    const { sender, gauge, close } = connectDynamo({ endpoint, clientConfig }, systemRuntime);
-    const runtime = systemRuntime;
-    const ports = {
-      runtime,
-      gauge,
-      tasks: createTaskStore(sender, { table, shards: SHARDS }),
-      operations: createTaskOperatorStore(sender, { table, shards: SHARDS }),
-      queues: createQueueStore(sender, table),
-      schedules: createScheduleStore(sender, { table, shards: SHARDS }),
-      sessions: createSessionStore(sender, table),
-      semaphores: createSemaphoreStore(sender, table),
-    };
-    const leasehold = createLeasehold({ table, endpoint, clientConfig, ...settings });
-    return {
-      ports,
-      leasehold,
-      operator: new TaskOperator(ports, { queue: QUEUE }),
-      schedules: new ScheduleClient(ports, { queue: QUEUE }),
-      semaphores: new SemaphoreClient(ports, { maxClockSkewMs: 1_000 }),
-      audit: new AuditStore({ sender, runtime }, table),
-      close() {
-        leasehold.close();
-        close();
-      },
-    };
+  function connectAs(endpoint: string): Tools {
+    return openTools(endpoint, { table, ...settings });
   }
 
-  function asRoot() {
+  function asRoot(): Tools {
     return connectAs(upstream ?? '');
-  }
-
-  async function look(eyes: ReturnType<typeof connectAs>): Promise<void> {
-    await eyes.leasehold.tasks.get('any');
-    await Array.fromAsync(eyes.operator.dead());
-    await Array.fromAsync(eyes.operator.open({ shards: SHARDS }));
-    await Array.fromAsync(eyes.schedules.list());
-    await Array.fromAsync(eyes.leasehold.locks.list());
-    await Array.fromAsync(eyes.leasehold.sessions.list());
-    await Array.fromAsync(eyes.semaphores.list());
-    await eyes.semaphores.get('any');
-    await eyes.ports.queues.get(QUEUE);
-    await eyes.ports.tasks.page({ queue: QUEUE, priority: 'normal', shard: 0 }, { now: Date.now(), limit: 10 });
-    await Array.fromAsync(eyes.audit.list());
   }
 
   /** As if its worker had crashed weeks ago: its session no longer exists. */

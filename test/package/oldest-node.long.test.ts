@@ -4,7 +4,7 @@ import path from 'node:path';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startEngine } from '../../local/engine.ts';
-import { nodeFromNpm } from '../../release/node-from-npm.ts';
+import { nodeFromNpm } from '../support/node-from-npm.ts';
 import { OLDEST_NODE } from '../../shared/core/environment.ts';
 import { ROOT, codeBlocks, documents, outputBehind, programOf } from '../support/documents.ts';
 import { attempt, copyConsumer, packPackage, pinned, run } from './packed.ts';

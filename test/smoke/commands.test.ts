@@ -27,14 +27,12 @@ const PATHS: readonly (readonly [argv: readonly string[], out: RegExp])[] = [
   [['locks', 'list', '--all'], /^nightly +free/m],
   [['sessions', 'list'], /^SESSION|^ID|^no /m],
   [['semaphores', 'list'], /./],
-  [['leaders', 'list'], /./],
   [['schedules', 'list'], /schedule/],
   [['version'], /^\d+\.\d+\.\d+$/m],
   [['audit'], /queue\.pause/],
   // It needs a table at rest, as `test/cli/epoch.full.test.ts` has one.
   [['epoch', '--help'], /raise/],
   [['cost', '--tasks-per-day', '1e6'], /\$/],
-  [['completion', 'bash'], /_leasehold/],
 ];
 
 /** Commands that run until interrupted. */

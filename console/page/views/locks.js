@@ -5,7 +5,7 @@
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { age } from '../format.js';
-import { badge, empty, finder, heading, holderOf, since, tableOf, to } from '../parts.js';
+import { badge, empty, heading, holderOf, prefixFinder, since, tableOf } from '../parts.js';
 
 /** @typedef {LockPage['locks'][number]} Lock */
 
@@ -24,18 +24,7 @@ export const locks = {
     const others = page.locks.filter(({ key }) => !key.startsWith(ELECTION));
     return [
       heading('Locks and leaders'),
-      h(
-        'div',
-        { class: 'tools' },
-        finder({
-          label: 'Prefix',
-          name: 'prefix',
-          value: prefix,
-          hint: 'reports/',
-          onask: (text) => (location.hash = to('locks', text === '' ? {} : { prefix: text })),
-        }),
-        page.isMore && h('small', { class: 'quiet' }, `the first ${page.locks.length}; there are more: give a prefix`),
-      ),
+      prefixFinder('locks', { prefix, hint: 'reports/', shown: page.locks.length, isMore: page.isMore }),
       leaders.length > 0 && [
         h('h2', {}, 'Leaders'),
         table(leaders, page, scene, { caption: 'Leaders', name: 'election', strip: ELECTION.length }),

@@ -5,7 +5,7 @@
 import { actButton } from '../act-dialog.js';
 import { h } from '../dom.js';
 import { plural, whole } from '../format.js';
-import { badge, empty, finder, heading, holderOf, since, tableOf, to } from '../parts.js';
+import { badge, empty, heading, holderOf, prefixFinder, since, tableOf } from '../parts.js';
 
 /** @typedef {SemaphorePage['semaphores'][number]} Semaphore */
 /** @typedef {Semaphore['holders'][number]} Holder */
@@ -22,19 +22,7 @@ export const semaphores = {
     const { prefix = '' } = scene.query;
     return [
       heading('Semaphores'),
-      h(
-        'div',
-        { class: 'tools' },
-        finder({
-          label: 'Prefix',
-          name: 'prefix',
-          value: prefix,
-          hint: 'workers/',
-          onask: (text) => (location.hash = to('semaphores', text === '' ? {} : { prefix: text })),
-        }),
-        page.isMore &&
-          h('small', { class: 'quiet' }, `the first ${page.semaphores.length}; there are more: give a prefix`),
-      ),
+      prefixFinder('semaphores', { prefix, hint: 'workers/', shown: page.semaphores.length, isMore: page.isMore }),
       page.semaphores.length === 0
         ? empty(
             prefix === '' ? 'No semaphores yet.' : `No matching semaphores for the prefix ${prefix}.`,
