@@ -1,7 +1,5 @@
 import type { Mutant } from './mutation.ts';
 
-const STATEMENTS = 'shared/coordination/lock/row/lock-statements.ts';
-const EXPRESSIONS = 'shared/coordination/lock/row/lock-expressions.ts';
 const CONTENDER = 'shared/coordination/lock/lock-contender.ts';
 const READER = 'shared/coordination/lock/lock-reader.ts';
 const FENCE = 'shared/dynamo/dynamo-fence.ts';
@@ -39,29 +37,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     ],
     killedBy: ['I2', 'I2b'],
     profile: 'network',
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'X6',
-    what: 'an acquire is not ordered against the tenures that ended since it was asked for (found by the simulation)',
-    swaps: [
-      { file: EXPRESSIONS, from: '#freedAt < :openBefore', to: '(#freedAt < :openBefore OR #freedAt >= :openBefore)' },
-    ],
-    killedBy: ['I0'],
-    profile: 'network',
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M25',
-    what: 'tidying up after a dead session does not compare the tenure',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: "sweepable && behaviour === 'release' ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY",
-        to: "('(#session = :session OR #session <> :session) AND (#leaseCounter = :counter OR #leaseCounter <> :counter)')",
-      },
-    ],
-    killedBy: ['I5'],
     changes: { lockShare: 0.8 },
   },
   {
@@ -147,20 +122,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
       },
     ],
     killedBy: ['I2b'],
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M20c',
-    what: 'a release of a lock does not compare session and counter',
-    swaps: [
-      { file: EXPRESSIONS, from: '#session = :session', to: '(#session = :session OR #session <> :session)' },
-      {
-        file: EXPRESSIONS,
-        from: '#leaseCounter = :counter',
-        to: '(#leaseCounter = :counter OR #leaseCounter <> :counter)',
-      },
-    ],
-    killedBy: ['I5', 'I9'],
     changes: { lockShare: 0.8 },
   },
 ];
