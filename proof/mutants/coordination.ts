@@ -68,19 +68,6 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     changes: { ...changes, staleMs: 5_000 },
   },
   {
-    id: 'X7',
-    what: 'members that have ended are swept before their group is over (found by the simulation)',
-    swaps: [
-      {
-        file: WAIT_GROUP,
-        from: "{ ':pending': 'pending', ':ended': 'done', ...groupTouchValues(stamp) }",
-        to: "(((values) => ({ ...values, ':ttl': values[':ttl'] - 86_400 * (RETENTION_DAYS.waitGroup - RETENTION_DAYS.lease) }))({ ':pending': 'pending', ':ended': 'done', ...groupTouchValues(stamp) }))",
-      },
-    ],
-    killedBy: ['I13'],
-    changes: { ...changes, leap: true },
-  },
-  {
     id: 'X14',
     what: 'a bucket gives what it has not',
     swaps: [

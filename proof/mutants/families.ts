@@ -25,18 +25,6 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     killedBy: ['BATCH', 'L3'],
   },
   {
-    id: 'X121',
-    what: 'a task that waits for its children keeps the slot of its key',
-    swaps: [
-      {
-        file: TASK_STORE,
-        from: "const outcome = await linked.commit({ task: claim, to: 'ready', own, batch, effects }, stamp, limits);",
-        to: "const outcome = await linked.commit({ task: claim, to: 'ready', own, batch: batch, from: 'ready', effects }, stamp, limits);",
-      },
-    ],
-    killedBy: ['KEY'],
-  },
-  {
     id: 'X122',
     what: 'a task whose worker died, and that is cancelled, keeps the slot of its key',
     swaps: [
@@ -44,31 +32,6 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
         file: 'shared/tasks/rows/task/cancelling.ts',
         from: "promote: (follower) => promoteFollower(table, observed, { how: 'cancelled', follower }, shards, stamp)",
         to: "promote: (follower) => promoteFollower(table, observed, { how: 'cancelled', follower }, shards, stamp), from: 'ready'",
-      },
-    ],
-    killedBy: ['KEY'],
-    changes: { operator: true },
-  },
-  {
-    id: 'X123',
-    what: 'a task that is handed back keeps the slot of its key',
-    swaps: [
-      {
-        file: TASK_STORE,
-        from: "promote: promoting(claim, { how: 'released' }, stamp)",
-        to: "promote: promoting(claim, { how: 'released' }, stamp), from: 'ready'",
-      },
-    ],
-    killedBy: ['KEY'],
-  },
-  {
-    id: 'X124',
-    what: 'a task that dies with its worker keeps the slot of its key',
-    swaps: [
-      {
-        file: TASK_STORE,
-        from: "promote: promoting(observed, { how: 'died', error }, stamp)",
-        to: "promote: promoting(observed, { how: 'died', error }, stamp), from: 'ready'",
       },
     ],
     killedBy: ['KEY'],
@@ -105,14 +68,5 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     ],
     killedBy: ['I20'],
     changes: { doubleTick: 0.6 },
-  },
-  {
-    id: 'X70',
-    what: "workers ignore how many shards the queue's row names",
-    swaps: [
-      { file: 'shared/tasks/picker/partitions.ts', from: 'this.#addShards(this.#ports.shards() ?? 0);', to: ';' },
-    ],
-    killedBy: ['L3'],
-    changes: { strayShards: 1 },
   },
 ];

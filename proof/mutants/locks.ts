@@ -13,19 +13,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     changes: { lockShare: 0.8, lockDelayMs: 2_000 },
   },
   {
-    id: 'M24',
-    what: 'a new session of the process that lost the key does not wait for the lock-delay',
-    swaps: [
-      {
-        file: CONTENDER,
-        from: 'standing.openAt',
-        to: '(session?.node === this.#session.record.node ? 0 : standing.openAt)',
-      },
-    ],
-    killedBy: ['I7'],
-    changes: { lockShare: 0.8, lockDelayMs: 2_000 },
-  },
-  {
     id: 'M36',
     what: 'the sequences of a fence are compared as text',
     swaps: [
@@ -51,33 +38,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     ],
     killedBy: ['I8'],
     profile: 'store',
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M33',
-    what: 'a fence takes an equal counter whatever its sequence',
-    swaps: [
-      {
-        file: FENCE,
-        from: '#leaseholdSequence < :leaseholdSequence',
-        to: '(#leaseholdSequence < :leaseholdSequence OR #leaseholdSequence >= :leaseholdSequence)',
-      },
-    ],
-    killedBy: ['I2', 'I2b'],
-    profile: 'network',
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M34',
-    what: 'the store asks for no stamp at all',
-    swaps: [
-      {
-        file: FENCE,
-        from: '#leaseholdCounter < :leaseholdCounter',
-        to: '(#leaseholdCounter < :leaseholdCounter OR #leaseholdCounter >= :leaseholdCounter)',
-      },
-    ],
-    killedBy: ['I2', 'I2b'],
     changes: { lockShare: 0.8 },
   },
   {
@@ -109,19 +69,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
       },
     ],
     killedBy: ['I5'],
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M35',
-    what: 'the fence is not advanced before the first read',
-    swaps: [
-      {
-        file: 'proof/simulation/workloads/locks.ts',
-        from: 'sendFenced(place, guard.advance(target), guard)',
-        to: "((({ TableName, Key }) => place.driver.attempt('get', { TableName, Key, ConsistentRead: true }, new AbortController().signal).then(({ Item = {} }) => Item))(guard.advance(target)))",
-      },
-    ],
-    killedBy: ['I2b'],
     changes: { lockShare: 0.8 },
   },
 ];

@@ -19,18 +19,4 @@ export const PACK_MUTANTS: readonly Mutant[] = [
     profile: 'network',
     changes: { ...changes, late: 0.15, latestMs: 2_000, duplicate: 0.2 },
   },
-  {
-    id: 'X53',
-    what: 'an item that kills its workers is tried once more than its task may be',
-    swaps: [
-      { file: 'shared/tasks/bulk/suspect.ts', from: 'attempts >= maxAttempts', to: '(attempts >= maxAttempts + 1)' },
-      {
-        file: 'shared/tasks/bulk/suspect.ts',
-        from: 'deaths.length >= maxDeaths',
-        to: '(deaths.length >= maxDeaths + 1)',
-      },
-    ],
-    killedBy: ['I18'],
-    changes,
-  },
 ];
