@@ -1,7 +1,5 @@
 import type { Mutant } from './mutation.ts';
 
-const STATEMENTS = 'shared/coordination/lock/row/lock-statements.ts';
-const EXPRESSIONS = 'shared/coordination/lock/row/lock-expressions.ts';
 const CONTENDER = 'shared/coordination/lock/lock-contender.ts';
 const READER = 'shared/coordination/lock/lock-reader.ts';
 const FENCE = 'shared/dynamo/dynamo-fence.ts';
@@ -11,19 +9,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     id: 'M21',
     what: 'an invalidation imposes no lock-delay',
     swaps: [{ file: 'shared/session/session-record.ts', from: "reason === 'ended' || lockDelayMs === 0", to: 'true' }],
-    killedBy: ['I7'],
-    changes: { lockShare: 0.8, lockDelayMs: 2_000 },
-  },
-  {
-    id: 'M24',
-    what: 'a new session of the process that lost the key does not wait for the lock-delay',
-    swaps: [
-      {
-        file: CONTENDER,
-        from: 'standing.openAt',
-        to: '(session?.node === this.#session.record.node ? 0 : standing.openAt)',
-      },
-    ],
     killedBy: ['I7'],
     changes: { lockShare: 0.8, lockDelayMs: 2_000 },
   },
@@ -42,29 +27,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     changes: { lockShare: 0.8 },
   },
   {
-    id: 'X6',
-    what: 'an acquire is not ordered against the tenures that ended since it was asked for (found by the simulation)',
-    swaps: [
-      { file: EXPRESSIONS, from: '#freedAt < :openBefore', to: '(#freedAt < :openBefore OR #freedAt >= :openBefore)' },
-    ],
-    killedBy: ['I0'],
-    profile: 'network',
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M25',
-    what: 'tidying up after a dead session does not compare the tenure',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: "sweepable && behaviour === 'release' ? `${IS_HELD_BY} AND ${HAS_NO_VALUE}` : IS_HELD_BY",
-        to: "('(#session = :session OR #session <> :session) AND (#leaseCounter = :counter OR #leaseCounter <> :counter)')",
-      },
-    ],
-    killedBy: ['I5'],
-    changes: { lockShare: 0.8 },
-  },
-  {
     id: 'M37',
     what: 'a contender takes a stale read’s missing session for a dead one (found by the simulation)',
     swaps: [
@@ -76,33 +38,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     ],
     killedBy: ['I8'],
     profile: 'store',
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M33',
-    what: 'a fence takes an equal counter whatever its sequence',
-    swaps: [
-      {
-        file: FENCE,
-        from: '#leaseholdSequence < :leaseholdSequence',
-        to: '(#leaseholdSequence < :leaseholdSequence OR #leaseholdSequence >= :leaseholdSequence)',
-      },
-    ],
-    killedBy: ['I2', 'I2b'],
-    profile: 'network',
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M34',
-    what: 'the store asks for no stamp at all',
-    swaps: [
-      {
-        file: FENCE,
-        from: '#leaseholdCounter < :leaseholdCounter',
-        to: '(#leaseholdCounter < :leaseholdCounter OR #leaseholdCounter >= :leaseholdCounter)',
-      },
-    ],
-    killedBy: ['I2', 'I2b'],
     changes: { lockShare: 0.8 },
   },
   {
@@ -134,33 +69,6 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
       },
     ],
     killedBy: ['I5'],
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M35',
-    what: 'the fence is not advanced before the first read',
-    swaps: [
-      {
-        file: 'proof/simulation/workloads/locks.ts',
-        from: 'sendFenced(place, guard.advance(target), guard)',
-        to: "((({ TableName, Key }) => place.driver.attempt('get', { TableName, Key, ConsistentRead: true }, new AbortController().signal).then(({ Item = {} }) => Item))(guard.advance(target)))",
-      },
-    ],
-    killedBy: ['I2b'],
-    changes: { lockShare: 0.8 },
-  },
-  {
-    id: 'M20c',
-    what: 'a release of a lock does not compare session and counter',
-    swaps: [
-      { file: EXPRESSIONS, from: '#session = :session', to: '(#session = :session OR #session <> :session)' },
-      {
-        file: EXPRESSIONS,
-        from: '#leaseCounter = :counter',
-        to: '(#leaseCounter = :counter OR #leaseCounter <> :counter)',
-      },
-    ],
-    killedBy: ['I5', 'I9'],
     changes: { lockShare: 0.8 },
   },
 ];

@@ -49,29 +49,6 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     profile: 'network',
   },
   {
-    id: 'M27',
-    what: 'a contender ends a session a heartbeat before its TTL is over',
-    swaps: [
-      { file: RECORD, from: 'session.expiresAt + maxClockSkewMs', to: '(session.expiresAt - session.ttlMs / 3)' },
-      { file: CONTENDER, from: 'now - maxClockSkewMs', to: '(now + (observed?.ttlMs ?? 0) / 3)' },
-    ],
-    killedBy: ['I6'],
-  },
-  {
-    id: 'M28',
-    what: 'belief is a flag that a timer flips',
-    swaps: [
-      {
-        file: HOLDER,
-        from: 'truthfulSignal(this.#lost.signal, () => this.#noticeExpiry())',
-        to: '(this.#lost.signal)',
-      },
-      { file: HOLDER, from: 'return remainingTrustMs(this.#trust, momentOf(this.#runtime.clock));', to: 'return 1;' },
-      { file: HOLDER, from: `ensureBelief(): void {\n    this.#noticeExpiry();`, to: `ensureBelief(): void {\n    ;` },
-    ],
-    killedBy: ['I1'],
-  },
-  {
     id: 'M29',
     what: 'identity is made once per environment and repeats after a restart',
     swaps: [

@@ -30,44 +30,6 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     killedBy: ['I25'],
   },
   {
-    id: 'M5',
-    what: 'a take-over does not compare the observed session and counter',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: "export const IS_OBSERVED = '#state = :running AND #leaseCounter = :observedCounter AND #session = :observedSession';",
-        to: "export const IS_OBSERVED = '#state = :running AND (#leaseCounter = :observedCounter OR #leaseCounter <> :observedCounter) AND (#session = :observedSession OR #session <> :observedSession)';",
-      },
-    ],
-    killedBy: ['I14'],
-  },
-  {
-    id: 'M20',
-    what: 'a release does not compare session and counter',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: `return updateStatement('task.release', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: \`\${IS_MINE} AND \${HAS_NO_FOLLOWER}\`,`,
-        to: `return updateStatement('task.release', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: ('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'),`,
-      },
-    ],
-    killedBy: ['I5'],
-    changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
-  },
-  {
-    id: 'M20b',
-    what: 'a retry does not compare session and counter',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: `return updateStatement('task.retry', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: \`\${IS_MINE} AND \${HAS_NO_FOLLOWER}\`,`,
-        to: `return updateStatement('task.retry', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: ('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'),`,
-      },
-    ],
-    killedBy: ['I5'],
-    changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
-  },
-  {
     id: 'M49',
     what: 'a claim trusts the index: neither state nor counter nor nonce is compared',
     swaps: [
@@ -108,33 +70,6 @@ export const TASK_MUTANTS: readonly Mutant[] = [
       },
     ],
     killedBy: ['I9'],
-  },
-  {
-    id: 'M54',
-    what: 'attempts are counted when an error is reported, not when a task is claimed',
-    swaps: [{ file: STATEMENTS, from: '#attempts = #attempts + :one', to: '#attempts = #attempts + :zero' }],
-    killedBy: ['I18'],
-  },
-  {
-    id: 'M56',
-    what: 'enqueuing writes over what is there',
-    swaps: [
-      {
-        file: 'shared/dynamo/engine/statement.ts',
-        from: 'attribute_not_exists(#pk)',
-        to: 'attribute_not_exists(#pk) OR attribute_exists(#pk)',
-      },
-    ],
-    killedBy: ['I19'],
-  },
-  {
-    id: 'X1',
-    what: 'progress has no order: a late request overwrites its successor (found by the simulation)',
-    swaps: [
-      { file: STATEMENTS, from: '#sequence < :sequence', to: '(#sequence < :sequence OR #sequence >= :sequence)' },
-    ],
-    killedBy: ['I2b'],
-    profile: 'network',
   },
   {
     id: 'X4',

@@ -1,14 +1,12 @@
 /**
  * Broken on purpose: each switch takes one rule of the protocol away, and the model that must notice it says which invariant does.
- * The switches are in the modules (`B("…")`); `mutants` are the seeded bugs of the code that do the same.
+ * The switches are in the modules (`B("…")`).
  */
 export interface Switch {
   /** Contents of `Broken`: more than one if each compensates for the other. */
   readonly broken: readonly string[];
   readonly model: string;
   readonly what: string;
-  /** In `proof/mutants/`. */
-  readonly mutants?: readonly string[];
   readonly changes?: Readonly<Record<string, string>>;
 }
 
@@ -18,27 +16,23 @@ export const SWITCHES: readonly Switch[] = [
     broken: ['noBelief'],
     model: 'task-work',
     what: 'requests are sent, and attempts repeated, without asking for belief',
-    mutants: ['M61'],
   },
-  { broken: ['longTrust'], model: 'task-beat', what: 'belief has no end of its own', mutants: ['M28'] },
+  { broken: ['longTrust'], model: 'task-beat', what: 'belief has no end of its own' },
   {
     broken: ['openLate'],
     model: 'task-beat',
     what: 'the window opens when the answer comes, not before the request is sent',
-    mutants: ['M9'],
   },
   {
     broken: ['noSkew'],
     model: 'task-beat',
     what: 'a contender does not wait for the clock bound',
-    mutants: ['M7', 'M27'],
   },
   {
     broken: ['renewBlind'],
     model: 'task-beat',
     changes: { Copies: '2', MaxNet: '2', Skew: '0' },
     what: 'a renewal does not compare the nonce of the one before: an earlier one, late, lowers the expiry',
-    mutants: ['M16'],
   },
   { broken: ['revive', 'renewBlind'], model: 'task-beat', what: 'an ended session is renewed' },
   {
@@ -52,7 +46,6 @@ export const SWITCHES: readonly Switch[] = [
     broken: ['noNonce'],
     model: 'task-work',
     what: 'a refusal by its own nonce counts as a refusal',
-    mutants: ['M14'],
   },
   {
     broken: ['guessYes'],
@@ -72,24 +65,21 @@ export const SWITCHES: readonly Switch[] = [
     what: 'a task that runs under its own session without its knowing is left alone',
   },
   // Tasks.
-  { broken: ['sameToken'], model: 'task-work', what: 'a claim does not raise the counter', mutants: ['M1'] },
+  { broken: ['sameToken'], model: 'task-work', what: 'a claim does not raise the counter' },
   {
     broken: ['claimRunning', 'claimAnyCounter', 'claimAnyNonce'],
     model: 'task-work',
     what: 'a claim compares neither state nor counter nor nonce',
-    mutants: ['M49'],
   },
   {
     broken: ['claimAnyCounter', 'claimAnyNonce'],
     model: 'task-handback',
     what: 'a claim compares the state alone: a copy of an earlier one claims what was handed back',
-    mutants: ['M49'],
   },
   {
     broken: ['takeAnyCounter', 'takeAnySession'],
     model: 'task-work',
     what: 'a takeover does not compare what it observed',
-    mutants: ['M5'],
   },
   {
     broken: ['takeExpired'],
@@ -101,7 +91,6 @@ export const SWITCHES: readonly Switch[] = [
     broken: ['takeLive'],
     model: 'task-stale',
     what: 'the same, after a stale read',
-    mutants: ['M37'],
   },
   {
     broken: ['buriesEarly'],
@@ -113,13 +102,11 @@ export const SWITCHES: readonly Switch[] = [
     model: 'task-work',
     changes: { MaxNet: '2', Faults: '0' },
     what: 'a completion compares neither session nor counter',
-    mutants: ['M52'],
   },
   {
     broken: ['noFence'],
     model: 'task-handback',
     what: 'a retry or a release compares neither session nor counter',
-    mutants: ['M20', 'M20b'],
   },
   {
     broken: ['noToken'],
@@ -132,13 +119,11 @@ export const SWITCHES: readonly Switch[] = [
     broken: ['keepsAttempt'],
     model: 'task-handback',
     what: 'a release does not give the attempt back',
-    mutants: ['M54', 'X4'],
   },
   {
     broken: ['noSequence'],
     model: 'task-progress',
     what: 'progress has no order: a late request overwrites its successor',
-    mutants: ['X1'],
   },
   // Commits.
   {
@@ -150,30 +135,26 @@ export const SWITCHES: readonly Switch[] = [
     broken: ['anyNumber'],
     model: 'commit',
     what: 'a commit does not compare its number with the bar',
-    mutants: ['X119'],
   },
   { broken: ['lowBar'], model: 'commit', what: 'a bar has the number of the commit before' },
   { broken: ['barGuessed'], model: 'commit', what: 'a refused bar counts as raised' },
   // Locks.
-  { broken: ['sameToken'], model: 'lock-work', what: 'an acquire does not raise the counter', mutants: ['M1'] },
+  { broken: ['sameToken'], model: 'lock-work', what: 'an acquire does not raise the counter' },
   { broken: ['deletes'], model: 'lock-work', what: 'a release deletes the row' },
   {
     broken: ['heldByAnyone', 'heldSinceAny'],
     model: 'lock-work',
     what: 'a release compares neither session nor counter',
-    mutants: ['M20c'],
   },
   {
     broken: ['takeLive'],
     model: 'lock-work',
     what: 'a takeover from a live session',
-    mutants: ['X50'],
   },
   {
     broken: ['noDelay'],
     model: 'lock-forced',
     what: 'a dead session’s key opens at once',
-    mutants: ['M21'],
   },
   {
     broken: ['delaySkew'],
@@ -189,14 +170,12 @@ export const SWITCHES: readonly Switch[] = [
     broken: ['opensEarly'],
     model: 'lock-forced',
     what: 'an acquire does not ask whether the delay is over',
-    mutants: ['M24'],
   },
   {
     broken: ['touched'],
     model: 'lock-work',
     changes: { Copies: '2', MaxNet: '2', Faults: '0' },
     what: 'an acquire is not ordered against the tenures that ended since it was asked for',
-    mutants: ['X6'],
   },
   { broken: ['noDoubt'], model: 'lock-work', what: 'a session forgets an acquire that was not answered' },
   {
