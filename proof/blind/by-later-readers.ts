@@ -192,4 +192,209 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     ],
     killedBy: { test: 'test/unit/client/default-queue.test.ts', title: 'a schedule' },
   },
+  {
+    id: 'N60',
+    what: 'A watch leaves a listener on the long-lived signal of its caller.',
+    swaps: [
+      {
+        file: 'shared/core/wait/shared-poll.ts',
+        from: "        signal.removeEventListener('abort', abort);\n",
+        to: '',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/core/wait/shared-poll.test.ts',
+      title: 'leaves nothing on the signal of its waiter, however the wait ends',
+    },
+  },
+  {
+    id: 'N61',
+    what: 'A request that waited for its turn leaves a listener on its signal.',
+    swaps: [
+      {
+        file: 'shared/core/runtime/in-flight.ts',
+        from: "      patience?.signal.removeEventListener('abort', giveUp);\n",
+        to: '',
+      },
+    ],
+    killedBy: { test: 'test/unit/core/runtime/in-flight.test.ts', title: 'passes a free slot to the longest waiter' },
+  },
+  {
+    id: 'N62',
+    what: 'A part of a larger buffer is stored as the whole buffer.',
+    swaps: [
+      {
+        file: 'shared/core/runtime/bytes.ts',
+        from: 'HostBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)',
+        to: 'HostBuffer.from(bytes.buffer)',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/core/runtime/web.test.ts',
+      title: 'it writes a part of a larger buffer as that part alone',
+    },
+  },
+  {
+    id: 'N63',
+    what: 'A time with a fraction of a millisecond makes a row that nobody can read.',
+    swaps: [{ file: 'shared/core/validate/moment.ts', from: '  return Math.round(at);', to: '  return at;' }],
+    killedBy: {
+      test: 'test/unit/core/validate/moment.test.ts',
+      title: 'any moment is taken as the nearest whole millisecond',
+    },
+  },
+  {
+    id: 'N64',
+    what: 'A server that closes waits for its requests in flight.',
+    swaps: [{ file: 'shared/core/listen.ts', from: '  server.closeAllConnections();\n', to: '' }],
+    killedBy: { test: 'test/unit/core/listen.test.ts', title: 'a server that is closed ends its requests in flight' },
+  },
+  {
+    id: 'N65',
+    what: 'A gathered read ignores the limits of its caller.',
+    swaps: [
+      {
+        file: 'shared/dynamo/gathering-sender.ts',
+        from: 'if (!isPlainGet(statement) || limits !== undefined)',
+        to: 'if (!isPlainGet(statement))',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/dynamo/gathering-sender.test.ts',
+      title: 'that carry limits are sent within them, alone',
+    },
+  },
+  {
+    id: 'N66',
+    what: 'Two commits that differ in a set have the same token.',
+    swaps: [
+      { file: 'shared/dynamo/engine/transaction.ts', from: 'value instanceof Set ? [...value] : typeof', to: 'typeof' },
+    ],
+    killedBy: {
+      test: 'test/unit/dynamo/engine/transaction.test.ts',
+      title: 'differs with every value that an action can hold',
+    },
+  },
+  {
+    id: 'N67',
+    what: 'close leaves the connections of the SDK client open.',
+    swaps: [
+      {
+        file: 'shared/dynamo/connect.ts',
+        from: 'made.made()?.then((mine) => mine.destroy(), ignored);',
+        to: 'made.made()?.then(ignored, ignored);',
+      },
+    ],
+    killedBy: { test: 'test/unit/dynamo/connect.test.ts', title: 'closes its own client of the SDK' },
+  },
+  {
+    id: 'N68',
+    what: 'A wait for the end of a session leaves its timer when its signal aborts.',
+    swaps: [
+      {
+        file: 'shared/session/session-client.ts',
+        from: '* runtime.random.next(), signal);',
+        to: '* runtime.random.next());',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/coordination/wait-options.test.ts',
+      title: 'a wait for the end of a session ends with its signal',
+    },
+  },
+  {
+    id: 'N69',
+    what: 'A watch leaves its timer until its time is over.',
+    swaps: [
+      { file: 'shared/coordination/lock/lock-client.ts', from: '      finished.abort();', to: '      void finished;' },
+    ],
+    killedBy: { test: 'test/unit/coordination/leftovers.test.ts', title: 'a watch that ends long before its time' },
+  },
+  {
+    id: 'N70',
+    what: 'A key that is open again says that it is closed until a moment in the past.',
+    swaps: [
+      {
+        file: 'shared/coordination/lock/lock-reader.ts',
+        from: 'return openAt > this.#ports.runtime.clock.now() ? openAt : 0;',
+        to: 'return openAt;',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/coordination/lock/readers.test.ts',
+      title: 'agree on a key that was released by force long ago',
+    },
+  },
+  {
+    id: 'N71',
+    what: 'lockAll that fails keeps the keys that it took.',
+    swaps: [
+      {
+        file: 'shared/coordination/lock/several-locks.ts',
+        from: '    } catch (error) {\n      await leave();\n      throw error;',
+        to: '    } catch (error) {\n      throw error;',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/coordination/lock/lost-answer.test.ts',
+      title: 'to a caller who wants several, of a key that its session holds, leaves the others free',
+    },
+  },
+  {
+    id: 'N72',
+    what: 'With many permits open, a session forgets those that it requests.',
+    swaps: [
+      {
+        file: 'shared/coordination/semaphore/permit-book.ts',
+        from: 'semaphore === name && its < token && !tokens.has(its)',
+        to: 'semaphore === name && !tokens.has(its)',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/coordination/semaphore/permit-book.test.ts',
+      title: 'forgets no permit that is requested or in the row',
+    },
+  },
+  {
+    id: 'N73',
+    what: 'A test process stays alive for three seconds after its last drain.',
+    swaps: [{ file: 'shared/testing/kit-worker.ts', from: '      stopWatching();', to: '      void stopWatching;' }],
+    killedBy: { test: 'test/unit/testing/leftovers.test.ts', title: 'drain leaves none' },
+  },
+  {
+    id: 'N74',
+    what: 'everyCrash accepts a task whose killed request differs between runs.',
+    swaps: [
+      {
+        file: 'shared/testing/every-crash.ts',
+        from: 'Array.from({ length: request }, (_, at) => at)',
+        to: 'Array.from({ length: request - 1 }, (_, at) => at)',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/testing/every-crash.test.ts',
+      title: 'refuses a task whose step 0 differs between its runs',
+    },
+  },
+  {
+    id: 'N75',
+    what: 'A fenced update in small letters gets two SET clauses, which the service refuses.',
+    swaps: [
+      {
+        file: 'shared/dynamo/dynamo-fence.ts',
+        from: 'const set = /(^|\\s)SET\\s/i;',
+        to: 'const set = /(^|\\s)SET\\s/;',
+      },
+    ],
+    killedBy: { test: 'test/conformance/fence.test.ts', title: 'takes an update of the form "set balance = :n"' },
+  },
+  {
+    id: 'N76',
+    what: 'The second lost answer that a session meets is never settled.',
+    swaps: [{ file: 'shared/session/undecided-writes.ts', from: '    this.#loop = undefined;\n', to: '' }],
+    killedBy: {
+      test: 'test/unit/session/undecided-writes.test.ts',
+      title: 'retries each write until it is settled, and begins again after it had none',
+    },
+  },
 ];

@@ -69,6 +69,25 @@ describeInEveryWorld('a fence on a DynamoDB item', (open) => {
       },
     );
 
+  test.each([
+    'SET balance = :n',
+    'set balance = :n',
+    '\n  Set balance = :n',
+    'REMOVE gone SET balance = :n',
+    'remove gone set balance = :n',
+    'ADD balance :n',
+    'REMOVE balanceSet ADD balance :n',
+    'ADD balance :n REMOVE balanceOffset ',
+  ])('takes an update of the form %j, and moves with it', async (UpdateExpression) => {
+    const guard = dynamoFence(right(7));
+    await send('update', guard.advance(target()));
+    const update = { ...target(), UpdateExpression, ExpressionAttributeValues: { ':n': 5 } };
+
+    await send('update', guard.update(update));
+
+    expect(await world.row(key)).toMatchObject({ balance: 5, leaseholdCounter: 7, leaseholdSequence: 2 });
+  });
+
   test('takes the writes of a holder in the order in which they were made', async () => {
     const guard = dynamoFence(right(7));
     const first = guard.update(setBalance(1));

@@ -1,7 +1,8 @@
 /**
- * What an object graph keeps: the size of each collection in it, private fields included, by its path.
+ * What an object graph keeps: the size of each collection in it, private fields included, and the listeners of each signal, by their path.
  * For tests that use something many times and expect that nothing of it stays: timers of the clock, listeners, entries of maps.
  */
+import { getEventListeners } from 'node:events';
 import inspector from 'node:inspector';
 
 type Sizes = Readonly<Record<string, number>>;
@@ -21,7 +22,10 @@ const MAX_DEPTH = 14;
 declare global {
   var ledgerRoot: unknown;
   var ledgerSeen: WeakSet<object> | undefined;
+  var ledgerListeners: (signal: AbortSignal) => number;
 }
+
+globalThis.ledgerListeners = (signal) => getEventListeners(signal, 'abort').length;
 
 export function ledgerOf(root: unknown): Sizes {
   const session = new inspector.Session();
@@ -49,13 +53,18 @@ export function ledgerOf(root: unknown): Sizes {
     return told;
   }
 
-  function walk({ type, subtype, description, objectId }: Remote, path: string, depth: number): void {
+  function walk({ type, subtype, className, description, objectId }: Remote, path: string, depth: number): void {
     if (type !== 'object' || objectId === undefined || depth > MAX_DEPTH || subtype?.startsWith('weak') === true)
       return;
     const isSeen = 'function () { return ledgerSeen.has(this) || (ledgerSeen.add(this), false); }';
     const call = { objectId, functionDeclaration: isSeen, returnByValue: true };
     const { result } = ask('Runtime.callFunctionOn', call) as { result: { value?: unknown } };
     if (result.value === true) return;
+    if (className === 'AbortSignal') {
+      const listening = { ...call, functionDeclaration: 'function () { return ledgerListeners(this); }' };
+      const { result: count } = ask('Runtime.callFunctionOn', listening) as { result: { value?: unknown } };
+      sizes[`${path} listeners`] = Number(count.value);
+    }
     const size = /^(?:Map|Set|Array|SafeMap|SafeSet)\((\d+)\)$/.exec(description ?? '')?.[1];
     if (size !== undefined) sizes[path] = (sizes[path] ?? 0) + Number(size);
     const found = ask('Runtime.getProperties', { objectId, ownProperties: true }) as Properties;

@@ -1,11 +1,13 @@
 /** Nothing stays behind a use that is over: no timer, no listener, no entry of a map. */
 import { expect, test } from 'vitest';
+import type { Leasehold } from '../../../shared/client/leasehold.ts';
 import type { Session } from '../../../shared/client/session.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
 import { grown, ledgerOf } from '../../support/ledger.ts';
 
 const NEVER = { wait: '1s' } as const;
-type Use = (mine: Session, nth: number) => Promise<unknown>;
+/** The caller's signal outlives all uses, as that of a server does. */
+type Use = (mine: Session, nth: number, here: Leasehold, signal: AbortSignal) => Promise<unknown>;
 
 const USES: readonly [string, Use][] = [
   ['a lock', async (mine, nth) => (await mine.lock(`k${nth}`)).release()],
@@ -40,7 +42,62 @@ const USES: readonly [string, Use][] = [
       await limiter.done((await limiter.add())!);
     },
   ],
+  ['a lock with a signal', async (mine, nth, _here, signal) => (await mine.lock(`k${nth}`, { signal })).release()],
+  [
+    'a slot in which work runs',
+    (mine, nth, _here, signal) => mine.limiter(`n${nth}`, { limit: 1 }).run(work, { signal }),
+  ],
+  [
+    'tokens of a rate limit',
+    (_mine, _nth, here, signal) => here.rateLimiter('r', { rate: 1, per: '1s' }).take('k', { signal }),
+  ],
+  [
+    'a group that waits in vain',
+    async (_mine, nth, here, signal) => (await here.waitGroup(`g${nth % 3}`)).wait({ signal, ...NEVER }),
+  ],
+  [
+    'a result that was waited for in vain',
+    async (_mine, nth, here, signal) => {
+      const { id } = await here.tasks.enqueue('work', null, { id: `t${nth % 3}` });
+      await here.tasks.result(id, { signal, ...NEVER });
+    },
+  ],
+  ['a watch in vain', (_mine, nth, here, signal) => here.locks.watch(`w${nth % 3}`, { timeout: '1s', signal })],
+  [
+    'a watch that ends long before its time',
+    async (_mine, nth, here, signal) => {
+      const { index } = await here.locks.look('watched');
+      const change = here.locks.watch('watched', { index, timeout: '1h', signal });
+      await here.locks.put('watched', String(nth));
+      await change;
+    },
+  ],
+  [
+    'an observer who sees a leader come',
+    async (mine, _nth, here, signal) => {
+      const reigns = here.elections.observe('observed', { signal });
+      await reigns.next();
+      const change = reigns.next();
+      const leadership = await mine.campaign('observed');
+      await change;
+      await leadership.resign();
+      await reigns.return(undefined);
+    },
+  ],
+  [
+    'the end of a session that was waited for',
+    async (_mine, _nth, here, signal) => {
+      const session = await here.session();
+      const ended = here.sessions.waitForEnd(session.id, { signal });
+      await session.end();
+      await ended;
+    },
+  ],
 ];
+
+async function work(): Promise<void> {
+  await Promise.resolve();
+}
 
 async function release(tried: {
   readonly kind: string;
@@ -63,9 +120,11 @@ test.each(USES)('%s', async (_what, use) => {
   const mine = await here.leasehold.session({ ttl: '1h' });
   for (const key of ['taken0', 'taken1', 'taken2']) await theirs.lock(key);
   await theirs.permit('full', { limit: 1 });
-  const kept = (): ReturnType<typeof ledgerOf> => ledgerOf({ mine, leasehold: here.leasehold, clock: world.clock });
+  const { signal } = new AbortController();
+  const kept = (): ReturnType<typeof ledgerOf> =>
+    ledgerOf({ mine, signal, leasehold: here.leasehold, clock: world.clock });
   const times = async (from: number, to: number): Promise<void> => {
-    for (let nth = from; nth < to; nth++) await passTime(world, use(mine, nth), 250);
+    for (let nth = from; nth < to; nth++) await passTime(world, use(mine, nth, here.leasehold, signal), 250);
   };
 
   await times(0, 5);

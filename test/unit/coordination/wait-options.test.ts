@@ -4,6 +4,7 @@ import type { Session } from '../../../shared/client/session.ts';
 import type { WaitOptions } from '../../../shared/core/wait/wait.ts';
 import type { Process, World } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
+import { grown, ledgerOf } from '../../support/ledger.ts';
 
 interface Waiter {
   /** What another process takes first. */
@@ -76,3 +77,61 @@ describe.each(Object.entries(WAITERS))('%s', (_what, { take, wait }) => {
     expect(await passTime(world, ended)).toMatchObject({ message: 'no more use' });
   });
 });
+
+/** Every wait that takes a signal: a process that shuts down must not wait for it, or for its timers. */
+const ENDED_BY_SIGNAL: Readonly<
+  Record<string, (mine: Session, here: Process, signal: AbortSignal) => Promise<unknown>>
+> = {
+  ...Object.fromEntries(
+    Object.entries(WAITERS).map(([what, { wait }]) => [
+      what,
+      (mine: Session, here: Process, signal: AbortSignal) => wait(mine, { signal }, here),
+    ]),
+  ),
+  'a slot in which work runs': (mine, _here, signal) =>
+    mine.limiter('l', FULL).run(() => Promise.resolve(), { signal }),
+  tokens: async (_mine, { leasehold }, signal) => {
+    const limiter = leasehold.rateLimiter('r', { rate: 1, per: '1h' });
+    await limiter.tryTake('k');
+    await limiter.take('k', { signal });
+  },
+  'a change of a key': (_mine, { leasehold }, signal) => leasehold.locks.watch('none', { signal, timeout: '1h' }),
+  'a leader': async (_mine, { leasehold }, signal) => {
+    for await (const { leader } of leasehold.elections.observe('none', { signal })) expect(leader).toBeUndefined();
+  },
+  'the end of a session': (mine, { leasehold }, signal) => leasehold.sessions.waitForEnd(mine.id, { signal }),
+  'the result of a task': async (_mine, { leasehold }, signal) => {
+    const { id } = await leasehold.tasks.enqueue('work', null);
+    await leasehold.tasks.result(id, { signal, wait: '1h' });
+  },
+};
+
+test.each(Object.entries(ENDED_BY_SIGNAL))(
+  'a wait for %s ends with its signal, and no timer of it is left',
+  async (_what, wait) => {
+    const world = simulatedWorld();
+    const [here, there] = [world.start(), world.start()];
+    const theirs = await there.leasehold.session({ ttl: '1d' });
+    const { 'several locks': _sameKey, ...takers } = WAITERS;
+    for (const { take } of Object.values(takers)) await take(theirs, there);
+    const mine = await here.leasehold.session({ ttl: '1d' });
+    await world.clock.advance(1_000);
+    const before = ledgerOf({ clock: world.clock });
+    const stop = new AbortController();
+    let isOver = false;
+    const over = (): void => {
+      isOver = true;
+    };
+    wait(mine, here, stop.signal).then(over, over);
+    await world.clock.advance(30_000);
+    expect(isOver).toBe(false);
+
+    stop.abort();
+    await world.clock.advance(0);
+    await world.idle();
+    await world.clock.advance(0);
+
+    expect(isOver).toBe(true);
+    expect(grown(before, ledgerOf({ clock: world.clock }))).toEqual({});
+  },
+);

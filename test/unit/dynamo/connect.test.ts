@@ -1,3 +1,4 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { connectDynamo, isLoopbackHost } from '../../../shared/dynamo/connect.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
@@ -50,4 +51,18 @@ describe('connectDynamo', () => {
       expect(await accessKeyFor(endpoint)).toBe('mine');
     },
   );
+
+  test.each([
+    { whose: 'its own client of the SDK', isOwn: true },
+    { whose: "a user's client", isOwn: false },
+  ])('closes $whose: $isOwn', async ({ isOwn }) => {
+    const address = { endpoint: 'http://127.0.0.1:8000', region: 'eu-central-1' };
+    const connection = connectDynamo(isOwn ? address : { client: new DynamoDBClient(address) }, systemRuntime);
+    const destroy = vi.spyOn(await connection.openClient(), 'destroy');
+
+    connection.close();
+    await Promise.resolve();
+
+    expect(destroy).toHaveBeenCalledTimes(isOwn ? 1 : 0);
+  });
 });

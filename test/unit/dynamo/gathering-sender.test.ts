@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { DynamoCalls, DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { getStatement } from '../../../shared/dynamo/engine/statement.ts';
@@ -32,7 +32,7 @@ function open() {
     const { Item } = await sender.read(getStatement('row.get', TABLE, { pk: name, sk: 'row' }));
     return Item?.value as string | undefined;
   };
-  return { clock, asked, read, names: () => asked.map((request) => request.names) };
+  return { clock, asked, read, sender, names: () => asked.map((request) => request.names) };
 }
 
 describe('reads of single rows', () => {
@@ -45,6 +45,30 @@ describe('reads of single rows', () => {
     expect(asked).toMatchObject([{ kind: 'batchGet', names: ['a', 'b', 'absent'] }]);
     asked[0]?.answer();
     expect(await Promise.all(reads)).toEqual(['of a', 'of b', undefined, 'of a']);
+  });
+
+  test('that carry limits are sent within them, alone', async () => {
+    const { clock, asked, read, sender } = open();
+    const statement = getStatement('row.get', TABLE, { pk: 'b', sk: 'row' });
+    const together = read('a');
+    const given = { signal: new AbortController().signal };
+    const alone = sender.read(statement, given);
+    const watched = { ensureBelief: vi.fn() };
+    const believed = sender.read(statement, watched);
+
+    await clock.advance(0);
+
+    expect(asked.map(({ kind, names }) => [kind, ...names])).toEqual(
+      expect.arrayContaining([
+        ['get', 'a'],
+        ['get', 'b'],
+        ['get', 'b'],
+      ]),
+    );
+    expect(asked).toHaveLength(3);
+    expect(watched.ensureBelief).toHaveBeenCalled();
+    for (const request of asked) request.answer();
+    expect([await together, (await alone).Item?.value, (await believed).Item?.value]).toEqual(['of a', 'of b', 'of b']);
   });
 
   test('are sent unchanged when alone', async () => {

@@ -75,6 +75,37 @@ test('an effect outside of the commit happens twice: the error names the request
   expect(tried).toEqual([undefined, only.request]);
 });
 
+test.each([0, 2])(
+  'refuses a task whose step %s differs between its runs, even with that crash alone',
+  async (differing) => {
+    let runs = 0;
+    const open = (isFickle: boolean) => {
+      const steps = defineTask({
+        name: 'steps',
+        async run(_: unknown, task) {
+          const isLater = isFickle && runs++ > 0;
+          for (let step = 0; step < 3; step++)
+            if (isLater && step === differing) await kit.leasehold.locks.get('k');
+            else await task.saveProgress(step);
+        },
+      });
+      const kit = createTestKit({ tasks: { steps } });
+      return { kit, steps };
+    };
+    const steady = open(false);
+    const { requests } = await steady.kit.everyCrash(steady.steps, null, () => undefined);
+    const places = requests.flatMap((verb, at) => (verb === 'task.progress' ? at + 1 : []));
+    const request = places[differing]!;
+
+    const { kit, steps } = open(true);
+    const only = { request, outcome: 'unsent' } as const;
+
+    await expect(kit.everyCrash(steps, null, () => undefined, { only })).rejects.toThrow(
+      `request ${request} was update leasehold, and is now get leasehold`,
+    );
+  },
+);
+
 test('finds the gap between a read and a write of a task that is not written for crashes', async () => {
   const kit = createTestKit({ tables: [orders] });
   const clumsy = defineTask({

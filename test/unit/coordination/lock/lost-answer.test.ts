@@ -76,6 +76,15 @@ describe('a lost answer', () => {
     for (const key of ['other', 'third']) expect(await theirs.tryLock(key)).toMatchObject({ kind: 'acquired' });
   });
 
+  test('to a caller who wants several, of a key that its session holds, leaves the others free', async () => {
+    await mine.lock(KEY);
+    new LossyNetwork(here, /^(?!.*TransactItems).*"lock#job"/).fate = 'loseAnswer';
+    const several = mine.tryLockAll([KEY, 'other', 'third'], { reentrant: true, value: 'v' });
+    await expect(passTime(world, several)).rejects.toMatchObject(IS_UNKNOWN);
+
+    for (const key of ['other', 'third']) expect(await theirs.tryLock(key)).toMatchObject({ kind: 'acquired' });
+  });
+
   test.each(verbs)('refuses a %s that arrives after it was settled', async (_verb, acquire) => {
     network.fate = 'late';
     await expect(passTime(world, acquire(mine))).rejects.toMatchObject(IS_UNKNOWN);

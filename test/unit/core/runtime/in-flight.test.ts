@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { inFlight, sideBySide } from '../../../../shared/core/runtime/in-flight.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
@@ -77,6 +78,7 @@ describe('sideBySide', () => {
     await Promise.all([running, later]);
 
     expect(begun).toEqual(['first', 'second', 'third']);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
     await expect(begin('fourth', AbortSignal.abort())).rejects.toThrow('it took too long');
     await begin('fifth', signal);
     expect(begun).toEqual(['first', 'second', 'third', 'fifth']);

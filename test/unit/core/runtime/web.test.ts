@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type * as bytes from '../../../../shared/core/runtime/bytes.ts';
+import * as ofNode from '../../../../shared/core/runtime/bytes.ts';
 import { inspectedOfOurOwn } from '../../../../shared/core/runtime/inspect.ts';
 import { isSame } from '../../../../shared/core/runtime/same.ts';
 import { sha256, sha256OfOurOwn } from '../../../../shared/core/runtime/sha256.ts';
@@ -76,6 +77,16 @@ describe('bytes without a host that has buffers', () => {
     );
     const long = new Uint8Array(70_000).map((_, at) => at % 251);
     expect(bare.base64Of(long)).toBe(Buffer.from(long).toString('base64'));
+  });
+
+  test('and with one, it writes a part of a larger buffer as that part alone', () => {
+    const whole = new Uint8Array([1, 2, 3, 4, 5]);
+    for (const forms of [bare, ofNode])
+      for (let from = 0; from < 5; from++) {
+        const text = Buffer.from([...whole].slice(from, 4)).toString('base64');
+        expect(forms.base64Of(whole.subarray(from, 4))).toBe(text);
+        expect(forms.base64Of(forms.bytesOfBase64(text))).toBe(text);
+      }
   });
 
   test('reads what is not quite base64 as Node does', () => {

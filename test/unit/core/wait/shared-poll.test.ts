@@ -1,4 +1,5 @@
 /** Looks that watchers share, in virtual time. */
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../shared/core/defined.ts';
 import type { Due } from '../../../../shared/core/wait/shared-poll.ts';
@@ -56,6 +57,25 @@ describe('a key that is watched', () => {
     await clock.advance(10_000);
     expect(looks).toHaveLength(1);
     expect(await poll.next('a', () => true, stop.signal)).toBeUndefined();
+  });
+
+  test('leaves nothing on the signal of its waiter, however the wait ends', async () => {
+    let isBroken = false;
+    const { clock, poll, forever } = open({
+      look: ([one], tell) => {
+        tell(one!.key, 1);
+        return isBroken ? Promise.reject(new Error('broken')) : Promise.resolve();
+      },
+    });
+    const seen = poll.next('a', () => true, forever.signal);
+    await clock.advance(200);
+    await seen;
+    isBroken = true;
+    const failed = expect(poll.next('a', never, forever.signal)).rejects.toThrow('broken');
+    await clock.advance(200);
+    await failed;
+
+    expect(getEventListeners(forever.signal, 'abort')).toEqual([]);
   });
 
   test('is polled immediately after a nudge, and again if a poll was in flight', async () => {

@@ -1,0 +1,31 @@
+/** Writes without an answer are settled with the next heartbeats, each time that a session has some. */
+import { expect, test } from 'vitest';
+import { UndecidedWrites } from '../../../shared/session/undecided-writes.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+
+test('retries each write until it is settled, and begins again after it had none', async () => {
+  const clock = new ManualClock('2026-11-27T00:00:00Z');
+  const tries: string[] = [];
+  const failures: unknown[] = [];
+  const writes = new UndecidedWrites({
+    pause: () => clock.sleep(1_000),
+    isOver: () => false,
+    onFailed: (error) => void failures.push(error),
+  });
+  const settling = (what: string, outcomes: (boolean | Error)[]) => () => {
+    tries.push(what);
+    const outcome = outcomes.shift() ?? true;
+    return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
+  };
+
+  for (let round = 0; round < 3; round++) {
+    writes.add('a', settling('a', [false, new Error('no answer')]));
+    writes.add('b', settling('b', []));
+    await clock.advance(10_000);
+    await writes.idle();
+
+    expect([writes.has('a'), writes.has('b')]).toEqual([false, false]);
+    expect(tries.splice(0)).toEqual(['a', 'b', 'a', 'a']);
+    expect(failures.splice(0)).toMatchObject([{ message: 'no answer' }]);
+  }
+});
