@@ -162,7 +162,7 @@ function wantedOf({ lock, leader, semaphore }: Options): Wanted {
 }
 
 /** During the lock-delay there is no other holder, so the program has this time to stop. */
-function graceOf({ grace, lockDelay }: Options): number {
+export function graceOf({ grace, lockDelay }: Pick<Options, 'grace' | 'lockDelay'>): number {
   if (grace !== undefined && grace > lockDelay)
     throw new ConfigurationError(
       `--grace ${grace} ms is longer than --lock-delay ${lockDelay} ms: another holder could begin while this program still shuts down`,

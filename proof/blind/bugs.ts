@@ -3,10 +3,16 @@ import type { BlindBug } from './bug.ts';
 import { BY_LATER_READERS } from './by-later-readers.ts';
 import { BY_MUTATION } from './by-mutation.ts';
 import { BY_READERS } from './by-readers.ts';
+import { BY_READERS_OF_TASKS } from './by-readers-of-tasks.ts';
 
 /**
  * Not in the list: N03 and N04, whose own transport was replaced by Node's; S03 and S04, equivalent, because the row that refuses an
  * acquire also shows that its earlier attempt can never be applied.
  * N20 is found in the full tier only.
  */
-export const BLIND_BUGS: readonly BlindBug[] = [...BY_READERS, ...BY_LATER_READERS, ...BY_MUTATION];
+export const BLIND_BUGS: readonly BlindBug[] = [
+  ...BY_READERS,
+  ...BY_LATER_READERS,
+  ...BY_READERS_OF_TASKS,
+  ...BY_MUTATION,
+];

@@ -92,6 +92,20 @@ describe('the readers of a stream', () => {
     });
   });
 
+  test.each([
+    ['Creating', 'ok'],
+    ['Enabling', 'ok'],
+    ['Enabled', 'ok'],
+    ['Updating', 'ok'],
+    ['Disabling', 'broken'],
+    ['Disabled', 'broken'],
+    ['Deleting', 'broken'],
+  ])('whose mapping is %s: %s', async (State, health) => {
+    mappings = [mapping({ State })];
+
+    expect(await judge()).toMatchObject({ health });
+  });
+
   test('are a warning if Lambda cannot invoke the function', async () => {
     mappings = [mapping({ LastProcessingResult: 'PROBLEM: Function call failed' })];
 

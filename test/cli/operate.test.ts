@@ -5,8 +5,12 @@ import { createSemaphoreStore } from '../../shared/coordination/semaphore/row/dy
 import { createSessionStore } from '../../shared/session/row/dynamo-session-store.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { createStores } from '../../shared/client/stores.ts';
+import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import type { ReadyTask } from '../../shared/tasks/task/task.ts';
+import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
 import { runCommand, spawnCommand, startCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
@@ -247,5 +251,24 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
       error: expect.stringContaining('there is no lock nope') as string,
       exitCode: 4,
     });
+  });
+
+  test('judges the session of a running task by the bound on clocks that is given', async () => {
+    const connection = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
+    const { sessions, tasks } = createStores(connection.sender, { table: table.table, shards: DEFAULT_SHARDS });
+    const begun = { ...stampOf(systemRuntime), now: systemRuntime.clock.now() - 40_000 };
+    const settings = { name: 'worker', node: 'here', lockDelayMs: 0, behaviour: 'release' } as const;
+    await sessions.create({ ...settings, ...begun, id: 'late', ttlMs: 10_000 });
+    await table.leasehold.tasks.enqueue('fine', null, { id: 'held', queue: 'skewed' });
+    const task = (await tasks.get({ queue: 'skewed', id: 'held' })) as ReadyTask;
+    await tasks.claim(task, 'late', stampOf(systemRuntime));
+    connection.close();
+    const cancel = ['tasks', 'cancel', 'held', '--queue', 'skewed', '--yes', 'held', ...JUST];
+
+    const doubted = await run(...cancel, '--max-clock-skew', '10m');
+    const expired = await run(...cancel);
+
+    expect(doubted.out).toBe('held runs: session late is told by its next heartbeat\n');
+    expect(expired.out).toBe('cancelled held\n');
   });
 });

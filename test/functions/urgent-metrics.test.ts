@@ -43,6 +43,13 @@ test.each(events)('%s', (event, names) => {
   expect(written(event)).toEqual(isUrgent ? [...names] : []);
 });
 
+test('reported metrics leave no listener of the process, one for each invocation', () => {
+  const before = process.listenerCount('exit');
+  written('dead');
+
+  expect(process.listenerCount('exit')).toBe(before);
+});
+
 test('what may wait has an alarm, and is counted by an event', () => {
   const counted = new Set(events.flatMap(([, names]) => names));
   for (const name of Object.keys(MAY_WAIT))

@@ -15,6 +15,8 @@ interface Alarm {
   readonly Period: number;
   readonly Threshold: number;
   readonly TreatMissingData: 'breaching' | 'notBreaching' | 'ignore';
+  readonly AlarmActions?: readonly unknown[];
+  readonly Metrics?: readonly { readonly MetricStat?: object }[];
 }
 
 describe('alarms and dashboard', () => {
@@ -65,6 +67,38 @@ describe('alarms and dashboard', () => {
     for (const queue of ['media', 'a', 'b'])
       expect(JSON.stringify(silent)).toContain(`{"Name":"queue","Value":"${queue}"}`);
     expect(ofWaker(synthesize({ wakeOnEnqueue: false }).template())).toEqual([]);
+  });
+
+  test('the alarms of the waker reach the topic of each queue, once', () => {
+    const { stack, workers } = synthesize();
+    const [one, other] = [new Topic(stack, 'One'), new Topic(stack, 'Other')];
+    for (const [queue, alarmTopic] of [['a', one] as const, ['b', other] as const, ['c', one] as const])
+      new TaskWorkers(stack, queue, { entry: ENTRY, queue, alarmTopic, table: workers.table });
+    const topics = [one, other].map(({ topicArn }) => stack.resolve(topicArn) as unknown);
+    const ofWaker = alarmsOf(Template.fromStack(stack)).filter(({ AlarmDescription }) =>
+      AlarmDescription.includes('#runbook-waker'),
+    );
+
+    expect(ofWaker.map(({ AlarmActions }) => AlarmActions)).toEqual([topics, topics, topics]);
+  });
+
+  test('no alarm reads more metrics than CloudWatch allows, for any number of queues', () => {
+    const { stack, workers } = synthesize();
+    for (let n = 0; n < 11; n++)
+      new TaskWorkers(stack, `Q${n}`, { entry: ENTRY, queue: `q${n}`, table: workers.table, dashboard: false });
+    const read = alarmsOf(Template.fromStack(stack)).map(
+      ({ Metrics = [] }) => Metrics.filter(({ MetricStat }) => MetricStat !== undefined).length,
+    );
+
+    expect(Math.max(...read)).toBe(10);
+  });
+
+  test('the dashboard of a queue shows each of its alarms, and those of its waker', () => {
+    const { stack } = synthesize();
+    const alarms = Object.keys(Template.fromStack(stack).findResources('AWS::CloudWatch::Alarm'));
+    const [dashboard] = Object.values(Template.fromStack(stack).findResources('AWS::CloudWatch::Dashboard'));
+
+    expect(alarms.filter((id) => !JSON.stringify(dashboard).includes(`"${id}"`))).toEqual([]);
   });
 
   test('notifies nobody without a topic, and synth warns', () => {

@@ -90,7 +90,11 @@ describe('the table', () => {
       .flatMap((policy) => policy.PolicyDocument.Statement)
       .filter(({ Action }) => [Action].flat().some((action) => String(action).startsWith('kms:')));
     expect(keyStatements).toHaveLength(3);
-    for (const { Condition } of keyStatements) expect(JSON.stringify(Condition)).toContain('kms:ViaService');
+    const actions = ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey'];
+    for (const { Action, Condition } of keyStatements) {
+      expect(Action).toEqual(actions);
+      expect(JSON.stringify(Condition)).toContain('kms:ViaService');
+    }
   });
 
   test('may be shared by queues of different names', () => {
@@ -317,6 +321,16 @@ describe('the properties of the construct', () => {
         { name: 'service', value: 'leasehold' },
         { name: 'table', value: { Ref: expect.stringMatching(/^MediaTable/) as string } },
       ],
+    });
+  });
+
+  test('a variable that is added later is the code’s own, never one of ours', () => {
+    const { stack, workers } = synthesize();
+    expect(() => workers.addEnvironment('LEASEHOLD_TABLE', 'other')).toThrow('environment sets LEASEHOLD_TABLE');
+    workers.addEnvironment('BUCKET', 'mine');
+
+    Template.fromStack(stack).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: Match.objectLike({ BUCKET: 'mine', LEASEHOLD_QUEUE: 'media' }) },
     });
   });
 

@@ -229,6 +229,13 @@ describeOnEveryStore('recurring tasks', (open) => {
       expect(await tick()).toBe(1);
     });
 
+    test('is active if it was paused before, and is defined as new', async () => {
+      await define();
+      await client.pause('hourly');
+      await client.remove('hourly');
+      expect((await define()).pausedAt).toBeUndefined();
+    });
+
     test('is swept, unless it was defined again', async () => {
       const key = { ...scheduleKey(q.queue, 'hourly') };
       const row = async () =>

@@ -73,6 +73,17 @@ describe('startSchedule', () => {
     ]);
   });
 
+  test('delivers the twin of a short period long before the next slot', async () => {
+    const { clock, delivered } = scheduleWith({ everyMs: 3_000, duplicateRate: 0.5, random: drawing(0.1, 0.9, 1) });
+
+    await clock.advance(2_000);
+
+    expect(delivered).toEqual([
+      { slot: '00:00:00', at: '00:00:00' },
+      { slot: '00:00:00', at: '00:00:01' },
+    ]);
+  });
+
   test('delivers every slot twice at a rate of one', async () => {
     const { clock, delivered } = scheduleWith({ duplicateRate: 1 });
 

@@ -27,6 +27,7 @@ class World {
   /** Partition keys of the rows that are written, in order. */
   readonly written: string[] = [];
   isAuditRefused = false;
+  isOutcomeRefused = false;
   readonly clock = new FakeClock(new Date(STARTS_AT));
   readonly stores: Stores;
   readonly audit: AuditStore;
@@ -77,7 +78,8 @@ class World {
       attempt: (kind, input, signal) => {
         const isRead = kind === 'get' || kind === 'batchGet' || kind === 'query';
         const [row = ''] = /(?<="pk":")[^"]*/.exec(JSON.stringify(input)) ?? [];
-        if (!isRead && row.startsWith('audit') && this.isAuditRefused)
+        const isRefused = this.isAuditRefused || (kind === 'update' && this.isOutcomeRefused);
+        if (!isRead && row.startsWith('audit') && isRefused)
           throw new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'not for you' });
         if (!isRead) this.written.push(row);
         return driver.attempt(kind, input, signal);
@@ -148,4 +150,12 @@ test('leaves a task alone that was claimed since it was seen, and records that',
   );
 
   expect(await world.acts()).toEqual(['task.cancel media/a 7: failed: MismatchError']);
+});
+
+test('is done, and said to be, although its outcome could not be written down', async () => {
+  const world = new World();
+  world.isOutcomeRefused = true;
+
+  expect(await world.operations.execute('queue.pause', { queue: 'media' }, ANN)).toMatchObject({ isPaused: true });
+  expect(await world.acts()).toEqual(['queue.pause media: begun']);
 });

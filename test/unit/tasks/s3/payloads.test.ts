@@ -95,6 +95,18 @@ test('refuses an invalid bucket', () => {
   expect(() => createS3Payloads({ bucket: 'Not A Bucket', client })).toThrow(ConfigurationError);
 });
 
+test('removes with little patience by any client, because a task waits for it', async () => {
+  const reference = await payloads.put('default/task-1/nonce', '1');
+  const send = vi.spyOn(client, 'send');
+  await payloads.delete(reference);
+  await payloads.delete(reference, { signal: new AbortController().signal });
+
+  expect(send.mock.calls.map(([, bounds]) => bounds)).toMatchObject([
+    { requestTimeout: 2_000 },
+    { requestTimeout: 2_000, abortSignal: expect.any(AbortSignal) as AbortSignal },
+  ]);
+});
+
 test('does not wait for an unresponsive bucket, and aborts requests that nobody waits for', async () => {
   const variables = {
     AWS_ENDPOINT_URL_S3: server.endpoint,

@@ -49,6 +49,16 @@ describe('PlanningHintsWriter', () => {
     expect(written).toMatchObject([{ tookMs: 200, unknownNames: [] }]);
   });
 
+  test('counts each task once: a later mean is that of later tasks', async () => {
+    const { hints, written, run } = open();
+    await run(1_000);
+    await hints.finish();
+    for (let count = 0; count < 10; count++) await run(4_000);
+    await hints.finish();
+
+    expect(written.map(({ tookMs }) => tookMs)).toEqual([1_000, 2_500]);
+  });
+
   test('counts a long task as soon as it exceeds the longest time that plans use', async () => {
     const { clock, hints, written } = open();
     hints.begin({ name: 'task' });

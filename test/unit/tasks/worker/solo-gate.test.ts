@@ -78,7 +78,13 @@ describe('company', () => {
     const second = company.enterAlone();
     await clock.advance(3_000);
     leaveFirst();
-    expect(await second).toBeDefined();
+    (await second)?.();
+
+    // It came to its turn, so the next one that is kept waiting keeps the others for no longer than the first.
+    await company.enter();
+    const third = company.enterAlone();
+    await clock.advance(2_000);
+    expect(await third).toBeUndefined();
   });
 
   test('ends all waits when the worker ends', async () => {
