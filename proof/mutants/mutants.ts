@@ -1,5 +1,6 @@
 /**
  * `npm run mutants -- [--only M1,M7] [--seeds 2000] [--workers 2]`
+ * `npm run mutants -- --matrix FILE [--minutes 60] [--workers 1]` writes `proof/matrix.md` instead, and keeps in FILE what is judged.
  *
  * Hunts every seeded bug, each in a separate process, and prints the invariant that killed it. Exit code 1: one survived.
  */
@@ -7,10 +8,12 @@ import { availableParallelism } from 'node:os';
 import Table from 'cli-table3';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';
+import { minutes } from '../../test/support/arguments.ts';
 import { MUTANTS } from './all.ts';
 import { EQUIVALENT } from '../conjuncts/equivalent.ts';
 import type { Hunt } from './hunt.ts';
 import { huntAll, seedsTaken } from './hunt-all.ts';
+import { writeMatrix } from '../matrix/matrix.ts';
 import type { Mutant } from './mutation.ts';
 
 interface Flags {
@@ -18,6 +21,8 @@ interface Flags {
   readonly seeds: number;
   readonly workers: number;
   readonly json: boolean;
+  readonly matrix?: string;
+  readonly minutes: number;
 }
 
 const command = new Command('npm run mutants --')
@@ -25,9 +30,18 @@ const command = new Command('npm run mutants --')
   .addOption(new Option('--only <ids>', 'some of them, separated by commas').argParser(mutants).default(MUTANTS, 'all'))
   .option('--seeds <n>', 'histories until one counts as unnoticed', wholeNumber(1), 2_000)
   .option('--workers <n>', 'hunts side by side', wholeNumber(1), availableParallelism())
+  .option(
+    '--matrix <file>',
+    'judge these and the blind bugs by every notation instead, and keep in this file what is judged',
+  )
+  .option('--minutes <n>', 'of a matrix: begin nothing more after these', minutes, Infinity)
   .option('--json', 'what killed each as one JSON object, as the last line', false);
 
-async function main({ only, seeds, workers, json }: Flags): Promise<number> {
+async function main({ only, seeds, workers, json, matrix, minutes }: Flags): Promise<number> {
+  if (matrix !== undefined) {
+    await writeMatrix(matrix, { workers, minutes });
+    return 0;
+  }
   const found = await huntAll(only, {
     seeds,
     workers,

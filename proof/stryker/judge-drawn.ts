@@ -1,18 +1,15 @@
 /** Judges drawn mutants by three notations, each in processes of its own: unit tests, conformance tests, simulated histories. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import path from 'node:path';
 import type { Drawn } from './drawn.ts';
 import { DRAWN_MUTANT } from './drawn.ts';
 import { conformanceOf, testsOf } from './tests-of.ts';
+import { ended } from '../matrix/judge.ts';
 import { sideBySide } from '../../shared/core/runtime/in-flight.ts';
 import { startTestEngines } from '../../test/support/engines.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const VITEST = path.join(ROOT, 'node_modules/vitest/vitest.mjs');
 const SIMULATE = path.join(import.meta.dirname, 'simulate-drawn.ts');
-/** With a mutant in it, code may never end. */
-const LONGEST_MS = 600_000;
 /** A history of the default mix takes half a second. */
 const HISTORIES = 8;
 
@@ -86,17 +83,6 @@ async function isKilled(
 }
 
 async function endsBadly(argv: readonly string[], env: Readonly<Record<string, string>>): Promise<boolean> {
-  const child = spawn(process.execPath, argv, {
-    cwd: ROOT,
-    env: { ...process.env, ...env },
-    detached: true,
-    stdio: 'ignore',
-  });
-  // The workers of a run that hangs do not end with it, but its process group does.
-  const limit = setTimeout(() => {
-    process.kill(-(child.pid ?? 0), 'SIGKILL');
-  }, LONGEST_MS);
-  const [code] = (await once(child, 'close')) as [number | null];
-  clearTimeout(limit);
+  const { code } = await ended(argv, env);
   return code !== 0;
 }

@@ -1,0 +1,57 @@
+/** The page of the matrix. */
+import type { Cell, Column } from './cell.ts';
+import { COLUMNS } from './cell.ts';
+
+/** A bug with what is known of it. */
+export interface Row {
+  readonly id: string;
+  readonly what: string;
+  readonly cells: readonly Cell[];
+}
+
+const HEAD = `# The kill matrix
+
+Which notation notices which bug. \`npm run mutants -- --matrix FILE\` writes this page; FILE keeps what is judged, and the next run goes on from it.
+
+- **unit**, **conformance**: the tests nearest to the changed files (\`proof/stryker/tests-of.ts\`). **text**: the golden texts of statements.
+- **guards**: the late writes of \`proof/conjuncts/guards\`. **placements**: every single fault in the flows that send a verb of a changed file, or in all.
+- **histories**: 40 of a seeded bug's own profile, judged by the rule named for it. **mix**: eight of the default mix, judged by every rule.
+
+●: noticed, with the rule that did. ○: not noticed. –: not decided, because the time of the cell (six seconds of CPU) was over. Empty: not judged, or not of its files.
+*Alone*: bugs that no other notation notices, of what is judged.
+`;
+
+export function pageOf(sections: Readonly<Record<string, readonly Row[]>>): string {
+  return [HEAD, ...Object.entries(sections).map(([title, rows]) => section(title, rows))].join('\n');
+}
+
+function section(title: string, rows: readonly Row[]): string {
+  const lines = rows.map(({ id, what, cells }) => [id, what, ...COLUMNS.map((column) => shown(cells, column))]);
+  const figures = COLUMNS.map((column) => figure(rows, column));
+  const table = [['', `of ${rows.length}`, ...figures], ...lines];
+  const head = ['bug', 'what', ...COLUMNS];
+  return [`## ${title}\n`, row(head), row(head.map(() => '---')), ...table.map(row), ''].join('\n');
+}
+
+function figure(rows: readonly Row[], column: Column): string {
+  const judged = rows.flatMap(({ cells }) => cells.filter((cell) => cell.column === column));
+  const alone = rows.filter(({ cells }) => killers(cells).length === 1 && killers(cells)[0] === column);
+  return `${judged.filter(({ kind }) => kind === 'killed').length} of ${judged.length}; alone ${alone.length}`;
+}
+
+function killers(cells: readonly Cell[]): readonly Column[] {
+  return cells.filter(({ kind }) => kind === 'killed').map(({ column }) => column);
+}
+
+function shown(cells: readonly Cell[], column: Column): string {
+  const cell = cells.find((one) => one.column === column);
+  if (cell === undefined) return '';
+  if (cell.kind === 'undecided') return '–';
+  if (cell.kind === 'lives') return '○';
+  const isRule = column === 'histories' || column === 'mix';
+  return isRule && cell.by !== undefined ? `● ${cell.by}` : '●';
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+}
