@@ -23,6 +23,7 @@ import type { Engine, EngineOptions } from './engine.ts';
 import { startEngine } from './engine.ts';
 import type { Emit } from './lambda/events.ts';
 import { LOCAL_REGION } from './lambda/function-name.ts';
+import type { FunctionSettings } from './lambda/function-settings.ts';
 import { LocalLambda } from './lambda/local-lambda.ts';
 import type { Schedule } from './schedule.ts';
 import { startSchedule } from './schedule.ts';
@@ -144,7 +145,11 @@ async function assemble(engine: Engine, options: PlatformOptions): Promise<Platf
   };
 }
 
-function functionsOf(endpoint: string, options: PlatformOptions) {
+/** What a stack would set. */
+export function functionsOf(
+  endpoint: string,
+  options: Omit<PlatformOptions, 'engine' | 'tickMs' | 'duplicateTickRate' | 'onEvent'>,
+): Record<typeof DISPATCH_FUNCTION | typeof WAKE_FUNCTION | typeof WORK_FUNCTION, FunctionSettings> {
   const { queue, maxWorkers, concurrency, maxClockSkewMs, startWithinMs = DEFAULT_START_WITHIN_MS } = options;
   const wake: WakeSettings = {
     queue,
@@ -160,6 +165,7 @@ function functionsOf(endpoint: string, options: PlatformOptions) {
     [ENV.queue]: queue,
     [ENV.shards]: String(SHARDS),
     [ENV.maxWorkers]: String(maxWorkers),
+    [ENV.concurrency]: String(concurrency),
     [ENV.maxClockSkewMs]: String(maxClockSkewMs),
     [ENV.endpoint]: endpoint,
     POWERTOOLS_LOG_LEVEL: 'DEBUG',
@@ -190,7 +196,6 @@ function functionsOf(endpoint: string, options: PlatformOptions) {
       maximumRetryAttempts: 0,
       environment: {
         ...shared,
-        [ENV.concurrency]: String(concurrency),
         [ENV.sessionTtlMs]: String(options.sessionTtlMs),
         [ENV.lockDelayMs]: '0',
         [ENV.deadlineMarginMs]: String(options.deadlineMarginMs),
