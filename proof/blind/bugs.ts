@@ -2,6 +2,7 @@
 import type { BlindBug } from './bug.ts';
 import { BY_LATER_READERS } from './by-later-readers.ts';
 import { BY_MUTATION } from './by-mutation.ts';
+import { BY_READERS_OF_CORE } from './by-readers-of-core.ts';
 import { BY_READERS } from './by-readers.ts';
 import { BY_READERS_OF_TASKS } from './by-readers-of-tasks.ts';
 
@@ -13,6 +14,7 @@ import { BY_READERS_OF_TASKS } from './by-readers-of-tasks.ts';
 export const BLIND_BUGS: readonly BlindBug[] = [
   ...BY_READERS,
   ...BY_LATER_READERS,
+  ...BY_READERS_OF_CORE,
   ...BY_READERS_OF_TASKS,
   ...BY_MUTATION,
 ];

@@ -193,7 +193,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     killedBy: { test: 'test/unit/client/default-queue.test.ts', title: 'a schedule' },
   },
   {
-    id: 'N60',
+    id: 'N100',
     what: 'A watch leaves a listener on the long-lived signal of its caller.',
     swaps: [
       {
@@ -208,7 +208,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N61',
+    id: 'N101',
     what: 'A request that waited for its turn leaves a listener on its signal.',
     swaps: [
       {
@@ -220,7 +220,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     killedBy: { test: 'test/unit/core/runtime/in-flight.test.ts', title: 'passes a free slot to the longest waiter' },
   },
   {
-    id: 'N62',
+    id: 'N102',
     what: 'A part of a larger buffer is stored as the whole buffer.',
     swaps: [
       {
@@ -235,7 +235,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N63',
+    id: 'N103',
     what: 'A time with a fraction of a millisecond makes a row that nobody can read.',
     swaps: [{ file: 'shared/core/validate/moment.ts', from: '  return Math.round(at);', to: '  return at;' }],
     killedBy: {
@@ -244,13 +244,13 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N64',
+    id: 'N104',
     what: 'A server that closes waits for its requests in flight.',
     swaps: [{ file: 'shared/core/listen.ts', from: '  server.closeAllConnections();\n', to: '' }],
     killedBy: { test: 'test/unit/core/listen.test.ts', title: 'a server that is closed ends its requests in flight' },
   },
   {
-    id: 'N65',
+    id: 'N105',
     what: 'A gathered read ignores the limits of its caller.',
     swaps: [
       {
@@ -265,7 +265,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N66',
+    id: 'N106',
     what: 'Two commits that differ in a set have the same token.',
     swaps: [
       { file: 'shared/dynamo/engine/transaction.ts', from: 'value instanceof Set ? [...value] : typeof', to: 'typeof' },
@@ -276,7 +276,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N67',
+    id: 'N107',
     what: 'close leaves the connections of the SDK client open.',
     swaps: [
       {
@@ -288,7 +288,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     killedBy: { test: 'test/unit/dynamo/connect.test.ts', title: 'closes its own client of the SDK' },
   },
   {
-    id: 'N68',
+    id: 'N108',
     what: 'A wait for the end of a session leaves its timer when its signal aborts.',
     swaps: [
       {
@@ -303,7 +303,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N69',
+    id: 'N109',
     what: 'A watch leaves its timer until its time is over.',
     swaps: [
       { file: 'shared/coordination/lock/lock-client.ts', from: '      finished.abort();', to: '      void finished;' },
@@ -311,7 +311,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     killedBy: { test: 'test/unit/coordination/leftovers.test.ts', title: 'a watch that ends long before its time' },
   },
   {
-    id: 'N70',
+    id: 'N110',
     what: 'A key that is open again says that it is closed until a moment in the past.',
     swaps: [
       {
@@ -326,7 +326,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N71',
+    id: 'N111',
     what: 'lockAll that fails keeps the keys that it took.',
     swaps: [
       {
@@ -341,7 +341,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N72',
+    id: 'N112',
     what: 'With many permits open, a session forgets those that it requests.',
     swaps: [
       {
@@ -356,13 +356,13 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N73',
+    id: 'N113',
     what: 'A test process stays alive for three seconds after its last drain.',
     swaps: [{ file: 'shared/testing/kit-worker.ts', from: '      stopWatching();', to: '      void stopWatching;' }],
     killedBy: { test: 'test/unit/testing/leftovers.test.ts', title: 'drain leaves none' },
   },
   {
-    id: 'N74',
+    id: 'N114',
     what: 'everyCrash accepts a task whose killed request differs between runs.',
     swaps: [
       {
@@ -377,7 +377,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N75',
+    id: 'N115',
     what: 'A fenced update in small letters gets two SET clauses, which the service refuses.',
     swaps: [
       {
@@ -389,7 +389,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     killedBy: { test: 'test/conformance/fence.test.ts', title: 'takes an update of the form "set balance = :n"' },
   },
   {
-    id: 'N76',
+    id: 'N116',
     what: 'The second lost answer that a session meets is never settled.',
     swaps: [{ file: 'shared/session/undecided-writes.ts', from: '    this.#loop = undefined;\n', to: '' }],
     killedBy: {

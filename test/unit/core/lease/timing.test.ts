@@ -28,6 +28,19 @@ describe('sessionTiming', () => {
     expect(() => sessionTiming(given)).toThrow(message);
   });
 
+  test.each([
+    { ttlMs: 300 },
+    { ttlMs: 86_400_000 },
+    { lockDelayMs: 0 },
+    { lockDelayMs: 60_000 },
+    { maxClockSkewMs: 0 },
+    { ttlMs: 9_000, heartbeatMs: 3_000 },
+    { ttlMs: 1_000, heartbeatMs: 300, holderMarginMs: 699 },
+    { ttlMs: null, heartbeatMs: 1 },
+  ])('takes %j, which is just within its limits', (given) => {
+    expect(sessionTiming(given)).toMatchObject(given);
+  });
+
   test('lets a session without TTL trust itself forever', () => {
     expect(trustDurationMs(sessionTiming({ ttlMs: null }))).toBe(Infinity);
   });

@@ -58,3 +58,19 @@ describe('a read that finds nothing', () => {
     expect(unitsOf(query(true), undefined)).toBe(0);
   });
 });
+
+test('counts each fault as its kind, by verb and in total', () => {
+  const meter = createMeter();
+  const attempt = (verb: string, kind: 'throttled' | 'unanswered' | 'conditionFailed' | 'rejected'): void => {
+    const statement: Statement = { verb, kind: 'put', input: { TableName: 'leasehold', Item: {} } };
+    meter.onAttempt({ statement, fault: new DynamoFault(kind, { code: 'any', message: 'any' }) });
+  };
+  for (const kind of ['throttled', 'throttled', 'unanswered', 'conditionFailed', 'rejected'] as const)
+    attempt('one', kind);
+  attempt('other', 'throttled');
+
+  const { byVerb, ...totals } = meter.read();
+
+  expect(byVerb.one).toMatchObject({ requests: 5, throttled: 2, unanswered: 1, refused: 1, writeUnits: 1 });
+  expect(totals).toEqual({ requests: 6, throttled: 3, writeUnits: 1, readUnits: 0 });
+});
