@@ -1,0 +1,235 @@
+/** The console's reads without a page: what is shared, when it is asked again, and what stays in a list. */
+import { describe, expect, test } from 'vitest';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import type { ConsoleConnection } from '../connection.ts';
+import type { News } from '../feed.ts';
+import { Feed } from '../feed.ts';
+import { SharedReads } from '../shared-reads.ts';
+import { DeadLook } from '../views/dead.ts';
+import { KnownNames } from '../views/known-names.ts';
+import type { OverviewRead } from '../views/overview.ts';
+
+const STARTS_AT = '2026-11-27T00:00:00Z';
+const PACE = { everyMs: 1_000, unitsPerSecond: 10 };
+
+describe('an answer that viewers share', () => {
+  const open = () => {
+    const clock = new ManualClock(STARTS_AT);
+    return { clock, reads: new SharedReads(clock, PACE) };
+  };
+  /** A question whose answers are counted from 1. */
+  const counting = (units: number) => {
+    let asked = 0;
+    return () => Promise.resolve({ value: ++asked, units });
+  };
+
+  test.each([
+    ['a cheap one for half a poll', 0, 500],
+    ['an expensive one for as long as its units pay for', 40, 4_000],
+  ])('is used again: %s', async (_what, units, forMs) => {
+    const { clock, reads } = open();
+    const look = counting(units);
+    await reads.ask('what', look);
+
+    await clock.advance(forMs - 1);
+    expect(await reads.ask('what', look)).toBe(1);
+    await clock.advance(1);
+    expect(await reads.ask('what', look)).toBe(2);
+  });
+
+  test('is one read for all who ask while it is under way', async () => {
+    const { reads } = open();
+    const look = counting(0);
+
+    expect(await Promise.all([reads.ask('what', look), reads.ask('what', look), reads.ask('else', look)])).toEqual([
+      1, 1, 2,
+    ]);
+  });
+
+  test('is asked again after a failure, and after an act', async () => {
+    const { reads } = open();
+    await expect(reads.ask('what', () => Promise.reject(new Error('no answer')))).rejects.toThrow('no answer');
+
+    const look = counting(40);
+    expect(await reads.ask('what', look)).toBe(1);
+    reads.forget();
+    expect(await reads.ask('what', look)).toBe(2);
+  });
+
+  test('is forgotten behind a hundred others', async () => {
+    const { reads } = open();
+    const look = counting(40);
+    await reads.ask('what', look);
+    for (let other = 0; other < 100; other++) await reads.ask(`other ${other}`, counting(40));
+
+    expect(await reads.ask('what', look)).toBe(2);
+  });
+});
+
+describe('the feed of an open page', () => {
+  const open = (look: () => Promise<number>) => {
+    const clock = new ManualClock(STARTS_AT);
+    let looks = 0;
+    const read = {
+      look: () => {
+        looks++;
+        return look();
+      },
+      overview: () => looks,
+    };
+    const feed = new Feed(read as unknown as OverviewRead, { runtime: { ...systemRuntime, clock }, ...PACE });
+    return { clock, feed, looks: () => looks };
+  };
+  const heard = () => {
+    const news: News[] = [];
+    return { news, viewer: (one: News) => void news.push(one) };
+  };
+
+  test('shows a second viewer the last poll at once', async () => {
+    const { clock, feed } = open(() => Promise.resolve(0));
+    feed.join(heard().viewer);
+    await clock.advance(0);
+
+    const second = heard();
+    feed.join(second.viewer);
+
+    expect(second.news).toEqual([{ kind: 'overview', overview: 1, nextInMs: 1_000 }]);
+    await feed.close();
+  });
+
+  test('pauses for as long as its units pay for, and hurries after an act', async () => {
+    const { clock, feed, looks } = open(() => Promise.resolve(50));
+    const { news, viewer } = heard();
+    feed.join(viewer);
+    await clock.advance(4_999);
+    expect(looks()).toBe(1);
+    expect(news).toMatchObject([{ nextInMs: 5_000 }]);
+
+    feed.hurry();
+    await clock.advance(0);
+    expect(looks()).toBe(2);
+    await feed.close();
+  });
+
+  test('ends with its last viewer; the next one hears nothing of a poll that was under way', async () => {
+    const answer = Promise.withResolvers<number>();
+    const { clock, feed, looks } = open(() => answer.promise);
+    const { news, viewer } = heard();
+    feed.join(viewer)();
+    expect(feed.isRunning).toBe(false);
+
+    const next = heard();
+    const leave = feed.join(next.viewer);
+    answer.resolve(0);
+    await clock.advance(0);
+    leave();
+    await clock.advance(10_000);
+
+    expect(looks()).toBe(2);
+    expect(next.news).toHaveLength(1);
+    expect(news).toEqual([]);
+  });
+
+  test('tells a failure, and polls on', async () => {
+    let fails = true;
+    const { clock, feed } = open(() => (fails ? Promise.reject(new Error('no answer')) : Promise.resolve(0)));
+    const { news, viewer } = heard();
+    feed.join(viewer);
+    await clock.advance(0);
+    fails = false;
+    await clock.advance(1_000);
+
+    expect(news).toMatchObject([{ kind: 'failure', message: 'no answer' }, { kind: 'overview' }]);
+    await feed.close();
+  });
+});
+
+describe('the list of dead tasks', () => {
+  const QUEUE = 'jobs';
+
+  /** A queue whose dead tasks the test changes; a page of the list has two entries, and a row costs half a unit. */
+  function open() {
+    const dead = new Map<string, { readonly diedAt: number; readonly message: string }>();
+    let spent = 0;
+    const read: string[] = [];
+    const stores = () => ({
+      operatorStore: {
+        pageOfDead: (_queue: string, after = 0) => {
+          const ids = [...dead.keys()];
+          const keys = ids.slice(after, after + 2).map((id) => ({ queue: QUEUE, id, diedAt: dead.get(id)?.diedAt }));
+          return Promise.resolve({ keys, next: after + 2 < ids.length ? after + 2 : undefined });
+        },
+      },
+      tasks: {
+        getMany: (keys: readonly { readonly id: string }[]) => {
+          read.push(...keys.map(({ id }) => id));
+          spent += keys.length / 2;
+          return Promise.resolve(
+            keys.flatMap(({ id }) => {
+              const found = dead.get(id);
+              if (found === undefined) return [];
+              const lastError = { name: 'Error', message: found.message };
+              return [{ queue: QUEUE, id, name: 'mail', state: 'dead', finishedAt: found.diedAt, lastError }];
+            }),
+          );
+        },
+      },
+      spent: () => spent,
+    });
+    const connection = { open: stores, now: () => 0 } as unknown as ConsoleConnection;
+    const look = new DeadLook(connection, new KnownNames());
+    const groups = async (fault?: string) => {
+      spent = 0;
+      const { value } = await look.look({ queue: QUEUE, name: '', id: '', fault, isWhole: false });
+      return value.groups.map((group) => ({ fault: group.fault, count: group.count, shown: group.tasks.length }));
+    };
+    const die = (id: string, diedAt: number, message = 'no route'): void => void dead.set(id, { diedAt, message });
+    return { dead, read, look, groups, die };
+  }
+
+  test('loses a task that was retried, and moves one that died again of something else', async () => {
+    const { dead, groups, die } = open();
+    for (const id of ['a', 'b', 'c']) die(id, 1);
+    expect(await groups()).toMatchObject([{ count: 3 }]);
+
+    dead.delete('a');
+    die('b', 2, 'refused');
+
+    expect(await groups()).toMatchObject([
+      { fault: expect.stringContaining('refused') as unknown, count: 1 },
+      { fault: expect.stringContaining('no route') as unknown, count: 1 },
+    ]);
+  });
+
+  test('loses a task whose row is no longer dead when it is read', async () => {
+    const { dead, look, die } = open();
+    die('a', 1);
+    die('b', 2);
+    const pages = look.look({ queue: QUEUE, name: '', id: '', fault: undefined, isWhole: false });
+    dead.delete('a');
+
+    const { value } = await pages;
+
+    expect(value).toMatchObject({ groups: [{ count: 1 }], read: 1, unitsLeft: 0 });
+    expect(value.listed.count).toBe(1);
+  });
+
+  test('reads the latest first, and goes on with the next poll', async () => {
+    const { read, groups, die } = open();
+    for (let at = 1; at <= 60; at++) die(`t${at}`, at);
+
+    expect(await groups()).toMatchObject([{ count: 40 }]);
+    expect(read.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, at) => `t${60 - at}`));
+    expect(await groups()).toMatchObject([{ count: 60 }]);
+  });
+
+  test('shows twenty tasks of a fault, and more of one that was asked for', async () => {
+    const { groups, die } = open();
+    for (let at = 1; at <= 30; at++) die(`t${at}`, at);
+    const [{ fault } = { fault: '' }] = await groups();
+
+    expect(await groups()).toMatchObject([{ count: 30, shown: 20 }]);
+    expect(await groups(fault)).toMatchObject([{ count: 30, shown: 30 }]);
+  });
+});
