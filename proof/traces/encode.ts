@@ -55,6 +55,12 @@ function isPromotion({ row, before, after }: Applied): boolean {
   return kindOf(row) === 'task' && before?.follower !== undefined && after?.state === 'ready';
 }
 
+/** A schedule cancels tasks of earlier slots; its operation names the row of the schedule. */
+function isStoppedBy(call: { readonly verb: string; readonly row: string }, event: Change): boolean {
+  if (event.kind !== 'applied' || call.verb !== 'task.cancel' || !call.row.startsWith('schedule#')) return false;
+  return kindOf(event.row) === 'task' && event.before?.state !== 'cancelled' && event.after?.state === 'cancelled';
+}
+
 function promotionBy(verb: string): string {
   return verb === 'task.bury' || verb === 'task.cancel' ? 'task.promoteAbandoned' : 'task.promote';
 }
@@ -119,9 +125,10 @@ export class Encoder {
     return this.#session(row.slice('session#'.length));
   }
 
-  #verbOf({ operation, row }: Change): string {
-    const call = operation === undefined ? undefined : this.#verbs.get(operation);
-    return call === undefined || call.row !== row ? FAMILY : call.verb;
+  #verbOf(event: Change): string {
+    const call = event.operation === undefined ? undefined : this.#verbs.get(event.operation);
+    if (call === undefined) return FAMILY;
+    return call.row === event.row || isStoppedBy(call, event) ? call.verb : FAMILY;
   }
 
   #taskArguments(values: DynamoItem): readonly (string | number)[] {

@@ -30,6 +30,12 @@ describe.skipIf(typeof tlc === 'string' && process.env.CI !== 'true')('histories
     expect(await rejectedOf(found(), [inTrouble])).toEqual([]);
   });
 
+  test('are accepted if a schedule cancels the waiting task of an earlier slot', async () => {
+    const overlapping = exportTraces(await runSeed(1n, 'swarm', { keepHistory: true }));
+
+    expect(await rejectedOf(found(), [overlapping])).toEqual([]);
+  });
+
   test('are rejected when a claim does not move the counter', async () => {
     const broken = withEvent('task.claim', (fields) => fields.with(TASK_COUNTER, before(fields[TASK_COUNTER])));
 
