@@ -216,7 +216,7 @@ export const BY_READERS: readonly BlindBug[] = [
         to: `    if (!(await advance({ nextAt }))) return;\n    const outcome = await giveSlot(`,
       },
     ],
-    killedBy: { test: 'proof/simulation/simulation.test.ts', title: 'the protocol holds in 25 histories' },
+    killedBy: { test: 'test/unit/tasks/dispatch/recur.test.ts', title: 'makes each due slot once if the tick dies' },
   },
   {
     id: 'N20',

@@ -1,5 +1,6 @@
 /** Ticks of a queue with more due schedules than one tick serves, over the whole stack down to a DynamoDB in memory. */
 import { expect, test } from 'vitest';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { scheduleKey } from '../../../../shared/dynamo/engine/keys.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
@@ -21,9 +22,10 @@ function open() {
   const clock = new FakeClock(new Date('2026-01-01T00:30:00Z'));
   const runtime = { clock, random: { next: () => (begins = (begins + 0.37) % 1) }, ids: systemIds };
   const driver = simulatedDriver(memoryDynamo(TABLE, () => clock.now()));
-  const sender = new Sender({ driver, runtime });
-  const tasks = createTaskStore(sender, { table: TABLE, shards: 1 });
-  const schedules = createScheduleStore(sender, { table: TABLE, shards: 1 });
+  const schedulesOf = (to: DynamoDriver) =>
+    createScheduleStore(new Sender({ driver: to, runtime }), { table: TABLE, shards: 1 });
+  const tasks = createTaskStore(new Sender({ driver, runtime }), { table: TABLE, shards: 1 });
+  const schedules = schedulesOf(driver);
   return {
     clock,
     tasks,
@@ -38,6 +40,21 @@ function open() {
       const ports = { schedules, runtime };
       const made = await enqueueDueSlots(QUEUE, ports, (error) => void reported.push(error));
       return { made, reported: reported.map(String) };
+    },
+    /** A tick whose process dies before its next write after so many. @returns whether it died */
+    async tickUntil(writes: number): Promise<boolean> {
+      const died = Promise.withResolvers<true>();
+      let left = writes;
+      const mortal: DynamoDriver = {
+        attempt(kind, input, signal) {
+          const isWrite = kind !== 'get' && kind !== 'batchGet' && kind !== 'query';
+          if (!isWrite || left-- > 0) return driver.attempt(kind, input, signal);
+          died.resolve(true);
+          return new Promise(() => {});
+        },
+      };
+      const ports = { schedules: schedulesOf(mortal), runtime };
+      return Promise.race([died.promise, enqueueDueSlots(QUEUE, ports, () => {}).then(() => false)]);
     },
   };
 }
@@ -57,6 +74,25 @@ test('serves a limited number of schedules per tick, reports how many wait, and 
   expect(await q.tick()).toEqual({ made: 10, reported: [] });
   expect(await q.tick()).toEqual({ made: 0, reported: [] });
 });
+
+test.each(['queue', 'skip', 'replace', 'allow'] as const)(
+  'makes each due slot once if the tick dies between any two writes: overlap %s',
+  async (overlap) => {
+    const slots = ['2026-01-01T01:00:00.000Z', '2026-01-01T02:00:00.000Z'];
+    for (let writes = 0, dies = true; dies; writes++) {
+      const q = open();
+      await q.client.define('hourly', 'report', {}, { cron: '0 * * * *', overlap, missed: 'all' });
+      await q.clock.advance(2 * HOUR_MS);
+
+      dies = await q.tickUntil(writes);
+      await q.tick();
+
+      const made = await Promise.all(slots.map((at) => q.tasks.get({ queue: QUEUE, id: `hourly@${at}` })));
+      const wanted = overlap === 'skip' ? [slots[0], undefined] : slots;
+      expect(made.map((task) => task && new Date(task.schedule?.at ?? NaN).toISOString())).toEqual(wanted);
+    }
+  },
+);
 
 test('starves no schedule because of foreign rows that stay due forever', async () => {
   const q = open();
