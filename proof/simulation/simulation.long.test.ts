@@ -1,7 +1,7 @@
 /** The long budget of the simulation. `npm run simulate -- --histories N` is the same by hand. */
-import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { runMany } from './run-many.ts';
+import { seedOfCommit } from './seed-of-commit.ts';
 
 const HISTORIES = 20_000;
 const MINUTES = 15;
@@ -9,7 +9,7 @@ const MINUTES = 15;
 const LEAST_HISTORIES = 6_000;
 const LONGEST_MINUTES = 90;
 /** Each commit has its own histories. What one finds is a fault to mend, and its seed joins the regressions. */
-const FROM = firstSeedOf(execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }));
+const FROM = seedOfCommit();
 
 test(
   `the protocol holds in ${HISTORIES} histories from seed ${FROM}, or as many as fit in ${MINUTES} minutes`,
@@ -30,8 +30,3 @@ test(
     expect(tally.total.histories).toBeGreaterThanOrEqual(LEAST_HISTORIES);
   },
 );
-
-/** Seeds of the lower tiers are smaller. */
-function firstSeedOf(commit: string): bigint {
-  return 1_000_000n + BigInt(`0x${commit.slice(0, 10)}`);
-}

@@ -30,7 +30,8 @@ export function kindOf(row: string): Kind | undefined {
 const JUDGED = new Set([
   ...['task.claim', 'task.takeOver', 'task.bury', 'task.complete', 'task.commit', 'task.discard', 'task.giveUp'],
   ...['task.retry', 'task.revive', 'task.renew', 'pack.record', 'pack.finish'],
-  ...['task.release', 'task.snooze', 'task.wait', 'task.progress', 'task.bar', 'task.cancel', 'task.reschedule'],
+  ...['task.release', 'task.snooze', 'task.wait', 'task.progress', 'task.bar', 'task.cancel'],
+  ...['task.cancelAbandoned', 'task.reschedule'],
   ...['session.create', 'session.renew', 'session.expire', 'session.invalidate'],
   ...['lock.acquire', 'lock.takeOver', 'lock.bar', 'lock.force', 'lock.release', 'lock.settle', 'lock.disown'],
   'lock.update',
@@ -127,8 +128,10 @@ export class Encoder {
 
   #verbOf(event: Change): string {
     const call = event.operation === undefined ? undefined : this.#verbs.get(event.operation);
-    if (call === undefined) return FAMILY;
-    return call.row === event.row || isStoppedBy(call, event) ? call.verb : FAMILY;
+    if (call === undefined || (call.row !== event.row && !isStoppedBy(call, event))) return FAMILY;
+    return call.verb === 'task.cancel' && event.values?.[':observedSession'] !== undefined
+      ? 'task.cancelAbandoned'
+      : call.verb;
   }
 
   #taskArguments(values: DynamoItem): readonly (string | number)[] {
