@@ -5,12 +5,9 @@ import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished, TestRunner } from 'vitest';
 import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
-
-const scratch = mkdtempSync(path.join(tmpdir(), 'leasehold-infra-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 export const ENTRY = path.join(import.meta.dirname, 'fixtures', 'tasks.ts');
 
@@ -19,9 +16,20 @@ export const CDK_RULES = '@aws-cdk/core:validateAgainstDefaultRules';
 
 export function newApp(context: Record<string, unknown> = {}): App {
   return new App({
-    outdir: mkdtempSync(path.join(scratch, 'app-')),
+    outdir: newFolder(),
     context: { ...featureFlags, [CDK_RULES]: false, 'aws:cdk:bundling-stacks': [], ...context },
   });
+}
+
+/** Removed with the test or, if made while a file's tests are collected, with the file: files of one process share this module. */
+function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-infra-'));
+  const remove = (): void => {
+    rmSync(folder, { recursive: true, force: true });
+  };
+  if (TestRunner.getCurrentTest() === undefined) afterAll(remove);
+  else onTestFinished(remove);
+  return folder;
 }
 
 interface Synthesized {
