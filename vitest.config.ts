@@ -17,10 +17,16 @@ process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, '.leasehold/co
  * Tests that do not start processes share one per worker: loading the modules again for each file took a third of their CPU time.
  * Any other file has a separate process, and all that it started ends with it (see local/bind-to-parent.ts).
  */
-const SHARING = ['test/{unit,conformance}/**', 'consul/test/{unit,conformance}/**', 'proof/conjuncts/**'];
+const SHARING = [
+  'test/{unit,conformance}/**',
+  'test/{cli,infra}/**/!(*.full).test.ts',
+  'consul/test/{unit,conformance}/**',
+  'proof/conjuncts/**',
+];
 
 const NOT_SHARING = [
-  'test/!(unit|conformance)/**',
+  'test/!(unit|conformance|cli|infra)/**',
+  'test/{cli,infra}/**/*.full.test.ts',
   '{console,consul}/test/!(unit|conformance)/**',
   '{console,consul}/test/*.test.ts',
   'proof/!(conjuncts)/**',

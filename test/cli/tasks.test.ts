@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { runCommand, startCommand } from '../support/command.ts';
+import { runCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
 
@@ -115,18 +115,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     });
   });
 
-  test('reads standard input', async () => {
-    const command = startCommand(table, 'enqueue', '--file', '-', '--queue', 'piped');
-    command.process.stdin?.end(
-      '{"name": "fine", "id": "p1"}\n{"name": "fine", "id": "p2"}\n{"name": "fine", "id": "p1"}\n',
-    );
-
-    expect(await command.ended).toMatchObject({
-      exitCode: 0,
-      out: '2 added, 1 there already, 0 replaced, 0 refused\n',
-    });
-  });
-
   test('lists tasks by state, and makes one due before its time', async () => {
     const queue = ['--queue', 'lab'];
     await run('enqueue', 'fine', '{"n": 3}', '--id', 'now', ...queue);
@@ -212,30 +200,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(await json('tasks', 'list', '--state', 'dead', '--queue', 'packs')).toMatchObject([{ id: 'pack/0/1' }]);
   });
 
-  test('says why a task cannot be run', async () => {
-    const { tasks } = table.leasehold;
-    const queue = 'refusals';
-    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'late', expiresIn: '1ms' });
-    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'head', key: 'globex', ordered: true });
-    await tasks.enqueue('fine', { n: 1 }, { queue, id: 'held', key: 'globex', ordered: true });
-    // For as long as the others may need to be refused: a minute.
-    await tasks.enqueue('long', 600, { queue, id: 'first', key: 'acme', limit: 1 });
-    await tasks.enqueue('long', null, { queue, id: 'second', key: 'acme', limit: 1 });
-    const first = startCommand(table, 'tasks', 'run', 'first', '--entry', HOSTILE, '--queue', queue);
-    await expect.poll(async () => (await tasks.get('first', queue))?.state).toBe('running');
-
-    const [late, held, second] = await Promise.all(
-      ['late', 'held', 'second'].map((id) => run('tasks', 'run', id, '--entry', HOSTILE, '--queue', queue)),
-    );
-    first.process.kill('SIGINT');
-    await first.ended;
-
-    expect([late?.exitCode, held?.exitCode, second?.exitCode]).toEqual([5, 5, 5]);
-    expect(late?.err).toMatch(/task late of queue refusals was to be started before .* ago\)/);
-    expect(held?.err).toContain('task held of queue refusals waits in the line of globex: only its head can be run');
-    expect(second?.err).toContain('task second of queue refusals was refused a place by its key acme, which has 1');
-  });
-
   test('recognizes a queue by its tasks, workers or row, and suggests a similar name', async () => {
     await run('queues', 'pause', 'photos', '--reason', 'maintenance');
     const end = await run('queues', 'stats', 'photo');
@@ -264,37 +228,5 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     const late = await run('queues', 'drain', 'draining', '--timeout', '300ms');
     expect(late).toMatchObject({ exitCode: 1 });
     expect(late.err).toContain('1 task due or running');
-  });
-
-  test('waits for running tasks of a paused queue, and leaves its waiting tasks', async () => {
-    const queue = ['--queue', 'stopping'];
-    // For longer than it takes to see that a queue is at rest.
-    await run('enqueue', 'long', '120', '--id', 'runs', ...queue);
-    const running = startCommand(table, 'tasks', 'run', 'runs', '--entry', HOSTILE, ...queue);
-    const stateOf = async () => (await table.leasehold.tasks.get('runs', 'stopping'))?.state;
-    await expect.poll(stateOf).toBe('running');
-    await run('enqueue', 'fine', '--id', 'waits', ...queue);
-    await run('queues', 'pause', 'stopping', '--reason', 'maintenance');
-
-    expect(await run('queues', 'drain', 'stopping')).toMatchObject({
-      exitCode: 0,
-      out: 'queue stopping is paused, and of 1 task due none runs\n',
-    });
-
-    expect(await stateOf()).toBe('done');
-    expect(await running.ended).toMatchObject({ exitCode: 0 });
-    // Sooner than workers are sure to have seen the pause.
-    expect(await run('queues', 'drain', 'stopping', '--timeout', '2s')).toMatchObject({ exitCode: 1, out: '' });
-  });
-
-  test('shows a queue until it is interrupted', async () => {
-    const watcher = startCommand(table, 'watch', '--queue', 'draining', '--every', '100ms', '--json');
-    await expect.poll(() => watcher.out().split('\n').length).toBeGreaterThan(2);
-
-    watcher.process.kill('SIGINT');
-
-    const end = await watcher.ended;
-    expect(end.exitCode).toBe(0);
-    expect(JSON.parse(end.out.split('\n')[0] ?? '')).toMatchObject({ queue: 'draining', due: { normal: 1 } });
   });
 });

@@ -9,14 +9,14 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
   'a worker runs out of memory': ['test/functions/metrics.full.test.ts', 'a heap that is full'],
   'task code calls `process.exit`': ['test/functions/metrics.full.test.ts', 'process.exit'],
   'an unhandled rejection in task code': ['test/functions/metrics.full.test.ts', 'an unhandled rejection'],
-  'the worker function fails at any moment': ['test/infra/alarms-ring.test.ts', 'worker-errors'],
+  'the worker function fails at any moment': ['test/infra/alarms-ring.full.test.ts', 'worker-errors'],
   'a blocked event loop': [
     'test/unit/session/blocked-loop.test.ts',
     'reports a session lost to a blocked event loop, with the remedy',
   ],
   'a task that kills its workers': ['test/unit/tasks/task/retry-policy.test.ts', 'WorkerDied'],
   'a task whose name no worker knows': [
-    'test/infra/alarms-ring.test.ts',
+    'test/infra/alarms-ring.full.test.ts',
     'rings for tasks whose names no worker knows',
   ],
   "a task that never fits into a worker's lifetime": [
@@ -24,14 +24,14 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'are dead after five lives without progress, with the reason, and counted from the second on',
   ],
   'a task that fails for ten minutes': [
-    'test/infra/alarms-ring.test.ts',
+    'test/infra/alarms-ring.full.test.ts',
     'rings for a task that has been failing for ten minutes, by one report',
   ],
   'a full disk under task code': [
     'test/unit/tasks/run/full-disk.test.ts',
     'a task that writes to a full disk is tried again, says so, and is told of when it lasts',
   ],
-  'DynamoDB throttles': ['test/infra/alarms-ring.test.ts', 'rings for a table that throttles'],
+  'DynamoDB throttles': ['test/infra/alarms-ring.full.test.ts', 'rings for a table that throttles'],
   'the worker lacks a permission to complete a task': [
     'test/unit/tasks/task/ends.test.ts',
     'a completion that the service refuses fails the worker, and the task is taken over',
@@ -44,7 +44,7 @@ const TESTS: Readonly<Record<string, readonly [file: string, title: string]>> = 
     'test/conformance/task/skew.test.ts',
     'expires no session, reports that once, and claims tasks without a holder',
   ],
-  'a damaged row': ['test/infra/alarms-ring.test.ts', 'rings for rows that stay damaged'],
+  'a damaged row': ['test/infra/alarms-ring.full.test.ts', 'rings for rows that stay damaged'],
   'a schedule that cannot be carried out': [
     'test/conformance/task/schedules.test.ts',
     "reports a name that is too long for its task's key, and enqueues the others",

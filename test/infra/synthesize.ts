@@ -5,20 +5,31 @@ import path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished, TestRunner } from 'vitest';
 import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 
-const scratch = mkdtempSync(path.join(tmpdir(), 'leasehold-infra-'));
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
-
 export const ENTRY = path.join(import.meta.dirname, 'fixtures', 'tasks.ts');
+
+/** The CDK validates each template with its own rules: three quarters of the time of a template, so one file does it for all. */
+export const CDK_RULES = '@aws-cdk/core:validateAgainstDefaultRules';
 
 export function newApp(context: Record<string, unknown> = {}): App {
   return new App({
-    outdir: mkdtempSync(path.join(scratch, 'app-')),
-    context: { ...featureFlags, 'aws:cdk:bundling-stacks': [], ...context },
+    outdir: newFolder(),
+    context: { ...featureFlags, [CDK_RULES]: false, 'aws:cdk:bundling-stacks': [], ...context },
   });
+}
+
+/** Removed with the test or, if made while a file's tests are collected, with the file: files of one process share this module. */
+function newFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'leasehold-infra-'));
+  const remove = (): void => {
+    rmSync(folder, { recursive: true, force: true });
+  };
+  if (TestRunner.getCurrentTest() === undefined) afterAll(remove);
+  else onTestFinished(remove);
+  return folder;
 }
 
 interface Synthesized {

@@ -18,7 +18,7 @@ export const LONG = `${PLACES}/**/*.long.test.ts`;
 const FULL = `${PLACES}/**/*.full.test.ts`;
 /** Tests without separate processes, and one path through each kind that needs them. */
 const FIRST = [
-  ...['conformance', 'docs', 'functions', 'smoke', 'tools', 'unit'].map((folder) => `test/${folder}`),
+  ...['cli', 'conformance', 'docs', 'functions', 'infra', 'smoke', 'tools', 'unit'].map((folder) => `test/${folder}`),
   ...['conjuncts', 'mutants', 'simulation', 'spec', 'traces'].map((folder) => `proof/${folder}`),
   ...['conformance', 'unit'].map((folder) => `consul/test/${folder}`),
 ];

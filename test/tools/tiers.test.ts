@@ -35,6 +35,8 @@ describe('the tiers of tests', () => {
   test.each([
     ['test/unit/lock/line.test.ts', 'first'],
     ['test/unit/lock/line.full.test.ts', 'full'],
+    ['test/infra/waker.test.ts', 'first'],
+    ['test/cli/run.full.test.ts', 'full'],
     ['proof/mutants/mutants.long.test.ts', 'long'],
     ['test/e2e/start.test.ts', 'full'],
     ['test/a-new-folder/some.test.ts', 'full'],

@@ -6,13 +6,13 @@ import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
 import { describe, expect, test } from 'vitest';
 import { LeaseholdStack } from '../../infra/stack.ts';
-import { ENTRY, newApp } from './synthesize.ts';
+import { CDK_RULES, ENTRY, newApp } from './synthesize.ts';
 
 const newStack = (
   production: boolean,
   wakeOnEnqueue = true,
 ): { app: ReturnType<typeof newApp>; stack: LeaseholdStack } => {
-  const app = newApp();
+  const app = newApp({ [CDK_RULES]: true });
   const stack = new LeaseholdStack(app, 'Leasehold', { workers: { entry: ENTRY, production, wakeOnEnqueue } });
   return { app, stack };
 };
