@@ -11,7 +11,7 @@ import { wholeNumber } from '../../cli/arguments.ts';
 import type { Violation } from '../simulation/invariants/rule.ts';
 import { FLOWS } from '../simulation/placement/flows.ts';
 import type { Placement } from '../simulation/placement/stage.ts';
-import { FAULTS, play } from '../simulation/placement/stage.ts';
+import { placementsAt, play } from '../simulation/placement/stage.ts';
 import { runSeed } from '../simulation/run-seed.ts';
 import { allConjuncts, rewriteWrites, watchDecisions, withoutConjunct } from './conjunct.ts';
 import { verdictOf } from './conjunct-verdicts.ts';
@@ -75,9 +75,8 @@ async function placesOfDecisions(seeds: number): Promise<ReadonlyMap<string, rea
         play: async () => (await play(flow, placements)).violations,
       });
       await visit(at([]));
-      const { requests } = await play(flow, []);
-      for (let request = 1; request <= requests; request++)
-        for (const fault of FAULTS) await visit(at([{ request, fault }]));
+      const { faults } = await play(flow, []);
+      for (const placement of faults.flatMap(placementsAt)) await visit(at([placement]));
     }
     for (let seed = 1; seed <= seeds; seed++)
       await visit({

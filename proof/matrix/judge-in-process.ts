@@ -81,8 +81,8 @@ async function flows() {
   const all = [];
   for (const flow of [...FLOWS, ...CALLS]) {
     const started = cpuMs();
-    const { requests, verbs: sent } = await play(flow, []).catch(() => ({ requests: 0, verbs: new Set<string>() }));
-    all.push({ flow, cost: requests * (cpuMs() - started), isNear: [...sent].some((verb) => verbs.has(verb)) });
+    const { faults, verbs: sent } = await play(flow, []).catch(() => ({ faults: [], verbs: new Set<string>() }));
+    all.push({ flow, cost: faults.length * (cpuMs() - started), isNear: [...sent].some((verb) => verbs.has(verb)) });
   }
   const near = all.filter(({ isNear }) => isNear);
   return (near.length > 0 ? near : all).sort((one, other) => one.cost - other.cost).map(({ flow }) => flow);

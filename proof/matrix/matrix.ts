@@ -22,8 +22,8 @@ export async function writeMatrix(
   try {
     const judge = new Judge(file, engines.embedded?.endpoint);
     const limit = sideBySide(workers);
-    const cells = NOTATIONS.flatMap((notation) =>
-      Object.values(SECTIONS).flatMap((bugs) => bugs.map((bug) => ({ bug, notation }))),
+    const cells = Object.values(SECTIONS).flatMap((bugs) =>
+      NOTATIONS.flatMap((notation) => bugs.map((bug) => ({ bug, notation }))),
     );
     await Promise.all(
       cells.map(({ bug, notation }) =>
@@ -38,7 +38,7 @@ export async function writeMatrix(
         Object.fromEntries(
           Object.entries(SECTIONS).map(([title, bugs]) => [
             title,
-            bugs.map((bug) => ({ ...bug, cells: judge.cells(bug) })),
+            bugs.map((bug) => ({ ...bug, cells: judge.cells(bug), isComplete: judge.isComplete(bug) })),
           ]),
         ),
       ),

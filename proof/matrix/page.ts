@@ -7,6 +7,8 @@ export interface Row {
   readonly id: string;
   readonly what: string;
   readonly cells: readonly Cell[];
+  /** Every notation has judged it, or has nothing to say of its files. */
+  readonly isComplete: boolean;
 }
 
 const HEAD = `# The kill matrix
@@ -18,7 +20,7 @@ Which notation notices which bug. \`npm run mutants -- --matrix FILE\` writes th
 - **histories**: 40 of a seeded bug's own profile, judged by the rule named for it. **mix**: eight of the default mix, judged by every rule.
 
 ●: noticed, with the rule that did. ○: not noticed. –: not decided, because the time of the cell (six seconds of CPU) was over. Empty: not judged, or not of its files.
-*Alone*: bugs that no other notation notices, of what is judged.
+*Alone*: bugs that every other notation has judged, and none has noticed. The second number counts also those that another one has not decided.
 `;
 
 export function pageOf(sections: Readonly<Record<string, readonly Row[]>>): string {
@@ -28,19 +30,23 @@ export function pageOf(sections: Readonly<Record<string, readonly Row[]>>): stri
 function section(title: string, rows: readonly Row[]): string {
   const lines = rows.map(({ id, what, cells }) => [id, what, ...COLUMNS.map((column) => shown(cells, column))]);
   const figures = COLUMNS.map((column) => figure(rows, column));
-  const table = [['', `of ${rows.length}`, ...figures], ...lines];
+  const complete = rows.filter(({ isComplete }) => isComplete).length;
+  const table = [['', `${complete} of ${rows.length} are judged by every notation`, ...figures], ...lines];
   const head = ['bug', 'what', ...COLUMNS];
   return [`## ${title}\n`, row(head), row(head.map(() => '---')), ...table.map(row), ''].join('\n');
 }
 
 function figure(rows: readonly Row[], column: Column): string {
   const judged = rows.flatMap(({ cells }) => cells.filter((cell) => cell.column === column));
-  const alone = rows.filter(({ cells }) => killers(cells).length === 1 && killers(cells)[0] === column);
-  return `${judged.filter(({ kind }) => kind === 'killed').length} of ${judged.length}; alone ${alone.length}`;
+  const perhaps = rows.filter(({ cells, isComplete }) => isComplete && isAlone(cells, column));
+  const alone = perhaps.filter(({ cells }) => cells.every(({ kind }) => kind !== 'undecided'));
+  const killed = judged.filter(({ kind }) => kind === 'killed');
+  return `${killed.length} of ${judged.length}; alone ${alone.length} to ${perhaps.length}`;
 }
 
-function killers(cells: readonly Cell[]): readonly Column[] {
-  return cells.filter(({ kind }) => kind === 'killed').map(({ column }) => column);
+function isAlone(cells: readonly Cell[], column: Column): boolean {
+  const killers = cells.filter(({ kind }) => kind === 'killed');
+  return killers.length === 1 && killers[0]?.column === column;
 }
 
 function shown(cells: readonly Cell[], column: Column): string {

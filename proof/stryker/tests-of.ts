@@ -16,10 +16,17 @@ const NEIGHBOURS: readonly (readonly [room: string, tests: readonly string[]])[]
   ['shared/tasks/rows', ['test/unit/tasks']],
 ];
 
-/** @param file its path in the repository. @returns folders and files, at least one */
+/** Outside `shared/`: tests in one process, because no other gets the change. Those of the stack make one for each file, in a process of its own. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  cli: ['test/unit/cli', ...['doctor-readers', 'exit', 'operate'].map((name) => `test/cli/${name}.test.ts`)],
+  functions: ['test/functions'],
+  local: ['test/unit/local'],
+};
+
+/** @param file its path in the repository. @returns folders and files; none of a folder that has no tests of its own */
 export function testsOf(file: string): readonly string[] {
   const neighbours = NEIGHBOURS.filter(([room]) => file.startsWith(`${room}/`)).flatMap(([, tests]) => tests);
-  return [...new Set([ownTests(path.dirname(file)), ...neighbours])];
+  return [...new Set([...ownTests(path.dirname(file)), ...neighbours])];
 }
 
 /** @param file its path in the repository. @returns patterns of the conformance tests that use it most */
@@ -29,8 +36,10 @@ export function conformanceOf(file: string): readonly string[] {
     : ['test/conformance/*.test.ts'];
 }
 
-/** The folder of tests with the name of the file's own folder, or of the nearest above it that has one. */
-function ownTests(folder: string): string {
+/** Of a file of `shared/`, the folder of tests with the name of its own folder, or of the nearest above it that has one. */
+function ownTests(folder: string): readonly string[] {
+  const [room = ''] = folder.split('/');
+  if (room !== 'shared') return ROOMS[room] ?? [];
   const tests = folder.replace(/^shared/, 'test/unit');
-  return existsSync(path.join(ROOT, tests)) ? tests : ownTests(path.dirname(folder));
+  return existsSync(path.join(ROOT, tests)) ? [tests] : ownTests(path.dirname(folder));
 }

@@ -10,10 +10,10 @@ placesOne(FLOWS);
 test('a task that its dead worker leaves behind would be noticed', async () => {
   const [flow] = FLOWS.filter(({ name }) => name === 'claim and complete');
   const abandons = { ...flow!, after: (stage: Stage) => stage.sleep(170_000) };
-  const { requests } = await play(abandons, []);
+  const { faults } = await play(abandons, []);
   const rules = new Set<string>();
 
-  for (let request = 1; request <= requests; request++)
+  for (let request = 1; request <= faults.length; request++)
     for (const { invariant } of (await play(abandons, [{ request, fault: 'crash' }])).violations) rules.add(invariant);
 
   expect([...rules]).toContain('L10');

@@ -4,6 +4,7 @@
  */
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { withSimulatedAborts } from '../../../test/support/machines/abort-signal.ts';
+import type { DynamoKind } from '../../../shared/dynamo/engine/driver.ts';
 import type { Fate, Request } from '../../../test/support/machines/network.ts';
 import { Network } from '../../../test/support/machines/network.ts';
 import { Prng } from '../../../test/support/machines/prng.ts';
@@ -27,6 +28,10 @@ import { remainsOf } from './remains.ts';
 export const FAULTS = ['not sent', 'answer lost', 'late', 'late after the TTL', 'crash', 'freeze'] as const;
 type FaultName = (typeof FAULTS)[number];
 
+/** A read changes nothing, so its answer that is lost or late is as if it had never been sent. */
+const FAULTS_OF_READS: readonly FaultName[] = ['not sent', 'crash', 'freeze'];
+const READS: ReadonlySet<DynamoKind> = new Set(['get', 'batchGet', 'query']);
+
 /** One fault at one request of the process that acts; requests are counted from 1, attempts of a write each on its own. */
 export interface Placement {
   readonly request: number;
@@ -46,8 +51,8 @@ export interface Flow {
 }
 
 interface Played {
-  /** Requests that the process which acts sent. */
-  readonly requests: number;
+  /** For each request that the process which acts sent, the faults that can make a difference. */
+  readonly faults: readonly (readonly FaultName[])[];
   readonly violations: readonly Violation[];
   /** The whole history's. */
   readonly digest: string;
@@ -58,6 +63,8 @@ interface Played {
 }
 
 const LATENCY_MS = 5;
+/** In milliseconds. */
+const TIME = /\b1\d{12}\b/g;
 /** The process that acts outlives these, so what remains is as if nothing had happened. */
 const SURVIVED: readonly FaultName[] = ['not sent', 'answer lost', 'late', 'late after the TTL'];
 /** Longer than a sender waits for an answer (a sixth of the TTL), shorter than until it asks again. */
@@ -93,7 +100,11 @@ export class Stage {
   readonly #verbs = new Set<string>();
   #processes = 0;
   #actor: SimulatedProcess | undefined;
-  #requests = 0;
+  readonly #faults: (readonly FaultName[])[] = [];
+  /** By the number of a request. */
+  readonly #places = new Map<number, number>();
+  /** Questions and answers since the last write of anyone, without times. */
+  readonly #heard = new Set<string>();
   #failure: string | undefined;
 
   constructor(placements: readonly Placement[]) {
@@ -131,7 +142,10 @@ export class Stage {
       events: {
         onSent: (request) => this.recorder.sent(request),
         onLeft: (request) => this.#onLeft(request),
-        onApplied: (request, result, copy) => this.recorder.answered(request, result, copy),
+        onApplied: (request, result, copy) => {
+          this.#onApplied(request, result);
+          this.recorder.answered(request, result, copy);
+        },
         onEnded: (request, ended) => this.recorder.ended(request, ended),
       },
     });
@@ -188,7 +202,7 @@ export class Stage {
     const actsUntil = this.timeline.now + BOUND_MS;
     await this.timeline.run(() => state.isOver || !actor.process.isAlive || this.timeline.now > actsUntil);
     if (!state.isOver && actor.process.isAlive) this.violated('L13', `the flow has not ended after ${BOUND_MS} ms`);
-    const requests = this.#requests;
+    const faults = [...this.#faults];
     this.#actor = undefined;
     this.#standing.healed();
     this.#watch();
@@ -197,7 +211,7 @@ export class Stage {
     this.#checker.end();
     if (this.#failure !== undefined) this.violated('ERR', this.#failure);
     return {
-      requests,
+      faults,
       violations: this.#checker.violations,
       digest: this.recorder.digest,
       remains: remainsOf(this.recorder.rows),
@@ -247,10 +261,12 @@ export class Stage {
     }
   }
 
-  #fateOf({ process }: Request): Fate {
+  #fateOf(request: Request): Fate {
     const ways = { requestMs: LATENCY_MS, replyMs: LATENCY_MS };
-    if (process !== this.#actor) return { ending: 'answered', ...ways };
-    switch (this.#placements.get(++this.#requests)) {
+    if (request.process !== this.#actor) return { ending: 'answered', ...ways };
+    this.#faults.push(READS.has(request.kind) ? FAULTS_OF_READS : FAULTS);
+    this.#places.set(request.number, this.#faults.length - 1);
+    switch (this.#placements.get(this.#faults.length)) {
       case 'not sent':
         return { ending: 'requestLost', ...ways };
       case 'answer lost':
@@ -264,9 +280,19 @@ export class Stage {
     }
   }
 
+  /** Of reads that hear the same while nobody writes, the first one's faults stand for all. */
+  #onApplied({ kind, input, number }: Request, { output }: { readonly output?: unknown }): void {
+    if (!READS.has(kind)) this.#heard.clear();
+    const place = this.#places.get(number);
+    if (!READS.has(kind) || place === undefined) return;
+    const heard = kind + JSON.stringify([input, output]).replaceAll(TIME, '');
+    if (this.#heard.has(heard)) this.#faults[place] = [];
+    this.#heard.add(heard);
+  }
+
   #onLeft({ process }: Request): void {
     if (process !== this.#actor) return;
-    const fault = this.#placements.get(this.#requests);
+    const fault = this.#placements.get(this.#faults.length);
     if (fault === 'crash') process.kill();
     else if (fault === 'freeze') process.stall(2 * PROFILE.ttlMs);
   }
@@ -313,20 +339,21 @@ export async function playAll(
       );
     return played;
   };
-  const last = (await one([])).requests;
-  for (let request = 1; request <= last; request++)
-    for (const fault of FAULTS) {
-      if (untilFailure && failures.length > 0) break;
-      const { requests } = await one([{ request, fault }]);
-      if (pairs)
-        for (let second = request + 1; second <= Math.min(requests, last + PAIRED_BEYOND); second++)
-          for (const other of FAULTS)
-            await one([
-              { request, fault },
-              { request: second, fault: other },
-            ]);
-    }
+  const { faults } = await one([]);
+  const last = faults.length;
+  for (const { request, fault } of faults.flatMap(placementsAt)) {
+    if (untilFailure && failures.length > 0) break;
+    const after = (await one([{ request, fault }])).faults.slice(0, last + PAIRED_BEYOND);
+    if (pairs)
+      for (const other of after.flatMap(placementsAt).filter((other) => other.request > request))
+        await one([{ request, fault }, other]);
+  }
   return { placements, states: digests.size, failures };
+}
+
+/** To be mapped over the faults of a play. */
+export function placementsAt(faults: readonly FaultName[], at: number): readonly Placement[] {
+  return faults.map((fault) => ({ request: at + 1, fault }));
 }
 
 function difference({ remains }: Played, undisturbed: Played): string {
