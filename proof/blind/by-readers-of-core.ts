@@ -22,4 +22,37 @@ export const BY_READERS_OF_CORE: readonly BlindBug[] = [
     ],
     killedBy: { test: 'test/unit/core/lease/timing.test.ts', title: 'which is just within its limits' },
   },
+  {
+    id: 'N133',
+    what: 'A view of a part of a buffer is stored as the whole buffer.',
+    swaps: [
+      {
+        file: 'shared/dynamo/wire/attribute-value.ts',
+        from: 'new Uint8Array(value.buffer, value.byteOffset, value.byteLength)',
+        to: 'new Uint8Array(value.buffer)',
+      },
+    ],
+    killedBy: { test: 'test/unit/dynamo/wire/attribute-value.test.ts', title: 'a view of a part is stored' },
+  },
+  {
+    id: 'N134',
+    what: 'A release that is done throws if the marks cannot be folded after it.',
+    swaps: [
+      {
+        file: 'shared/coordination/semaphore/give-back.ts',
+        from: '    if (!(error instanceof StoreUnavailableError)) throw error;',
+        to: '    throw error;',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/coordination/semaphore/give-back.test.ts',
+      title: 'although the store fails after it',
+    },
+  },
+  {
+    id: 'N135',
+    what: 'A worker that the kit lets crash before it settles stores that its task waits for children.',
+    swaps: [{ file: 'shared/testing/crash-points.ts', from: 'snooze: die, waitFor: die }', to: 'snooze: die }' }],
+    killedBy: { test: 'test/unit/tasks/task/kit.test.ts', title: 'stores nothing of waitFor' },
+  },
 ];

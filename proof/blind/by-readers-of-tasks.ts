@@ -285,4 +285,45 @@ export const BY_READERS_OF_TASKS: readonly BlindBug[] = [
     ],
     killedBy: { test: 'test/unit/local/schedule.test.ts', title: 'long before the next slot' },
   },
+  {
+    id: 'N130',
+    what: '`tasks retry --all --limit` retries all.',
+    swaps: [
+      {
+        file: 'cli/commands/task-acts.ts',
+        from: 'const input = { queue, name: wanted, fault, limit };',
+        to: 'const input = { queue, name: wanted, fault };',
+      },
+      {
+        file: 'cli/commands/task-acts.ts',
+        from: 'const { name: wanted, error: fault, limit, queue } = options;',
+        to: 'const { name: wanted, error: fault, queue } = options;',
+      },
+    ],
+    killedBy: { test: 'test/cli/tasks.test.ts', title: 'those that each option leaves' },
+  },
+  {
+    id: 'N131',
+    what: '`doctor` calls a clock good enough that no process may take over with.',
+    swaps: [
+      {
+        file: 'cli/doctor/examine.ts',
+        from: 'provenMs > maxClockSkewMs / 2 ? broken',
+        to: 'provenMs > maxClockSkewMs ? broken',
+      },
+    ],
+    killedBy: { test: 'test/cli/doctor.test.ts', title: 'judges a clock that is 501 ms off' },
+  },
+  {
+    id: 'N132',
+    what: '`keys recount` reads only the usual number of shards.',
+    swaps: [
+      {
+        file: 'cli/commands/keys.ts',
+        from: "execute('key.recount', { queue, key, shards }, operatorOf(options))",
+        to: "execute('key.recount', { queue, key }, operatorOf(options))",
+      },
+    ],
+    killedBy: { test: 'test/cli/keys.test.ts', title: 'in every shard that it is told of' },
+  },
 ];

@@ -5,9 +5,11 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { SATELLITES } from '../../api/satellites.ts';
 import { everyCommand } from '../../cli/command-tree.ts';
+import { examine } from '../../cli/doctor/examine.ts';
 import type { Finding } from '../../cli/doctor/finding.ts';
 import { judgeBackups, judgeTable, judgeTtl } from '../../cli/doctor/table.ts';
 import { createProgram } from '../../cli/program.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { tableDefinition } from '../../shared/dynamo/table.ts';
 import { runCommand, runHere } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
@@ -39,6 +41,23 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     expect(findings.map(({ check }) => check)).toEqual(
       expect.arrayContaining(['clock', 'ttl', 'may TransactWriteItems']),
     );
+  });
+
+  test.each([
+    [0, 'ok'],
+    [1, 'warning'],
+    [500, 'warning'],
+    [501, 'broken'],
+  ])('judges a clock that is %i ms off, with a bound of a second: %s', async (provenMs, health) => {
+    const gauge = { provenSkewMs: () => provenMs };
+    const versions = { node: process.versions.node, leasehold: '1.0.0' };
+    const { client, table: name } = table;
+
+    const patient = { client, table: name, gauge, versions, runtime: systemRuntime, variables: {} };
+
+    const findings = await examine({ ...patient, isEmulator: true, maxClockSkewMs: 1_000 });
+
+    expect(findings.find(({ check }) => check === 'clock')).toMatchObject({ health });
   });
 
   test('reports a missing table even if it has to read the names in it', async () => {

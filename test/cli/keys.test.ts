@@ -2,11 +2,12 @@ import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { marshall } from '@aws-sdk/util-dynamodb';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { Finding } from '../../cli/doctor/finding.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { createStores } from '../../shared/client/stores.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { runCommand } from '../support/command.ts';
 import type { CommandTable } from '../support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../support/command-table.ts';
@@ -27,9 +28,9 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
 
   const run = (...argv: string[]) => runCommand(table, ...argv);
   const json = async (...argv: string[]): Promise<unknown> => JSON.parse((await run(...argv, '--json')).out);
-  const claim = async (queue: string, id: string): Promise<void> => {
+  const claim = async (queue: string, id: string, shards = 8): Promise<void> => {
     const { sender, close } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
-    const { tasks } = createStores(sender, { table: table.table, shards: 8 });
+    const { tasks } = createStores(sender, { table: table.table, shards });
     const task = await tasks.get({ queue, id });
     if (task?.state !== 'ready') throw new Error('not ready');
     const stamp = stampOf(systemRuntime);
@@ -81,6 +82,19 @@ describe.skipIf(endpoint === null)('leasehold keys', () => {
       { verb: 'key.recount', target: 'media/customer-7', by: 'ann', reason: 'a drill', outcome: '1 → 0' },
     ]);
     await claim(queue, 'b');
+  });
+
+  test('recounts the tasks in every shard that it is told of', async () => {
+    const shards = 64;
+    const id = Array.from({ length: shards }, (_, n) => `task-${n}`).find((each) => shardOf(each, shards) >= 8) ?? '';
+    const wide = createLeasehold({ table: table.table, endpoint: table.endpoint, shards, queue: 'wide' });
+    await wide.tasks.enqueue('resize', null, { id, key: 'customer-9', limit: 1, runAt: new Date(0) });
+    wide.close();
+    await claim('wide', id, shards);
+
+    const recount = ['keys', 'recount', 'customer-9', '--queue', 'wide', '--shards', `${shards}`, ...JUST];
+
+    expect(await json(...recount, '--yes', 'customer-9')).toMatchObject({ kind: 'right', before: 1, after: 1 });
   });
 
   test('passes the turn of a task whose row is gone, and of no other', async () => {

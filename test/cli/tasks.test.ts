@@ -165,6 +165,19 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     expect(late).toMatchObject({ exitCode: 5 });
   });
 
+  test('retries of all dead tasks those that each option leaves', async () => {
+    const queue = ['--queue', 'graves'];
+    for (const id of ['a', 'b', 'c']) await run('enqueue', 'gave.up', '--id', id, ...queue);
+    await run('work', '--entry', HOSTILE, '--until-drained', ...queue);
+    const retried = (...options: string[]) =>
+      json('tasks', 'retry', '--all', '--yes', 'graves', ...queue, ...options) as Promise<{ readonly retried: number }>;
+
+    expect(await retried('--name', 'fine')).toEqual({ retried: 0 });
+    expect(await retried('--error', 'another')).toEqual({ retried: 0 });
+    expect(await retried('--limit', '2')).toEqual({ retried: 2 });
+    expect(await retried()).toEqual({ retried: 1 });
+  });
+
   test('writes down why tasks were retried', async () => {
     const queue = ['--queue', 'audited', '--by', 'ada'];
     await table.leasehold.tasks.enqueue('fine', null, { id: 'one', queue: 'audited', delay: '1d' });

@@ -1,6 +1,7 @@
 /** The test kit as its users meet it: an example of each thing that it can do. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { RetryAfter } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
@@ -145,6 +146,21 @@ test('offers operators’ tools', async () => {
   await kit.tasks.enqueue(work, {}, { id: 'w', delay: '1h' });
 
   expect(await kit.operator.cancel('w')).toEqual({ kind: 'cancelled' });
+});
+
+test.each<readonly [verb: string, end: (task: TaskContext) => unknown]>([
+  ['a result', () => 1],
+  ['commit', (task) => task.commit(1)],
+  ['snooze', (task) => task.snooze('1h')],
+  ['waitFor', (task) => task.waitFor([])],
+])('stores nothing of %s if the worker crashes before it', async (_verb, end) => {
+  const work = defineTask({ name: 'work', run: (_: unknown, task) => end(task) as number });
+  const kit = createTestKit({ tasks: { work } });
+  await kit.tasks.enqueue(work, {}, { id: 'w' });
+
+  await kit.crash('beforeSettle');
+
+  expect(await kit.tasks.get('w')).toMatchObject({ state: 'running' });
 });
 
 test('leaves no work when a worker crashes after it has written the end', async () => {
