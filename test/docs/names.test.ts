@@ -55,6 +55,12 @@ function missingPlaces(document: Document): string[] {
   );
 }
 
+/** Files that a source names in a comment or a text. Relative ones are the compiler's business. */
+function missingInSource([file, text]: readonly [string, string]): string[] {
+  const named = [...text.matchAll(/`([\w-]+\/[\w./-]+\.(?:ts|mjs|md|tla))`/g)].map(([, place = '']) => place);
+  return named.filter((place) => PLACE.test(place) && !isThere(place)).map((place) => `${file}: there is no ${place}`);
+}
+
 function missingSymbols(document: Document): string[] {
   return inlineCode(document)
     .filter((code) => SYMBOL.test(code) && !words.has(code.replace('#', '')) && !OF_OTHERS.has(code))
@@ -76,6 +82,12 @@ const all = documents();
 describe('names in documents', () => {
   test('name existing files and folders', () => {
     expect(all.flatMap(missingPlaces)).toEqual([]);
+  });
+
+  test('are right in sources, too', () => {
+    const sources = [...texts].filter(([file]) => !file.endsWith('.md') && !file.startsWith('test/docs/'));
+
+    expect(sources.flatMap(missingInSource)).toEqual([]);
   });
 
   test('name existing code', () => {
