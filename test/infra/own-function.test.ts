@@ -9,13 +9,13 @@ import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import { statementsOf } from './policy.ts';
-import { newApp, synthesize } from './synthesize.ts';
+import { newStack, printNoWarning, synthesize } from './synthesize.ts';
 
 function withOwn(
   props: Partial<TaskWorkersProps> = {},
   timeout: Duration | null = Duration.minutes(5),
 ): { readonly stack: Stack; readonly workers: TaskWorkers; readonly own: LambdaFunction } {
-  const stack = new Stack(newApp(), 'Theirs');
+  const stack = newStack();
   const own = new LambdaFunction(stack, 'Own', {
     runtime: Runtime.NODEJS_24_X,
     handler: 'index.handler',
@@ -96,6 +96,7 @@ describe('schedules of the stack', () => {
   });
 
   test('are missed, with a warning, where only the module of tasks has them', () => {
+    printNoWarning();
     const { stack } = synthesize({ entry: path.join(import.meta.dirname, 'fixtures/recurring.ts') });
 
     expect(Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('exports schedules'))).toHaveLength(1);

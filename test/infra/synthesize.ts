@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { App, Stack } from 'aws-cdk-lib';
+import { Annotations, App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import type { IConstruct } from 'constructs';
 import featureFlags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
-import { afterAll, onTestFinished, TestRunner } from 'vitest';
+import { afterAll, onTestFinished, TestRunner, vi } from 'vitest';
 import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 
@@ -39,9 +40,23 @@ interface Synthesized {
   template(): Template;
 }
 
+/** For a test of a warning: the CDK also prints it. */
+export function printNoWarning(): void {
+  const printed = vi.spyOn(console, 'error').mockReturnValue(undefined);
+  onTestFinished(() => {
+    printed.mockRestore();
+  });
+}
+
+/** A stack without the warning that nobody hears its alarms: the CDK prints each warning. */
+export function newStack(app: IConstruct = newApp(), name = 'Theirs'): Stack {
+  const stack = new Stack(app, name);
+  Annotations.of(stack).acknowledgeWarning('leasehold:alarmTopic');
+  return stack;
+}
+
 /** One queue in a user's own stack. */
-export function synthesize(props: Partial<TaskWorkersProps> = {}): Synthesized {
-  const stack = new Stack(newApp(), 'Theirs');
+export function synthesize(props: Partial<TaskWorkersProps> = {}, stack = newStack()): Synthesized {
   const workers = new TaskWorkers(stack, 'Media', { entry: ENTRY, queue: 'media', ...props });
   return { stack, workers, template: () => Template.fromStack(stack) };
 }

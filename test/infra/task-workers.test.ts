@@ -1,4 +1,4 @@
-import { Duration, Stack, TimeZone } from 'aws-cdk-lib';
+import { Duration, TimeZone } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import { Schedule } from 'aws-cdk-lib/aws-events';
@@ -11,7 +11,7 @@ import { defined } from '../../shared/core/defined.ts';
 import { CoordinationTable } from '../../infra/table.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { statementsOf } from './policy.ts';
-import { ENTRY, newApp, synthesize } from './synthesize.ts';
+import { ENTRY, newStack, synthesize } from './synthesize.ts';
 
 interface Policy {
   readonly PolicyDocument: { readonly Statement: { readonly Action: unknown; readonly Condition?: unknown }[] };
@@ -76,7 +76,7 @@ describe('the table', () => {
   });
 
   test('takes a key and a stream of the customer, and gives every grantee the use of that key through DynamoDB only', () => {
-    const stack = new Stack(newApp(), 'Theirs');
+    const stack = newStack();
     const encryptionKey = new Key(stack, 'Key', { enableKeyRotation: true });
     const table = new CoordinationTable(stack, 'Shared', { encryptionKey, stream: StreamViewType.NEW_AND_OLD_IMAGES });
     new TaskWorkers(stack, 'Media', { entry: ENTRY, table });
@@ -98,7 +98,7 @@ describe('the table', () => {
   });
 
   test('may be shared by queues of different names', () => {
-    const stack = new Stack(newApp(), 'Theirs');
+    const stack = newStack();
     const table = new CoordinationTable(stack, 'Shared');
     new TaskWorkers(stack, 'Media', { entry: ENTRY, table, queue: 'media' });
     new TaskWorkers(stack, 'Mail', { entry: ENTRY, table, queue: 'mail' });

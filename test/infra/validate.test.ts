@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import { Schedule } from 'aws-cdk-lib/aws-events';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import fc from 'fast-check';
@@ -13,7 +13,7 @@ import { periodMs, validateWorkers } from '../../infra/validate.ts';
 import { wakeSettings } from '../../infra/waker.ts';
 import { workerEnvironment } from '../../infra/worker.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
-import { ENTRY, newApp } from './synthesize.ts';
+import { ENTRY, newStack } from './synthesize.ts';
 
 /** One broken setting, or pair, and its error message. */
 const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
@@ -102,13 +102,13 @@ const REFUSED: readonly [Partial<TaskWorkersProps>, string][] = [
 
 describe('TaskWorkers refuses', () => {
   test.each(REFUSED.map(([props, message]) => ({ props, message })))('$message', ({ props, message }) => {
-    const stack = new Stack(newApp(), 'Theirs');
+    const stack = newStack();
 
     expect(() => new TaskWorkers(stack, 'Media', { entry: ENTRY, ...props })).toThrow(new ConfigurationError(message));
   });
 
   test('a second set of workers for the same queue of one table', () => {
-    const stack = new Stack(newApp(), 'Theirs');
+    const stack = newStack();
     const table = new CoordinationTable(stack, 'Shared');
     new TaskWorkers(stack, 'First', { entry: ENTRY, table, queue: 'media' });
 

@@ -1,5 +1,5 @@
 /** The waker in the template: one for all queues of a table, its filter, its rights, and what it refuses. */
-import { Stack } from 'aws-cdk-lib';
+import type { Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
@@ -9,7 +9,7 @@ import { TaskWorkers } from '../../infra/task-workers.ts';
 import type { WorkerSettings } from '../../infra/validate.ts';
 import { Waker } from '../../infra/waker.ts';
 import { statementsOf } from './policy.ts';
-import { ENTRY, newApp, synthesize } from './synthesize.ts';
+import { ENTRY, newApp, newStack, printNoWarning, synthesize } from './synthesize.ts';
 
 describe('waking on enqueue', () => {
   const keysOf = (...queues: string[]): string =>
@@ -41,7 +41,7 @@ describe('waking on enqueue', () => {
   });
 
   test('uses one function for all queues of a table, with their non-default settings, without queues that opted out', () => {
-    const stack = new Stack(newApp(), 'Theirs');
+    const stack = newStack();
     const table = new CoordinationTable(stack, 'Shared');
     new TaskWorkers(stack, 'Media', { entry: ENTRY, table, queue: 'media' });
     new TaskWorkers(stack, 'Mail', { entry: ENTRY, table, queue: 'mail', maxWorkers: 50 });
@@ -88,9 +88,9 @@ describe('waking on enqueue', () => {
 
   test('is in each stack whose queues share a table of another, and DynamoDB allows two', () => {
     const app = newApp();
-    const table = new CoordinationTable(new Stack(app, 'Data'), 'Shared');
+    const table = new CoordinationTable(newStack(app, 'Data'), 'Shared');
     const add = (queue: string): Stack => {
-      const stack = new Stack(app, queue);
+      const stack = newStack(app, queue);
       new TaskWorkers(stack, 'Workers', { entry: ENTRY, table, queue });
       return stack;
     };
@@ -104,7 +104,8 @@ describe('waking on enqueue', () => {
   });
 
   test('needs a stream on an existing table: it warns without one, or fails if it was requested', () => {
-    const stack = new Stack(newApp(), 'Theirs');
+    printNoWarning();
+    const stack = newStack();
     const existing = Table.fromTableName(stack, 'Existing', 'leases');
     const table = CoordinationTable.fromTable(stack, 'Leases', existing);
     const { waker } = new TaskWorkers(stack, 'Media', { entry: ENTRY, table, queue: 'media' });
@@ -117,7 +118,7 @@ describe('waking on enqueue', () => {
   });
 
   test('refuses more queues than the variables of one function can describe', () => {
-    const stack = new Stack(newApp(), 'Theirs');
+    const stack = newStack();
     const table = new CoordinationTable(stack, 'Shared');
     const waker = Waker.ofTable(stack, table, {
       logRetention: RetentionDays.ONE_DAY,
