@@ -12,7 +12,7 @@ export const BY_READERS_OF_TASKS: readonly BlindBug[] = [
         to: 'this.#queues.length <= MAX_QUEUES_HEARD',
       },
     ],
-    killedBy: { test: 'test/infra/alarms.test.ts', title: 'no alarm reads more metrics than CloudWatch allows' },
+    killedBy: { test: 'test/infra/alarms.full.test.ts', title: 'no alarm reads more metrics than CloudWatch allows' },
   },
   {
     id: 'N72',
@@ -24,7 +24,7 @@ export const BY_READERS_OF_TASKS: readonly BlindBug[] = [
         to: 'if (topic === undefined || this.#topics.size > 0) return;',
       },
     ],
-    killedBy: { test: 'test/infra/alarms.test.ts', title: 'the alarms of the waker reach the topic of each queue' },
+    killedBy: { test: 'test/infra/alarms.full.test.ts', title: 'the alarms of the waker reach the topic of each queue' },
   },
   {
     id: 'N73',
@@ -73,7 +73,7 @@ export const BY_READERS_OF_TASKS: readonly BlindBug[] = [
         to: 'alarms: [...(this.alarms?.all ?? [])],',
       },
     ],
-    killedBy: { test: 'test/infra/alarms.test.ts', title: 'the dashboard of a queue shows each of its alarms' },
+    killedBy: { test: 'test/infra/alarms.full.test.ts', title: 'the dashboard of a queue shows each of its alarms' },
   },
   {
     id: 'N77',

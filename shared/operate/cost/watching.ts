@@ -2,7 +2,7 @@
  * Costs of a deployed queue outside the table and the functions: metrics, alarms, dashboard, logs, traces, scheduler calls.
  *
  * CloudWatch bills a metric for the hours in which it is sent, and an alarm by the metrics that it reads.
- * `test/infra/alarms.test.ts` compares the counts with the stack and the handlers. Bytes of logs are estimates.
+ * `test/infra/alarms.full.test.ts` compares the counts with the stack and the handlers. Bytes of logs are estimates.
  */
 import type { Use } from './prices.ts';
 
