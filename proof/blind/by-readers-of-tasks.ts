@@ -24,7 +24,10 @@ export const BY_READERS_OF_TASKS: readonly BlindBug[] = [
         to: 'if (topic === undefined || this.#topics.size > 0) return;',
       },
     ],
-    killedBy: { test: 'test/infra/alarms.full.test.ts', title: 'the alarms of the waker reach the topic of each queue' },
+    killedBy: {
+      test: 'test/infra/alarms.full.test.ts',
+      title: 'the alarms of the waker reach the topic of each queue',
+    },
   },
   {
     id: 'N73',
