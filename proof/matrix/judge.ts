@@ -60,7 +60,7 @@ export class Judge {
     return NOTATIONS.flatMap((notation) => this.#judged.get(`${notation} ${id}`) ?? []);
   }
 
-  /** Every notation has judged this bug. */
+  /** Whether every notation has judged this bug. */
   isComplete({ id }: Bug): boolean {
     return NOTATIONS.every((notation) => this.#judged.has(`${notation} ${id}`));
   }
@@ -75,7 +75,7 @@ export class Judge {
     appendFileSync(this.#file, `${JSON.stringify(line)}\n`);
   }
 
-  /** @returns nothing if no test can tell */
+  /** @returns undefined if no test can judge it */
   async #tested(bug: Bug, column: keyof typeof TESTS): Promise<readonly Cell[] | undefined> {
     const places = TESTS[column](bug);
     if (places.length === 0) return column === 'unit' && bug.files.some(isOfStack) ? undefined : [];
@@ -84,7 +84,7 @@ export class Judge {
     return [{ column, kind: isKilled === undefined ? 'undecided' : isKilled ? 'killed' : 'lives' }];
   }
 
-  /** Tests that fail without a bug would kill every one. */
+  /** Whether these tests pass without a bug. If they do not, they would seem to notice every bug. */
   async #areSound(places: readonly string[]): Promise<boolean> {
     const what = places.join(',');
     if (this.#sound.has(what)) return true;
@@ -144,7 +144,7 @@ function isShared(file: string): boolean {
   return file.startsWith('shared/');
 }
 
-/** Its tests cannot share a process, so the column for unit tests says nothing. */
+/** The matrix does not run the tests of the stack yet. */
 function isOfStack(file: string): boolean {
   return file.startsWith('infra/');
 }

@@ -16,14 +16,14 @@ const NEIGHBOURS: readonly (readonly [room: string, tests: readonly string[]])[]
   ['shared/tasks/rows', ['test/unit/tasks']],
 ];
 
-/** Outside `shared/`: tests in one process, because no other gets the change. Those of the stack make one for each file, in a process of its own. */
+/** For rooms outside `shared/`: tests that start no process, because only this process loads the changed code. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   cli: ['test/unit/cli', ...['doctor-readers', 'exit', 'operate'].map((name) => `test/cli/${name}.test.ts`)],
   functions: ['test/functions'],
   local: ['test/unit/local'],
 };
 
-/** @param file its path in the repository. @returns folders and files; none of a folder that has no tests of its own */
+/** @param file its path in the repository. @returns folders and files of tests; none if the room has none here */
 export function testsOf(file: string): readonly string[] {
   const neighbours = NEIGHBOURS.filter(([room]) => file.startsWith(`${room}/`)).flatMap(([, tests]) => tests);
   return [...new Set([...ownTests(path.dirname(file)), ...neighbours])];
@@ -36,7 +36,7 @@ export function conformanceOf(file: string): readonly string[] {
     : ['test/conformance/*.test.ts'];
 }
 
-/** Of a file of `shared/`, the folder of tests with the name of its own folder, or of the nearest above it that has one. */
+/** Returns the tests of a room, or for a folder of `shared/` the folder of tests with its name, or with the name of the nearest folder above it. */
 function ownTests(folder: string): readonly string[] {
   const [room = ''] = folder.split('/');
   if (room !== 'shared') return ROOMS[room] ?? [];

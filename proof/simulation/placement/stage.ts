@@ -28,7 +28,7 @@ import { remainsOf } from './remains.ts';
 export const FAULTS = ['not sent', 'answer lost', 'late', 'late after the TTL', 'crash', 'freeze'] as const;
 type FaultName = (typeof FAULTS)[number];
 
-/** A read changes nothing, so its answer that is lost or late is as if it had never been sent. */
+/** A read changes nothing: to its sender, an answer that is lost or late is the same as a request that was not sent. */
 const FAULTS_OF_READS: readonly FaultName[] = ['not sent', 'crash', 'freeze'];
 const READS: ReadonlySet<DynamoKind> = new Set(['get', 'batchGet', 'query']);
 
@@ -103,7 +103,7 @@ export class Stage {
   readonly #faults: (readonly FaultName[])[] = [];
   /** By the number of a request. */
   readonly #places = new Map<number, number>();
-  /** Questions and answers since the last write of anyone, without times. */
+  /** Reads and their answers since the last write of any process, without times. */
   readonly #heard = new Set<string>();
   #failure: string | undefined;
 
@@ -280,13 +280,13 @@ export class Stage {
     }
   }
 
-  /** Of reads that hear the same while nobody writes, the first one's faults stand for all. */
+  /** A crash at a read leaves the same rows as a crash at an earlier equal read, if nothing was written in between. It is tried once. */
   #onApplied({ kind, input, number }: Request, { output }: { readonly output?: unknown }): void {
     if (!READS.has(kind)) this.#heard.clear();
     const place = this.#places.get(number);
     if (!READS.has(kind) || place === undefined) return;
     const heard = kind + JSON.stringify([input, output]).replaceAll(TIME, '');
-    if (this.#heard.has(heard)) this.#faults[place] = [];
+    if (this.#heard.has(heard)) this.#faults[place] = FAULTS_OF_READS.filter((fault) => fault !== 'crash');
     this.#heard.add(heard);
   }
 
