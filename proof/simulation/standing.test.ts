@@ -100,6 +100,18 @@ test('L10 accuses no worker for a task behind others, while all places are taken
   expect(violationsOf({ rows, believers: [right, { ...right, row: 'task#jobs#c' }] })).toEqual([]);
 });
 
+test('L10 lets the last attempt of a task whose worker crashed wait for a worker that runs nothing', () => {
+  const right = { row: 'task#jobs#b', token: 7, session: 's' };
+  const rows = { 'session#s': WORKER, 'session#dead': { ...DEAD, id: 'dead', name: 'worker' } };
+  const left = (attempts: number) => ({ ...RUNNING, name: 'poison', session: 'dead', attempts, deaths: attempts - 1 });
+  const other = { 'task#jobs#b': { ...RUNNING, id: 'b' } };
+
+  expect(violationsOf({ rows: { ...rows, ...other, 'task#jobs#a': left(1) }, believers: [right] })).toEqual([]);
+  expect(violationsOf({ rows: { ...rows, 'task#jobs#a': left(1) } })).toEqual(['L10']);
+  // Beyond its last attempt it is only marked dead.
+  expect(violationsOf({ rows: { ...rows, ...other, 'task#jobs#a': left(2) }, believers: [right] })).toEqual(['L10']);
+});
+
 test('L10 waits for a worker that died to lose its permit, where workers need one', () => {
   const scene = { rows: { 'task#jobs#a': DUE, 'session#s': WORKER }, profile: { chains: true } };
   const alive = { row: 'session#s', token: 0, session: 's' };

@@ -26,7 +26,7 @@ import { sessionRow } from './recorder.ts';
 import type { SessionState } from './session-states.ts';
 import { isOpenAt, sessionsIn } from './session-states.ts';
 import { USERS_SESSION } from './workloads/linger.ts';
-import { isKnownKind } from './workloads/task-code.ts';
+import { isKnownKind, maxAttemptsOf, maxDeathsOf } from './workloads/task-code.ts';
 import { laneName } from '../../shared/tasks/task/lane.ts';
 
 /** A request costs a unit a kilobyte; four are what a row may come to by names and limits alone. */
@@ -50,7 +50,8 @@ export class Standing {
   #since = new Map<string, number>();
   #standing = new Map<string, number>();
   #claims: DynamoItem[] = [];
-  #hadPlace = false;
+  /** Whether a worker had room at the last sample; for a last attempt after a crash, only one that ran nothing. */
+  #placeBefore = { forAny: false, forLastAttempt: false };
   #isHealed = false;
   #isOver = false;
   readonly #claimsOf = new Map<string, { at: number; refused: number; granted: number }>();
@@ -158,11 +159,15 @@ export class Standing {
     const workers = [...sessions].filter(([, { name, isAlive }]) => name === 'worker' && isAlive);
     // If workers need a permit, a crashed worker keeps its permit until its session has ended, and workers that start in the interim exit.
     const working = chains ? workers.filter(([id]) => believed.has(`${sessionRow(id)} 0`)) : workers;
-    const hasPlace = workers.length === 0 || working.some(([id]) => (running.get(id) ?? 0) < concurrency);
-    for (const [row, item] of due)
-      if (this.#hadPlace && hasPlace && !this.#isServed(item)) this.#starves(row, item);
+    const hasRoom = (places: number): boolean =>
+      workers.length === 0 || working.some(([id]) => (running.get(id) ?? 0) < places);
+    const place = { forAny: hasRoom(concurrency), forLastAttempt: hasRoom(1) };
+    for (const [row, item] of due) {
+      const kind = isLastAttempt(item) ? 'forLastAttempt' : 'forAny';
+      if (this.#placeBefore[kind] && place[kind] && !this.#isServed(item)) this.#starves(row, item);
       else this.#keep(this.#starving(row, item));
-    this.#hadPlace = hasPlace;
+    }
+    this.#placeBefore = place;
   }
 
   /** Whether tasks like it, or of a higher priority, were claimed since the last sample, so it only waits for its turn. */
@@ -314,6 +319,13 @@ export class Standing {
 function isDue({ readyAt, heldKey, name }: DynamoItem, now: number): boolean {
   if (heldKey !== undefined || !isKnownKind(String(name))) return false;
   return Number(readyAt) - EPOCH_MS <= now;
+}
+
+/** Of a crashed worker's task: its last attempt waits until its worker runs nothing else. See `shared/tasks/worker/solo-gate.ts`. */
+function isLastAttempt({ state, name, attempts, deaths = 0 }: DynamoItem): boolean {
+  if (state !== 'running') return false;
+  const kind = String(name);
+  return Number(attempts) + 1 === maxAttemptsOf(kind) || Number(deaths) + 2 === maxDeathsOf(kind);
 }
 
 /** A rate is room only when its window has turned; that is for the claim to say, so a key with a rate is never judged. */
