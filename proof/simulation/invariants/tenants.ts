@@ -1,6 +1,7 @@
 /**
  * TENANT fairness between tenants (while clocks hold and reads are fresh): as long as an untaken task of one tenant is due,
- * one worker takes at most `TAKEN_LIMIT` tasks of another tenant in the same partition: one tenant's backlog cannot starve another.
+ * one worker takes at most `TAKEN_LIMIT` tasks of another tenant in the same partition before it takes one of the first:
+ * one tenant's backlog cannot starve another. A task left behind others of its tenant is found by L10 and L3.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { takenOfTenant } from '../bounds.ts';
@@ -21,7 +22,7 @@ export const UNKNOWN_NAME = 'unheard-of';
 interface Waiting {
   readonly tenant: string;
   readonly dueAt: number;
-  /** By session and tenant: how many were taken in the interim. */
+  /** By session and tenant: how many were taken since the session last took a task of this one's tenant. */
   readonly passedBy: Map<string, number>;
 }
 
@@ -48,9 +49,14 @@ export const tenants: Family = (assumptions, report, measure) => {
   }
 
   function onTaken(taken: DynamoItem, at: number): void {
-    const by = `${String(taken.session)} ${String(taken.tenant)}`;
+    const session = `${String(taken.session)} `;
+    const by = `${session}${String(taken.tenant)}`;
     for (const [row, { tenant, dueAt, passedBy }] of waiting.get(partitionOf(taken)) ?? []) {
-      if (tenant === taken.tenant || dueAt > at) continue;
+      if (tenant === taken.tenant) {
+        for (const passed of passedBy.keys()) if (passed.startsWith(session)) passedBy.delete(passed);
+        continue;
+      }
+      if (dueAt > at) continue;
       const count = (passedBy.get(by) ?? 0) + 1;
       passedBy.set(by, count);
       measure('TENANT', count, TAKEN_LIMIT);
