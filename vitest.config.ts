@@ -20,7 +20,7 @@ process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, '.leasehold/co
 const SHARING = [
   'test/{unit,conformance}/**',
   'test/{cli,infra}/**/!(*.full).test.ts',
-  'consul/test/{unit,conformance}/**',
+  '{console,consul}/test/{unit,conformance}/**',
   'proof/conjuncts/**',
 ];
 

@@ -20,6 +20,7 @@ const FULL = `${PLACES}/**/*.full.test.ts`;
 const FIRST = [
   ...['cli', 'conformance', 'docs', 'functions', 'infra', 'smoke', 'tools', 'unit'].map((folder) => `test/${folder}`),
   ...['conjuncts', 'mutants', 'simulation', 'spec', 'traces'].map((folder) => `proof/${folder}`),
+  'console/test/unit',
   ...['conformance', 'unit'].map((folder) => `consul/test/${folder}`),
 ];
 

@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server.ts';
-import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
-import type { ConsoleVisitor } from './support/console.ts';
-import { enter, openConsole } from './support/console.ts';
+import type { RunningConsole } from '../../server.ts';
+import type { CommandTable } from '../../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../../test/support/command-table.ts';
+import type { ConsoleVisitor } from '../support/console.ts';
+import { enter, openConsole } from '../support/console.ts';
 
 const endpoint = inject('embeddedEndpoint');
 
@@ -187,7 +187,7 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
 
   test('loads ahead of time every module that the first page needs', async () => {
     const { body } = await ask({ headers: cookie() });
-    const folder = path.resolve(import.meta.dirname, '../page');
+    const folder = path.resolve(import.meta.dirname, '../../page');
     const modules = new Set<string>();
     const walk = (file: string): void => {
       if (modules.has(file)) return;

@@ -1,14 +1,14 @@
 /** The console's reads without a page: what is shared, when it is asked again, and what stays in a list. */
 import { describe, expect, test } from 'vitest';
-import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import type { ConsoleConnection } from '../connection.ts';
-import type { News } from '../feed.ts';
-import { Feed } from '../feed.ts';
-import { SharedReads } from '../shared-reads.ts';
-import { DeadLook } from '../views/dead.ts';
-import { KnownNames } from '../views/known-names.ts';
-import type { OverviewRead } from '../views/overview.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { ConsoleConnection } from '../../connection.ts';
+import type { News } from '../../feed.ts';
+import { Feed } from '../../feed.ts';
+import { SharedReads } from '../../shared-reads.ts';
+import { DeadLook } from '../../views/dead.ts';
+import { KnownNames } from '../../views/known-names.ts';
+import type { OverviewRead } from '../../views/overview.ts';
 
 const STARTS_AT = '2026-11-27T00:00:00Z';
 const PACE = { everyMs: 1_000, unitsPerSecond: 10 };

@@ -1,16 +1,16 @@
 /** Operator actions through the console: with the observed state and a reason, recorded, or not at all. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import type { RunningConsole } from '../server.ts';
-import { connectDynamo } from '../../shared/dynamo/connect.ts';
-import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
-import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
-import type { CommandTable } from '../../test/support/command-table.ts';
-import { closeCommandTable, openCommandTable } from '../../test/support/command-table.ts';
-import type { ConsoleVisitor } from './support/console.ts';
-import { CONSOLE_SHARDS, enter, openConsole } from './support/console.ts';
-import { SOON_TOLD } from '../../test/support/patient.ts';
-import { enqueued, stamp } from '../../test/support/tasks.ts';
+import type { RunningConsole } from '../../server.ts';
+import { connectDynamo } from '../../../shared/dynamo/connect.ts';
+import { createTaskStore } from '../../../shared/tasks/rows/task/dynamo-task-store.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import type { TaskStore } from '../../../shared/tasks/task/task-store.ts';
+import type { CommandTable } from '../../../test/support/command-table.ts';
+import { closeCommandTable, openCommandTable } from '../../../test/support/command-table.ts';
+import type { ConsoleVisitor } from '../support/console.ts';
+import { CONSOLE_SHARDS, enter, openConsole } from '../support/console.ts';
+import { SOON_TOLD } from '../../../test/support/patient.ts';
+import { enqueued, stamp } from '../../../test/support/tasks.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const reason = 'a drill';
