@@ -78,7 +78,7 @@ export class Judge {
   /** @returns undefined if no test can judge it */
   async #tested(bug: Bug, column: keyof typeof TESTS): Promise<readonly Cell[] | undefined> {
     const places = TESTS[column](bug);
-    if (places.length === 0) return column === 'unit' && bug.files.some(isOfStack) ? undefined : [];
+    if (places.length === 0) return [];
     const isKilled = await this.#fails(places, bug.env);
     if (isKilled === true && !(await this.#areSound(places))) return undefined;
     return [{ column, kind: isKilled === undefined ? 'undecided' : isKilled ? 'killed' : 'lives' }];
@@ -142,9 +142,4 @@ function union(places: readonly (readonly string[])[]): readonly string[] {
 
 function isShared(file: string): boolean {
   return file.startsWith('shared/');
-}
-
-/** The matrix does not run the tests of the stack yet. */
-function isOfStack(file: string): boolean {
-  return file.startsWith('infra/');
 }

@@ -18,8 +18,10 @@ const NEIGHBOURS: readonly (readonly [room: string, tests: readonly string[]])[]
 
 /** For rooms outside `shared/`: tests that start no process, because only this process loads the changed code. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  cli: ['test/unit/cli', ...['doctor-readers', 'exit', 'operate'].map((name) => `test/cli/${name}.test.ts`)],
+  cli: ['test/unit/cli', 'test/cli'],
+  console: ['console/test/unit'],
   functions: ['test/functions'],
+  infra: ['test/infra'],
   local: ['test/unit/local'],
 };
 
