@@ -41,7 +41,8 @@ strike
 export class Guard {
   readonly #orders: Writable;
 
-  private constructor(orders: Writable) {
+  /** @param orders the input of its shell */
+  constructor(orders: Writable) {
     this.#orders = orders;
   }
 

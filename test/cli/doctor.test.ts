@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { TableDescription } from '@aws-sdk/client-dynamodb';
+import type { DynamoDBClient, TableDescription } from '@aws-sdk/client-dynamodb';
 import { CreateTableCommand } from '@aws-sdk/client-dynamodb';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
@@ -7,6 +7,7 @@ import { SATELLITES } from '../../api/satellites.ts';
 import { everyCommand } from '../../cli/command-tree.ts';
 import { examine } from '../../cli/doctor/examine.ts';
 import type { Finding } from '../../cli/doctor/finding.ts';
+import { probePermissions } from '../../cli/doctor/permissions.ts';
 import { judgeBackups, judgeTable, judgeTtl } from '../../cli/doctor/table.ts';
 import { createProgram } from '../../cli/program.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -90,6 +91,20 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
   });
 });
 
+test.each([
+  ['AccessDeniedException', 'warning'],
+  ['ConditionalCheckFailedException', 'ok'],
+  ['TransactionCanceledException', 'ok'],
+  ['ValidationException', 'unknown'],
+])('a request that fails by %s says of its permission: %s', async (name, health) => {
+  const client = { send: () => Promise.reject(Object.assign(new Error('no'), { name })) };
+
+  const findings = await probePermissions(client as unknown as DynamoDBClient, 'leasehold');
+
+  expect(new Set(findings.map((finding) => finding.health))).toEqual(new Set([health]));
+  expect(findings.length).toBeGreaterThan(5);
+});
+
 describe('judgeTable', () => {
   const sound: TableDescription = {
     ...tableDefinition('media'),
@@ -106,8 +121,9 @@ describe('judgeTable', () => {
   const faults = (changes: Partial<TableDescription>) =>
     judgeTable({ ...sound, ...changes }, { isEmulator: false }).filter(({ health }) => health !== 'ok');
 
-  test('has nothing to say about a table as the stack makes it', () => {
+  test('has nothing to say about a table as the stack makes it, also while a setting is changed', () => {
     expect(faults({})).toEqual([]);
+    expect(faults({ TableStatus: 'UPDATING' })).toEqual([]);
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
+import { createStores } from '../../shared/client/stores.ts';
 import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
@@ -62,6 +63,22 @@ describe.skipIf(endpoint === null)('leasehold enqueue', () => {
     expect(await tasks.get('ordered')).toMatchObject({ links: { line: { key: 'k' } } });
     expect(await run('fine', '1', '--rate', '10')).toMatchObject({ exitCode: 2 });
     expect(await run('fine', '1', '--limit', '2')).toMatchObject({ exitCode: 2 });
+  });
+
+  test('puts tasks into the shards that it is told of', async () => {
+    const ids = Array.from({ length: 4 }, (_, n) => `narrow ${n}`);
+    for (const id of ids) await run('fine', '1', '--id', id, '--queue', 'narrow', '--shards', '1');
+
+    const { sender } = connectDynamo({ endpoint: table.endpoint }, systemRuntime);
+    const { tasks } = createStores(sender, { table: table.table, shards: 1 });
+    const partition = { queue: 'narrow', priority: 'normal', shard: 0 } as const;
+    const { hints } = await tasks.page(partition, {
+      now: Date.now(),
+      limit: 10,
+      after: undefined,
+      onDamaged: () => expect.fail(),
+    });
+    expect(hints.map(({ id }) => id).sort()).toEqual(ids);
   });
 
   test('speaks of no line when the task that was named conflicts', async () => {

@@ -59,6 +59,25 @@ describe.skipIf(endpoint === null)('leasehold, looking and acting', () => {
     expect((await run('locks', 'list', 'nightly/released')).out).toBe('no locks are held (see --all)\n');
   });
 
+  test.each([
+    ['40s', 1, '1 +3 +1 +0 +0'],
+    ['0s', 0, '0 +3 +0 +1 +0'],
+  ] as const)(
+    'lists what was left by a session with a lock-delay of %s that has ended',
+    async (lockDelay, closed, permit) => {
+      const session = await table.leasehold.session({ lockDelay });
+      await session.lock(`left/${lockDelay}`);
+      await session.permit(`left/${lockDelay}`, { limit: 3 });
+      await table.leasehold.sessions.destroy(session.id);
+
+      const locks = await json('locks', 'list', `left/${lockDelay}`);
+      const semaphores = await run('semaphores', 'list', `left/${lockDelay}`);
+
+      expect(locks).toHaveLength(closed);
+      expect(semaphores.out).toMatch(new RegExp(`\nleft/${lockDelay} +${permit}\n`));
+    },
+  );
+
   test('reports how long a key stays closed after its entry was deleted with its session', async () => {
     const session = await table.leasehold.session({ behavior: 'delete', lockDelay: '40s' });
     await session.lock('ephemeral');

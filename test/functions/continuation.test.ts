@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Context, DynamoDBStreamEvent } from 'aws-lambda';
+import type { UpdateItemCommandInput } from '@aws-sdk/client-dynamodb';
 import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { ENV, schedulesText } from '../../functions/env.ts';
@@ -143,6 +144,28 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       });
     });
 
+    test('has released its permit before it ends its session', async () => {
+      const client = new DynamoDBClient({ endpoint: endpoint ?? '', ...clientConfig });
+      const order: string[] = [];
+      client.middlewareStack.add((next) => async (args) => {
+        const { UpdateExpression = '', Key } = args.input as Partial<UpdateItemCommandInput>;
+        const { pk } = Key ?? {};
+        const isRelease = pk?.S === semaphoreKey(workersSemaphore('q')).pk && UpdateExpression.includes('REMOVE');
+        if (pk?.S?.startsWith('session#') === true && UpdateExpression.includes('status'))
+          order.push('ends its session');
+        const answered = await next(args);
+        // A slow answer: nothing else may be done before it.
+        if (isRelease) order.push(await wait(50, 'released'));
+        return answered;
+      });
+
+      vi.stubEnv(ENV.endpoint, undefined);
+      await createWorkHandler({ quick }, { client })(START, contextOf(60_000));
+      client.destroy();
+
+      expect(order).toEqual(['released', 'ends its session']);
+    });
+
     test('does not start a worker if no task is left', async () => {
       await enqueue('quick', 't');
 
@@ -205,6 +228,10 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       await tick();
       using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'q' });
       expect(await Array.fromAsync(leasehold.schedules.list())).toMatchObject([{ name: 'nightly', task: 'quick' }]);
+      // Once per environment: an operator may remove one.
+      await leasehold.schedules.remove('nightly');
+      await tick('2026-07-31T23:59:00Z');
+      expect(await Array.fromAsync(leasehold.schedules.list())).toEqual([]);
 
       vi.resetModules();
       vi.stubEnv(ENV.schedules, schedulesText([never, nightly]));

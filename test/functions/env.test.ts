@@ -48,6 +48,17 @@ describe('parseWorkEnv', () => {
     expect(env).toMatchObject({ endpoint: 'http://127.0.0.1:8000', timing: { lockDelayMs: 0 } });
   });
 
+  test('accepts names to time up to 2,000 characters of JSON', () => {
+    const timed = (characters: number) => {
+      const names = Array.from({ length: 10 }, (_, n) => `${n}`.padEnd(190, 'x'));
+      const last = 'y'.repeat(characters - JSON.stringify([...names, '']).length);
+      return parseWorkEnv({ ...worker, LEASEHOLD_TIMED_NAMES: JSON.stringify([...names, last]) }).timedNames;
+    };
+
+    expect(timed(2_000)).toHaveLength(11);
+    expect(() => timed(2_001)).toThrow('timedNames has 2001 characters as JSON: at most 2000 are allowed');
+  });
+
   test.each([
     [{ LEASEHOLD_TABLE: undefined }, 'LEASEHOLD_TABLE is not set: the stack sets it for its functions'],
     [{ LEASEHOLD_TABLE: '' }, 'LEASEHOLD_TABLE is empty: the stack sets it for its functions'],

@@ -43,6 +43,14 @@ test('records each value for its queue and for its task, as a value and not as a
   expect(seen).toHaveLength(8);
 });
 
+test('records no time below zero, which clocks that differ may show', () => {
+  const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, []);
+  times.record('resize', { waitMs: -40 });
+  times.write();
+
+  expect(points().map(({ value }) => value)).toEqual([0]);
+});
+
 test('records the times of other names for the queue only', () => {
   const times = new TaskTimeMetrics(createTelemetry(ADDRESS).metrics, ['first']);
   for (const name of ['first', 'second', 'gone']) times.record(name, { runMs: 1 });

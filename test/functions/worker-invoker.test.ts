@@ -76,7 +76,7 @@ describe('the starter', () => {
 
   test.each<[string, Behaviour]>([
     ['is throttled', answer({ status: 429, headers: { 'x-amzn-errortype': 'TooManyRequestsException' }, body: '{}' })],
-    ['is unwell', answer({ status: 503 })],
+    ...[500, 502, 503, 504].map((status): [string, Behaviour] => [`is unwell (${status})`, answer({ status })]),
     ['hangs up', (socket) => void socket.end()],
   ])('tries again when Lambda %s', async (_what, behaviour) => {
     server.behave(behaviour, accepted);

@@ -1,4 +1,4 @@
-import { Duration, TimeZone } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, TimeZone } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { StreamViewType } from 'aws-cdk-lib/aws-dynamodb';
 import { Schedule } from 'aws-cdk-lib/aws-events';
@@ -69,6 +69,16 @@ describe('the table', () => {
         DeletionPolicy: 'Delete',
         Properties: { DeletionProtectionEnabled: false },
       });
+  });
+
+  test('of production is protected unless it is to be removed with its stack', () => {
+    const stack = newStack();
+    new CoordinationTable(stack, 'Removed', { removalPolicy: RemovalPolicy.DESTROY });
+
+    Template.fromStack(stack).hasResource('AWS::DynamoDB::Table', {
+      DeletionPolicy: 'Delete',
+      Properties: { DeletionProtectionEnabled: false },
+    });
   });
 
   test('never has a replica: two regions would each accept a conditional write', () => {

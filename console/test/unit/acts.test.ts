@@ -1,14 +1,16 @@
 /** Operator actions through the console: with the observed state and a reason, recorded, or not at all. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Overview } from '../../model.ts';
 import type { RunningConsole } from '../../server.ts';
 import { connectDynamo } from '../../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import type { ReadyTask } from '../../../shared/tasks/task/task.ts';
 import type { TaskStore } from '../../../shared/tasks/task/task-store.ts';
 import type { CommandTable } from '../../../test/support/command-table.ts';
 import { closeCommandTable, openCommandTable } from '../../../test/support/command-table.ts';
 import type { ConsoleVisitor } from '../support/console.ts';
-import { CONSOLE_SHARDS, enter, openConsole } from '../support/console.ts';
+import { CONSOLE_SHARDS, enter, newsOf, openConsole } from '../support/console.ts';
 import { SOON_TOLD } from '../../../test/support/patient.ts';
 import { enqueued, stamp } from '../../../test/support/tasks.ts';
 
@@ -153,6 +155,24 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
 
     const now = await tasks.get(later);
     expect(now?.state === 'ready' && now.readyAt <= systemRuntime.clock.now()).toBe(true);
+  });
+
+  test('adds a task that runs later', async () => {
+    const act = { verb: 'task.enqueue', queue: 'default', name: 'send', id: 'in a minute', delayMs: 60_000, reason };
+
+    expect(await perform(act)).toMatchObject({ status: 200, id: 'in a minute' });
+
+    const task = (await tasks.get({ queue: 'default', id: 'in a minute' })) as ReadyTask;
+    expect(task.readyAt).toBeGreaterThan(task.createdAt + 30_000);
+  });
+
+  test('tells a page each reading once', async () => {
+    const told: Overview[] = [];
+    for await (const overview of newsOf(visitor)) if (told.push(overview) === 3) break;
+
+    const at = told.flatMap(({ readings }) => readings.map((reading) => reading.at));
+    expect(at.length).toBeGreaterThan(1);
+    expect(at).toEqual([...new Set(at)].sort((one, other) => one - other));
   });
 
   test('leaves a task alone that was claimed after it was seen', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
-import type { ConsoleConnection } from '../../connection.ts';
+import { ConsoleConnection } from '../../connection.ts';
 import type { News } from '../../feed.ts';
 import { Feed } from '../../feed.ts';
 import { SharedReads } from '../../shared-reads.ts';
@@ -143,6 +143,32 @@ describe('the feed of an open page', () => {
     expect(news).toMatchObject([{ kind: 'failure', message: 'no answer' }, { kind: 'overview' }]);
     await feed.close();
   });
+});
+
+test('closing a feed waits for its last poll, which still uses the connection', async () => {
+  const clock = new ManualClock(STARTS_AT);
+  const poll = Promise.withResolvers<number>();
+  const read = { look: () => poll.promise, overview: () => 0 } as unknown as OverviewRead;
+  const feed = new Feed(read, { runtime: { ...systemRuntime, clock }, ...PACE });
+  feed.join(() => undefined);
+  const order: string[] = [];
+
+  const closing = feed.close().then(() => void order.push('closed'));
+  await clock.advance(1_000);
+  order.push('answered');
+  poll.resolve(0);
+  await closing;
+
+  expect(order).toEqual(['answered', 'closed']);
+});
+
+test('the units shown are those of reads and of scans', () => {
+  const options = { table: 't', endpoint: 'http://127.0.0.1:1', shards: 1, maxClockSkewMs: 0, queues: [], by: 'ann' };
+  using connection = new ConsoleConnection({ ...options, isReadOnly: true }, systemRuntime);
+  connection.spend(4);
+  connection.spend(1.5);
+
+  expect(connection.readUnits()).toBe(5.5);
 });
 
 describe('the list of dead tasks', () => {

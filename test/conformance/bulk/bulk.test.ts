@@ -42,6 +42,15 @@ describeOnEveryStore('tasks in bulk', (open) => {
       );
       expect(await b.pack('b/0')).toMatchObject({ state: 'done', attempts: 1 });
       expect(await b.item('b/1/0')).toMatchObject({ state: 'done', pack: 'b/1', index: 0, input: { n: 2 } });
+      expect(await b.item('b/1/1')).toBeUndefined();
+    });
+
+    test('is not taken for that of another task with the same inputs', async () => {
+      const enqueue = (name: string) => q.client.enqueueBulk(name, [1, 2], { id: 'b' });
+      await enqueue('resize');
+
+      expect(await enqueue('resize')).toMatchObject({ created: 0 });
+      await expect(enqueue('crop')).rejects.toThrow(MismatchError);
     });
 
     test('costs one write for the claim and one for the end, for any number of items', async () => {

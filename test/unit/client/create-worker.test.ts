@@ -122,6 +122,26 @@ describe('a worker of one’s own process', () => {
     expect(await leasehold.tasks.get('long', 'stopped')).toMatchObject({ state: 'ready', attempts: 0 });
   });
 
+  test('counts as dead a task whose last attempt it lost with its session', async () => {
+    const queue = 'buried';
+    const dies = defineTask({
+      name: 'dies',
+      retry: { maxAttempts: 1 },
+      run: async (_: null, { id, signal }) => {
+        const row = await leasehold.tasks.get(id, queue);
+        if (row?.state === 'running') await leasehold.sessions.destroy(row.session);
+        await once(signal, 'abort');
+        signal.throwIfAborted();
+      },
+    });
+    await leasehold.tasks.enqueue(dies, null, { queue, id: 'dies' });
+
+    const totals = await create({ dies }, { queue, untilDrained: true, sessionTtl: 300 }).run();
+
+    expect(totals).toMatchObject({ done: 0, dead: 1 });
+    expect(await leasehold.tasks.get('dies', queue)).toMatchObject({ state: 'dead' });
+  });
+
   test('starts nothing if stopped before it began', async () => {
     await leasehold.tasks.enqueue(greet, { name: 'Ada' }, { queue: 'early', id: 'ada' });
     const worker = create({ greet }, { queue: 'early' });

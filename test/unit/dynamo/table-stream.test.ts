@@ -1,4 +1,5 @@
 /** Wakes on one machine: enqueued tasks in engines' streams. The test waits for them without a timeout. */
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, inject, test, vi } from 'vitest';
 import { startEngine } from '../../../local/engine.ts';
 import { engineWakes } from '../../../shared/client/engine-wakes.ts';
@@ -63,6 +64,78 @@ describe.each(['memory', 'embedded', 'dynamodb-local'] as const)('the stream of 
       }
     },
   );
+});
+
+/** Answers as an engine does whose stream has an ended shard, two open ones, and a successor of the first, on one page each. */
+function fakeStream() {
+  const shards = [
+    { ShardId: 'ended' },
+    { ShardId: 'first', ParentShardId: 'ended' },
+    { ShardId: 'second', ParentShardId: null },
+  ];
+  const records = (id: string) => [
+    { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: `task#default#${id}` }, sk: { S: 'task' } } } },
+  ];
+  const reads: string[] = [];
+  const answers: Readonly<Record<string, (input: Readonly<Record<string, string>>) => object>> = {
+    DescribeTable: () => ({ Table: { LatestStreamArn: 'arn' } }),
+    DescribeStream: ({ ExclusiveStartShardId: after }) => {
+      const next = shards.findIndex(({ ShardId }) => ShardId === after) + 1;
+      const isLast = next === shards.length - 1;
+      return {
+        StreamDescription: {
+          Shards: shards.slice(next, next + 1),
+          LastEvaluatedShardId: isLast ? null : shards[next]?.ShardId,
+        },
+      };
+    },
+    GetShardIterator: ({ ShardId }) => ({ ShardIterator: ShardId }),
+    GetRecords: ({ ShardIterator: shard = '' }) => {
+      const isFirst = !reads.includes(shard);
+      reads.push(shard);
+      if (shard === 'first') {
+        shards.push({ ShardId: 'successor', ParentShardId: 'first' });
+        return { Records: records('before'), NextShardIterator: null };
+      }
+      return { Records: shard === 'successor' && isFirst ? records('after') : [], NextShardIterator: shard };
+    },
+  };
+  const answerTo = (_: unknown, init?: RequestInit): Promise<Response> => {
+    const { 'x-amz-target': target = '' } = init?.headers as Readonly<Record<string, string>>;
+    const input = JSON.parse(String(init?.body)) as Readonly<Record<string, string>>;
+    return Promise.resolve(Response.json(answers[target.split('.')[1] ?? '']?.(input)));
+  };
+  return { reads, answerTo };
+}
+
+test('a stream whose shards end one by one is followed from each to its successor, and no ended one is read', async () => {
+  const { reads, answerTo } = fakeStream();
+  const asked = vi.spyOn(globalThis, 'fetch').mockImplementation(answerTo);
+  const stop = new AbortController();
+  const told: StreamRecord[] = [];
+  // Sleeps take a turn. A stream that is not followed on would be read for ever.
+  const clock = { ...systemClock, sleep: () => setImmediate(reads.length > 50 ? stop.abort() : undefined) };
+  try {
+    await followTable(
+      { endpoint: 'http://127.0.0.1:1', table: 'leasehold', clock },
+      (records) => {
+        told.push(...records);
+        if (told.length === 2) stop.abort();
+      },
+      stop.signal,
+    );
+  } finally {
+    asked.mockRestore();
+  }
+
+  expect(insertedTasks(told).get('default')).toEqual(['before', 'after']);
+  expect(new Set(reads)).toEqual(new Set(['first', 'second', 'successor']));
+});
+
+test('a task of several records is announced once', () => {
+  const record = { eventName: 'INSERT', dynamodb: { Keys: { pk: { S: 'task#q#a' }, sk: { S: 'task' } } } };
+
+  expect(insertedTasks([record, record, { ...record, eventName: 'MODIFY' }])).toEqual(new Map([['q', ['a']]]));
 });
 
 describe('a worker of this machine', () => {

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { EVENTS } from '../../../../bench/events.ts';
 import { connectDynamo } from '../../../../shared/dynamo/connect.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { createTable } from '../../../../shared/dynamo/table.ts';
@@ -14,6 +15,7 @@ import type { ReadyTask } from '../../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../../shared/tasks/task/task.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { inflatingDriver } from '../../../../shared/client/edge/inflating-driver.ts';
 import type { EdgeLeasehold } from '../../../../shared/client/edge/edge-leasehold.ts';
 import { bundleEdge, openIsolate } from '../../../support/isolates.ts';
 import { TEST_CLIENT_SETTINGS } from '../../../support/stores.ts';
@@ -22,6 +24,25 @@ const endpoint = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
 const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
 const [EVENT, OTHER] = [EVENTS['GitHub push'], EVENTS['Stripe invoice']];
 const queue = 'default';
+
+test('rows in refusals are inflated as well, of one write and of each part of a transaction', async () => {
+  const row = { input: new Uint8Array(deflateRawSync('{"n":1}')), other: new Uint8Array([1]) };
+  const fault = new DynamoFault('transactionCanceled', {
+    code: 'TransactionCanceledException',
+    message: 'canceled',
+    item: { ...row },
+    reasons: [
+      { code: 'None', message: undefined, item: undefined },
+      { code: 'ConditionalCheckFailed', message: undefined, item: { ...row } },
+    ],
+  });
+  const driver = inflatingDriver({ attempt: () => Promise.reject(fault) });
+
+  await expect(driver.attempt('transactWrite', { TransactItems: [] }, new AbortController().signal)).rejects.toBe(
+    fault,
+  );
+  for (const item of [fault.item, fault.reasons[1]?.item]) expect(item).toEqual({ ...row, input: '{"n":1}' });
+});
 
 describe.skipIf(endpoint === null)('an isolate without zlib', () => {
   const table = `edge-deflated-${systemRuntime.ids.unique()}`;

@@ -134,6 +134,7 @@ describe('getTask', () => {
 
     expect(await getTask(connection, 'a')).toMatchObject({ state: 'ready', input: { n: 1 }, attempts: 0 });
     expect(await getTask(connection, 'a', { queue: 'other' })).toMatchObject({ input: { n: 2 } });
+    expect(await getTask({ ...connection, queue: 'other' }, 'a')).toMatchObject({ input: { n: 2 } });
     expect(await getTask(connection, 'b')).toBeUndefined();
   });
 

@@ -27,7 +27,7 @@ test.each([
 
 test.each([
   ['eu-west-1', 'https://dynamodb.eu-west-1.amazonaws.com/'],
-  ['cn-north-1', 'https://dynamodb.cn-north-1.amazonaws.com.cn/'],
+  ...['cn-north-1', 'cn-northwest-1'].map((china) => [china, `https://dynamodb.${china}.amazonaws.com.cn/`]),
 ])('leasehold/edge sends to the DynamoDB of %s', async (region, address) => {
   const asked: string[] = [];
   const leasehold = createLeasehold({

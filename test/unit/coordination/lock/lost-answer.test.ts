@@ -5,6 +5,7 @@ import type { Session } from '../../../../shared/client/session.ts';
 import type { DynamoCalls, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
 import type { Process, World } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
+import { loseNextAnswer } from '../../../support/lost-answer.ts';
 import { LossyNetwork } from '../../../support/lossy-network.ts';
 
 const KEY = 'job';
@@ -47,6 +48,17 @@ describe('a lost answer', () => {
       expect(mine.remainingTrustMs()).toBeGreaterThan(0);
     },
   );
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['put', () => here.leasehold.locks.put(KEY, 'mine')],
+    ['delete', () => here.leasehold.locks.delete(KEY)],
+  ])('leaves a %s unknown that another write has followed', async (_verb, write) => {
+    await there.leasehold.locks.put(KEY, 'before');
+    loseNextAnswer(here.driver, () => there.leasehold.locks.put(KEY, 'theirs'));
+
+    await expect(passTime(world, write())).rejects.toMatchObject(IS_UNKNOWN);
+    expect(await there.leasehold.locks.get(KEY)).toMatchObject({ value: 'theirs' });
+  });
 
   test('leaves no leader unaware of its leadership after an unanswered campaign', async () => {
     network.fate = 'loseAnswer';

@@ -74,6 +74,24 @@ describe('a key that several callers of one session want', () => {
     expect(String(error)).toContain('by this very session');
   });
 
+  test('is refused to its holder and to others until the same moment', async () => {
+    const other = await here.leasehold.session({ ttl: '30s' });
+    await session.lock(KEY);
+
+    const own = await session.tryLock(KEY, { reentrant: false });
+
+    expect(own).toMatchObject({ kind: 'held', isOwn: true });
+    const { isOwn: _, ...asToOthers } = own as { readonly isOwn?: true };
+    expect(await other.tryLock(KEY)).toEqual(asToOthers);
+  });
+
+  test('is one of a hundred keys at most that are locked together', async () => {
+    const keys = Array.from({ length: 101 }, (_, n) => `key ${n}`);
+
+    expect(await session.tryLockAll(keys.slice(1))).toMatchObject({ kind: 'acquired' });
+    await expect(session.tryLockAll(keys)).rejects.toThrow('101 lock keys are given: must be 1 to 100');
+  });
+
   test('names the holding session to a waiting caller of another session', async () => {
     const other = await here.leasehold.session({ ttl: '30s' });
     await session.lock(KEY);

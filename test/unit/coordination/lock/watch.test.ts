@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
+import { lockKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { Session } from '../../../../shared/client/session.ts';
 import type { Process, World } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
@@ -61,6 +62,19 @@ describe('watching a key', () => {
     await change();
 
     expect((await timeOf(watching)).result.index).toBe(index + 1);
+  });
+
+  test('answers after the row was swept', async () => {
+    await writer.leasehold.locks.put(KEY, 'a');
+    const watching = reader.leasehold.locks.watch(KEY, { index: await indexOf(), timeout: '1m' });
+    await world.clock.advance(5_000);
+    const row = { TableName: world.table, Key: { ...lockKey(KEY) } };
+    await world.driver.attempt('delete', row, new AbortController().signal);
+
+    const { result, ms } = await timeOf(watching);
+
+    expect(result).toMatchObject({ index: 0, info: undefined });
+    expect(ms).toBeLessThanOrEqual(1_010);
   });
 
   test('answers after a holder crashed, even if nobody else used the key', async () => {

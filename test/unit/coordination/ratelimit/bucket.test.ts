@@ -79,6 +79,13 @@ test('never gives out more than its burst plus the inflow, for any takes', async
   );
 });
 
+test('counts whole tokens, also in a bucket that was never touched', async () => {
+  const { limiter } = open({ rate: 3, per: '2s', burst: 2.5 });
+
+  expect(await limiter.get('k')).toBe(2);
+  expect(await limiter.tryTake('k')).toEqual({ kind: 'taken', remaining: 1 });
+});
+
 test('gives out all tokens of a full bucket one by one', async () => {
   const rates = fc.integer({ min: 1, max: 40 });
   await fc.assert(

@@ -52,6 +52,15 @@ describe('callers of one process that wait for tokens', () => {
     expect((await passTime(world, patient)).kind).toBe('taken');
   });
 
+  test('get tokens that come in the last moment of their wait, and are refused those after it', async () => {
+    const world = simulatedWorld();
+    const limiter = world.start().leasehold.rateLimiter('calls', { rate: 1, per: '10s', burst: 1 });
+    await limiter.take('vendor');
+
+    expect(await limiter.take('vendor', { wait: 9_999 })).toMatchObject({ kind: 'limited', waitMs: 10_000 });
+    expect(await passTime(world, limiter.take('vendor', { wait: 10_000 }))).toMatchObject({ kind: 'taken' });
+  });
+
   test("learn when tokens may be available if they time out in the line, and keep the others' positions", async () => {
     const world = simulatedWorld();
     const limiter = world.start().leasehold.rateLimiter('calls', { rate: 1, per: '10s', burst: 1 });

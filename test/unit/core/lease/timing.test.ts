@@ -10,14 +10,14 @@ describe('sessionTiming', () => {
 
   test.each([
     [
-      { ttlMs: 10_000, heartbeatMs: 4_000 },
-      /^ttl = 10000 ms is less than three times heartbeat = 4000 ms: .*; raise ttl or lower heartbeat$/,
+      { ttlMs: 10_000, heartbeatMs: 3_334 },
+      /^ttl = 10000 ms is less than three times heartbeat = 3334 ms: .*; raise ttl or lower heartbeat$/,
     ],
     [
-      { ttlMs: 1_000, heartbeatMs: 300, holderMarginMs: 800 },
-      /^heartbeat = 300 ms plus holderMargin = 800 ms does not fit into ttl = 1000 ms$/,
+      { ttlMs: 1_000, heartbeatMs: 300, holderMarginMs: 700 },
+      /^heartbeat = 300 ms plus holderMargin = 700 ms does not fit into ttl = 1000 ms$/,
     ],
-    [{ ttlMs: 100 }, /^ttl = 100: must be 300 ms to a day/],
+    [{ ttlMs: 299 }, /^ttl = 299: must be 300 ms to a day/],
     [{ ttlMs: 86_400_001 }, /^ttl = 86400001/],
     [{ ttlMs: NaN }, /^ttl = NaN: must be a number of milliseconds/],
     [{ lockDelayMs: 60_001 }, /^lockDelay = 60001 ms is above 60000/],

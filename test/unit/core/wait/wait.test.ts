@@ -124,6 +124,15 @@ describe('a wait', () => {
     expect(small.at).toEqual([0, 0]);
   });
 
+  test('does not stand behind one that polls more rarely', async () => {
+    start(() => BUSY, { pause: '1h' }, { line: { turns, key: 'k' } });
+    const often = start(() => BUSY, { pause: '1s', wait: 5_000 }, { line: { turns, key: 'k' } });
+    await clock.advance(5_000);
+
+    expect(await often.result).toMatchObject({ kind: 'blocked' });
+    expect(often.at.length).toBeGreaterThan(5);
+  });
+
   test('leaves no timer behind, however it ends', async () => {
     const stop = new AbortController();
     const session = { signal: stop.signal, ensureBelief: () => undefined };

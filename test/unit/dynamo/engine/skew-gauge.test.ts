@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ClockSkewError } from '../../../../shared/core/errors.ts';
-import { ensureClockWithin } from '../../../../shared/core/lease/skew.ts';
+import { ensureClockWithin, noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { DateHeaderGauge } from '../../../../shared/dynamo/engine/skew-gauge.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
@@ -102,4 +102,10 @@ describe('the gauge of clock skew', () => {
 
     expect(gauge.provenSkewMs()).toBe(0);
   });
+});
+
+test('a clock of which nothing is proven is within any bound, also one of zero', () => {
+  expect(() => ensureClockWithin(noSkewGauge, 0)).not.toThrow();
+  expect(() => ensureClockWithin({ provenSkewMs: () => 500 }, 1_000)).not.toThrow();
+  expect(() => ensureClockWithin({ provenSkewMs: () => 501 }, 1_000)).toThrow(ClockSkewError);
 });

@@ -3,7 +3,7 @@
  * With it the default driver signs.
  */
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Credentials } from '../../../../shared/dynamo/wire/credentials.ts';
 import { signedHeaders } from '../../../../shared/dynamo/wire/signature.ts';
 import type { WireRequest } from '../../../../shared/dynamo/wire/web-signature.ts';
@@ -46,5 +46,24 @@ test("signForWeb signs as AWS's signer does, for 300 random requests", async () 
       request,
       headers: theirs,
     });
+  }
+});
+
+test('signForWeb keeps the keys that it uses, and not all that it ever used', async () => {
+  const made = vi.spyOn(crypto.subtle, 'importKey');
+  const keysMadeFor = async (secretAccessKey: string): Promise<number> => {
+    made.mockClear();
+    const request = { host: 'h', path: '/', target: 'DynamoDB_20120810.GetItem', body: '{}' };
+    await signForWeb(request, { accessKeyId: 'A', secretAccessKey }, 'eu-west-1', 1_767_225_600_000);
+    return made.mock.calls.length;
+  };
+  try {
+    await keysMadeFor('first');
+    expect(await keysMadeFor('first')).toBe(0);
+    for (let n = 0; n < 10; n++) await keysMadeFor(`another ${n}`);
+
+    expect(await keysMadeFor('first')).toBeGreaterThan(0);
+  } finally {
+    made.mockRestore();
   }
 });

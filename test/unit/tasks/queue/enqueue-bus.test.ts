@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { announcingIn, enqueuedIn } from '../../../../shared/client/process-enqueues.ts';
 import { EnqueueBus } from '../../../../shared/tasks/queue/enqueue-bus.ts';
 import type { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
@@ -62,4 +63,23 @@ describe('an enqueue bus', () => {
 
     expect(q.meter.read().requests - before).toBe(1);
   });
+});
+
+test.each([
+  ['endpoint', { endpoint: 'http://127.0.0.1:2' }],
+  ['region', { endpoint: undefined, region: 'eu-west-1' }],
+  ['table', { table: 'another' }],
+])('enqueues of one process wake no worker of another %s', async (_what, there) => {
+  const here = { endpoint: 'http://127.0.0.1:1', table: 'leasehold' };
+  const told = { here: 0, there: 0 };
+  const stops = [
+    enqueuedIn(here, QUEUE, undefined)(() => void told.here++),
+    enqueuedIn({ ...here, ...there }, QUEUE, undefined)(() => void told.there++),
+  ];
+  const { client: ofHere } = openMemoryQueue(undefined, announcingIn(here));
+
+  await ofHere.enqueue('t', {}, { id: 'a' });
+  for (const stop of stops) stop();
+
+  expect(told).toEqual({ here: 1, there: 0 });
 });
