@@ -148,6 +148,23 @@ describe('the functions', () => {
     expect(traced(Tracing.ACTIVE)).toEqual(['Active', 'Active', 'Active']);
   });
 
+  test('trace only once they have the rights', () => {
+    const functions = Object.values(
+      synthesize({ tracing: Tracing.ACTIVE }).template().findResources('AWS::Lambda::Function'),
+    );
+
+    for (const made of functions) expect(made.DependsOn).toContainEqual(expect.stringMatching(/Tracing/));
+  });
+
+  test.each([
+    [true, 'Retain'],
+    [false, 'Delete'],
+  ])('of production (%s) have logs that go with the stack or stay: %s', (production, policy) => {
+    const groups = Object.values(synthesize({ production }).template().findResources('AWS::Logs::LogGroup'));
+
+    expect(groups.map(({ DeletionPolicy }) => DeletionPolicy as unknown)).toEqual(groups.map(() => policy));
+  });
+
   test('write no line of Lambda for each of the many invocations of the waker', () => {
     const template = synthesize().template();
 

@@ -1,5 +1,5 @@
 /** What the command prints, and how it ends: boundaries of its words, and each error's exit code. */
-import { Option } from 'commander';
+import type { Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { jsonInput, spanOption } from '../../../cli/arguments.ts';
 import { confirm } from '../../../cli/confirm.ts';

@@ -1,7 +1,9 @@
 /** The times of `leasehold run`: `--wait` is for all its leases together, and a program that lost them ends within the lock-delay. */
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import type { CliConnection } from '../../../cli/connection.ts';
 import { graceOf } from '../../../cli/commands/run.ts';
+import { Guard } from '../../../cli/run/guard.ts';
 import { acquireRights } from '../../../cli/run/rights.ts';
 import type { Session } from '../../../shared/client/session.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -45,4 +47,17 @@ test.each([
   ['as long as was asked for', { lockDelay: 15_000, grace: 9_000 }, 9_000],
 ])('a program that lost its lease may shut down: %s', (_, options, graceMs) => {
   expect(graceOf(options)).toBe(graceMs);
+});
+
+test.each([
+  [1, 1],
+  [1_000, 1],
+  [1_001, 2],
+  [29_000, 29],
+])('the guard is told a deadline in %d ms as one in %d s', (ms, seconds) => {
+  const orders = new PassThrough();
+
+  new Guard(orders).extend(ms);
+
+  expect(String(orders.read())).toBe(`until ${seconds}\n`);
 });

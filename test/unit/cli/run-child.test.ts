@@ -2,23 +2,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Child } from '../../../cli/run/child.ts';
-import { Guard } from '../../../cli/run/guard.ts';
-
-test.each([
-  [1, 1],
-  [1_000, 1],
-  [1_001, 2],
-  [29_000, 29],
-])('the guard is told a deadline in %d ms as one in %d s', (ms, seconds) => {
-  const orders = new PassThrough();
-
-  new Guard(orders).extend(ms);
-
-  expect(String(orders.read())).toBe(`until ${seconds}\n`);
-});
 
 describe('the gate before the program of leasehold run', () => {
   let folder: string;

@@ -52,6 +52,16 @@ describe('connectDynamo', () => {
     },
   );
 
+  test('says to an emulator what the settings of its client say', async () => {
+    const clientConfig = { region: 'eu-west-1', credentials: { accessKeyId: 'theirs', secretAccessKey: 's' } };
+    const connection = connectDynamo({ endpoint: 'http://127.0.0.1:8000', clientConfig }, systemRuntime);
+    const { config } = await connection.openClient();
+
+    expect(await config.region()).toBe('eu-west-1');
+    expect(await config.credentials()).toMatchObject({ accessKeyId: 'theirs' });
+    connection.close();
+  });
+
   test.each([
     { whose: 'its own client of the SDK', isOwn: true },
     { whose: "a user's client", isOwn: false },

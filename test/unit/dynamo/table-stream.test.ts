@@ -100,9 +100,9 @@ function fakeStream() {
       return { Records: shard === 'successor' && isFirst ? records('after') : [], NextShardIterator: shard };
     },
   };
-  const answerTo = (_: unknown, init?: RequestInit): Promise<Response> => {
-    const { 'x-amz-target': target = '' } = init?.headers as Readonly<Record<string, string>>;
-    const input = JSON.parse(String(init?.body)) as Readonly<Record<string, string>>;
+  const answerTo = (_: unknown, init: RequestInit = {}): Promise<Response> => {
+    const { 'x-amz-target': target = '' } = init.headers as Readonly<Record<string, string>>;
+    const input = JSON.parse(init.body as string) as Readonly<Record<string, string>>;
     return Promise.resolve(Response.json(answers[target.split('.')[1] ?? '']?.(input)));
   };
   return { reads, answerTo };
@@ -114,7 +114,11 @@ test('a stream whose shards end one by one is followed from each to its successo
   const stop = new AbortController();
   const told: StreamRecord[] = [];
   // Sleeps take a turn. A stream that is not followed on would be read for ever.
-  const clock = { ...systemClock, sleep: () => setImmediate(reads.length > 50 ? stop.abort() : undefined) };
+  const sleep = async (): Promise<void> => {
+    if (reads.length > 50) stop.abort();
+    await setImmediate();
+  };
+  const clock = { ...systemClock, sleep };
   try {
     await followTable(
       { endpoint: 'http://127.0.0.1:1', table: 'leasehold', clock },

@@ -201,6 +201,16 @@ describe('estimateCost', () => {
     expect(batches).toBe(Math.round(200 / 10 / 0.7 + 0.6 + 14.4));
   });
 
+  test.each(['arm64', 'invocations', 'writes'] as const)('bills for a burst what %s cost', (name) => {
+    const dollarsAt = (times: number): number => {
+      const price = { ...PRICES.of[name], dollars: PRICES.of[name].dollars * times };
+      return estimateCost(DEFAULT_WORKLOAD, { ...PRICES, of: { ...PRICES.of, [name]: price } }).burst.dollars;
+    };
+
+    expect(dollarsAt(2)).toBeGreaterThan(dollarsAt(1));
+    expect(dollarsAt(2) - dollarsAt(1)).toBeCloseTo(dollarsAt(1) - dollarsAt(0));
+  });
+
   test('starts as many workers for a burst as plans do, so that a shorter startWithin has the last task begin sooner', () => {
     const burst = (startWithinSeconds: number) => estimate({ startWithinSeconds, maxWorkers: 100 }).burst;
 
