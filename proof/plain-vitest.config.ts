@@ -21,11 +21,10 @@ const NOT_PLAIN = [
 const tests = process.env.PLAIN_TESTS?.split(',').map((place) =>
   place.endsWith('.ts') ? place : `${place}/**/*.test.ts`,
 );
-const needsEngine = process.argv.some((argument) => /^test\/(?:conformance|functions|cli)\b/.test(argument));
+const needsEngine = process.argv.some((argument) =>
+  /^(?:test\/(?:conformance|functions|cli)|console)\b/.test(argument),
+);
 const withBug = bugOfEnvironment();
-/** Making the stack takes long: only if its tests are named. */
-const isOfStack = process.argv.some((argument) => argument.startsWith('test/infra/'));
-const folders = ['unit', 'conformance', 'functions', 'cli', ...(isOfStack ? ['infra'] : [])];
 
 export default defineConfig({
   root: ROOT,
@@ -37,7 +36,11 @@ export default defineConfig({
     },
   ],
   test: {
-    include: tests ?? [`test/{${folders.join(',')}}/**/*.test.ts`, 'proof/simulation/**/*.test.ts'],
+    include: tests ?? [
+      'test/{unit,conformance,functions,cli,infra}/**/*.test.ts',
+      'console/test/unit/**/*.test.ts',
+      'proof/simulation/**/*.test.ts',
+    ],
     exclude: tests === undefined ? NOT_PLAIN : [...NOT_PLAIN, '**/*.{full,long}.test.ts'],
     globalSetup: needsEngine ? 'test/support/global-setup.ts' : [],
     pool: 'forks',

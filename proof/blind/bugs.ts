@@ -1,9 +1,11 @@
 /** All blind bugs. */
 import type { BlindBug } from './bug.ts';
 import { BY_LATER_READERS } from './by-later-readers.ts';
+import { BY_LATER_READERS_OF_SHARED } from './by-later-readers-of-shared.ts';
 import { BY_MUTATION } from './by-mutation.ts';
 import { BY_READERS_OF_CORE } from './by-readers-of-core.ts';
 import { BY_READERS } from './by-readers.ts';
+import { BY_READERS_OF_PROGRAMS } from './by-readers-of-programs.ts';
 import { BY_READERS_OF_TASKS } from './by-readers-of-tasks.ts';
 
 /**
@@ -16,5 +18,7 @@ export const BLIND_BUGS: readonly BlindBug[] = [
   ...BY_LATER_READERS,
   ...BY_READERS_OF_CORE,
   ...BY_READERS_OF_TASKS,
+  ...BY_LATER_READERS_OF_SHARED,
+  ...BY_READERS_OF_PROGRAMS,
   ...BY_MUTATION,
 ];
