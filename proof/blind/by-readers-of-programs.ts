@@ -241,4 +241,28 @@ export const BY_READERS_OF_PROGRAMS: readonly BlindBug[] = [
     swaps: [{ file: 'cli/run/guard.ts', from: 'Math.max(1, Math.ceil(ms / 1000))', to: 'Math.max(1, Math.ceil(ms))' }],
     killedBy: { test: 'test/unit/cli/rights.test.ts', title: 'as one in 29 s' },
   },
+  {
+    id: 'N182',
+    what: 'The console remembers every browser that it ever let in.',
+    swaps: [
+      {
+        file: 'console/gate.ts',
+        from: 'if (this.#browsers.size > BROWSERS_LIMIT && first !== undefined) this.#browsers.delete(first);',
+        to: 'void first;',
+      },
+    ],
+    killedBy: { test: 'console/test/unit/gate.test.ts', title: 'remembers fifty browsers' },
+  },
+  {
+    id: 'N183',
+    what: 'Ended tasks are found by any part of their ids.',
+    swaps: [
+      {
+        file: 'console/views/scan.ts',
+        from: 'task.id.startsWith(id) &&',
+        to: 'task.id.includes(id) &&',
+      },
+    ],
+    killedBy: { test: 'console/test/unit/acts.test.ts', title: 'finds ended tasks by the beginning' },
+  },
 ];

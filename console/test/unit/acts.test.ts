@@ -12,7 +12,7 @@ import { closeCommandTable, openCommandTable } from '../../../test/support/comma
 import type { ConsoleVisitor } from '../support/console.ts';
 import { CONSOLE_SHARDS, enter, newsOf, openConsole } from '../support/console.ts';
 import { SOON_TOLD } from '../../../test/support/patient.ts';
-import { enqueued, stamp } from '../../../test/support/tasks.ts';
+import { claimed, enqueued, stamp } from '../../../test/support/tasks.ts';
 
 const endpoint = inject('embeddedEndpoint');
 const reason = 'a drill';
@@ -155,6 +155,19 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
 
     const now = await tasks.get(later);
     expect(now?.state === 'ready' && now.readyAt <= systemRuntime.clock.now()).toBe(true);
+  });
+
+  test('finds ended tasks by the beginning of their ids and names', async () => {
+    for (const [id, name] of [
+      ['b1', 'send'],
+      ['ab1', 'send'],
+      ['b2', 'resend'],
+    ] as const)
+      await tasks.complete(await claimed(tasks, 'a session', { queue: 'ended', id, name }), null, stamp());
+
+    const page = await visitor.get('api/finished?queue=ended&id=b&name=send&units=1000');
+
+    expect(await page.json()).toMatchObject({ found: 1, tasks: [{ id: 'b1' }] });
   });
 
   test('adds a task that runs later', async () => {

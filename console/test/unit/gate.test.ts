@@ -99,6 +99,19 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
     expect(second.body).toContain('was used already');
   });
 
+  test('remembers fifty browsers, and lets the first one out for another', async () => {
+    const another = await openConsole(table);
+    const first = await enter(another);
+    for (let n = 1; n < 50; n++) await enter(another);
+    expect((await first.get('app.js')).status).toBe(200);
+
+    const last = await enter(another);
+
+    expect((await first.get('app.js')).status).toBe(401);
+    expect((await last.get('app.js')).status).toBe(200);
+    await another.close();
+  });
+
   test.each([
     ['a foreign host', 'evil.example'],
     ['a foreign host on our port', 'evil.example:PORT'],
