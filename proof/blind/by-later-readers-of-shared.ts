@@ -1,4 +1,4 @@
-/** Blind bugs in `shared/`, of a reader who came after the ones of its rooms: what survived at first. */
+/** Blind bugs in `shared/`, by a later reader. No test found them at first. */
 import type { BlindBug } from './bug.ts';
 
 export const BY_LATER_READERS_OF_SHARED: readonly BlindBug[] = [
@@ -243,6 +243,6 @@ export const BY_LATER_READERS_OF_SHARED: readonly BlindBug[] = [
         to: `    } finally {\n      void cancel;\n    }\n  }\n\n  /** Reports tasks`,
       },
     ],
-    killedBy: { test: 'test/unit/tasks/queue/results.test.ts', title: 'leaves no timer behind' },
+    killedBy: { test: 'test/unit/tasks/task/results.test.ts', title: 'leaves no timer behind when its signal aborts' },
   },
 ];

@@ -1,4 +1,4 @@
-/** Blind bugs of a reader of the programs around `shared/`: `cli`, `console`, `functions` and `infra`. What survived at first. */
+/** Blind bugs in `cli`, `console`, `functions` and `infra`. No test found them at first. */
 import type { BlindBug } from './bug.ts';
 
 export const BY_READERS_OF_PROGRAMS: readonly BlindBug[] = [

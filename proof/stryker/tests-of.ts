@@ -38,7 +38,7 @@ export function conformanceOf(file: string): readonly string[] {
     : ['test/conformance/*.test.ts'];
 }
 
-/** Returns the tests of a room, or for a folder of `shared/` the folder of tests with its name, or with the name of the nearest folder above it. */
+/** Returns the tests of a room. For a folder of `shared/`, those in the folder with its name, or with the name of its nearest parent. */
 function ownTests(folder: string): readonly string[] {
   const [room = ''] = folder.split('/');
   if (room !== 'shared') return ROOMS[room] ?? [];

@@ -22,8 +22,8 @@ export const UNKNOWN_NAME = 'unheard-of';
 interface Waiting {
   readonly tenant: string;
   readonly dueAt: number;
-  /** By session and tenant: how many were taken since the session last took a task of this one's tenant. */
-  readonly passedBy: Map<string, number>;
+  /** By session, then by tenant: how many were taken since the session last took a task of this one's tenant. */
+  readonly passedBy: Map<string, Map<string, number>>;
 }
 
 export const tenants: Family = (assumptions, report, measure) => {
@@ -49,16 +49,16 @@ export const tenants: Family = (assumptions, report, measure) => {
   }
 
   function onTaken(taken: DynamoItem, at: number): void {
-    const session = `${String(taken.session)} `;
-    const by = `${session}${String(taken.tenant)}`;
+    const [session, by] = [String(taken.session), String(taken.tenant)];
     for (const [row, { tenant, dueAt, passedBy }] of waiting.get(partitionOf(taken)) ?? []) {
       if (tenant === taken.tenant) {
-        for (const passed of passedBy.keys()) if (passed.startsWith(session)) passedBy.delete(passed);
+        passedBy.delete(session);
         continue;
       }
       if (dueAt > at) continue;
-      const count = (passedBy.get(by) ?? 0) + 1;
-      passedBy.set(by, count);
+      const passed = passedBy.get(session) ?? new Map<string, number>();
+      const count = (passed.get(by) ?? 0) + 1;
+      passedBy.set(session, passed.set(by, count));
       measure('TENANT', count, TAKEN_LIMIT);
       if (count > TAKEN_LIMIT)
         report(
