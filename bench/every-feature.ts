@@ -52,28 +52,16 @@ export async function exerciseFeatures(
   await complete(await start('limited', limited));
   await store.retry(claimOf(await start('limited 2', limited)), { error, readyAt: 0 }, stamp());
 
-  about('parked');
+  about('moved to the others of a full key');
   const narrow = { key: 'tenant-8', limit: 1 };
   const running = await start('running', narrow);
-  for (const [id, options] of [
-    ['parked', narrow],
-    ['parked, of a tenant', { ...narrow, tenant: 'acme' }],
-    ['deferred', narrow],
-  ] as const)
-    await client.enqueue('thumbnail', INPUT, { id, ...options });
-  const waiting = async (id: string) => (await store.get({ queue: QUEUE, id })) as ReadyTask;
-  const park = async (id: string) => store.parking.park([{ task: await waiting(id), write: stamp() }], narrow.key);
-  await store.parking.defer(await waiting('deferred'), systemRuntime.clock.now() + AN_HOUR_MS, stamp());
-  for (const id of ['parked', 'parked, of a tenant']) await park(id);
-  const move = { priority: 'high', runAt: 0 } as const;
-  await operations.reschedule(await waiting('parked, of a tenant'), move, stamp());
-  await park('parked, of a tenant');
+  await client.enqueue('thumbnail', INPUT, { id: 'late', ...narrow, delay: 1 });
+  const late = (await store.get({ queue: QUEUE, id: 'late' })) as ReadyTask;
+  const { now, nonce } = stamp();
+  await store.join(late, { now: Math.max(now, late.readyAt), nonce });
+  await store.getKeys(QUEUE, [narrow.key]);
   await complete(running);
-  const back = await store.parking.putBack(QUEUE, narrow.key, stamp());
-  assert(back.length === 1, 'one place is free');
-  await complete(await claim('parked, of a tenant'));
-  await store.parking.repairParked(QUEUE, { ...stamp(), from: 0, onDamaged: console.error });
-  await park('parked');
+  await complete(await claim('late'));
 
   about('in order, with no waiter');
   await complete(await start('alone', IN_ORDER));
@@ -135,7 +123,11 @@ export async function exerciseFeatures(
   const unwanted = await start('unwanted');
   await store.waitForChildren(claimOf(unwanted), 'u', [child('u/1', 'u')], numbered());
   const cancelled = async (): Promise<EndedTask> => {
-    await store.cancel(await waiting('unwanted'), { at: 1, reason: 'bench' }, stamp());
+    await store.cancel(
+      (await store.get({ queue: QUEUE, id: 'unwanted' })) as ReadyTask,
+      { at: 1, reason: 'bench' },
+      stamp(),
+    );
     return (await store.get({ queue: QUEUE, id: 'unwanted' })) as EndedTask;
   };
   await operations.revive(await cancelled(), 0, stamp());

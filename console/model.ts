@@ -40,7 +40,6 @@ export interface QueueFigures {
   readonly due: Readonly<Record<Priority, number>>;
   readonly later: number;
   /** Due, and out of workers' sight until their key has room; how long the oldest of them has been due. */
-  readonly parked: Count & { readonly oldestAgeMs: number | null };
   /** There are more of them than were counted. */
   readonly isMore: boolean;
   /** How many of the oldest due tasks were read, and how many of these run. */
@@ -99,7 +98,7 @@ export interface Overview {
 }
 
 /** Dead tasks have their own page; done and cancelled ones are in no index. */
-export const LISTED_STATES = ['unfinished', 'ready', 'delayed', 'parked', 'running'] as const;
+export const LISTED_STATES = ['unfinished', 'ready', 'delayed', 'running'] as const;
 export type ListedState = (typeof LISTED_STATES)[number];
 
 export const OUTCOMES = ['done', 'dead', 'cancelled'] as const;
@@ -125,8 +124,6 @@ export interface TaskLine {
   readonly tenant: string | undefined;
   /** Others of its line come first. */
   readonly isHeld: boolean;
-  /** It waits for a place of its key. */
-  readonly isParked: boolean;
 }
 
 export interface TaskPage {

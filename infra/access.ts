@@ -64,10 +64,8 @@ const scheduleRows = (queue: string): string => `schedule#${queue}#*`;
 const scheduleEntries = (queue: string): string => `schedule#${queue}`;
 const AUDIT_ROWS = 'audit#*';
 const readyEntries = (queue: string): string => `${queue}#*`;
-/** Tenants' tasks that may be due, in the directory. */
+/** Tasks of tenants and of keys with a limit, in the directory. */
 const tenantEntries = (queue: string): string => `tenant#${queue}#*`;
-/** Tasks that wait for a slot of their key, in the directory. */
-const parkedEntries = (queue: string): string => `parked#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
 /**
@@ -86,7 +84,7 @@ export function dispatchAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
     { on: 'table', actions: ['UpdateItem'], keys: ['session#*'], attributes: REVOCATION_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
-    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue), parkedEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
   ];
 }
 
@@ -119,7 +117,7 @@ export function workAccess(queue: string): AccessRule[] {
       keys: [taskRows(queue)],
     },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [batchRows(queue)] },
-    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [keyRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [keyRows(queue)] },
     { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'DeleteItem'], keys: [payloadRows(queue)] },
     { on: 'table', actions: ['PutItem'], keys: [failureRows(queue)] },
@@ -129,7 +127,7 @@ export function workAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [queueRow(queue)], attributes: HINT_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
-    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue), parkedEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
   ];
 }
 
@@ -220,10 +218,7 @@ export function observeAccess(queue: string): AccessRule[] {
     {
       on: 'directory',
       actions: ['Query'],
-      keys: [
-        ...COORDINATION_LISTINGS,
-        ...[deadListing(queue), tenantEntries(queue), parkedEntries(queue), scheduleEntries(queue)],
-      ],
+      keys: [...COORDINATION_LISTINGS, ...[deadListing(queue), tenantEntries(queue), scheduleEntries(queue)]],
     },
   ];
 }

@@ -7,7 +7,6 @@ import type { Finding, Health } from '../doctor/finding.ts';
 import { worstOf } from '../doctor/finding.ts';
 import { judgeKeys } from '../doctor/keys.ts';
 import { judgeNames } from '../doctor/names.ts';
-import { judgeParked } from '../doctor/parked.ts';
 import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { EXIT } from '../exit.ts';
@@ -57,12 +56,7 @@ async function doctor(
       ? [await orUnknown(`names in ${queue}`, () => judgeNames(there, work.registry, entry))]
       : [];
   const { clock } = connection.runtime;
-  const keys = hasTable
-    ? [
-        await orUnknown(`parked in ${queue}`, () => judgeParked(there, clock)),
-        await orUnknown(`keys in ${queue}`, () => judgeKeys(there, clock)),
-      ]
-    : [];
+  const keys = hasTable ? [await orUnknown(`keys in ${queue}`, () => judgeKeys(there, clock))] : [];
   const findings = [...examined, ...keys, ...names];
   const worst = worstOf(findings);
   output.answer({ health: worst, findings }, () => findingsText(findings, output));

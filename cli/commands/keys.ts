@@ -92,7 +92,7 @@ function noSuchKey({ key, queue }: KeyReport): CommandError {
 }
 
 function keyText(report: KeyReport, now: number): string {
-  const { key, queue, limits, count, running, waiting, parked } = report;
+  const { key, queue, limits, count, running, waiting } = report;
   const facts = factsOf([
     ['key', printable(key)],
     ['queue', printable(queue)],
@@ -100,7 +100,6 @@ function keyText(report: KeyReport, now: number): string {
     ['count', String(count)],
     ['running', String(running.length)],
     ['waiting', String(waiting)],
-    ['parked', String(parked)],
     ['difference', differenceText(report)],
   ]);
   if (running.length === 0) return facts;

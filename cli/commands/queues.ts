@@ -79,7 +79,6 @@ async function listQueues({ output, connect }: Context, options: ShardsOptions &
       state: queueState,
       due: ({ due, more }) => counted(sumOf(due), more),
       delayed: ({ later, more }) => counted(sumOf(later), more),
-      parked: ({ parked, more }) => counted(parked, more),
       dead: ({ dead, more }) => counted(dead, more),
       workers: ({ workers }) => workersText(workers),
       'oldest ready': ({ oldestReadyAgeMs }) => (oldestReadyAgeMs === 0 ? '' : span(oldestReadyAgeMs)),
@@ -113,8 +112,8 @@ async function showStats({ output, connect }: Context, { shards }: ShardsOptions
   output.answer(census, () => censusText(census));
 }
 
-function isEmpty({ due, later, parked, dead, workers }: QueueSummary): boolean {
-  return sumOf(due) + sumOf(later) + parked + dead + workers.live === 0;
+function isEmpty({ due, later, dead, workers }: QueueSummary): boolean {
+  return sumOf(due) + sumOf(later) + dead + workers.live === 0;
 }
 
 /** Whether deployed workers serve it, it is paused, or a dispatcher has ever checked it. */
@@ -162,7 +161,7 @@ async function drainQueue(
   let restsSince: number | undefined;
   for (;;) {
     const census = await summarizeQueue(connection, connection.queue(queue, shards));
-    const due = sumOf(census.due) + census.parked;
+    const due = sumOf(census.due);
     if (due === 0) {
       output.answer(census, () => `queue ${printable(queue)} is drained`);
       return EXIT.done;
@@ -195,7 +194,6 @@ function censusText(census: QueueSummary): string {
     ['state', queueState(census)],
     ...PRIORITIES.map((priority) => [`due, ${priority}`, counted(census.due[priority], more)] as const),
     ['delayed', counted(sumOf(census.later), more)],
-    ['parked', parkedText(census)],
     ['running', `${census.running}${looked < sumOf(census.due) ? ` of the oldest ${looked}` : ''}`],
     ['dead', counted(census.dead, more)],
     ['workers', workersText(workers)],
@@ -208,14 +206,9 @@ function censusText(census: QueueSummary): string {
   ]);
 }
 
-function parkedText({ parked, more, oldestParkedAgeMs }: QueueSummary): string {
-  return parked === 0 ? '0' : `${counted(parked, more)}, the oldest due for ${span(oldestParkedAgeMs)}`;
-}
-
 const HELP = `
 Tasks that run still count as due: their index entry stays until they end.
 Which of them run is looked up for the oldest 200, and for more while none of these waits.
-Parked tasks are due, and wait for a place of their key where workers do not look; drain waits for them, too.
 Workers see a pause within 5 seconds, so drain ends when a paused queue has been seen for 6 without a task that runs, whatever waits in it.
 
 Examples:

@@ -71,7 +71,7 @@ async function retryTask({ output, connect, runtime }: Context, options: RetryOp
   const key = { queue: options.queue, id };
   const task = await there.store.get(key);
   if (task === undefined) throw taskNotFound(key);
-  if (task.state === 'ready' && !task.isParked && task.readyAt <= runtime.clock.now()) {
+  if (task.state === 'ready' && task.readyAt <= runtime.clock.now()) {
     output.answer(task, () => `${printable(describeTask(key))} is due already: it waits for a worker`);
     return;
   }

@@ -120,11 +120,10 @@ async function waitingTask({ store, queue }: QueueConnection, id: string, now: n
 /** Returns why the task cannot be claimed, according to its row. */
 function obstacleOf(task: TaskRecord, now: number): string | undefined {
   if (task.state !== 'ready') return `is ${task.state}: only one that waits can be run`;
-  const { expiresAt, isHeld, isParked, links, readyAt } = task;
+  const { expiresAt, isHeld, links, readyAt } = task;
   if (expiresAt !== undefined && expiresAt <= now)
     return `was to be started before ${momentAndAge(expiresAt, now)}: the next worker that meets it cancels it`;
   if (isHeld) return `waits in the line of ${links?.line?.key}: only its head can be run`;
-  if (isParked) return `${waitsForKey(task)}: try again when others have ended`;
   if (readyAt > now) return `is due at ${momentAndAge(readyAt, now)}: make it due with 'leasehold tasks retry'`;
   return undefined;
 }

@@ -194,7 +194,7 @@ function taskText(
     ['token', String(task.leaseCounter)],
     ['created', momentAndAge(task.createdAt, now)],
     ['due', dueFact(task, now)],
-    ['parked', task.state === 'ready' && task.isParked ? printable(waitsForKey(task)) : undefined],
+    ['waits', task.state === 'ready' && task.isInGroup ? printable(waitsForKey(task)) : undefined],
     ['expires', task.state === 'ready' && task.expiresAt !== undefined ? momentAndAge(task.expiresAt, now) : undefined],
     ['claimed', claimedAt === undefined ? undefined : momentAndAge(claimedAt, now)],
     ['session', holder ?? task.session],

@@ -59,11 +59,11 @@ function screenOf(output: Output, { clock }: Runtime): (census: QueueSummary) =>
 }
 
 function summary(census: QueueSummary): string {
-  const { due, later, parked, dead, running, workers, isPaused, oldestReadyAgeMs } = census;
+  const { due, later, dead, running, workers, isPaused, oldestReadyAgeMs } = census;
   const age = oldestReadyAgeMs === 0 ? '' : `, oldest ready ${span(oldestReadyAgeMs)}`;
   return (
     `${isPaused ? 'paused, ' : ''}${sumOf(due)} due (${running} running), ${sumOf(later)} delayed, ` +
-    `${parked} parked, ${dead} dead, ${plural(workers.live, 'worker')}${age}`
+    `${dead} dead, ${plural(workers.live, 'worker')}${age}`
   );
 }
 

@@ -4,7 +4,7 @@ import { liveWorkers, permitHolders } from '../../shared/tasks/dispatch/live-wor
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { findOldestReady } from '../../shared/tasks/dispatch/oldest-ready.ts';
 import { take } from '../../shared/core/runtime/take.ts';
-import { countParked, entriesInSight, openEntries } from '../../shared/tasks/queue/listing.ts';
+import { openEntries } from '../../shared/tasks/queue/listing.ts';
 import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
@@ -19,8 +19,6 @@ const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 const COUNT_LIMIT = 10_000;
 /** Minimum rows to read, half a unit each. It reads more while all of them belong to running tasks. */
 const LOOK_AT = 200;
-/** Pages of parked tasks, about two read units each. */
-const PARKED_PAGES = 100;
 
 /** Tasks that wait or run, from high priority to low, oldest first within a shard. */
 export async function* unfinishedTasks(queue: QueueConnection): AsyncGenerator<UnfinishedTask> {
@@ -37,9 +35,6 @@ export interface QueueSummary {
   /** Entries of the index by priority: due ones, including running tasks, and delayed ones. */
   readonly due: Readonly<Record<Priority, number>>;
   readonly later: Readonly<Record<Priority, number>>;
-  /** Due tasks that are hidden from workers until their key has capacity, and how long the oldest of them has been due. */
-  readonly parked: number;
-  readonly oldestParkedAgeMs: number;
   /** Whether there may be more than were counted. */
   readonly more: boolean;
   /** Number of the oldest due tasks that were read. */
@@ -57,10 +52,9 @@ export interface QueueSummary {
 
 export async function summarizeQueue(connection: CliConnection, queue: QueueConnection): Promise<QueueSummary> {
   const now = connection.runtime.clock.now();
-  const [record, { hints, ...counts }, parked, dead, workers] = await Promise.all([
+  const [record, { hints, ...counts }, dead, workers] = await Promise.all([
     queue.queues.get(queue.queue),
     shardsInUse(queue).then((shards) => count({ ...queue, shards }, now)),
-    countParked(queue.store, queue.queue, PARKED_PAGES),
     take(queue.operator.dead(), COUNT_LIMIT),
     workersOf(connection, queue.queue, now),
   ]);
@@ -70,9 +64,7 @@ export async function summarizeQueue(connection: CliConnection, queue: QueueConn
     queue: queue.queue,
     isPaused: record?.isPaused === true,
     ...counts,
-    parked: parked.count,
-    oldestParkedAgeMs: parked.oldestAt === undefined ? 0 : Math.max(0, now - parked.oldestAt),
-    more: counts.more || dead.more || parked.isMore,
+    more: counts.more || dead.more,
     looked: unfinished.length,
     running: unfinished.filter(({ state }) => state === 'running').length,
     oldestReadyAgeMs: readyAt === undefined ? 0 : Math.max(0, now - readyAt),
@@ -95,9 +87,9 @@ async function workersOf(
 }
 
 /** Paused, active, or with due tasks but without a worker. With a dispatcher, the last state only lasts for a moment. */
-export function queueState({ isPaused, due, parked, workers }: QueueSummary): 'paused' | 'no worker' | 'active' {
+export function queueState({ isPaused, due, workers }: QueueSummary): 'paused' | 'no worker' | 'active' {
   if (isPaused) return 'paused';
-  return workers.live === 0 && sumOf(due) + parked > 0 ? 'no worker' : 'active';
+  return workers.live === 0 && sumOf(due) > 0 ? 'no worker' : 'active';
 }
 
 /** The state in words. */
@@ -119,7 +111,7 @@ async function count(queue: Pick<QueueConnection, 'queue' | 'shards' | 'store'>,
   const later = { high: 0, normal: 0, low: 0 };
   const hints: ReadyEntry[] = [];
   for (const priority of PRIORITIES) {
-    for await (const page of entriesInSight(queue.store, { ...queue, priorities: [priority], now: END_OF_TIME })) {
+    for await (const page of openEntries(queue.store, { ...queue, priorities: [priority], now: END_OF_TIME })) {
       for (const hint of page) {
         (hint.readyAt <= now ? due : later)[priority]++;
         if (hint.readyAt <= now) hints.push(hint);

@@ -1,6 +1,6 @@
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 
-/** Describes why a task is parked. */
+/** Describes what a due task of a key waits for. */
 export function waitsForKey({ links }: Pick<ReadyTask, 'links'>): string {
   const { key, limit, rate } = links?.concurrency ?? {};
   const atATime = `${limit} at a time`;

@@ -30,13 +30,13 @@ const TASK_TONES = { running: 'busy', done: 'good', dead: 'bad' };
 
 /**
  * A task's state, as the page and its addresses name it.
- * @param {{ readonly state: string, readonly readyAt?: number | undefined, readonly isParked?: boolean, readonly waitsForChildren?: boolean }} task
+ * @param {{ readonly state: string, readonly readyAt?: number | undefined, readonly waitsForChildren?: boolean }} task
  * @param {number} now
  */
-export function taskState({ state, readyAt = 0, isParked = false, waitsForChildren = false }, now) {
+export function taskState({ state, readyAt = 0, waitsForChildren = false }, now) {
   if (state !== 'ready') return state;
   if (waitsForChildren) return 'waiting for its children';
-  return isParked ? 'parked' : readyAt > now ? 'delayed' : state;
+  return readyAt > now ? 'delayed' : state;
 }
 
 /** A label in sentence case. @param {string} label */

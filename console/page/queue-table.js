@@ -26,7 +26,6 @@ export function queueTable({ overview, clock, mayAct, refresh }, hasActs) {
         { title: 'backlog', cell: stack },
         { title: 'due', class: 'number', cell: (queue) => counted({ count: backlogOf(queue), isMore: queue.isMore }) },
         { title: 'delayed', class: 'number', cell: (queue) => counted(delayedOf(queue)) },
-        { title: 'parked', class: 'number', cell: ({ parked }) => counted(parked) },
         {
           title: 'oldest',
           class: 'number',
@@ -83,7 +82,7 @@ function queueBadge(figures) {
 
 /** Due tasks by priority and delayed ones, side by side, with the remaining figures to open. @param {QueueFigures} figures */
 function stack(figures) {
-  const { due, later, isMore, isPaused, reason, parked, workers, wanted, tookMs, flow } = figures;
+  const { due, later, isMore, isPaused, reason, workers, wanted, tookMs, flow } = figures;
   const parts = [
     ...PRIORITIES.map((priority) => ({ name: priority, count: due[priority] })),
     { name: 'delayed', count: later },
@@ -111,7 +110,6 @@ function stack(figures) {
           ]),
       ),
       ['running', runningText(figures)],
-      ['oldest parked', parked.oldestAgeMs === null ? undefined : `due for ${age(parked.oldestAgeMs)}`],
       ['workers', workersText(workers)],
       ['workers wanted', wanted === null ? undefined : String(wanted)],
       ['a task took', tookMs === null ? undefined : age(tookMs)],

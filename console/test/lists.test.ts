@@ -20,7 +20,7 @@ import { claimed, enqueued, stamp } from '../../test/support/tasks.ts';
 const endpoint = inject('embeddedEndpoint');
 const chromium = findChromium();
 const HOUR_MS = 3_600_000;
-const PARKED = 45;
+const WAITING = 45;
 
 describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks', () => {
   let table: CommandTable;
@@ -33,14 +33,9 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
     tasks = createTaskStore(sender, { table: table.table, shards: CONSOLE_SHARDS });
     const client = new TaskClient({ store: tasks, runtime: systemRuntime }, { queue: 'mail' });
     const read = async (id: string) => (await tasks.get({ queue: 'mail', id })) as ReadyTask;
-    const ids = Array.from({ length: PARKED }, (_, n) => `parked-${n}`);
+    const ids = Array.from({ length: WAITING }, (_, n) => `waiting-${n}`);
     for (const id of ['first', ...ids]) await client.enqueue('send', {}, { id, key: 'one', limit: 1 });
     await tasks.claim(await read('first'), 'somebody', stamp());
-    const waiting = await Promise.all(ids.map(read));
-    await tasks.parking.park(
-      waiting.map((task) => ({ task, write: stamp() })),
-      'one',
-    );
     await enqueued(tasks, { queue: 'mail', id: 'later', name: 'digest', runAt: systemRuntime.clock.now() + HOUR_MS });
     const done = await claimed(tasks, 'somebody', { queue: 'mail', id: 'sent-1', name: 'send' });
     await tasks.complete(done, { ok: true }, stamp());
@@ -53,22 +48,21 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
     closeCommandTable(table);
   });
 
-  test('count every state, and list what is parked to its end', async () => {
+  test('count every state, and list what is ready to its end', async () => {
     await using opened = await openOn(browser, running, 'tasks?queue=mail');
     const { page } = opened;
     const tabs = page.getByRole('navigation', { name: 'States' });
-    await tabs.getByText(`Parked ${PARKED}`).waitFor();
+    await tabs.getByText(`Ready ${WAITING}`).waitFor();
     expect(await tabs.getByRole('link').allTextContents()).toEqual([
       'Unfinished',
-      'Ready 0',
+      `Ready ${WAITING}`,
       'Delayed 1',
-      `Parked ${PARKED}`,
       'Running 1',
       'Dead 0',
       'Finished',
     ]);
 
-    await tabs.getByRole('link', { name: /^Parked/ }).click();
+    await tabs.getByRole('link', { name: /^Ready/ }).click();
     const seen = new Set<string>();
     for (;;) {
       await page.locator('main:not([aria-busy]) tbody tr').first().waitFor();
@@ -79,7 +73,7 @@ describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks
       await next.click();
       await expect.poll(() => page.url()).not.toBe(before);
     }
-    expect(seen.size).toBe(PARKED);
+    expect(seen.size).toBe(WAITING);
   });
 
   test('find by the start of an id and of a name, at an address with the words of the page', async () => {

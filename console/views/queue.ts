@@ -2,8 +2,6 @@
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
 import { wantedNow } from '../../shared/tasks/dispatch/wanted-now.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
-import type { ParkedCount } from '../../shared/tasks/queue/listing.ts';
-import { countParked } from '../../shared/tasks/queue/listing.ts';
 import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { RunningTask } from '../../shared/tasks/task/task.ts';
 import type { ConsoleConnection, Stores } from '../connection.ts';
@@ -27,9 +25,6 @@ const ROW_UNITS = 6;
 /** The list of dead tasks has four parts. It changes slowly. */
 const DEAD_PAGES = 4;
 const DEAD_EVERY_MS = 10_000;
-/** The list of parked tasks also has four parts. */
-const PARKED_PAGES = 6;
-const PARKED_EVERY_MS = 10_000;
 /** Maximum number of worker sessions that one poll reads. */
 const SESSIONS_PER_LOOK = 4;
 
@@ -48,7 +43,6 @@ export class QueueLook {
   #tenants: { readonly at: number; readonly areThere: boolean } | undefined;
   readonly #flow = new RecentFlow();
   #dead: { readonly at: number; readonly count: Count } | undefined;
-  #parked: { readonly at: number; readonly count: ParkedCount } | undefined;
   #figures: QueueFigures | undefined;
   #running: readonly RunningTask[] = [];
   #permits: readonly { readonly session: string; readonly token: number }[] = [];
@@ -83,16 +77,14 @@ export class QueueLook {
   /** The next poll counts again. */
   forget(): void {
     this.#dead = undefined;
-    this.#parked = undefined;
   }
 
   /** @param listed sessions of the queue's workers, which may have expired */
   async look(stores: Stores, listed: readonly string[]): Promise<QueueFigures> {
     const at = this.#connection.now();
-    const [record, walks, parked, dead, workers] = await Promise.all([
+    const [record, walks, dead, workers] = await Promise.all([
       stores.queues.get(this.queue),
       this.#readIndex(at),
-      this.#countParked(stores, at),
       this.#countDead(stores, at),
       this.#lookAtWorkers(stores, listed),
     ]);
@@ -110,11 +102,6 @@ export class QueueLook {
       reason: record?.reason,
       due: byPriority(walks, at),
       later: hints.length - due.length,
-      parked: {
-        count: parked.count,
-        isMore: parked.isMore,
-        oldestAgeMs: parked.oldestAt === undefined ? null : Math.max(0, at - parked.oldestAt),
-      },
       isMore: walks.some(({ after }) => after !== undefined),
       looked: oldest.length,
       running: this.#running.length,
@@ -156,12 +143,6 @@ export class QueueLook {
     for (let from = 0; from < oldest.length && stores.spent() < ROW_UNITS; from += ROWS_PER_BATCH)
       tasks.push(...(await stores.tasks.getMany(oldest.slice(from, from + ROWS_PER_BATCH))));
     return tasks;
-  }
-
-  async #countParked({ tasks }: Stores, now: number): Promise<ParkedCount> {
-    if (this.#parked === undefined || now - this.#parked.at >= PARKED_EVERY_MS)
-      this.#parked = { at: now, count: await countParked(tasks, this.queue, PARKED_PAGES) };
-    return this.#parked.count;
   }
 
   async #countDead({ operatorStore }: Stores, now: number): Promise<Count> {

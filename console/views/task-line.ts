@@ -22,7 +22,6 @@ export function lineOf(task: TaskRecord): TaskLine {
     isCancelling: state === 'running' && cancellation !== undefined,
     tenant: task.tenant,
     isHeld: task.state === 'ready' && task.isHeld,
-    isParked: task.state === 'ready' && task.isParked,
     waitsForChildren: isWaiting(task),
   };
 }

@@ -41,17 +41,9 @@ interface IndexCursor {
   readonly afters: readonly unknown[];
 }
 
-/** Cursor of the list of parked tasks, and how much of its page was read; null at the beginning. */
-interface ParkedCursor {
-  readonly kind: 'parked';
-  readonly after: unknown;
-  readonly offset: number;
-}
-
-type Cursor = IndexCursor | ParkedCursor;
+type Cursor = IndexCursor;
 
 const FIRST: Cursor = { kind: 'index', afters: [] };
-const FIRST_PARKED: ParkedCursor = { kind: 'parked', after: null, offset: 0 };
 
 export async function lookAtTasks(
   connection: ConsoleConnection,
@@ -60,7 +52,7 @@ export async function lookAtTasks(
 ): Promise<Priced<TaskPage>> {
   const stores = connection.open();
   const now = connection.now();
-  const walk = walkAll(connection, stores, query, query.after === undefined ? FIRST : decodeCursor(query.after));
+  const walk = walkIndex(connection, stores, query, query.after === undefined ? FIRST : decodeCursor(query.after));
   const tasks: TaskRecord[] = [];
   let looked = 0;
   let next: Cursor | undefined;
@@ -147,23 +139,6 @@ interface Step {
   readonly next: Cursor | undefined;
 }
 
-/** Tasks that workers see, then parked ones. */
-async function* walkAll(
-  connection: ConsoleConnection,
-  stores: Stores,
-  query: TaskQuery,
-  cursor: Cursor,
-): AsyncGenerator<Step> {
-  if (query.state !== 'parked' && cursor.kind === 'index') {
-    for await (const { keys, next } of walkIndex(connection, stores, query, cursor)) {
-      if (next === undefined && query.state === 'unfinished') yield { keys, next: FIRST_PARKED };
-      else yield { keys, next };
-    }
-    if (query.state !== 'unfinished') return;
-  }
-  yield* walkParked(stores, query, cursor.kind === 'parked' ? cursor : FIRST_PARKED);
-}
-
 /** A few entries of every source that is not at its end, again and again. */
 async function* walkIndex(
   connection: ConsoleConnection,
@@ -190,31 +165,14 @@ async function* walkIndex(
   }
 }
 
-/** The list comes in pages of a hundred, read in parts. A task that leaves in between moves the next ones up. */
-async function* walkParked({ tasks }: Stores, { queue }: TaskQuery, cursor: ParkedCursor): AsyncGenerator<Step> {
-  let { after, offset } = cursor;
-  for (;;) {
-    const page = await tasks.parking.page(queue, after ?? undefined);
-    const isEnd = offset + PAGE_TASKS >= page.hints.length;
-    const keys = page.hints.slice(offset, offset + PAGE_TASKS);
-    if (isEnd) after = page.next ?? null;
-    offset = isEnd ? 0 : offset + PAGE_TASKS;
-    const isOver = isEnd && after === null;
-    yield { keys, next: isOver ? undefined : { kind: 'parked', after, offset } };
-    if (isOver) return;
-  }
-}
-
 function matches(task: TaskRecord, state: ListedState, now: number): boolean {
   switch (state) {
     case 'unfinished':
       return task.state === 'ready' || task.state === 'running';
     case 'ready':
-      return task.state === 'ready' && task.readyAt <= now && !task.isParked;
+      return task.state === 'ready' && task.readyAt <= now;
     case 'delayed':
       return task.state === 'ready' && task.readyAt > now;
-    case 'parked':
-      return task.state === 'ready' && task.isParked;
     case 'running':
       return task.state === state;
   }
@@ -239,7 +197,6 @@ function decodeCursor(text: string): Cursor {
   try {
     const cursor = JSON.parse(Buffer.from(text, 'base64url').toString()) as Partial<Cursor> | null;
     if (cursor?.kind === 'index' && Array.isArray(cursor.afters)) return cursor as IndexCursor;
-    if (cursor?.kind === 'parked' && Number.isSafeInteger(cursor.offset)) return cursor as ParkedCursor;
   } catch {
     // Said below.
   }

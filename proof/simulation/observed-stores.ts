@@ -137,27 +137,8 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
     cancel: (observed, cancellation, stamp) =>
       write(byOthers('task.cancel', observed, stamp), () => store.cancel(observed, cancellation, stamp)),
     expire: (observed, stamp) => write(byOthers('task.expire', observed, stamp), () => store.expire(observed, stamp)),
-    parking: {
-      ...store.parking,
-      // The outcome of each is not reported; unparking does not stamp.
-      park: async (observed, key, limits) => {
-        const parking = store.parking.park(observed, key, limits);
-        const told = observed.map(({ task, write: stamp }) =>
-          write(byOthers('task.park', task, stamp), async () => {
-            await parking;
-            return UNTOLD;
-          }),
-        );
-        await Promise.allSettled(told);
-        return parking;
-      },
-      defer: async (observed, readyAt, stamp, limits) => {
-        await write(byOthers('task.defer', observed, stamp), async () => {
-          await store.parking.defer(observed, readyAt, stamp, limits);
-          return UNTOLD;
-        });
-      },
-    },
+    join: (observed, stamp, limits) =>
+      write(byOthers('task.join', observed, stamp), () => store.join(observed, stamp, limits)),
     createBatch: (batch, callback, stamp) =>
       write({ verb: 'batch.create', row: batchKey(batch.queue, batch.id).pk, nonce: stamp.nonce }, () =>
         store.createBatch(batch, callback, stamp),

@@ -5,13 +5,11 @@ import type { SessionStore } from '../session/session-store.ts';
 import type { SlotStore } from '../tasks/dispatch/slot-store.ts';
 import type { ScheduleStore } from '../tasks/schedule/schedule-store.ts';
 import type { QueueStore } from '../tasks/task/queue-store.ts';
-import type { TaskStore } from '../tasks/task/task-store.ts';
 import { createDeclaringStore } from '../coordination/semaphore/row/declaring-store.ts';
 import { createSessionReader } from '../session/row/session-reader.ts';
 import { createQueueStore } from '../tasks/rows/dynamo-queue-store.ts';
 import { createScheduleStore } from '../tasks/rows/dynamo-schedule-store.ts';
 import { createSlotStore } from '../tasks/rows/dynamo-slot-store.ts';
-import { createParkingStore } from '../tasks/rows/task/dynamo-parking-store.ts';
 import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import type { TaskReader } from '../tasks/rows/task/task-reader.ts';
 import { createTaskReader } from '../tasks/rows/task/task-reader.ts';
@@ -24,7 +22,6 @@ export interface WakerStores {
 }
 
 interface DispatchStores extends WakerStores {
-  readonly tasks: TaskReader & Pick<TaskStore, 'parking'>;
   readonly slots: SlotStore;
   readonly schedules: ScheduleStore;
 }
@@ -39,12 +36,9 @@ export function createWakerStores(sender: Sender, { table }: TaskStoreOptions): 
 }
 
 export function createDispatchStores(sender: Sender, options: TaskStoreOptions): DispatchStores {
-  const { table } = options;
-  const stores = createWakerStores(sender, options);
   return {
-    ...stores,
-    tasks: { ...stores.tasks, parking: createParkingStore(sender, table) },
-    slots: createSlotStore(sender, table),
+    ...createWakerStores(sender, options),
+    slots: createSlotStore(sender, options.table),
     schedules: createScheduleStore(sender, options),
   };
 }

@@ -5,7 +5,6 @@ import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import {
   lineKey,
-  parkedPartitionKey,
   queueKey,
   readyPartitionKey,
   sessionKey,
@@ -76,10 +75,6 @@ const ROWS: readonly (readonly [what: string, make: () => readonly DynamoItem[]]
       () => [{ ...taskKey(QUEUE, ID), directoryKey: tenantPartitionKey(QUEUE, 'normal', shard), directoryName: '###' }],
     ] as const,
   ]),
-  [
-    'a parked entry that says no place',
-    () => [{ ...taskKey(QUEUE, ID), directoryKey: parkedPartitionKey(QUEUE, 'k'), directoryName: 'x' }],
-  ],
 ];
 
 describe('does every task at its first attempt, despite rows that were written past the library', () => {

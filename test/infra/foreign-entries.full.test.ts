@@ -21,7 +21,6 @@ import {
   deadPartitionKey,
   lineKey,
   lockKey,
-  parkedPartitionKey,
   payloadKey,
   queueKey,
   rateLimitKey,
@@ -41,7 +40,7 @@ import { createQueueStore } from '../../shared/tasks/rows/dynamo-queue-store.ts'
 import { createScheduleStore } from '../../shared/tasks/rows/dynamo-schedule-store.ts';
 import { createTaskOperatorStore } from '../../shared/tasks/rows/task/dynamo-task-operator-store.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
-import { parkedPlace, tenantPlace } from '../../shared/tasks/rows/task/index-places.ts';
+import { groupPlace } from '../../shared/tasks/rows/task/index-places.ts';
 import { ScheduleClient } from '../../shared/tasks/schedule/schedule-client.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 import type { PolicyGate } from './policy-gate.ts';
@@ -96,12 +95,12 @@ const PARTITIONS = {
   ready: { attributes: ready(readyPartitionKey(QUEUE, 'normal', 0)), flood: 60 },
   schedules: { attributes: ready(`schedule#${QUEUE}`), flood: 5 },
   tenants: {
-    attributes: listed(tenantPartitionKey(QUEUE, 'normal', 0), (id) => tenantPlace(`a-${id}`, 1, id)),
+    attributes: listed(tenantPartitionKey(QUEUE, 'normal', 0), (id) => groupPlace({ tenant: `a-${id}` }, 1, id)),
     flood: 60,
   },
-  parked: {
-    attributes: listed(parkedPartitionKey(QUEUE, KEY), (id) =>
-      parkedPlace({ key: KEY, priority: 'high', readyAt: 1 }, id),
+  keys: {
+    attributes: listed(tenantPartitionKey(QUEUE, 'normal', 0), (id) =>
+      groupPlace({ limit: { key: `a-${id}`, limit: 1, rate: undefined } }, 1, id),
     ),
     flood: 60,
   },
@@ -139,7 +138,7 @@ describe.skipIf(upstream === null)('entries of foreign rows in the indexes of a 
     const partitions = new Set(put.map((line) => line.replace(/^.* into /, '')));
     expect([...partitions].sort()).toEqual(Object.keys(PARTITIONS).sort());
     expect(put.filter((line) => /^grantCoordinate: .* into (ready|schedules)$/.test(line))).toEqual([]);
-    expect(put).toContain('grantCoordinate: lock into parked');
+    expect(put).toContain('grantCoordinate: lock into keys');
     expect(put).toContain('grantEnqueue: task into ready');
     expect(put).toContain('grantSchedule: schedule into schedules');
   });

@@ -18,7 +18,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import {
   lockKey,
-  parkedPartitionKey,
   payloadKey,
   queueKey,
   readyPartitionKey,
@@ -26,6 +25,7 @@ import {
   semaphoreKey,
   sessionKey,
   taskKey,
+  tenantPartitionKey,
 } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -91,8 +91,8 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
     readyKey: readyPartitionKey('media', 'normal', 0),
     readyAt: 1,
   }),
-  'put an entry of a lock among the parked tasks': update(lockKey('reports/nightly'), {
-    directoryKey: parkedPartitionKey('media', 'customer-7'),
+  'put an entry of a lock among the tasks of keys': update(lockKey('reports/nightly'), {
+    directoryKey: tenantPartitionKey('media', 'normal', 0),
     directoryName: '0',
   }),
   'put an entry of a schedule into the index of another queue': update(scheduleKey('media', 'nightly'), {

@@ -12,7 +12,6 @@ import {
   failureKey,
   lineKey,
   lockKey,
-  parkedPartitionKey,
   payloadKey,
   queueKey,
   rateLimitKey,
@@ -71,8 +70,6 @@ const ENTRIES = {
   'schedules of other': 'schedule#mediation',
   tenants: tenantPartitionKey('media', 'normal', 3),
   'tenants of other': tenantPartitionKey('mediation', 'normal', 3),
-  parked: parkedPartitionKey('media', 'customer-7'),
-  'parked of other': parkedPartitionKey('mediation', 'customer-7'),
   dead: deadPartitionKey('media', 0),
   'dead of other': deadPartitionKey('mediation', 0),
   sessions: 'session#11',
@@ -143,7 +140,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       Query: ['line'],
     },
     ready: ['ready', 'schedules'],
-    directory: ['tenants', 'parked'],
+    directory: ['tenants'],
     invokes: ['worker'],
   },
   waker: {
@@ -168,7 +165,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       Query: ['line'],
     },
     ready: ['ready'],
-    directory: ['tenants', 'parked'],
+    directory: ['tenants'],
     invokes: ['worker'],
   },
   schedule: { rows: {}, ready: [], directory: [], invokes: ['dispatcher'] },
@@ -220,7 +217,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   observe: {
     rows: { GetItem: OBSERVED, BatchGetItem: OBSERVED, Query: [...GROUPS, 'audit', 'line'] },
     ready: ['ready', 'schedules'],
-    directory: [...LISTINGS, 'dead', 'tenants', 'parked', 'schedules'],
+    directory: [...LISTINGS, 'dead', 'tenants', 'schedules'],
     invokes: [],
   },
   operate: {
@@ -234,7 +231,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       Query: [...GROUPS, 'audit', 'line'],
     },
     ready: ['ready', 'schedules'],
-    directory: [...LISTINGS, 'dead', 'tenants', 'parked', 'schedules'],
+    directory: [...LISTINGS, 'dead', 'tenants', 'schedules'],
     invokes: [],
   },
 };

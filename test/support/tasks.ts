@@ -35,6 +35,6 @@ export async function claimed(
   return outcome.row;
 }
 
-export function claimOf({ queue, id, session, leaseCounter }: RunningTask): Claim {
-  return { queue, id, session, leaseCounter };
+export function claimOf({ queue, id, priority, session, leaseCounter }: RunningTask): Claim {
+  return { queue, id, priority, session, leaseCounter };
 }

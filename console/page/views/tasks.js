@@ -24,7 +24,7 @@ import { backlogOf, delayedOf } from '../queue-table.js';
 import { dead, deadQuestion } from './dead.js';
 import { finished, finishedQuestion } from './finished.js';
 
-const STATES = /** @type {const} */ (['unfinished', 'ready', 'delayed', 'parked', 'running', 'dead', 'finished']);
+const STATES = /** @type {const} */ (['unfinished', 'ready', 'delayed', 'running', 'dead', 'finished']);
 const DEFAULT_QUEUE = 'default';
 
 /** @type {View} */
@@ -169,7 +169,7 @@ function tabs(queue, current, { name, id }, { queues }) {
  * @param {QueueFigures} figures
  */
 function countOf(state, figures) {
-  const { running, looked, isMore, parked, dead: buried } = figures;
+  const { running, looked, isMore, dead: buried } = figures;
   const due = backlogOf(figures);
   const isWhole = looked >= due && !isMore;
   switch (state) {
@@ -179,8 +179,6 @@ function countOf(state, figures) {
       return counted({ count: running, isMore: !isWhole });
     case 'delayed':
       return counted(delayedOf(figures));
-    case 'parked':
-      return counted(parked);
     case 'dead':
       return counted(buried);
   }
@@ -210,7 +208,6 @@ function list({ queue, tasks: lines, now }) {
           taskBadge(taskState(task, now)),
           task.isCancelling && ' cancelling',
           task.isHeld && ' waiting in line',
-          task.isParked && ' waiting for its key',
         ],
       },
       { title: 'priority', cell: ({ priority }) => (priority === 'normal' ? undefined : priority) },

@@ -115,7 +115,7 @@ const BATCH = { queue: 'q', id: 'batch' };
 const counted = (rows: Rows, total: number): void =>
   rows.write(createBatch(TABLE, { ...BATCH, total, waiter: { kind: 'nobody' } }, rows.stamp()));
 
-const CLAIM = { queue: 'q', id: 'id', session: 's', leaseCounter: 5 };
+const CLAIM = { queue: 'q', id: 'id', priority: 'normal', session: 's', leaseCounter: 5 } as const;
 /** Behind another action of a transaction. */
 const behind = (rows: Rows, { input }: Statement<'put'>): Statement => {
   const transaction = beside(rows, undefined);

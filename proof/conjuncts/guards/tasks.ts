@@ -1,7 +1,6 @@
 /** Late writes to tasks, their packs, lines and keys. */
 import { defined } from '../../../shared/core/defined.ts';
 import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
-import { parkedPlace } from '../../../shared/tasks/rows/task/index-places.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
 import { isNotWaiting, waitForChildren, resumeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
@@ -9,7 +8,6 @@ import { barCommit, commitTask } from '../../../shared/tasks/rows/task/commit-st
 import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
 import * as packs from '../../../shared/tasks/rows/task/pack-statements.ts';
-import * as parking from '../../../shared/tasks/rows/task/parking-statements.ts';
 import * as tasks from '../../../shared/tasks/rows/task/task-statements.ts';
 import type { EndedTask, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
 import type { Case, Rows } from './rows.ts';
@@ -25,12 +23,12 @@ export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) =
   'task.commit': (claim, rows) => together(commitTask(TABLE, claim, undefined, first(rows)), [], 'once'),
   'task.discard': (claim, rows) => tasks.discardTask(TABLE, claim, ERROR, rows.stamp()),
   'task.giveUp': (claim, rows) => tasks.giveUpTask(TABLE, claim, 'asked to', rows.stamp()),
-  'task.retry': (claim, rows) => tasks.retryTask(TABLE, claim, { error: ERROR, readyAt: LATER }, rows.stamp()),
+  'task.retry': (claim, rows) => tasks.retryTask(TABLE, claim, { error: ERROR, readyAt: LATER }, 1, rows.stamp()),
   'task.release': (claim, rows) => tasks.releaseTask(TABLE, claim, rows.stamp()),
-  'task.snooze': (claim, rows) => tasks.snoozeTask(TABLE, claim, LATER, rows.stamp()),
+  'task.snooze': (claim, rows) => tasks.snoozeTask(TABLE, claim, LATER, 1, rows.stamp()),
   'task.bar': (claim, rows) => barCommit(TABLE, claim, first(rows)),
   'task.progress': (claim, rows) => tasks.saveProgress(TABLE, claim, '1', first(rows)),
-  'task.wait': (claim, rows) => waitForChildren(TABLE, claim, 'batch', first(rows)),
+  'task.wait': (claim, rows) => waitForChildren(TABLE, claim, 'batch', 1, first(rows)),
   'pack.record': (claim, rows) => packs.recordItems(TABLE, claim, entry(1), numbered(rows, 0)),
   'pack.finish': (claim, rows) => packs.finishPack(TABLE, claim, entry(1), numbered(rows, 0)),
   'pack.commit': (claim, rows) => packs.commitItem(TABLE, claim, 1, entry(), numbered(rows, 0)),
@@ -87,8 +85,7 @@ const OF_ONLOOKERS = Object.entries(ONLOOKERS).flatMap(([verb, send]): readonly 
 /** Statements that depend on a waiting task as it was observed. */
 const OBSERVERS: Readonly<Record<string, (seen: ReadyTask, rows: Rows) => Statement>> = {
   'task.claim': (seen, rows) => tasks.claimTask(TABLE, seen, 's', rows.stamp()),
-  'task.defer': (seen, rows) => parking.deferTask(TABLE, seen, LATER, rows.stamp()),
-  'task.park': (seen, rows) => parking.parkTask(TABLE, seen, 'key', rows.stamp()),
+  'task.join': (seen, rows) => tasks.joinGroup(TABLE, seen, 1, rows.stamp()),
   'task.cancel': (seen, rows) => operator.cancelWaitingTask(TABLE, seen, CANCELLATION, rows.stamp()),
   'task.reschedule': (seen, rows) =>
     operator.rescheduleTask(TABLE, seen, { priority: 'low', runAt: NOW }, 1, rows.stamp()),
@@ -122,8 +119,7 @@ const OF_THE_ENDED = (
 
 const TOO_EARLY: readonly Case[] = [
   ['task.claim: #readyAt <= :now', (rows) => tasks.claimTask(TABLE, rows.ready(), 's', rows.stamp(NOW - 1))],
-  ['task.defer: #readyAt <= :now', (rows) => parking.deferTask(TABLE, rows.ready(), LATER, rows.stamp(NOW - 1))],
-  ['task.park: #readyAt <= :now', (rows) => parking.parkTask(TABLE, rows.ready(), 'key', rows.stamp(NOW - 1))],
+  ['task.join: #readyAt <= :now', (rows) => tasks.joinGroup(TABLE, rows.ready(), 1, rows.stamp(NOW - 1))],
   [
     'task.expire: #expiresAt <= :now',
     (rows) => operator.expireTask(TABLE, rows.ready({ expiresAt: LATER }), 'late', rows.stamp()),
@@ -152,47 +148,10 @@ const TOO_EARLY: readonly Case[] = [
 
 const HELD = { line: 'line', ticket: 1, isHeld: true };
 
-const PARKED: readonly Case[] = [
+const HELD_BACK: readonly Case[] = [
   [
     'task.claim: attribute_not_exists(#heldKey)',
     (rows) => tasks.claimTask(TABLE, rows.ready({}, HELD), 's', rows.stamp()),
-  ],
-  [
-    'task.park: attribute_not_exists(#heldKey)',
-    (rows) => parking.parkTask(TABLE, rows.ready({ tenant: 'a' }, HELD), 'key', rows.stamp()),
-  ],
-  [
-    'task.park: attribute_exists(#readyKey)',
-    (rows) => {
-      rows.write(parking.parkTask(TABLE, rows.ready(), 'key', rows.stamp()));
-      return parking.parkTask(TABLE, rows.seen() as ReadyTask, 'key', rows.stamp());
-    },
-  ],
-  [
-    'task.putBack: #directoryName = :place',
-    (rows) => {
-      const seen = rows.ready();
-      const late = parking.putBackTask(TABLE, placeOf(seen), { isOfTenant: false });
-      rows.write(operator.rescheduleTask(TABLE, seen, { priority: 'low', runAt: NOW }, 1, rows.stamp()));
-      rows.write(parking.parkTask(TABLE, rows.seen() as ReadyTask, 'key', rows.stamp()));
-      return late;
-    },
-  ],
-  [
-    'task.putBack: attribute_not_exists(#parkedName)',
-    (rows) => {
-      const seen = rows.ready({ tenant: 'a' });
-      rows.write(parking.parkTask(TABLE, seen, 'key', rows.stamp()));
-      return parking.putBackTask(TABLE, placeOf(seen), { isOfTenant: false });
-    },
-  ],
-  [
-    'task.putBack: attribute_exists(#parkedName)',
-    (rows) => {
-      const seen = rows.ready();
-      rows.write(parking.parkTask(TABLE, seen, 'key', rows.stamp()));
-      return parking.putBackTask(TABLE, placeOf(seen), { isOfTenant: true });
-    },
   ],
 ];
 
@@ -251,21 +210,21 @@ const OF_LINES: readonly Case[] = [
   [
     'task, SET #readyAt = :readyAt: #children = :batch',
     (rows) => {
-      rows.write(waitForChildren(TABLE, rows.running(), 'later', first(rows)));
+      rows.write(waitForChildren(TABLE, rows.running(), 'later', 1, first(rows)));
       return beside(rows, woken(rows));
     },
   ],
   [
     'task, check: attribute_not_exists(#children) OR #children <> :batch OR #state <> :ready',
     (rows) => {
-      rows.write(waitForChildren(TABLE, rows.running(), 'batch', first(rows)));
+      rows.write(waitForChildren(TABLE, rows.running(), 'batch', 1, first(rows)));
       return checkedBeside(rows, isNotWaiting(TABLE, { queue: 'q', id: 'id' }, { queue: 'q', id: 'batch' }));
     },
   ],
   [
     'task, SET #readyAt = :readyAt: #state = :ready',
     (rows) => {
-      rows.write(waitForChildren(TABLE, rows.running(), 'batch', first(rows)));
+      rows.write(waitForChildren(TABLE, rows.running(), 'batch', 1, first(rows)));
       rows.write(operator.cancelWaitingTask(TABLE, rows.seen() as ReadyTask, CANCELLATION, rows.stamp()));
       return beside(rows, woken(rows));
     },
@@ -325,7 +284,7 @@ const OF_LINES: readonly Case[] = [
 
 export const TASK_CASES: readonly Case[] = [
   ...[...OF_HOLDERS, ...OF_ONLOOKERS, ...OF_OBSERVERS, ...OF_THE_ENDED],
-  ...[...TOO_EARLY, ...PARKED, ...OF_PACKS, ...OF_LINES],
+  ...[...TOO_EARLY, ...HELD_BACK, ...OF_PACKS, ...OF_LINES],
 ];
 
 function entry(...done: readonly number[]) {
@@ -372,10 +331,6 @@ function decided(rows: Rows, how: '#done' | '#moved'): RunningTask {
       : moved(claim, rows, { index: 1, after: 0 }),
   );
   return claim;
-}
-
-function placeOf({ priority, readyAt }: ReadyTask): parking.ParkedEntry {
-  return { key: taskKey('q', 'id'), place: parkedPlace({ key: 'key', priority, readyAt }, 'id') };
 }
 
 /** A line with `a` at its head and two tickets given. Returns another task. */

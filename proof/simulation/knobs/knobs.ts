@@ -43,7 +43,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/core/wait/wait.ts': { SPREAD: SOONER },
   'shared/dynamo/engine/batches.ts': { BATCH_LIMIT: FEW(100) },
   'shared/dynamo/engine/directory.ts': { DIRECTORY_SHARDS: FEW(16), SHARD_PAGE_LIMIT: FEW(25), PAGE_LIMIT: FEW(100) },
-  'shared/dynamo/engine/schema.ts': { DEAD_SHARDS: FEW(4), PARKED_SHARDS: FEW(4) },
+  'shared/dynamo/engine/schema.ts': { DEAD_SHARDS: FEW(4) },
   'shared/dynamo/engine/statement.ts': { DIRECTORY_PAGE_LIMIT: FEW(100) },
   'shared/dynamo/engine/stored-json.ts': { DEFLATE_FROM_BYTES: [1, 700] },
   'shared/session/keep-alive.ts': { SETTLE_EVERY_MS: [100, 10_000] },

@@ -6,7 +6,7 @@
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { sha256 } from '../../core/runtime/sha256.ts';
 import { ConfigurationError } from '../../core/errors.ts';
-import { PARKED_SHARDS, PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
+import { PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
 
 /** The digits of a safe integer, so that tickets sort like numbers. */
 const TICKET_DIGITS = 16;
@@ -71,24 +71,10 @@ export function readyPartitionKey(queue: string, priority: string, shard: number
   return joinKey([queue, priority, String(shard)]);
 }
 
-/** The partition of tenants' waiting tasks: one in the directory for each partition of the ready index. */
+/** The partition of tasks of tenants, and of keys with a limit: one in the directory for each partition of the ready index. */
 export function tenantPartitionKey(queue: string, priority: string, shard: number): string {
   return joinKey(['tenant', queue, priority, String(shard)]);
 }
-
-/** Index partition of the parked tasks of one key in a queue. */
-export function parkedPartitionKey(queue: string, key: string): string {
-  return joinKey([PARKED, queue, String(shardOf(key, PARKED_SHARDS))]);
-}
-
-export const parkedPartitionKeys = (queue: string): readonly string[] =>
-  Array.from({ length: PARKED_SHARDS }, (_, shard) => joinKey([PARKED, queue, String(shard)]));
-
-/** Whether a partition is one of parked tasks. */
-export const isParkedPartition = (partition: unknown): boolean =>
-  typeof partition === 'string' && splitKey(partition)[0] === PARKED;
-
-const PARKED = 'parked';
 
 /** Index partition of a queue's dead tasks. A queue has several, because many tasks tend to die at the same time. */
 export function deadPartitionKey(queue: string, shard: number): string {

@@ -56,12 +56,6 @@ export const RETENTION_DAYS = {
 /** Number of partitions for the list of a queue's dead tasks. Not a setting, because every version must find the whole list. */
 export const DEAD_SHARDS = 4;
 
-/**
- * Number of partitions for a queue's parked tasks, by key. Not a setting,
- * because a worker that frees a slot must find the tasks that wait for it.
- */
-export const PARKED_SHARDS = 4;
-
 /** TTL attribute of a row whose last use is at `now`. */
 export function ttlEpochSeconds(now: number, days: number): number {
   return Math.floor(now / 1000) + days * 86_400;
@@ -129,7 +123,6 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // key
   ...['running', 'window', 'started', 'enteredAt', 'staySeconds'],
   // a task that waits for a place of its key
-  ...['parkedKey', 'parkedName'],
   // payload, and a task that has one
   ...['text', 'payload'],
   // line, and a task that stands in one

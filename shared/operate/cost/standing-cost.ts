@@ -46,8 +46,8 @@ const READ_UNITS_PER_PAGE = 0.5;
 /** Lanes: three priorities, with tenants and without. A poll of the backlog covers two more shards than are in use. */
 const LANES = 6;
 const SHARDS_BEYOND = 2;
-/** Read units of a tick without the backlog: the queue's row, recurring tasks, parked tasks. */
-const READ_UNITS_PER_TICK = 3.5;
+/** Read units of a tick without the backlog: the queue's row, recurring tasks. */
+const READ_UNITS_PER_TICK = 1.5;
 /**
  * A wake reads the permits. One that starts a worker also reads the backlog, an inserted row, the queue's row and the permits again.
  * One that finds several tasks reads the rows of up to 25.

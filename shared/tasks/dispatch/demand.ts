@@ -109,7 +109,7 @@ const STILL_CUT_SHORT = 0.1;
 /** Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet. */
 function partOf(row: TaskRecord, { now, elsewhere, unknownNames }: SampleFacts): string {
   if (row.state === 'running') return elsewhere.has(row.session) ? 'heldElsewhere' : keyOf(row);
-  if (row.state !== 'ready' || now < row.readyAt || row.isParked) return 'over';
+  if (row.state !== 'ready' || now < row.readyAt) return 'over';
   return unknownNames.has(row.name) ? 'namesUnknown' : keyOf(row);
 }
 

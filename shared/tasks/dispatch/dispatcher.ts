@@ -14,7 +14,6 @@ import type { Slice } from '../task/slice.ts';
 import type { QueueRecord, QueueStore, QueueUse } from '../task/queue-store.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionStore } from '../../session/session-store.ts';
-import type { ParkingStore } from '../task/parking.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { PartitionPage } from './measure.ts';
 import { readBacklog, shardsOf } from './measure.ts';
@@ -54,9 +53,7 @@ export interface DispatchSettings extends PlanSettings {
 }
 
 export interface DispatcherPorts extends RecurPorts {
-  readonly tasks: Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants'> & {
-    readonly parking: Pick<ParkingStore, 'repairParked'>;
-  };
+  readonly tasks: Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly slots: SlotStore;
   /** Store of the operators' settings. Absent: there are no settings. */
@@ -84,8 +81,6 @@ export interface DispatchReport {
   readonly paused: boolean;
   /** Tasks created for scheduled runs. */
   readonly recurred: number;
-  /** Parked tasks whose key had capacity but which no worker had unparked, after a crash. */
-  readonly putBack: number;
   /** Unusable rows; each is worth an alarm. */
   readonly damaged: number;
   /** Shards in use now or earlier: at least the deployment's. */
@@ -114,7 +109,6 @@ export async function dispatch(
   const nothing = {
     paused: false,
     recurred: 0,
-    putBack: 0,
     damaged: 0,
     shards: settings.shards,
     strays: 0,
@@ -133,14 +127,10 @@ export async function dispatch(
     ports.onDamaged(error);
   };
   const { queue: name } = settings;
-  const [recurred, queue, back] = await allOf([
-    enqueueDueSlots(name, ports, onDamaged),
-    ports.queues?.get(name),
-    ports.tasks.parking.repairParked(name, { now: clock.now(), from: ports.runtime.random.next(), onDamaged }),
-  ]);
+  const [recurred, queue] = await allOf([enqueueDueSlots(name, ports, onDamaged), ports.queues?.get(name)]);
   const { pages, shards, backlog, demand } = await lookAtBacklog(queue, { ...ports, onDamaged }, settings);
   const paused = queue?.isPaused === true;
-  const seen = { paused, recurred, putBack: back.length, shards, strays: dueBeyond(settings.shards, backlog) };
+  const seen = { paused, recurred, shards, strays: dueBeyond(settings.shards, backlog) };
   const due = dueIn(backlog);
   if (due === 0) return { duplicate: false, ...nothing, ...seen, damaged };
 

@@ -13,7 +13,7 @@ import { inFlight } from '../../core/runtime/in-flight.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
-import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
+import type { GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import { TenantWalk } from '../task/tenants.ts';
 
@@ -54,7 +54,7 @@ export async function readBacklog(
   return allOf(
     LANES.flatMap((lane) =>
       shards.map(({ shard, limit }) =>
-        someAtATime(() => readPartition(lane, { queue, priority: lane.priority, shard }, limit, ports)),
+        someAtATime(() => readPartition(lane, { queue, priority: lane.priority, shard }, { limit, known }, ports)),
       ),
     ),
   );
@@ -68,7 +68,7 @@ export function shardsOf(pages: readonly PartitionPage[], known: number): number
 async function readPartition(
   lane: Lane,
   partition: ReadyPartition,
-  limit: number,
+  { limit, known }: Pick<BacklogQuery, 'limit' | 'known'>,
   { tasks, clock, onDamaged }: BacklogPorts,
 ): Promise<PartitionPage> {
   const now = clock.now();
@@ -77,6 +77,7 @@ async function readPartition(
       now,
       wanted: limit,
       quantum: limit,
+      ofGroup: (hint) => roomIn(hint, known),
       onDamaged,
     });
     return { partition, hints, lane: isEmpty ? undefined : laneName(lane) };
@@ -87,6 +88,14 @@ async function readPartition(
     page = await tasks.page(partition, { now, limit: FOREIGN_PAGE, after: page.next, onDamaged });
   const { hints } = page;
   return { partition, hints, lane: hints.length === 0 ? undefined : laneName(lane) };
+}
+
+/**
+ * Returns how many tasks of a key count in one partition: the key's limit, divided among the shards in which its tasks stand. They are the
+ * first ones, so they include the running ones: each of these has a worker, or needs one that takes it over.
+ */
+function roomIn({ limit }: GroupHint, shards: number): number {
+  return limit === undefined ? Infinity : Math.ceil(limit.limit / Math.min(limit.limit, shards));
 }
 
 /** How many more pages to read after a page without an entry of the queue, and the entries per page. */

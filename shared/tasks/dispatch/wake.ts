@@ -262,14 +262,14 @@ export class Waker {
     return holders.filter(({ session }) => this.#aliveUntil.has(session));
   }
 
-  /** Returns rows of the first due tasks; undefined if all are delayed, parked or claimed. */
+  /** Returns rows of the first due tasks; undefined if all are delayed or claimed. */
   async #firstDue(ids: readonly string[], now: number): Promise<readonly TaskRecord[] | undefined> {
     const { queue } = this.#settings;
     const { tasks, onDamaged } = this.#ports;
     for (let at = 0; at < ids.length; at += ROWS_AT_A_TIME) {
       const keys = ids.slice(at, at + ROWS_AT_A_TIME).map((id) => ({ queue, id }));
       const rows = await tasks.getMany(keys, onDamaged);
-      const due = rows.filter((row) => row.state === 'ready' && row.readyAt <= now && !row.isParked);
+      const due = rows.filter((row) => row.state === 'ready' && row.readyAt <= now);
       // An eventually consistent read may miss tasks that were just inserted.
       if (due.length > 0 || rows.length < keys.length) return due;
     }

@@ -5,21 +5,25 @@
  * a live session holds are left out. A task of an expired session may be taken over; expired sessions are ended on the way.
  * Tasks that are left out are not read again for a while.
  */
-import { ClockSkewError } from '../../core/errors.ts';
+import { ClockSkewError, StoreUnavailableError } from '../../core/errors.ts';
 import type { SkewGauge } from '../../core/lease/skew.ts';
+import { stampOf } from '../../core/lease/stamp.ts';
 import { shuffled } from '../../core/runtime/random.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
+import { inFlight } from '../../core/runtime/in-flight.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionVerdict } from '../../session/session-contender.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import { parentOf } from '../task/batch.ts';
+import { limitText } from '../task/key-limit.ts';
+import type { Lane } from '../task/lane.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import type { Linked } from './key-capacity.ts';
 import { KeyCapacity } from './key-capacity.ts';
-import { FRESH_MS, HELD_RECHECK_MS, PAGE_MAX_AGE_MS } from './tuning.ts';
+import { FRESH_MS, HELD_RECHECK_MS, JOINS_AT_ONCE, PAGE_ENTRIES, PAGE_MAX_AGE_MS } from './tuning.ts';
 
 /**
  * `ready`      claim it; if a task of its key has just freed a slot here, without reading the key's row.
@@ -46,6 +50,8 @@ export interface CandidatePorts {
   readonly onDamaged: (error: unknown) => void;
   /** Whether the worker tries it without other tasks alongside. */
   readonly isTriedAlone: (found: Found) => boolean;
+  /** Called after tasks were moved to the others of their keys: the lane in which they stand now. */
+  readonly onJoined?: ((lane: Lane) => void) | undefined;
   /** Our clock is too wrong to take anything over. */
   readonly onSkewed: (error: ClockSkewError) => void;
 }
@@ -65,6 +71,7 @@ export class Candidates {
   readonly #live = new Map<string, { readonly until: number; readonly recheckAt: number }>();
   /** For each read in flight: parents whose children have ended here since it began. It may return an old state of these parents. */
   readonly #calledWhileReading = new Set<Set<string>>();
+  readonly #joining = inFlight(JOINS_AT_ONCE);
   #hasCalledBack = false;
 
   constructor(
@@ -72,19 +79,23 @@ export class Candidates {
       session,
       queue,
       maxClockSkewMs,
-      hasDispatcher,
+      heartbeatMs,
       part,
     }: {
       readonly session: string;
       readonly queue: string;
       readonly maxClockSkewMs: number;
-      readonly hasDispatcher: boolean;
+      readonly heartbeatMs: number;
       /** The part of the queue that the worker serves. */
       readonly part: number;
     },
     ports: CandidatePorts,
   ) {
-    this.places = new KeyCapacity(queue, ports, { hasDispatcher, part });
+    this.places = new KeyCapacity(queue, ports, {
+      part,
+      heartbeatMs,
+      isWorthReading: (key) => this.isWorthReading(key),
+    });
     this.#session = session;
     this.#maxClockSkewMs = maxClockSkewMs;
     this.#ports = ports;
@@ -118,21 +129,20 @@ export class Candidates {
     for (const task of running) if (task.claimedAt >= claimedBefore) this.skip(task);
     const abandoned = await this.#findAbandoned(running.filter(({ claimedAt }) => claimedAt < claimedBefore));
     const now = runtime.clock.now();
-    // The entry may be older than the row. A task that has been parked since must not run.
-    const isWaiting = (row: TaskRecord): row is ReadyTask =>
-      row.state === 'ready' && row.readyAt <= now && !row.isParked;
+    this.#noteRunners(rows, abandoned);
+    const isWaiting = (row: TaskRecord): row is ReadyTask => row.state === 'ready' && row.readyAt <= now;
     const ready = rows.filter(isWaiting);
     // Tasks of a key at capacity do not block the tasks behind them.
     const full = ready.filter((task) => !this.places.mayHaveRoom(task));
-    for (const task of full) this.postponeBriefly(task);
+    for (const task of full) if (!this.#inHand.has(nameOf(task))) this.postponeBriefly(task);
+    await this.joinGroups(full);
     const free = ready.filter((task) => !full.includes(task)).map(foundReady);
     // Tasks of crashed workers come first, because they have waited longest. A task that must run alone would block new tasks
     // while it waits for the running ones, so it gets no precedence while other tasks run.
     const isFirst = (one: Found): boolean => this.areNone || !isTriedAlone(one);
     const found: readonly Found[] = [
       ...abandoned.filter(isFirst),
-      ...shuffled(runtime.random, [...free, ...abandoned.filter((one) => !isFirst(one))]),
-      ...(await this.places.park(full)).map(foundReady),
+      ...oldestFirst(shuffled(runtime.random, [...free, ...abandoned.filter((one) => !isFirst(one))])),
     ];
     // A concurrent proposal may have checked out one of them while rows were read.
     const candidates = found.filter(({ task }) => !this.#inHand.has(nameOf(task)));
@@ -218,25 +228,36 @@ export class Candidates {
     return (await this.choose(keys)).found;
   }
 
-  /** Parks the tasks that will wait for long. Checks out and returns the tasks whose key has capacity again. */
-  park(tasks: readonly ReadyTask[]): Promise<readonly Found[]> {
-    return this.#proposed(this.places.park(tasks));
+  /**
+   * Moves tasks of full keys to the others of their key, unless they stand there already. Workers walk past them until the key has capacity.
+   * Best effort: a task that is not moved is met again where it stands.
+   */
+  async joinGroups(tasks: readonly ReadyTask[]): Promise<void> {
+    const apart = tasks.filter((task) => {
+      const limit = task.links?.line === undefined ? task.links?.concurrency : undefined;
+      return limit !== undefined && !task.isInGroup && this.places.isFull(limit);
+    });
+    const moves = await Promise.allSettled(
+      apart.map((task) => this.#joining(() => this.#ports.tasks.join(task, stampOf(this.#ports.runtime)))),
+    );
+    for (const move of moves)
+      if (move.status === 'rejected' && !(move.reason instanceof StoreUnavailableError)) throw move.reason;
+    for (const { priority } of apart) this.#ports.onJoined?.({ priority, isOfTenants: true });
   }
 
-  /** Returns parked tasks whose key has capacity now, checked out. */
-  takeNextOfKey(reservedOf: (key: string) => number): Promise<readonly Found[]> {
-    return this.#proposed(this.places.takeNextOfKey(reservedOf));
-  }
-
-  /** Returns parked tasks that were missed, checked out. */
-  repair(): Promise<readonly Found[]> {
-    return this.#proposed(this.places.repair());
-  }
-
-  async #proposed(finding: Promise<readonly ReadyTask[]>): Promise<readonly Found[]> {
-    const tasks = (await finding).filter((task) => !this.#inHand.has(nameOf(task)));
-    for (const task of tasks) this.#inHand.add(nameOf(task));
-    return tasks.map(foundReady);
+  /** Returns the running tasks of full keys whose sessions have ended. Only the rows of these tasks are read. */
+  async abandonedRunners(): Promise<readonly Found[]> {
+    const due = this.places.runners.due;
+    if (due.length === 0) return [];
+    const unconfirmed = due.filter(({ isConfirmed }) => !isConfirmed).map(({ task }) => task);
+    const confirmed = due.filter(({ isConfirmed }) => isConfirmed).map(({ task }) => task);
+    const standings = await this.#standingsOf(new Set(confirmed.map(({ session }) => session)));
+    for (const task of confirmed) {
+      const heldUntil = standings.get(task.session);
+      if (heldUntil !== undefined) this.#heldUntil.set(nameOf(task), heldUntil);
+    }
+    const ended = confirmed.filter(({ session }) => !standings.has(session));
+    return (await this.choose([...ended, ...unconfirmed].slice(0, PAGE_ENTRIES))).found;
   }
 
   forgetHeld(): void {
@@ -244,6 +265,17 @@ export class Candidates {
     for (const [name, until] of this.#heldUntil) if (until <= now) this.#heldUntil.delete(name);
     for (const [id, { recheckAt }] of this.#live) if (recheckAt <= now) this.#live.delete(id);
     this.places.forget();
+  }
+
+  /** Notes which tasks of full keys run, and under which sessions. */
+  #noteRunners(rows: readonly TaskRecord[], abandoned: readonly Found[]): void {
+    const ended = new Set(abandoned.map(({ task }) => nameOf(task)));
+    for (const row of rows) {
+      const key = row.links?.concurrency?.key;
+      if (key === undefined) continue;
+      if (row.state === 'running' && !ended.has(nameOf(row))) this.places.runners.know(key, row);
+      else this.places.runners.forgetOne(key, row);
+    }
   }
 
   /** Returns the running tasks whose holders have expired, and ends expired sessions on the way. */
@@ -321,6 +353,24 @@ export class Candidates {
 
 function foundReady(task: ReadyTask): Found {
   return { kind: 'ready', task };
+}
+
+/** Puts the tasks of each key into their order, and leaves all others where they are. */
+function oldestFirst(found: readonly Found[]): readonly Found[] {
+  const limitOf = ({ task }: Found): string | undefined =>
+    task.state === 'ready' && task.isInGroup && task.links?.concurrency !== undefined
+      ? `${task.tenant} ${limitText(task.links.concurrency)} ${task.links.concurrency.key}`
+      : undefined;
+  const sorted = new Map(
+    [...Map.groupBy(found, limitOf)].map(([name, ofKey]) => [
+      name,
+      ofKey.toSorted((one, other) => one.task.readyAt - other.task.readyAt).values(),
+    ]),
+  );
+  return found.map((one) => {
+    const name = limitOf(one);
+    return (name === undefined ? undefined : sorted.get(name)?.next().value) ?? one;
+  });
 }
 
 /** A key within one queue. */

@@ -2,9 +2,7 @@
  * `DirectCandidates` holds candidates that need no poll: the next task for a key's slot that was freed here, and tasks named by the
  * worker's event.
  * They are tried before all others while they are fresh. Other workers see them in the index.
- * Parked tasks of a key are unparked in the background, so that no slot waits for that.
  */
-import { allOf } from '../../core/runtime/all-of.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { TaskKey } from '../task/task.ts';
 import type { Candidates, Found } from './candidates.ts';
@@ -15,8 +13,6 @@ export class DirectCandidates {
   readonly #candidates: Candidates;
   readonly #clock: Clock;
   #back: { readonly candidate: Found; readonly untilMonotonicMs: number }[] = [];
-  #underWay: Promise<void> | undefined;
-  #repairing: Promise<void> | undefined;
   #calling: Promise<void> | undefined;
   /** An unexpected error, which `settled` throws. */
   #mistake: { readonly error: unknown } | undefined;
@@ -24,20 +20,6 @@ export class DirectCandidates {
   constructor(candidates: Candidates, clock: Clock) {
     this.#candidates = candidates;
     this.#clock = clock;
-  }
-
-  /** Unparks tasks of its key that have capacity now. */
-  begin(task: Linked): void {
-    if (task.links?.concurrency === undefined) return;
-    this.#candidates.places.owe(task);
-    this.#underWay ??= this.#takeNextOfKey().finally(() => (this.#underWay = undefined));
-  }
-
-  /** Unparks missed tasks once in a while, in the background: no worker waits for it as long as it has other work. */
-  beginRepair(): void {
-    this.#repairing ??= this.#proposeThose(() => this.#candidates.repair()).finally(
-      () => (this.#repairing = undefined),
-    );
   }
 
   /** Reads the first few tasks that wait for a slot of its key, in the background. @returns whether any are known */
@@ -52,12 +34,12 @@ export class DirectCandidates {
   }
 
   get isUnderWay(): boolean {
-    return this.#underWay !== undefined || this.#repairing !== undefined || this.#calling !== undefined;
+    return this.#calling !== undefined;
   }
 
-  /** Waits until no unparking is in flight. */
+  /** Waits until no read is in flight. */
   async settled(): Promise<void> {
-    await allOf([this.#underWay, this.#repairing, this.#calling]);
+    await this.#calling;
     if (this.#mistake !== undefined) throw this.#mistake.error;
   }
 
@@ -82,14 +64,6 @@ export class DirectCandidates {
       if (untilMonotonicMs < now) this.#candidates.putBack(candidate.task);
     this.#back = this.#back.filter(({ untilMonotonicMs }) => now <= untilMonotonicMs);
     return this.#back.shift()?.candidate;
-  }
-
-  async #takeNextOfKey(): Promise<void> {
-    // A task that is about to begin takes a slot, so no other task is unparked for that slot.
-    const reservedOf = (key: string): number =>
-      this.#back.filter(({ candidate }) => candidate.task.links?.concurrency?.key === key).length;
-    while (this.#candidates.places.isOwing && this.#mistake === undefined)
-      await this.#proposeThose(() => this.#candidates.takeNextOfKey(reservedOf));
   }
 
   async #proposeThose(find: () => Promise<readonly Found[]>): Promise<void> {

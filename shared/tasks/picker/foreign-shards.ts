@@ -6,7 +6,7 @@
  */
 import { integerBetween } from '../../core/runtime/random.ts';
 import type { ReadyEntry } from '../task/task-store.ts';
-import type { PartitionSource } from './partition-source.ts';
+import type { PartitionSource, ReadQuery } from './partition-source.ts';
 import type { PartitionPorts, PartitionSettings, Partitions } from './partitions.ts';
 import { FOREIGN_SAMPLE, SCAN_ENTRIES } from './tuning.ts';
 
@@ -33,12 +33,16 @@ export class ForeignShards {
   }
 
   /** Returns one of a partition's oldest entries that are worth reading. */
-  async scan(source: PartitionSource, isWorthReading: (hint: ReadyEntry) => boolean): Promise<readonly ReadyEntry[]> {
+  async scan(
+    source: PartitionSource,
+    { isWorthReading, lookAt }: Pick<ReadQuery, 'isWorthReading' | 'lookAt'>,
+  ): Promise<readonly ReadyEntry[]> {
     const { tasks, runtime, onDamaged } = this.#ports;
     const now = runtime.clock.now();
     this.#scanAtMonotonicMs = runtime.clock.monotonic() + this.#scanEveryMs;
     // It takes only tasks of crashed workers, so it is no poll: the source stays as unseen as it was.
-    if (source.lane.isOfTenants) return source.next({ now, wanted: 1, isWorthReading, changes: source.seenChanges });
+    if (source.lane.isOfTenants)
+      return source.next({ now, wanted: 1, isWorthReading, lookAt, changes: source.seenChanges });
     source.serve();
     const partition = { queue: this.#settings.queue, priority: source.lane.priority, shard: source.shard };
     const { hints } = await tasks.page(partition, { now, limit: SCAN_ENTRIES, onDamaged });

@@ -1,40 +1,39 @@
 /**
- * One worker's view of key slots: the keys at capacity, the tasks that it postponed for them, and the tasks that it parks.
- * When one of its own tasks frees a slot, the next task of the key gets it: first a task whose row was just read, otherwise a parked task,
- * which is unparked in the background.
+ * One worker's view of key slots: the keys at capacity, and the tasks that it postponed for them.
+ * When one of its own tasks frees a slot, the next task of the key gets it: first a task whose row was just read.
  */
-import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';
-import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Fullness, KeyLimit } from '../task/key-limit.ts';
-import { expectedWaitMs } from '../task/key-limit.ts';
-import { PARKED_FROM_MS, REPAIR_EVERY_MS } from '../task/parking.ts';
-import type { TaskStore } from '../task/task-store.ts';
+import { fullnessOf } from '../task/key-limit.ts';
+import type { GroupEntry, GroupHint, ReadyEntry, TaskStore } from '../task/task-store.ts';
+import type { Look } from '../task/tenants.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
+import { KeyRunners } from './key-runners.ts';
 import { FRESH_MS, FULL_KEY, HELD_RECHECK_MS, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';
 
 /** A task, and its key, which may be at capacity. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
 
 interface KeyPlacesPorts {
-  readonly tasks: TaskStore;
+  readonly tasks: Pick<TaskStore, 'getKeys'>;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;
 }
 
-interface Seen {
-  readonly full: Fullness;
-  /** Wall clock. How long the key had been idle by then predicts when a slot becomes free. */
-  readonly at: number;
-  /** The key counts as full until then. */
-  readonly until: number;
+interface CapacityOptions {
+  readonly part: number;
+  readonly heartbeatMs: number;
+  /** Whether a task is not in hand, and was not read a moment ago. */
+  readonly isWorthReading: (key: TaskKey) => boolean;
 }
 
 export class KeyCapacity {
   readonly #queue: string;
   readonly #ports: KeyPlacesPorts;
-  /** By limit of a key: the last time it was seen full. */
-  readonly #full = new Map<string, Seen>();
+  /** The running tasks of full keys. */
+  readonly runners: KeyRunners;
+  /** By limit of a key: wall clock until which the key counts as full. */
+  readonly #full = new Map<string, number>();
   /** By key: when it was first seen full, for keys whose latest task start is unknown. */
   readonly #fullSince = new Map<string, number>();
   /** By key and id: tasks that found their key full, and the time until which they are postponed. */
@@ -52,24 +51,14 @@ export class KeyCapacity {
    * with limit 30 gets half the tasks a second. Monotonic.
    */
   readonly #sharedUntil = new Map<string, number>();
-  /** Keys with a slot that was freed here and for which no task has been unparked yet. */
-  readonly #owed = new Set<string>();
-  /** By limit with a rate: the start of the window that one visible task waits for. */
-  readonly #headAt = new Map<string, number>();
   /** The part of the queue that this worker serves, and of a key's limit that it takes while other workers run tasks of the key. */
   readonly #part: number;
-  #nextRepairMonotonicMs: number;
 
-  /** @param hasDispatcher whether ticks repair parked tasks; if not, even a short-lived worker repairs them before it exits */
-  constructor(
-    queue: string,
-    ports: KeyPlacesPorts,
-    { hasDispatcher, part }: { readonly hasDispatcher: boolean; readonly part: number },
-  ) {
+  constructor(queue: string, ports: KeyPlacesPorts, { part, heartbeatMs, isWorthReading }: CapacityOptions) {
     this.#queue = queue;
     this.#ports = ports;
     this.#part = part;
-    this.#nextRepairMonotonicMs = hasDispatcher ? ports.runtime.clock.monotonic() + REPAIR_EVERY_MS : -Infinity;
+    this.runners = new KeyRunners(ports.runtime.clock, heartbeatMs, isWorthReading);
   }
 
   /** Notes that a claim found the key full. The key's other tasks also wait for a moment, or for the next window if the rate is used up. */
@@ -83,11 +72,44 @@ export class KeyCapacity {
     const enteredAt = full.enteredAt ?? since;
     const leastMs = Math.max(FULL_KEY.least, FULL_KEY.oneSlot / limit);
     const forMs = Math.min(FULL_KEY.most, Math.max(leastMs, (now - enteredAt) / FULL_KEY.standing));
-    const seen = { until: full.until, enteredAt };
-    this.#full.set(limitName(links.concurrency), {
-      full: seen,
-      at: now,
-      until: Math.max(full.until ?? 0, now + forMs),
+    this.#full.set(limitName(links.concurrency), Math.max(full.until ?? 0, now + forMs));
+    this.runners.see(key, { running: full.running, enteredAt });
+  }
+
+  /** Whether the key of this limit was seen full a moment ago. */
+  isFull(limit: KeyLimit): boolean {
+    return this.#ports.runtime.clock.now() < (this.#full.get(limitName(limit)) ?? 0);
+  }
+
+  /** Returns what to read of the tasks of an entry's key, if the key is full. */
+  lookAt(partition: string, entry: GroupEntry): Look | undefined {
+    const { limit } = entry.hint;
+    if (limit === undefined || !this.isFull(limit)) return undefined;
+    return this.runners.look(partition, entry, limit, this.#tried.get(limit.key)?.size ?? 0);
+  }
+
+  /**
+   * Leaves out the entries of keys without capacity. The rows of keys of which nothing is known are read in one batch,
+   * because reading the rows of tasks that cannot start costs more.
+   */
+  async withRoom(hints: readonly (ReadyEntry | GroupHint)[]): Promise<readonly ReadyEntry[]> {
+    const limits = new Map(hints.flatMap((hint) => this.#isUnknown(limitOf(hint))));
+    if (limits.size === 0) return hints;
+    const { tasks, runtime, onDamaged } = this.#ports;
+    const keys = [...new Set([...limits.values()].map(({ key }) => key))];
+    const states = await tasks.getKeys(this.#queue, keys, onDamaged);
+    const now = runtime.clock.now();
+    const full = new Set<string>();
+    for (const [name, limit] of limits) {
+      const state = states.get(limit.key);
+      const fullness = state && fullnessOf(limit, state, now);
+      if (fullness === undefined) continue;
+      this.seeFull({ queue: this.#queue, id: '', links: { concurrency: limit } }, fullness);
+      full.add(name);
+    }
+    return hints.filter((hint) => {
+      const limit = limitOf(hint);
+      return limit === undefined || !full.has(limitName(limit));
     });
   }
 
@@ -101,7 +123,7 @@ export class KeyCapacity {
     if (links?.concurrency === undefined) return true;
     const { key, limit } = links.concurrency;
     const { clock } = this.#ports.runtime;
-    if (clock.now() < (this.#full.get(limitName(links.concurrency))?.until ?? 0)) return false;
+    if (this.isFull(links.concurrency)) return false;
     const tried = this.#tried.get(key)?.size ?? 0;
     const share = Math.max(1, Math.floor(limit * this.#part));
     if (share < limit && clock.monotonic() < (this.#sharedUntil.get(key) ?? Infinity)) return tried <= share;
@@ -215,65 +237,12 @@ export class KeyCapacity {
     );
   }
 
-  /** Notes that its key has a free slot, or capacity in its window, for another task. */
-  owe({ links }: Linked): void {
-    if (links?.concurrency !== undefined) this.#owed.add(links.concurrency.key);
-  }
-
-  get isOwing(): boolean {
-    return this.#owed.size > 0;
-  }
-
-  /** Unparks tasks whose key has capacity now. Best effort: a repair later unparks any missed task. */
-  async takeNextOfKey(reservedOf: (key: string) => number): Promise<readonly ReadyTask[]> {
-    const back: ReadyTask[] = [];
-    for (const key of this.#owed) {
-      this.#owed.delete(key);
-      const at = { now: this.#ports.runtime.clock.now(), reserved: reservedOf(key) };
-      back.push(...(await this.#try(() => this.#ports.tasks.parking.putBack(this.#queue, key, at))));
-    }
-    return back;
-  }
-
-  /** Unparks missed tasks at intervals of `REPAIR_EVERY_MS`. */
-  async repair(): Promise<readonly ReadyTask[]> {
-    const { clock, random } = this.#ports.runtime;
-    if (clock.monotonic() < this.#nextRepairMonotonicMs) return [];
-    this.#nextRepairMonotonicMs = clock.monotonic() + REPAIR_EVERY_MS;
-    const at = { now: clock.now(), from: random.next(), onDamaged: this.#ports.onDamaged };
-    return this.#try(() => this.#ports.tasks.parking.repairParked(this.#queue, at));
-  }
-
-  /**
-   * Parks tasks of full keys that will probably wait for long. Returns the tasks whose key turns out to have capacity.
-   */
-  async park(tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
-    const byLimit = Map.groupBy(
-      tasks.filter((task) => this.#isWorthParking(task)),
-      ({ links }) => (links?.concurrency === undefined ? '' : limitName(links.concurrency)),
-    );
-    const back: ReadyTask[] = [];
-    for (const [name, ofLimit] of byLimit) {
-      const key = ofLimit[0]?.links?.concurrency?.key;
-      if (key === undefined) continue;
-      const rest = await this.#withoutHead(name, ofLimit);
-      const { parking } = this.#ports.tasks;
-      for (const { id } of rest) {
-        this.#postponed.get(key)?.delete(id);
-        this.#waiting.get(key)?.delete(id);
-      }
-      const writes = rest.map((task) => ({ task, write: stampOf(this.#ports.runtime) }));
-      back.push(...(await this.#try(() => parking.park(writes, key))));
-    }
-    return back;
-  }
-
   forget(): void {
     const { clock } = this.#ports.runtime;
     const now = clock.now();
-    for (const [name, { until }] of this.#full) if (until <= now) this.#full.delete(name);
+    this.runners.forget();
+    for (const [name, until] of this.#full) if (until <= now) this.#full.delete(name);
     for (const key of this.#fullSince.keys()) if (!this.#postponed.has(key)) this.#fullSince.delete(key);
-    for (const [name, until] of this.#headAt) if (until <= now) this.#headAt.delete(name);
     for (const [key, rows] of this.#waiting) {
       for (const [id, { untilMonotonicMs }] of rows) if (untilMonotonicMs < clock.monotonic()) rows.delete(id);
       if (rows.size === 0) this.#waiting.delete(key);
@@ -296,42 +265,21 @@ export class KeyCapacity {
     this.#sharedUntil.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS);
   }
 
-  #isWorthParking({ links, isHeld }: ReadyTask): boolean {
-    const limit = links?.concurrency;
-    const seen = limit === undefined ? undefined : this.#full.get(limitName(limit));
-    if (limit === undefined || seen === undefined || isHeld) return false;
-    const waiting = this.#postponed.get(limit.key)?.size ?? 1;
-    return expectedWaitMs(limit, seen.full, waiting, seen.at) >= PARKED_FROM_MS;
-  }
-
-  /** A new window starts without any task ending, so one of the waiting tasks stays visible and becomes due then. Returns the others. */
-  async #withoutHead(name: string, tasks: readonly ReadyTask[]): Promise<readonly ReadyTask[]> {
-    const until = this.#full.get(name)?.full.until;
-    const [head, ...others] = tasks;
-    if (until === undefined || head === undefined || this.#headAt.get(name) === until) return tasks;
-    this.#headAt.set(name, until);
-    await this.#try(async () => {
-      await this.#ports.tasks.parking.defer(head, until, stampOf(this.#ports.runtime));
-      return [];
-    });
-    return others;
+  /** A key of which a task has just ended here, or is tried here, is not looked up: the next claim finds out. */
+  #isUnknown(limit: KeyLimit | undefined): readonly (readonly [string, KeyLimit])[] {
+    if (limit === undefined || this.isFull(limit) || (this.#tried.get(limit.key)?.size ?? 0) > 0) return [];
+    const endedHereAt = this.#endedHereAt.get(limit.key) ?? -Infinity;
+    return this.#ports.runtime.clock.monotonic() < endedHereAt + STAY_FOR_KEY_MS ? [] : [[limitName(limit), limit]];
   }
 
   #isOutOfRate(key: string): boolean {
     const now = this.#ports.runtime.clock.now();
-    return [...this.#full].some(([name, { until }]) => until > now + FULL_KEY.most && name.startsWith(keyName(key)));
+    return [...this.#full].some(([name, until]) => until > now + FULL_KEY.most && name.startsWith(keyName(key)));
   }
+}
 
-  /** If the store does not respond, tasks stay visible, or stay parked until a repair. The worker continues in both cases. */
-  async #try(write: () => Promise<readonly ReadyTask[]>): Promise<readonly ReadyTask[]> {
-    try {
-      return await write();
-    } catch (error) {
-      if (error instanceof CorruptItemError) this.#ports.onDamaged(error);
-      else if (!(error instanceof StoreUnavailableError)) throw error;
-      return [];
-    }
-  }
+function limitOf(hint: ReadyEntry | GroupHint): KeyLimit | undefined {
+  return 'limit' in hint ? hint.limit : undefined;
 }
 
 /** Number of a key's rows to read at a time. */

@@ -1,7 +1,7 @@
-/** Readers of one partition's entries: oldest first, or round robin among tenants, depending on its lane. */
+/** Readers of one partition's entries: oldest first, or round robin among groups, depending on its lane. */
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
-import type { ReadyEntry, ReadyPartition, TaskStore, TenantEntry } from '../task/task-store.ts';
+import type { GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import type { WalkQuery } from '../task/tenants.ts';
 import { TenantWalk } from '../task/tenants.ts';
 import type { EntryReader, ReadQuery } from './partition-source.ts';
@@ -39,7 +39,7 @@ class TenantsInTurn implements EntryReader {
   readonly #walk: TenantWalk;
   readonly #slice: ChosenSlice;
   readonly #onDamaged: EntriesPorts['onDamaged'];
-  /** Tenants without a drawn entry at the last visit. */
+  /** Tenants and keys without a drawn entry at the last visit. */
   readonly #passedBy = new Set<string>();
 
   constructor(
@@ -73,14 +73,15 @@ class TenantsInTurn implements EntryReader {
   /** Returns the next drawn entries, and one entry of each tenant that had none at the last visit. */
   async #drawn(query: WalkQuery): ReturnType<TenantWalk['next']> {
     const [drawn, skipped] = [new Set<string>(), new Set<string>()];
-    const isWorthReading = (hint: TenantEntry): boolean => {
+    const isWorthReading = (hint: GroupHint): boolean => {
       if (query.isWorthReading?.(hint) === false) return false;
-      const isDrawn = this.#slice.isDrawn || this.#passedBy.delete(hint.tenant);
-      (isDrawn ? drawn : skipped).add(hint.tenant);
+      const name = hint.tenant ?? `key ${hint.limit?.key}`;
+      const isDrawn = this.#slice.isDrawn || this.#passedBy.delete(name);
+      (isDrawn ? drawn : skipped).add(name);
       return isDrawn;
     };
     const next = await this.#walk.next({ ...query, isWorthReading });
-    for (const tenant of skipped) if (!drawn.has(tenant)) this.#passedBy.add(tenant);
+    for (const name of skipped) if (!drawn.has(name)) this.#passedBy.add(name);
     return next;
   }
 }

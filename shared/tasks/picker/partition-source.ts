@@ -6,6 +6,7 @@
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Lane } from '../task/lane.ts';
+import { laneName } from '../task/lane.ts';
 import type { ReadyEntry } from '../task/task-store.ts';
 import type { WalkQuery } from '../task/tenants.ts';
 import { PRIORITIES } from '../task/task.ts';
@@ -26,7 +27,7 @@ export interface EntryReader {
   readonly isHeadDue: boolean;
 }
 
-export interface ReadQuery extends Required<Pick<WalkQuery, 'now' | 'wanted'>> {
+export interface ReadQuery extends Required<Pick<WalkQuery, 'now' | 'wanted'>>, Pick<WalkQuery, 'lookAt'> {
   readonly isWorthReading: (hint: ReadyEntry) => boolean;
 }
 
@@ -76,6 +77,10 @@ export class PartitionSource {
     this.#reader = reader;
     this.#clock = clock;
     this.#turns = turns;
+  }
+
+  get name(): string {
+    return `${laneName(this.lane)} ${this.shard}`;
   }
 
   /** 0 is the highest priority. */

@@ -92,7 +92,15 @@ export class TaskPicker {
     this.#settings = settings;
     this.#ports = ports;
     const part = settings.homeShards.length / settings.shards / (settings.slice?.of ?? 1);
-    this.#candidates = new Candidates({ session, ...settings, part }, ports);
+    this.#candidates = new Candidates(
+      { session, ...settings, part },
+      {
+        ...ports,
+        onJoined: (lane) => {
+          this.#partitions.found(lane);
+        },
+      },
+    );
     this.#partitions = new Partitions(settings, ports);
     this.#foreign = new ForeignShards(settings, ports, this.#partitions);
     this.#directCandidates = new DirectCandidates(this.#candidates, ports.runtime.clock);
@@ -116,7 +124,6 @@ export class TaskPicker {
       ...found,
       begin: () => {
         slice?.claimed(true);
-        this.#begin(found.task);
       },
       end: (outcome) => {
         // Workers that lose tasks of a key compete for its slots, which a slice of the tasks does not change.
@@ -164,11 +171,6 @@ export class TaskPicker {
     return this.#candidates.areNone && this.#isEmpty && isQuiet;
   }
 
-  /** A new window has capacity for more tasks than the visible one that waited for it. */
-  #begin(task: Linked): void {
-    if (task.links?.concurrency?.rate !== undefined) this.#directCandidates.begin(task);
-  }
-
   async #end({ kind, task }: Found, outcome: Outcome): Promise<void> {
     switch (outcome) {
       case 'settled':
@@ -177,8 +179,6 @@ export class TaskPicker {
         if (outcome === 'settled') this.#releaseKeySlot(task);
         break;
       case 'expired':
-        // This may be the task that stayed visible for its window, while others are parked behind it.
-        this.#begin(task);
         this.#ended(task);
         this.#candidates.skip(task);
         break;
@@ -212,25 +212,24 @@ export class TaskPicker {
     if (task.links?.batch !== undefined || task.links?.line !== undefined) this.#heatOwn();
   }
 
-  /** The next known task of its key is tried before all others, and parked tasks are unparked. */
+  /** The next known task of its key is tried before all others. */
   #releaseKeySlot(task: Linked): void {
     if (task.links?.concurrency === undefined) return;
     const { places } = this.#candidates;
     places.leave(task);
     this.#directCandidates.propose(this.#candidates.nextOfKey(task));
-    this.#directCandidates.begin(task);
     // The last known task takes the slot; read more of them while it runs.
     if (places.isNextKnown(task)) return;
     if (!this.#directCandidates.callBack(task, () => this.#ports.onWorthPolling())) this.#heatOwn();
     this.#ports.onWorthPolling();
   }
 
-  /** Either park it, or poll it again when a task of its key ends here, or after a while. */
+  /** It is polled again when a task of its key ends here, or after a while. */
   async #turnAwayFull(task: ReadyTask, full: Fullness): Promise<void> {
     this.#isEmpty = false;
     this.#candidates.postponeBriefly(task);
     this.#candidates.places.seeFull(task, full);
-    this.#directCandidates.propose(await this.#candidates.park([task]));
+    await this.#candidates.joinGroups([task]);
   }
 
   async #refillOnce(): Promise<void> {
@@ -254,9 +253,8 @@ export class TaskPicker {
       if (!(await this.#pollNext(2 ** polls))) break;
     if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
-    // A dispatcher's ticks repair parked tasks. Without a dispatcher, the worker must, even if it is busy.
+    if (this.#buffer.found.length === 0) this.#fill(await this.#candidates.abandonedRunners());
     const isIdle = this.#buffer.found.length === 0 && this.#candidates.areNone;
-    if (!this.#settings.hasDispatcher || isIdle) this.#directCandidates.beginRepair();
     this.#isEmpty = isIdle && this.#hot().length === 0 && this.#unseen() === undefined;
   }
 
@@ -318,10 +316,12 @@ export class TaskPicker {
       now: this.#ports.runtime.clock.now(),
       wanted: isOwn ? Math.min(PAGE_ENTRIES, Math.max(isFirst ? SCAN_ENTRIES : 0, times * most)) : foreignRows,
       isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
+      lookAt: (entry) => this.#candidates.places.lookAt(source.name, entry),
       changes: this.#changes,
     });
     if (hints.length > 0) this.#partitions.found(source.lane);
-    const { found, taken } = await this.#candidates.choose(hints, isOwn ? Infinity : this.#aHeartbeatAgo);
+    const roomy = await this.#candidates.places.withRoom(hints);
+    const { found, taken } = await this.#candidates.choose(roomy, isOwn ? Infinity : this.#aHeartbeatAgo);
     source.isHeldByOthers = hints.length > 0 && found.length === 0;
     // Reading two rows that other workers have taken costs as much as reading the page again.
     if (isOwn && taken >= 2) source.readAgain();
@@ -333,7 +333,10 @@ export class TaskPicker {
 
   /** Polls only for tasks of crashed workers. */
   async #scan(source: PartitionSource): Promise<void> {
-    const hints = await this.#foreign.scan(source, (hint) => this.#candidates.isWorthReading(hint));
+    const hints = await this.#foreign.scan(source, {
+      isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
+      lookAt: (entry) => this.#candidates.places.lookAt(source.name, entry),
+    });
     const { found } = await this.#candidates.choose(hints, this.#aHeartbeatAgo);
     const abandoned = found.filter(({ kind }) => kind === 'abandoned');
     for (const { kind, task } of found) if (kind !== 'abandoned') this.#candidates.putBack(task);

@@ -39,6 +39,8 @@ export const UNKNOWN_NAME_RECHECK_MS = IDLE_AFTER_MS;
  * Set by `bench keys`.
  */
 export const FULL_KEY = { oneSlot: 500, least: 200, most: 5_000, standing: 4, ahead: 10 };
+/** Concurrent writes that move tasks of a full key to the others of the key. */
+export const JOINS_AT_ONCE = 16;
 /** How long a worker stays for the next task of a key after one of the key's tasks has ended here. Set by `bench keys --limits 100`. */
 export const STAY_FOR_KEY_MS = FULL_KEY.most;
 /** A worker that loses more than one of so many claims to others chooses a slice. Set by `npm run simulate -- --profile stays`, CROWD. */

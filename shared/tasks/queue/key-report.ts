@@ -17,7 +17,7 @@ import type { ObservedKey } from '../task/task-operator-store.ts';
 import type { RunningTask, TaskRecord } from '../task/task.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../task/task.ts';
 import type { OperatorPorts } from './cancel-item.ts';
-import { entriesInSight, parkedEntries } from './listing.ts';
+import { openEntries } from './listing.ts';
 
 export interface KeyReport {
   readonly queue: string;
@@ -28,9 +28,8 @@ export interface KeyReport {
   readonly count: number;
   /** Running tasks that were read. Those of crashed workers keep their slots until they are taken over. */
   readonly running: readonly RunningTask[];
-  /** Tasks that wait in the sight of workers, delayed ones included. */
+  /** Tasks that wait, delayed ones included. */
   readonly waiting: number;
-  readonly parked: number;
   /** Count minus running tasks. Positive: number of slots that no task has. Negative: the limit may be exceeded by this number. */
   readonly difference: number;
   /**
@@ -83,8 +82,7 @@ export async function reportKeys(ports: OperatorPorts, query: KeysQuery): Promis
       limits: [...new Set(ofKey.flatMap(({ links }) => links?.concurrency?.limit ?? []))].sort((a, b) => a - b),
       count,
       running,
-      waiting: ready.filter(({ isParked }) => !isParked).length,
-      parked: ready.filter(({ isParked }) => isParked).length,
+      waiting: ready.length,
       difference: count - running.length,
       isExact: isComplete && before[at]?.nonce === after[at]?.nonce,
     };
@@ -135,7 +133,8 @@ async function tasksOf(
   const record = await ports.queues.get(queue);
   const tasks = new Map(keys.map((key) => [key, new Map<string, TaskRecord>()]));
   let entries = 0;
-  for await (const hints of entriesOf(ports, queue, Math.max(given, record?.shards ?? 0))) {
+  const used = Math.max(given, record?.shards ?? 0);
+  for await (const hints of openEntries(ports.tasks, { queue, shards: used, now: NEVER })) {
     if (entries >= entriesLimit) {
       onIncomplete(undefined);
       break;
@@ -145,16 +144,6 @@ async function tasksOf(
       tasks.get(task.links?.concurrency?.key ?? '')?.set(task.id, task);
   }
   return tasks;
-}
-
-/** Reads parked tasks first: a running task may move from the parked entries to the visible ones, but never back. */
-async function* entriesOf(
-  { tasks }: OperatorPorts,
-  queue: string,
-  shards: number,
-): AsyncGenerator<readonly ReadyEntry[]> {
-  yield* parkedEntries(tasks, queue);
-  yield* entriesInSight(tasks, { queue, shards, now: NEVER });
 }
 
 function runningOf(tasks: readonly TaskRecord[]): readonly RunningTask[] {

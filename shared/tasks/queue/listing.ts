@@ -16,18 +16,12 @@ export interface ListingQuery {
   readonly now: number;
 }
 
-type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'parking' | 'getMany'>;
+type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'getMany'>;
 
 const PAGE_LIMIT = 100;
 
-/** Yields entries by pages: first those visible to workers, then parked ones. Slightly delayed. */
-export async function* openEntries(tasks: ListingStore, query: ListingQuery): AsyncGenerator<readonly ReadyEntry[]> {
-  yield* entriesInSight(tasks, query);
-  yield* parkedEntries(tasks, query.queue, query.priorities ?? PRIORITIES);
-}
-
-/** One priority after the other, tasks without a tenant first, each partition in its order. */
-export async function* entriesInSight(
+/** Yields entries by pages: one priority after the other, tasks without a group first, each partition in its order. Slightly delayed. */
+export async function* openEntries(
   tasks: Pick<ListingStore, 'page' | 'pageOfTenants'>,
   { queue, shards, priorities = PRIORITIES, now }: ListingQuery,
 ): AsyncGenerator<readonly ReadyEntry[]> {
@@ -40,48 +34,8 @@ export async function* entriesInSight(
         if (hints.length > 0) yield hints;
         after = next;
       } while (after !== undefined);
-      yield* entriesOfTenants(tasks, partition, now);
+      yield* entriesOfGroups(tasks, partition, now);
     }
-}
-
-/** A count of a queue's parked tasks, which may be incomplete. */
-export interface ParkedCount {
-  readonly count: number;
-  /** Whether there are more tasks than were counted. */
-  readonly isMore: boolean;
-  /** Due time of the oldest counted task; undefined without parked tasks. */
-  readonly oldestAt: number | undefined;
-}
-
-/** Counts parked tasks, which workers and other counts do not see. A hundred entries a page. */
-export async function countParked(
-  { parking }: Pick<TaskStore, 'parking'>,
-  queue: string,
-  pagesLimit: number,
-): Promise<ParkedCount> {
-  let [count, oldestAt, after]: [number, number, unknown] = [0, Infinity, undefined];
-  for (let page = 0; page < pagesLimit && (page === 0 || after !== undefined); page++) {
-    const { hints, next } = await parking.page(queue, after);
-    count += hints.length;
-    oldestAt = Math.min(oldestAt, ...hints.map(({ readyAt }) => readyAt));
-    after = next;
-  }
-  return { count, isMore: after !== undefined, oldestAt: count === 0 ? undefined : oldestAt };
-}
-
-/** Tasks that wait for a slot of their key are all due. */
-export async function* parkedEntries(
-  { parking }: Pick<ListingStore, 'parking'>,
-  queue: string,
-  priorities: readonly Priority[] = PRIORITIES,
-): AsyncGenerator<readonly ReadyEntry[]> {
-  let after: unknown;
-  do {
-    const { hints, next } = await parking.page(queue, after);
-    const wanted = hints.filter(({ priority }) => priorities.includes(priority));
-    if (wanted.length > 0) yield wanted;
-    after = next;
-  } while (after !== undefined);
 }
 
 /** Yields the tasks behind the entries. Tasks that wait behind others of their line are not in an index, so they are not included. */
@@ -95,7 +49,7 @@ export async function* openTasks(
       if (task.state === 'ready' || task.state === 'running') yield task;
 }
 
-async function* entriesOfTenants(
+async function* entriesOfGroups(
   tasks: Pick<ListingStore, 'pageOfTenants'>,
   partition: ReadyPartition,
   now: number,

@@ -261,8 +261,6 @@ export class TaskOperator {
     if (standing.kind === 'free' || standing.kind === 'closed') {
       const outcome = await tasks.cancel(task, cancellation, stampOf(runtime));
       if (outcome.kind !== 'applied') return undefined;
-      const key = task.links?.concurrency;
-      if (key !== undefined) await tasks.parking.putBack(task.queue, key.key, { now: runtime.clock.now() });
       return { kind: 'cancelled' };
     }
     const outcome = await operations.requestCancel(task, cancellation, stampOf(runtime));

@@ -25,7 +25,7 @@ import type { TaskKey } from '../task/task.ts';
 import { taskConcurrencyKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
-import { getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
+import { batchGetStatement, getStatement, updateStatement } from '../../dynamo/engine/statement.ts';
 
 const HAS_ROOM = '(attribute_not_exists(#running) OR #running < :limit)';
 const ENTER = ', #enteredAt = :now, #nonce = :nonce ADD #running :one, #staySeconds :century';
@@ -136,6 +136,15 @@ export function recountKey(
 function idleTtl(now: number): number {
   return ttlEpochSeconds(now, RETENTION_DAYS.semaphore);
 }
+
+/** Eventually consistent: for choosing tasks to claim, and for counting. */
+export const readKeys = (table: string, queue: string, keys: readonly string[]): Statement<'batchGet'> =>
+  batchGetStatement(
+    'key.getMany',
+    table,
+    keys.map((key) => taskConcurrencyKey(queue, key)),
+    { consistent: false },
+  );
 
 export const readKey = (table: string, queue: string, key: string): Statement<'get'> =>
   getStatement('key.get', table, taskConcurrencyKey(queue, key));

@@ -46,6 +46,8 @@ export interface KeyState {
 export interface Fullness {
   /** Start of the rate's next window, if the rate is the reason; undefined: capacity returns when one of its tasks ends. */
   readonly until: number | undefined;
+  /** How many of its tasks run. */
+  readonly running: number;
   /** Start of its latest task, if known: shows how long the key has been idle. */
   readonly enteredAt: number | undefined;
 }
@@ -76,7 +78,7 @@ export function fullnessOf(limit: KeyLimit, state: KeyState, now: number): Fulln
   if (hasCapacity(limit, state, now)) return undefined;
   const { rate } = limit;
   const until = rate !== undefined && isOutOfRate(limit, state, now) ? windowOf(rate, now) + rate.perMs : undefined;
-  return { until, enteredAt: state.enteredAt };
+  return { until, running: state.running, enteredAt: state.enteredAt };
 }
 
 /** Returns the state after one more task of the key has started. Pure. */
@@ -85,20 +87,16 @@ export function entered({ rate }: KeyLimit, { running, window, started }: KeySta
   return { running: running + 1, window: current, started: current === window ? started + 1 : 1, enteredAt: now };
 }
 
-/**
- * Estimates how long the last of some tasks that wait for a full key will wait, in ms.
- * A key that has been idle for a minute is assumed to start its next task a minute from now.
- * A rate starts at most as many tasks as it allows. Pure.
- */
-export function expectedWaitMs(
-  { rate }: KeyLimit,
-  { until, enteredAt }: Fullness,
-  waiting: number,
-  now: number,
-): number {
-  const byPlaces = enteredAt === undefined ? 0 : waiting * Math.max(0, now - enteredAt);
-  if (rate === undefined || until === undefined) return byPlaces;
-  return Math.max(byPlaces, until - now + Math.floor((waiting - 1) / rate.count) * rate.perMs);
+/** Writes a limit without its key: `5`, or `5/100/60000` with a rate of 100 a minute. */
+export function limitText({ limit, rate }: KeyLimit): string {
+  return rate === undefined ? String(limit) : [limit, rate.count, rate.perMs].join('/');
+}
+
+/** @returns undefined if the text was not written by `limitText` */
+export function parseLimit(key: string, text: string): KeyLimit | undefined {
+  const [limit = Number.NaN, count, perMs] = text === '' ? [] : text.split('/').map(Number);
+  if (!(limit > 0)) return undefined;
+  return { key, limit, rate: count === undefined || perMs === undefined ? undefined : { count, perMs } };
 }
 
 /** Returns the start of the window that contains a moment. */

@@ -2,8 +2,7 @@ import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { BatchKey, BatchRecord } from './batch.ts';
 import type { Dedup } from './dedup.ts';
-import type { Fullness } from './key-limit.ts';
-import type { ParkingStore } from './parking.ts';
+import type { Fullness, KeyLimit, KeyState } from './key-limit.ts';
 import type {
   Cancellation,
   Claim,
@@ -123,9 +122,6 @@ export interface TaskStore {
   /** The table's name, which is part of the tasks' sequencers. */
   readonly table: string;
 
-  /** The operations on tasks that wait for a slot of their key. */
-  readonly parking: ParkingStore;
-
   /** Put-if-absent: refused if the id is taken; the outcome has the existing task. */
   enqueue(task: NewTask, write: Stamp): Promise<Outcome<ReadyTask, TaskRecord>>;
 
@@ -159,17 +155,23 @@ export interface TaskStore {
     query: PageQuery & { readonly now: number; readonly after?: unknown },
   ): Promise<{ readonly hints: readonly ReadyEntry[]; readonly next: unknown }>;
   /**
-   * Returns entries of tenants' tasks, due or not, by tenant and then by due time. Eventually consistent.
-   * Each comes with its position, and the end of its tenant's entries: `after` is one of these, or `next`, the last position
-   * of a page with a successor. A page of foreign entries is empty.
+   * Returns entries of tasks of tenants and keys, due or not, by tenant, by key and then by due time. Eventually consistent.
+   * Each comes with its position, and the ends of its group's and its tenant's entries: `after` is one of these, or `next`, the last
+   * position of a page with a successor. A page of foreign entries is empty.
    */
   pageOfTenants(
     partition: ReadyPartition,
     query: PageQuery & { readonly after: string },
   ): Promise<{
-    readonly entries: readonly { readonly hint: TenantEntry; readonly place: string; readonly end: string }[];
+    readonly entries: readonly GroupEntry[];
     readonly next: string | undefined;
   }>;
+  /** Eventually consistent, for choosing tasks and counting them. Damaged rows are reported and left out. A missing row is an idle key. */
+  getKeys(
+    queue: string,
+    keys: readonly string[],
+    onDamaged?: (error: unknown) => void,
+  ): Promise<ReadonlyMap<string, KeyState>>;
   /** Strongly consistent. */
   get(key: TaskKey): Promise<TaskRecord | undefined>;
   /** Returns an input stored in a separate row; undefined if it is gone. Strongly consistent. */
@@ -191,6 +193,8 @@ export interface TaskStore {
 
   /** Refused unless it is ready, due, and was not written since it was observed. */
   claim(observed: ReadyTask, session: string, write: Stamp, limits?: ClaimLimits): Promise<ClaimOutcome>;
+  /** Moves a due task to the others of its key, which is full. Refused if it was written since it was observed. */
+  join(observed: ReadyTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<undefined, TaskRecord>>;
   /** Refused unless it still runs under the observed counter and session, which the caller has found expired. */
   takeOver(
     observed: RunningTask,
@@ -278,7 +282,18 @@ export interface NewPayload {
   readonly reference?: string | undefined;
 }
 
-/** An entry of the index of tenants. */
-export interface TenantEntry extends ReadyEntry {
-  readonly tenant: string;
+/** A hint from the index of groups: tasks of tenants, and of keys with a limit. */
+export interface GroupHint extends ReadyEntry {
+  readonly tenant: string | undefined;
+  /** The limit of its key, for a task that stands with the other due tasks of its key. */
+  readonly limit: KeyLimit | undefined;
+}
+
+export interface GroupEntry {
+  readonly hint: GroupHint;
+  readonly place: string;
+  /** Sorts after all entries of the same tenant, key and limit. */
+  readonly end: string;
+  /** Sorts after all entries of the same tenant; of a key without a tenant: after those of the key. */
+  readonly tenantEnd: string;
 }

@@ -177,8 +177,8 @@ export interface ReadyTask extends TaskFacts {
   readonly expiresAt: number | undefined;
   /** Whether other tasks of its line come first, so that no worker may claim it yet. */
   readonly isHeld: boolean;
-  /** Whether it waits for a slot of its key, hidden from workers: see `parking.ts`. */
-  readonly isParked: boolean;
+  /** Whether it stands with the other due tasks of its key, so that workers walk past it while the key is full: see `tenants.ts`. */
+  readonly isInGroup: boolean;
 }
 
 export interface RunningTask extends TaskFacts {
@@ -210,6 +210,7 @@ export type TaskState = TaskRecord['state'];
 
 /** A claim as proof: every operation of its holder is conditional on it. */
 export interface Claim extends TaskKey {
+  readonly priority: Priority;
   readonly session: string;
   readonly leaseCounter: number;
   /** For the history only. */
@@ -220,8 +221,8 @@ export interface Claim extends TaskKey {
   readonly handBacks?: number | undefined;
 }
 
-export function claimOf({ queue, id, session, leaseCounter, claimedAt, tenant, links }: RunningTask): Claim {
-  return { queue, id, session, leaseCounter, claimedAt, tenant, links };
+export function claimOf({ queue, id, priority, session, leaseCounter, claimedAt, tenant, links }: RunningTask): Claim {
+  return { queue, id, priority, session, leaseCounter, claimedAt, tenant, links };
 }
 
 /** The entry in a session's own row that tells the session to give up a claim. */

@@ -1,25 +1,27 @@
 /**
- * Fairness between tenants: workers take tasks from tenants round robin,
- * so a tenant does not wait for another tenant's backlog.
+ * Groups: the due tasks of one key and limit stand together, and so do the tasks of one tenant. Workers walk by.
  *
- * Tenants' tasks are in their own index, ordered by tenant and then by due time. A worker walks through it in a circle: it takes the
- * few oldest tasks of one tenant, skips the rest of them to the next tenant,
- * and starts again after the last. It begins at a random position, different for
- * each worker. There are no counters, so a tenant costs no write, and a tenant without tasks is free.
+ * Groups are in their own index, ordered by tenant, by key, and then by due time. A worker walks through it in a circle: it takes the
+ * few oldest tasks of one tenant, skips the rest of them to the next tenant, and starts again after the last. It also skips the tasks of
+ * a key that is full, and tasks that are not due. A skip is one query, however many entries it passes over.
+ * The worker begins at a random position, different for each worker. There are no counters and nothing is held back:
+ * a tenant or a full key costs no write, and one without tasks is free.
  *
  * Guarantees
  *   - With n tenants that have due tasks in a shard, a worker reaches a tenant's oldest task
  *     after at most n visits, for any backlog of the others:
  *     each visit takes at most `QUANTUM` tasks. A worker that has lost many claims to others of its shard reaches it after at most 2n.
+ *   - A full key delays only its own tasks, however many of them wait.
  *
  * Does not guarantee
- *   - Order between tenants, or between a tenant's tasks in different shards.
- *     Priorities go before tenants: a high priority of any tenant goes first.
- *   - Anything between tasks with and without a tenant: workers treat both alike.
+ *   - Order between groups, or between the tasks of one group in different shards.
+ *     Priorities go before groups: a high priority of any tenant goes first.
+ *   - Anything between tasks with and without a tenant: workers treat both alike. A key without a tenant is like a tenant of its own, but
+ *     a visit may take as many of its tasks as it allows.
  *     For a fair queue, every task must name its tenant.
  */
 import type { Random } from '../../core/runtime/random.ts';
-import type { ReadyPartition, TaskStore, TenantEntry } from './task-store.ts';
+import type { GroupEntry, GroupHint, ReadyPartition, TaskStore } from './task-store.ts';
 
 /** Tasks of one tenant taken in one visit: enough to be worth a poll, few enough to reach the next tenant soon. */
 export const QUANTUM = 4;
@@ -33,13 +35,29 @@ export interface WalkQuery {
   readonly wanted: number;
   /** Tasks of one tenant taken per visit. Default: `QUANTUM`. */
   readonly quantum?: number;
+  /** The most tasks of one key and limit taken per visit. Default: a page. */
+  readonly ofGroup?: ((hint: GroupHint) => number) | undefined;
   /** Default: every entry. */
-  readonly isWorthReading?: (hint: TenantEntry) => boolean;
+  readonly isWorthReading?: (hint: GroupHint) => boolean;
+  /** Returns what to read of an entry's group although its key is full; undefined: the key may have capacity. Default: undefined. */
+  readonly lookAt?: ((entry: GroupEntry) => Look | undefined) | undefined;
   /** Called for each foreign entry. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
-/** One worker's round-robin walk through the tenants of one partition. */
+/** What a worker reads of a full key's tasks, because crashed workers may still run some of them. */
+export interface Look {
+  /** The number of entries to pass before the walk skips the rest. */
+  readonly left: number;
+  /** Entries up to here were passed before. Undefined: none. */
+  readonly from: string | undefined;
+  /** Notes that an entry was passed. @returns whether it is worth reading */
+  pass(entry: GroupEntry): boolean;
+  /** Notes that no entries follow. */
+  end(): void;
+}
+
+/** One worker's round-robin walk through the groups of one partition. */
 export class TenantWalk {
   readonly #partition: ReadyPartition;
   readonly #tasks: Pick<TaskStore, 'pageOfTenants'>;
@@ -47,6 +65,8 @@ export class TenantWalk {
   #position: string;
   /** Start of a round that needs more than one call, because it has found nothing yet. */
   #round: { readonly start: string; hasWrapped: boolean; seen: number } | undefined;
+  /** The look at the group that was visited last. */
+  #looking: { readonly end: string; readonly look: Look } | undefined;
 
   /** @param random chooses the start. Default: the first position, for callers that only count */
   constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random?: Random) {
@@ -59,19 +79,24 @@ export class TenantWalk {
    * Returns the next entries worth reading, some of each tenant. It returns fewer than wanted after a full round, or after too many entries
    * held by other workers; then the round continues with the next call. `isFullyRead` distinguishes the two.
    * Entries that other workers hold, or that are not due, do not count towards a tenant's share.
+   * The tasks of one group come in their order.
    */
   async next({
     now,
     wanted,
     quantum = QUANTUM,
+    ofGroup = () => PAGE_LIMIT,
     isWorthReading = () => true,
+    lookAt = () => undefined,
     onDamaged,
-  }: WalkQuery): Promise<{ hints: readonly TenantEntry[]; isEmpty: boolean; isFullyRead: boolean }> {
-    const found: { readonly hint: TenantEntry; readonly turn: number }[] = [];
+  }: WalkQuery): Promise<{ hints: readonly GroupHint[]; isEmpty: boolean; isFullyRead: boolean }> {
+    const found: { readonly hint: GroupHint; readonly turn: number }[] = [];
     const share = new Map<string, number>();
     const round = this.#round ?? { start: this.#position, hasWrapped: false, seen: 0 };
     const { start } = round;
     let isFullyRead = false;
+    /** The end of a key's tasks, if the walk has stopped among them. */
+    let open: string | undefined;
     for (let page = 0; page < PAGES_LIMIT && found.length < wanted; page++) {
       const { entries, next } = await this.#tasks.pageOfTenants(this.#partition, {
         after: this.#position,
@@ -82,19 +107,47 @@ export class TenantWalk {
       // Skips a page of foreign entries.
       if (entries.length === 0 && next !== undefined) this.#position = next;
       round.seen += entries.length;
-      for (const { hint, place, end } of entries) {
-        if (round.hasWrapped && place > start) break;
-        const taken = share.get(hint.tenant) ?? 0;
-        // Skips the rest of a tenant whose share is taken, or that has no more due tasks.
-        if (taken >= quantum || hint.readyAt > now) {
+      let isCut = false;
+      for (const entry of entries) {
+        const { hint, place, end, tenantEnd } = entry;
+        isCut = round.hasWrapped && place > start;
+        if (isCut) break;
+        if (this.#looking !== undefined && this.#looking.end !== end) this.#endLook();
+        if (open !== end) open = undefined;
+        // Entries of a group that was skipped a moment ago.
+        if (place < this.#position) continue;
+        const [ofTenant, taken] = [share.get(tenantEnd) ?? 0, share.get(end) ?? 0];
+        // Skips the rest of a tenant whose share is taken.
+        if (hint.tenant !== undefined && ofTenant >= quantum) {
+          this.#position = tenantEnd;
+          continue;
+        }
+        const look = lookAt(entry);
+        const isFull = look === undefined ? hint.limit !== undefined && taken >= ofGroup(hint) : look.left <= 0;
+        // Skips the rest of a group whose key is full, or that has no more due tasks.
+        if (isFull || hint.readyAt > now) {
+          this.#looking = undefined;
           this.#position = end;
           continue;
         }
+        if (look === undefined) {
+          this.#position = place;
+          if (!isWorthReading(hint)) continue;
+          share.set(end, taken + 1);
+          if (hint.tenant === undefined) open = end;
+          else share.set(tenantEnd, ofTenant + 1);
+          found.push({ hint, turn: hint.tenant === undefined ? taken : ofTenant });
+          continue;
+        }
+        this.#looking = { end, look };
+        if (look.from !== undefined && place <= look.from) {
+          this.#position = look.from;
+          continue;
+        }
         this.#position = place;
-        if (!isWorthReading(hint)) continue;
-        share.set(hint.tenant, taken + 1);
-        found.push({ hint, turn: taken });
+        if (look.pass(entry)) found.push({ hint, turn: 0 });
       }
+      if (isLast && !isCut) this.#endLook();
       isFullyRead =
         round.hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
       if (isFullyRead) break;
@@ -104,13 +157,20 @@ export class TenantWalk {
       isFullyRead = start === FIRST_PLACE;
       if (isFullyRead) break;
     }
+    // The next visit begins again with the oldest tasks of the key.
+    if (open !== undefined) this.#position = open;
     this.#round = isFullyRead || found.length > 0 ? undefined : round;
-    // Without any tenant, the next call begins at the first position, and so takes one request.
+    // Without any group, the next call begins at the first position, and so takes one request.
     const isEmpty = round.hasWrapped && round.seen === 0;
     if (isEmpty) this.#position = FIRST_PLACE;
-    // First one task of each tenant, then a second one of each, so that a caller that takes only some of them is fair, too.
+    // First one task of each group, then a second one of each, so that a caller that takes only some of them is fair, too.
     found.sort((one, other) => one.turn - other.turn);
     return { hints: found.map(({ hint }) => hint), isEmpty, isFullyRead };
+  }
+
+  #endLook(): void {
+    this.#looking?.look.end();
+    this.#looking = undefined;
   }
 }
 
@@ -120,7 +180,7 @@ function anyPlace(random: Random): string {
     .padStart(HASH_DIGITS, '0');
 }
 
-/** Positions begin with this many digits of a hash of the tenant, so that adjacent tenants are unrelated. */
+/** Positions begin with this many digits of a hash of the tenant or key, so that adjacent groups are unrelated. */
 export const HASH_DIGITS = 8;
 const HASHES = 16 ** HASH_DIGITS;
 /** Sorts before all positions. DynamoDB allows no empty text in a condition on a key. */

@@ -46,7 +46,7 @@ describeOnEveryStore('where attempts failed', (open) => {
   });
 
   test('does not replace a failure by an older one', async () => {
-    const claim: Claim = { queue: q.queue, id: 't', session: 's', leaseCounter: 7 };
+    const claim: Claim = { queue: q.queue, id: 't', priority: 'normal', session: 's', leaseCounter: 7 };
 
     await q.tasks.keepFailure({ ...claim, leaseCounter: 8 }, 'later', stamp());
     await q.tasks.keepFailure(claim, 'earlier', stamp());

@@ -38,18 +38,6 @@ describeOnEveryStore('operating on tasks', (open) => {
       expect(await get(id)).toMatchObject({ state: 'cancelled', cancellation: { reason: 'not wanted' } });
     });
 
-    test('passes the place of an abandoned task of a key to a parked one at once', async () => {
-      const key = { key: 'customer-1', limit: 1 };
-      for (const id of ['a', 'b']) await q.client.enqueue('work', null, { id, ...key });
-      const [a, b] = [(await get('a')) as ReadyTask, (await get('b')) as ReadyTask];
-      await q.tasks.claim(a, 'dead', stamp());
-      await q.tasks.parking.park([{ task: b, write: stamp() }], 'customer-1');
-      expect(await get('b')).toMatchObject({ isParked: true });
-
-      expect(await q.operator.cancel('a')).toEqual({ kind: 'cancelled' });
-      expect(await get('b')).toMatchObject({ isParked: false });
-    });
-
     test('reaches a running task by its signal, within a heartbeat', async () => {
       const started = Promise.withResolvers<undefined>();
       const work = defineTask({

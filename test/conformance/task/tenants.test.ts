@@ -198,9 +198,10 @@ describe('the way round the tenants', () => {
   const walkOver = (places: readonly { tenant: string; readyAt: number }[], start: number) => {
     const all = places
       .map(({ tenant, readyAt }, n) => ({
-        hint: { queue: 'q', id: `t${n}`, readyAt, tenant },
+        hint: { queue: 'q', id: `t${n}`, readyAt, tenant, limit: undefined },
         place: `${tenant}#${String(readyAt).padStart(4, '0')}#${n}`,
         end: `${tenant}#~`,
+        tenantEnd: `${tenant}#~`,
       }))
       .sort((a, b) => (a.place < b.place ? -1 : 1));
     const tasks = {

@@ -56,7 +56,7 @@ async function settle(...answers: readonly (DynamoFault | undefined)[]): Promise
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
   const sender = new Sender({ driver, runtime: { clock, random: { next: () => 0.5 }, ids: systemIds } });
   const links = { batch: 'b' };
-  const claim: Claim = { queue: 'q', id: 't', session: 's', leaseCounter: 7, claimedAt: 0, links };
+  const claim: Claim = { queue: 'q', id: 't', priority: 'normal', session: 's', leaseCounter: 7, claimedAt: 0, links };
   const linked = new DependentRows(sender, { table: TABLE, shards: 1 });
   const settled = linked.settle({ task: claim, to: 'done', own: completeTask(TABLE, claim, undefined, STAMP) }, STAMP);
   return clock.runUntil(

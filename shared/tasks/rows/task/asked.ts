@@ -1,11 +1,12 @@
 /** The task row, continued: a request's attributes, as parts of the update that gives a task other work. */
+import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask } from '../../task/task-store.ts';
-import type { Priority, TaskKey } from '../../task/task.ts';
-import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
+import type { Priority } from '../../task/task.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import type { OptionAttributes } from './attributes.ts';
 import { optionAttributes } from './attributes.ts';
+import type { Move, Standing } from './place.ts';
 import { moveTo } from './place.ts';
 
 /** A request's work, as stored in a row. An option without a value is removed. */
@@ -23,16 +24,15 @@ export function workOf(task: NewTask, nonce: string, { isApart = false } = {}): 
   return { name, input: storedJson(task.input), priority, runAt, options: optionAttributes(task, nonce, { isApart }) };
 }
 
-/** The rest of a `SET` clause. */
+/** The rest of a `SET` clause, and the index attributes to remove. @param task where it stood, and the limit of the work's key */
 export function asked(
   work: Work,
-  task: TaskKey & { readonly tenant?: string | undefined },
+  task: Omit<Standing, 'priority'>,
   shards: number,
-  { nonce, isHeld }: { readonly nonce: string; readonly isHeld: boolean },
-): Pick<UpdateParts, 'effect' | 'values'> {
+  { now, nonce, isHeld }: Stamp & { readonly isHeld: boolean },
+): Move {
   const { name, input, priority, runAt, options } = work;
-  const { queue, id, tenant } = task;
-  const place = moveTo({ queue, id, tenant, priority }, runAt, shards, isHeld);
+  const place = moveTo({ ...task, priority }, { readyAt: runAt, now, shards }, isHeld);
   // An attribute can be in only one clause.
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   return {
@@ -47,6 +47,7 @@ export function asked(
       ...place.values,
       ...Object.fromEntries(given.map(([attribute, value]) => [`:${attribute}`, value])),
     },
+    left: place.left,
   };
 }
 

@@ -5,12 +5,15 @@ import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewPayload, NewTask } from '../../task/task-store.ts';
 import type { SlotOfTask, TaskPolicy } from '../../task/task.ts';
 import { taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
+import { groupPlace } from './index-places.ts';
 
 type Attribute = Readonly<Record<string, unknown>>;
 
-/** @throws ConfigurationError for a key that cannot have a row. Without this check, only the claiming worker would get the error */
-export function keyAttribute(queue: string, { key, limit, rate }: KeyLimit): Attribute {
+/** @throws ConfigurationError for a key that cannot have a row or an index entry. Without this check, only a worker would get the error */
+export function keyAttribute({ queue, tenant }: Pick<NewTask, 'queue' | 'tenant'>, ofKey: KeyLimit): Attribute {
+  const { key, limit, rate } = ofKey;
   taskConcurrencyKey(queue, key);
+  groupPlace({ tenant, limit: ofKey }, 0, '');
   return rate === undefined ? { key, limit } : { key, limit, count: rate.count, perMs: rate.perMs };
 }
 
@@ -20,6 +23,7 @@ export type OptionAttributes = Readonly<Record<'expiresAt' | 'key' | 'payload' |
 export function optionAttributes(
   {
     queue,
+    tenant,
     expiresAt,
     links,
     payload,
@@ -31,7 +35,7 @@ export function optionAttributes(
 ): OptionAttributes {
   return {
     expiresAt,
-    key: links?.concurrency && keyAttribute(queue, links.concurrency),
+    key: links?.concurrency && keyAttribute({ queue, tenant }, links.concurrency),
     payload: payload && payloadAttribute(payload, nonce, { isApart }),
     traceparent,
     policy: policy && policyAttribute(policy),

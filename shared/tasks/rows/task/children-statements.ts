@@ -12,7 +12,7 @@ import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { TransactionCheck } from '../../../dynamo/engine/statement.ts';
 import { checkStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { pastAttempt, remember } from './history.ts';
-import { moveInTime } from './place.ts';
+import { andLeave, moveAlong, moveInTime } from './place.ts';
 import { HAS_NO_FOLLOWER, IS_MINE, LEAVE_CLAIM, mineValues } from './task-statements.ts';
 
 /**
@@ -24,14 +24,15 @@ export function waitForChildren(
   table: string,
   claim: Claim,
   batch: string,
+  shards: number,
   { now, nonce, sequence }: SequencedStamp,
 ): Statement<'update'> {
-  const never = moveInTime(claim, NEVER);
+  const never = moveInTime(claim, { readyAt: NEVER, now, shards });
   return updateStatement('task.wait', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER} AND #sequence < :sequence`,
-    effect: `SET #state = :ready, #attempts = #attempts - :one, ${never.effect}, #children = :batch, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks`,
+    effect: `SET #state = :ready, #attempts = #attempts - :one, ${never.effect}, #children = :batch, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks${andLeave(never)}`,
     values: {
       ...mineValues(claim),
       ':ready': 'ready',
@@ -47,7 +48,7 @@ export function waitForChildren(
 
 /**
  * Guard: the task waits for the children of this batch.
- * Effect: due at once. A caller that observed the task earlier, to reschedule it, must read it again.
+ * Effect: due at once. It stands where it waited, also if it has a key. A caller that observed the task earlier, to reschedule it, must read it again.
  * Outcomes: refused = it was cancelled, or got other work.
  */
 export function resumeParent(
@@ -56,7 +57,7 @@ export function resumeParent(
   batch: BatchKey,
   stamp: Stamp,
 ): Statement<'update'> {
-  const now = moveInTime(parent, stamp.now);
+  const now = moveAlong(parent, stamp.now);
   return updateStatement('task.wake', {
     table,
     key: taskKey(parent.queue, parent.id),

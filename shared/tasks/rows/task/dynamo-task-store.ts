@@ -17,7 +17,6 @@ import { createEnqueueStore } from './enqueue-store.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import { createPackStore } from './dynamo-pack-store.ts';
-import { createParkingStore } from './dynamo-parking-store.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
@@ -45,7 +44,6 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
   return {
     table,
     bulk: createPackStore(sender, linked, { table, shards }),
-    parking: createParkingStore(sender, table),
 
     ...createEnqueueStore(sender, options),
     ...createTaskReader(sender, table),
@@ -100,6 +98,12 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
       return outcomeOf(result, decodeRunning, decodeTask);
     },
 
+    async join(observed, stamp, limits) {
+      const result = await sender.write(statements.joinGroup(table, observed, shards, stamp), stamp.nonce, limits);
+      if (result.kind === 'applied') return { kind: 'applied', row: undefined };
+      return { ...result, current: result.item && decodeTask(result.item) };
+    },
+
     takeOver: (observed, session, stamp, limits) =>
       tasks.writeAs<RunningTask>(statements.takeOverTask(table, observed, session, stamp), stamp, limits),
 
@@ -137,7 +141,7 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
 
     retry: (claim, failure, stamp, limits) => {
       const how = failure.isRefunded === true ? 'released' : 'failed';
-      const own = statements.retryTask(table, claim, failure, stamp);
+      const own = statements.retryTask(table, claim, failure, shards, stamp);
       const promote = promoting(claim, { how, error: failure.error }, stamp);
       return linked.settle({ task: claim, to: 'ready', own, promote }, stamp, limits);
     },
@@ -145,7 +149,7 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
     async waitForChildren(claim, id, children, stamp, limits) {
       const { queue } = claim;
       const batch = actionOf(createBatch(table, { queue, id, total: children.length, waiter: waiterOf(claim) }, stamp));
-      const own = waitForChildren(table, claim, id, stamp);
+      const own = waitForChildren(table, claim, id, shards, stamp);
       const effects = children.map((child) => ({ spawn: child }));
       const outcome = await linked.commit({ task: claim, to: 'ready', own, batch, effects }, stamp, limits);
       if (outcome.kind === 'applied') onCreated?.(children, stamp.now);
@@ -208,7 +212,7 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
         {
           task: claim,
           to: 'ready',
-          own: statements.snoozeTask(table, claim, readyAt, stamp),
+          own: statements.snoozeTask(table, claim, readyAt, shards, stamp),
           promote: promoting(claim, { how: 'snoozed' }, stamp),
         },
         stamp,

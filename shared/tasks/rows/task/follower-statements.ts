@@ -20,6 +20,7 @@ import type { Claim, Follower, PastAttempt, RunningTask, TaskError } from '../..
 import { asked, dropped, workOf } from './asked.ts';
 import { optionAttributes } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
+import { andLeave } from './place.ts';
 import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
 
 /**
@@ -82,14 +83,15 @@ export function promoteFollower(
     // Its payload is already stored.
     options: { ...optionAttributes(request, nonce, { isApart: false }), payload: payload && withoutAbsent(payload) },
   };
-  const given = asked(work, claim, shards, { nonce, isHeld: false });
+  const limit = claim.links?.line === undefined ? follower.links?.concurrency : undefined;
+  const given = asked(work, { ...claim, limit }, shards, { now, nonce, isHeld: false });
   return updateStatement('task.promote', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND #follower.#nonce = :followerNonce${sequence === undefined ? '' : ` AND #sequence < :sequence`}`,
     effect:
       `SET ${given.effect}, #state = :ready, #createdAt = :at, #attempts = :zero, ` +
-      `#generation = if_not_exists(#generation, :zero) + :one, ${remember(claim)} ${dropped(work)}${FORGET}`,
+      `#generation = if_not_exists(#generation, :zero) + :one, ${remember(claim)} ${dropped(work)}${FORGET}${andLeave(given)}`,
     values: {
       ...mineValues(claim),
       ...given.values,

@@ -17,7 +17,7 @@ import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import { asked, dropped, workOf } from './asked.ts';
 import { pastAttempt, remember } from './history.ts';
-import { moveTo, unparked } from './place.ts';
+import { andLeave, limitOf, moveTo } from './place.ts';
 import type { Seat } from './task-statements.ts';
 import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './task-statements.ts';
 
@@ -106,7 +106,7 @@ export function requestCancel(
 
 /**
  * Guard: not written since it was observed; the caller has seen that it waits.
- * Effect: another priority or time; its position in a line stays. A parked task is visible to workers again.
+ * Effect: another priority or time; its position in a line stays.
  * Outcomes: refused = claimed, or changed since.
  */
 export function rescheduleTask(
@@ -114,15 +114,15 @@ export function rescheduleTask(
   observed: ReadyTask,
   { priority, runAt }: { readonly priority: Priority; readonly runAt: number },
   shards: number,
-  { nonce }: Stamp,
+  { now, nonce }: Stamp,
 ): Statement<'update'> {
-  const place = moveTo({ ...observed, priority }, runAt, shards, observed.isHeld);
-  const left = unparked(observed);
+  const limit = limitOf(observed.links);
+  const place = moveTo({ ...observed, priority, limit }, { readyAt: runAt, now, shards }, observed.isHeld);
   return updateStatement('task.reschedule', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET #priority = :priority, ${place.effect}, #nonce = :nonce${left === '' ? '' : ` REMOVE ${left}`}`,
+    effect: `SET #priority = :priority, ${place.effect}, #nonce = :nonce REMOVE ${place.left}`,
     values: {
       ...place.values,
       ':ready': 'ready',
@@ -146,11 +146,11 @@ export function reviveTask(
   observed: EndedTask,
   { runAt, keepsChildren }: { readonly runAt: number; readonly keepsChildren: boolean },
   shards: number,
-  { nonce }: Stamp,
+  { now, nonce }: Stamp,
   seat?: Seat,
 ): Statement<'update'> {
-  const isHeld = seat?.isHeld === true;
-  const place = moveTo(observed, runAt, shards, isHeld);
+  const limit = limitOf(observed.links);
+  const place = moveTo({ ...observed, limit }, { readyAt: runAt, now, shards }, seat?.isHeld === true);
   const last = lastAttempt(observed);
   return updateStatement('task.revive', {
     table,
@@ -159,7 +159,7 @@ export function reviveTask(
     effect:
       'SET #state = :ready, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one, ' +
       `${place.effect}, #nonce = :nonce${last === undefined ? '' : `, ${remember(observed)}`}${seat === undefined ? '' : SIT} ` +
-      `REMOVE #session, #claimedAt, #finishedAt, #result, #cancellation, #expiresAt, #ttl, #batch, #deaths, #failingSince, #handBacks${keepsChildren ? '' : ', #children, #childrenQueue'}${unlisted(observed, isHeld)}`,
+      `REMOVE #session, #claimedAt, #finishedAt, #result, #cancellation, #expiresAt, #ttl, #batch, #deaths, #failingSince, #handBacks${keepsChildren ? '' : ', #children, #childrenQueue'}${andLeave(place)}`,
     values: {
       ':observedState': observed.state,
       ':observedNonce': observed.nonce,
@@ -196,13 +196,13 @@ export function replaceTask(
   stamp: Stamp,
 ): Statement<'update'> {
   const work = workOf(task, stamp.nonce);
-  const given = asked(work, observed, shards, { nonce: stamp.nonce, isHeld: observed.isHeld });
-  const left = unparked(observed);
+  const limit = observed.links?.line === undefined ? task.links?.concurrency : undefined;
+  const given = asked(work, { ...observed, limit }, shards, { ...stamp, isHeld: observed.isHeld });
   return updateStatement('task.replace', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET ${given.effect} ${dropped(work)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${left === '' ? '' : `, ${left}`}`,
+    effect: `SET ${given.effect} ${dropped(work)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${andLeave(given)}`,
     values: { ...given.values, ':ready': 'ready', ':observedNonce': observed.nonce },
   });
 }
@@ -222,16 +222,16 @@ export function renewTask(
 ): Statement<'update'> {
   const begin =
     '#state = :ready, #createdAt = :now, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one';
-  const isHeld = seat?.isHeld === true;
   const work = workOf(task, stamp.nonce);
-  const given = asked(work, task, shards, { nonce: stamp.nonce, isHeld });
+  const limit = seat === undefined ? task.links?.concurrency : undefined;
+  const given = asked(work, { ...task, limit }, shards, { ...stamp, isHeld: seat?.isHeld === true });
   return updateStatement('task.renew', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :observedState AND #nonce = :observedNonce',
     effect:
       `SET ${given.effect}, ${begin}${seat === undefined ? '' : SIT} ` +
-      `${dropped(work)}${FORGET}${unlisted(task, isHeld)}${seat === undefined ? ', #line, #ticket' : ''}`,
+      `${dropped(work)}${FORGET}${andLeave(given)}${seat === undefined ? ', #line, #ticket' : ''}`,
     values: {
       ...given.values,
       ':observedState': observed.state,
@@ -260,14 +260,8 @@ function seatValues(seat: Seat | undefined): UpdateParts['values'] {
   return defined({ ':line': seat?.line, ':ticket': seat?.ticket });
 }
 
-/** Index attributes to remove from an ended task, so that it is no longer listed as dead; a tenant's task is in the same index. */
-function unlisted({ tenant }: { readonly tenant?: string | undefined }, isHeld: boolean): string {
-  if (tenant === undefined) return ', #directoryKey, #directoryName';
-  return isHeld ? ', #directoryKey' : '';
-}
-
-/** The task may have been held in its line, or parked because its key was full. */
-const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}, #heldKey, #parkedKey, #parkedName`;
+/** The task may have been held in its line. */
+const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}, #heldKey`;
 
 function cancelValues(cancellation: Cancellation, stamp: Stamp) {
   return { ...finishValues('cancelled', stamp), ':cancellation': { ...cancellation } };

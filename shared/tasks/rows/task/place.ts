@@ -3,83 +3,133 @@
  *
  * | task | index | attributes |
  * | --- | --- | --- |
- * | of no tenant | ready | `readyKey`, `readyAt` |
+ * | of no tenant and no key; or of a key, and not due when it was written | ready | `readyKey`, `readyAt` |
  * | of a tenant | directory | `directoryKey`; `directoryName`, which contains the tenant and the time that `readyAt` contains |
+ * | of a key with a limit, and due when it was written | directory | the same attributes; the name also contains the key and its limit |
  * | held in a line | none | `heldKey`, which becomes `readyKey` or `directoryKey` when it is called |
- * | parked for its key | directory | `directoryKey`, `directoryName`: the key's part of the queue's parked tasks; `parkedKey`, `parkedName` are its position to return to |
+ *
+ * The due tasks of a key stand together, so that a worker walks past them while their key is full. Its later tasks stand by time,
+ * because a worker would otherwise have to walk past them until they are due. A worker that meets one of these due while its key is full
+ * moves it to the others: `task.join`. A claim moves nothing, and neither does a task that is handed back.
+ * A task in a line stands by time, whatever its key: at most one task of a line is in an index.
  */
-import type { Priority, TaskKey } from '../../task/task.ts';
+import type { KeyLimit } from '../../task/key-limit.ts';
+import type { Priority, TaskKey, TaskLinks } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
-import { isParkedPartition, readyPartitionKey, shardOf, tenantPartitionKey } from '../../../dynamo/engine/keys.ts';
-import { tenantPlace } from './index-places.ts';
+import { readyPartitionKey, shardOf, tenantPartitionKey } from '../../../dynamo/engine/keys.ts';
+import { groupPlace, parseGroupPlace } from './index-places.ts';
 import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
 
-type Standing = TaskKey & { readonly tenant?: string | undefined };
-
-/** A part of a `SET` clause, and its values. */
-interface Part {
-  readonly effect: string;
-  readonly values: UpdateParts['values'];
+/** What decides where a task stands, besides its time. */
+export interface Standing extends TaskKey {
+  readonly priority: Priority;
+  readonly tenant?: string | undefined;
+  /** The limit of its key, unless it stands in a line. */
+  readonly limit: KeyLimit | undefined;
 }
 
-/** The attribute that brings a task into its index. */
-export function indexKeyOf({ tenant }: { readonly tenant?: string | undefined }): 'readyKey' | 'directoryKey' {
+/** When a task becomes due, when that is written, and the number of shards. */
+export interface Timing {
+  readonly readyAt: number;
+  readonly now: number;
+  readonly shards: number;
+}
+
+/** A part of a `SET` clause, its values, and the attributes of a `REMOVE` clause. */
+export interface Move extends Pick<UpdateParts, 'effect' | 'values'> {
+  readonly left: string;
+}
+
+interface Entry {
+  readonly key: 'readyKey' | 'directoryKey';
+  readonly partition: string;
+  readonly name?: string;
+}
+
+/** The attribute that brings a task in a line into its index. */
+export function indexKeyOf({ tenant }: { readonly tenant?: string | undefined }): Entry['key'] {
   return tenant === undefined ? 'readyKey' : 'directoryKey';
 }
 
+/** The limit by which a task stands. */
+export function limitOf(links: TaskLinks | undefined): KeyLimit | undefined {
+  return links?.line === undefined ? links?.concurrency : undefined;
+}
+
 /** As attributes of a new row. */
-export function placeOf(
-  task: Standing & { readonly priority: Priority; readonly runAt: number },
-  shards: number,
-  isHeld: boolean,
-): Readonly<Record<string, unknown>> {
-  const { id, tenant, runAt } = task;
+export function placeOf(task: Standing, timing: Timing, isHeld: boolean): Readonly<Record<string, unknown>> {
+  const { key, partition, name } = entryOf(task, timing);
   return {
-    [isHeld ? 'heldKey' : indexKeyOf(task)]: partitionOf(task, shards),
-    readyAt: runAt,
-    ...(tenant === undefined ? {} : { directoryName: tenantPlace(tenant, runAt, id) }),
+    [isHeld ? 'heldKey' : key]: partition,
+    readyAt: timing.readyAt,
+    ...(name === undefined ? {} : { directoryName: name }),
   };
 }
 
-/** Moves a task to another index position, for another priority or time. */
-export function moveTo(
-  task: Standing & { readonly priority: Priority },
-  readyAt: number,
-  shards: number,
-  isHeld: boolean,
-): Part {
-  const { effect, values } = moveInTime(task, readyAt);
+/** Moves a task to another index position, from whichever index it stands in, or from the list of dead tasks. */
+export function moveTo(task: Standing, timing: Timing, isHeld = false): Move {
+  const { key, partition, name } = entryOf(task, timing);
+  const at = `#${isHeld ? 'heldKey' : key} = :place, #readyAt = :readyAt`;
+  const values = { ':place': partition, ':readyAt': timing.readyAt };
+  if (name === undefined) return { effect: at, values, left: '#directoryKey, #directoryName' };
   return {
-    effect: `#${isHeld ? 'heldKey' : indexKeyOf(task)} = :place, ${effect}`,
-    values: { ...values, ':place': partitionOf(task, shards) },
+    effect: `${at}, #directoryName = :placeName`,
+    values: { ...values, ':placeName': name },
+    left: isHeld ? '#directoryKey' : '#readyKey',
   };
 }
 
-/**
- * Whether a row is a parked task.
- * Writers that ignore parking make a task visible with their writes, but leave `parkedKey`.
- */
-export function isParkedItem(item: DynamoItem): boolean {
-  return item.parkedKey !== undefined && item.readyKey === undefined && isParkedPartition(item.directoryKey);
+/** Moves a task of a claim to another time. If it has a key, it may go to the other index. */
+export function moveInTime(
+  task: Omit<Standing, 'limit'> & { readonly links?: TaskLinks | undefined },
+  timing: Timing,
+): Move {
+  const limit = limitOf(task.links);
+  return limit === undefined ? moveAlong(task, timing.readyAt) : moveTo({ ...task, limit }, timing);
 }
 
-/** Attributes to remove from a parked row that moves to another position: a tenant's position is overwritten. */
-export function unparked({ isParked, tenant }: { readonly isParked: boolean } & Pick<Standing, 'tenant'>): string {
-  if (!isParked) return '';
-  const own = '#parkedKey, #parkedName';
-  return tenant === undefined ? `${own}, #directoryKey, #directoryName` : own;
-}
-
-/** Moves the entry to another time in the same partition. */
-export function moveInTime({ id, tenant }: Standing, readyAt: number): Part {
-  if (tenant === undefined) return { effect: '#readyAt = :readyAt', values: { ':readyAt': readyAt } };
+/** Moves a task that does not stand with others of its key to another time in the same partition. */
+export function moveAlong({ id, tenant }: TaskKey & Pick<Standing, 'tenant'>, readyAt: number): Move {
+  const at = { effect: '#readyAt = :readyAt', values: { ':readyAt': readyAt }, left: '' };
+  if (tenant === undefined) return at;
   return {
-    effect: '#readyAt = :readyAt, #directoryName = :placeName',
-    values: { ':readyAt': readyAt, ':placeName': tenantPlace(tenant, readyAt, id) },
+    effect: `${at.effect}, #directoryName = :placeName`,
+    values: { ...at.values, ':placeName': groupPlace({ tenant }, readyAt, id) },
+    left: '',
   };
 }
 
-function partitionOf({ queue, id, priority, tenant }: Standing & { readonly priority: Priority }, shards: number) {
+/** Adds to a `REMOVE` clause. */
+export function andLeave({ left }: Move): string {
+  return left === '' ? '' : `, ${left}`;
+}
+
+/** The position of a task among the other due tasks of its key. */
+export function placeInGroup({ queue, id, priority, tenant, limit }: Standing, { readyAt, shards }: Timing): Entry {
+  const key = limit?.key ?? '';
+  const wide = Math.min(limit?.limit ?? 1, shards);
+  const shard = (shardOf(`${tenant ?? ''}${key}`, shards) + shardOf(id, wide)) % shards;
+  return {
+    key: 'directoryKey',
+    partition: tenantPartitionKey(queue, priority, shard),
+    name: groupPlace({ tenant, limit }, readyAt, id),
+  };
+}
+
+/** Whether a row stands with the other due tasks of its key. */
+export function isInGroup({ directoryName }: DynamoItem): boolean {
+  return directoryName !== undefined && parseGroupPlace(String(directoryName)).limit !== undefined;
+}
+
+function entryOf(task: Standing, timing: Timing): Entry {
+  const { queue, id, priority, tenant, limit } = task;
+  const { readyAt, now, shards } = timing;
+  if (limit !== undefined && readyAt <= now) return placeInGroup(task, timing);
   const shard = shardOf(id, shards);
-  return tenant === undefined ? readyPartitionKey(queue, priority, shard) : tenantPartitionKey(queue, priority, shard);
+  if (tenant === undefined) return { key: 'readyKey', partition: readyPartitionKey(queue, priority, shard) };
+  return {
+    key: 'directoryKey',
+    partition: tenantPartitionKey(queue, priority, shard),
+    name: groupPlace({ tenant }, readyAt, id),
+  };
 }

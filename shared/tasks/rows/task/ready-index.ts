@@ -1,5 +1,5 @@
 /**
- * The index of tasks that may be due: the ready index, and for tenants' tasks a part of the directory.
+ * The index of tasks that may be due: the ready index, and for tasks of tenants and of keys with a limit a part of the directory.
  * One partition per queue, priority and shard, ordered by `readyAt`; its entries are the keys of task rows and nothing else.
  * A claim does not move the entry, which keeps its cost at one unit. So the entry's task may be running or just finished.
  */
@@ -24,7 +24,7 @@ export function pageOfReady(
   );
 }
 
-/** Entries of tenants' tasks in one partition, after a position. Eventually consistent, as above. */
+/** Entries of the groups of one partition, after a position. Eventually consistent, as above. */
 export function pageOfTenants(
   table: string,
   { queue, priority, shard }: ReadyPartition,

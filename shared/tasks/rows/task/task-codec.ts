@@ -16,7 +16,7 @@ import { PAST_ATTEMPTS_KEPT, PRIORITIES } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
-import { isParkedItem } from './place.ts';
+import { isInGroup } from './place.ts';
 import { decodeInput, decodePack } from './pack-codec.ts';
 
 const STATES = ['ready', 'running', 'done', 'dead', 'cancelled'] as const;
@@ -84,7 +84,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
         readyAt: row.number('readyAt'),
         expiresAt: row.optional('expiresAt', count),
         isHeld: row.has('heldKey'),
-        isParked: isParkedItem(item),
+        isInGroup: isInGroup(item),
       };
     case 'running':
       return {

@@ -3,22 +3,42 @@
  */
 import type { TaskStore } from '../../task/task-store.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
-import { splitKey } from '../../../dynamo/engine/keys.ts';
+import { CorruptItemError } from '../../../core/errors.ts';
+import { readInBatches } from '../../../dynamo/engine/batches.ts';
+import { splitKey, taskConcurrencyKey } from '../../../dynamo/engine/keys.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import { ownEntries } from '../index-entries.ts';
-import { parseTenantPlace } from './index-places.ts';
+import { decodeKey } from '../key-codec.ts';
+import { readKeys } from '../key-statements.ts';
+import { parseGroupPlace } from './index-places.ts';
 import { pageOfReady, pageOfTenants } from './ready-index.ts';
 import { decodeTask } from './task-codec.ts';
 import { readTasks } from './task-statements.ts';
 
-export type TaskReader = Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants'>;
+export type TaskReader = Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants' | 'getKeys'>;
 
 export function createTaskReader(sender: Sender, table: string): TaskReader {
   const tasks = new Rows(sender, decodeTask);
   return {
     // One damaged row must not block the others, even if the caller does not ask for damaged rows.
     getMany: (keys, onDamaged = () => undefined) => tasks.getMany(table, readTasks(table, keys), onDamaged),
+
+    async getKeys(queue, keys, onDamaged = () => undefined) {
+      const items = keys.length === 0 ? [] : await readInBatches(sender, table, readKeys(table, queue, keys));
+      const byRow = new Map(items.map((item) => [String(item.pk), item]));
+      return new Map(
+        keys.flatMap((key) => {
+          try {
+            return [[key, decodeKey(byRow.get(taskConcurrencyKey(queue, key).pk))] as const];
+          } catch (error) {
+            if (!(error instanceof CorruptItemError)) throw error;
+            onDamaged(error);
+            return [];
+          }
+        }),
+      );
+    },
 
     async page(partition, query) {
       const { Items, LastEvaluatedKey } = await sender.read(pageOfReady(table, partition, query));
@@ -42,6 +62,6 @@ function decodeHint(item: DynamoItem) {
 
 function decodeTenantEntry(item: DynamoItem) {
   const place = String(item.directoryName);
-  const { tenant, readyAt, end } = parseTenantPlace(place);
-  return { hint: { ...decodeHint(item), readyAt, tenant }, place, end };
+  const { tenant, limit, readyAt, end, tenantEnd } = parseGroupPlace(place);
+  return { hint: { ...decodeHint(item), readyAt, tenant, limit }, place, end, tenantEnd };
 }

@@ -35,9 +35,8 @@
  * | generation | N | times that it was revived after its end, or continued with its follower; absent: none | promote; see `operator-statements.ts` |
  * | nonce | S | of the last write | all, except requests to cancel a running task |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
- * | parkedKey, parkedName | S | its index position to return to, while it is parked | park, put back, see `parking-statements.ts` |
- * | tenant | S | its tenant; the task is in the index of tenants instead of the ready index, see `place.ts` | enqueue |
- * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of tenants | enqueue, retry, snooze, discard, bury |
+ * | tenant | S | its tenant; the task is in the index of groups instead of the ready index, see `place.ts` | enqueue |
+ * | directoryKey, directoryName | S | the list of dead tasks; present while dead; until then the index of groups | enqueue, join, retry, snooze, discard, bury |
  * | ttl | N, epoch s | of finished tasks; absent from waiting and running ones | complete, commit, discard, bury, cancel |
  *
  * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower, `commit-statements.ts` its commits.
@@ -54,7 +53,7 @@ import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { childrenAttributes, optionAttributes, slotAttribute } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
-import { moveInTime, placeOf } from './place.ts';
+import { andLeave, limitOf, moveInTime, moveTo, placeOf } from './place.ts';
 
 /** A task's position in the line of its key. */
 export interface Seat {
@@ -105,7 +104,11 @@ export function enqueueTask(
     attempts: 0,
     leaseCounter: now,
     nonce,
-    ...placeOf(task, shards, seat?.isHeld === true),
+    ...placeOf(
+      { ...task, limit: task.line === undefined ? links?.concurrency : undefined },
+      { readyAt: task.runAt, now, shards },
+      seat?.isHeld === true,
+    ),
     ...defined(optionAttributes(task, nonce, { isApart: false })),
     ...defined({ line: seat?.line, ticket: seat?.ticket, tenant, batch: links?.batch }),
     ...(schedule && { schedule: slotAttribute(schedule) }),
@@ -148,6 +151,36 @@ export function claimTask(
       ':nonce': nonce,
       ':zero': 0,
       ':one': 1,
+    },
+  });
+}
+
+/**
+ * Guard: ready, due, and not written since it was observed.
+ * Effect: stands with the other due tasks of its key, because the key is full.
+ * Outcomes: refused = claimed, changed, or moved by another worker.
+ */
+export function joinGroup(
+  table: string,
+  observed: ReadyTask,
+  shards: number,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const { readyAt } = observed;
+  const place = moveTo({ ...observed, limit: limitOf(observed.links) }, { readyAt, now: Infinity, shards });
+  return updateStatement('task.join', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: `${IS_DUE} AND #nonce = :observedNonce`,
+    effect: `SET ${place.effect}, #nonce = :nonce REMOVE ${place.left}`,
+    omitsNewRow: true,
+    values: {
+      ...place.values,
+      ':ready': 'ready',
+      ':observedCounter': observed.leaseCounter,
+      ':observedNonce': observed.nonce,
+      ':now': now,
+      ':nonce': nonce,
     },
   });
 }
@@ -229,15 +262,16 @@ export function retryTask(
   table: string,
   claim: Claim,
   failure: { readonly error: TaskError; readonly readyAt: number; readonly isRefunded?: boolean },
+  shards: number,
   { now, nonce }: Stamp,
 ): Statement<'update'> {
-  const later = moveInTime(claim, failure.readyAt);
+  const later = moveInTime(claim, { readyAt: failure.readyAt, now, shards });
   const refund = failure.isRefunded === true ? '#attempts = #attempts - :one, ' : '';
   return updateStatement('task.retry', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
-    effect: `SET #state = :ready, ${refund}${later.effect}, #lastError = :error, #failingSince = if_not_exists(#failingSince, :now), #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #handBacks`,
+    effect: `SET #state = :ready, ${refund}${later.effect}, #lastError = :error, #failingSince = if_not_exists(#failingSince, :now), #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #handBacks${andLeave(later)}`,
     values: {
       ...mineValues(claim),
       ...later.values,
@@ -317,13 +351,19 @@ export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp):
  * Effect: ready again at readyAt, the attempt refunded.
  * Outcomes: refused = taken over.
  */
-export function snoozeTask(table: string, claim: Claim, readyAt: number, { now, nonce }: Stamp): Statement<'update'> {
-  const later = moveInTime(claim, readyAt);
+export function snoozeTask(
+  table: string,
+  claim: Claim,
+  readyAt: number,
+  shards: number,
+  { now, nonce }: Stamp,
+): Statement<'update'> {
+  const later = moveInTime(claim, { readyAt, now, shards });
   return updateStatement('task.snooze', {
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
-    effect: `SET #state = :ready, #attempts = #attempts - :one, ${later.effect}, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks`,
+    effect: `SET #state = :ready, #attempts = #attempts - :one, ${later.effect}, #nonce = :nonce, ${remember(claim)} ${LEAVE_CLAIM}, #failingSince, #handBacks${andLeave(later)}`,
     values: {
       ...mineValues(claim),
       ...later.values,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { joinKey, readyPartitionKey, shardOf, splitKey, taskKey } from '../../../../shared/dynamo/engine/keys.ts';
-import { parseTenantPlace, tenantPlace } from '../../../../shared/tasks/rows/task/index-places.ts';
+import { groupPlace, parseGroupPlace } from '../../../../shared/tasks/rows/task/index-places.ts';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 
 /** Text made of what keys are made of, so that collisions would be found. */
@@ -33,9 +33,11 @@ describe('keys', () => {
   test('gives a position to any tenant of ordinary text, and refuses one that DynamoDB would refuse', () => {
     const tenant = 'ü'.repeat(256);
 
-    expect(parseTenantPlace(tenantPlace(tenant, 1, 'id'))).toMatchObject({ tenant, readyAt: 1 });
-    expect(() => tenantPlace('#'.repeat(512), 1, 'id')).toThrow(ConfigurationError);
-    expect(() => tenantPlace('#'.repeat(512), 1, 'id')).toThrow(/tenant ###.* has 1570 bytes: DynamoDB allows 1024/);
+    expect(parseGroupPlace(groupPlace({ tenant }, 1, 'id'))).toMatchObject({ tenant, readyAt: 1 });
+    expect(() => groupPlace({ tenant: '#'.repeat(512) }, 1, 'id')).toThrow(ConfigurationError);
+    expect(() => groupPlace({ tenant: '#'.repeat(512) }, 1, 'id')).toThrow(
+      /tenant ###.* has 1573 bytes: DynamoDB allows 1024/,
+    );
   });
 
   test('assigns a task to a stable shard, and fills shards evenly', () => {

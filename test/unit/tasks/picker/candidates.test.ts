@@ -21,7 +21,7 @@ describe('tasks that found their key full', () => {
     clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
     const runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
     // This test reads nothing.
-    candidates = new Candidates({ session: 'mine', queue: 'q', maxClockSkewMs: 0, hasDispatcher: false, part: 1 }, {
+    candidates = new Candidates({ session: 'mine', queue: 'q', maxClockSkewMs: 0, heartbeatMs: 1_000, part: 1 }, {
       runtime,
     } as unknown as CandidatePorts);
   });
@@ -90,7 +90,7 @@ describe('a task whose entry in the index is older than its row', () => {
     const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
     asleepUntil = Infinity;
     whileReading = () => undefined;
-    const rowOf = () => ({ ...NAME, state: 'ready', readyAt: asleepUntil, isParked: false }) as unknown as ReadyTask;
+    const rowOf = () => ({ ...NAME, state: 'ready', readyAt: asleepUntil }) as unknown as ReadyTask;
     const getMany = () => {
       const rows = [rowOf()];
       whileReading();
@@ -98,7 +98,7 @@ describe('a task whose entry in the index is older than its row', () => {
     };
     const ports = { runtime: { clock, random: { next: () => 0.5 }, ids: systemIds }, tasks: { getMany } };
     candidates = new Candidates(
-      { session: 'mine', queue: 'q', maxClockSkewMs: 0, hasDispatcher: false, part: 1 },
+      { session: 'mine', queue: 'q', maxClockSkewMs: 0, heartbeatMs: 1_000, part: 1 },
       ports as unknown as CandidatePorts,
     );
   });

@@ -74,9 +74,10 @@ describe('a worker with a slice of a partition of tenants', () => {
     }));
     const places = [...hog, { tenant: 'ada', place: '2 ada 100', end: '2 ada ~' }];
     const entries = places.map(({ tenant, place, end }) => ({
-      hint: { queue: 'jobs', id: place, readyAt: 0, tenant },
+      hint: { queue: 'jobs', id: place, readyAt: 0, tenant, limit: undefined },
       place,
       end,
+      tenantEnd: end,
     }));
     const pageOfTenants: TaskStore['pageOfTenants'] = (_partition, { after, limit }) => {
       const rest = entries.filter(({ place }) => place > after);

@@ -21,7 +21,7 @@ test('a scan takes no waiting task, so it does not count as a poll before the wo
   const lanes = partitions.foreign();
 
   await idle.world.run(async () => {
-    for (const source of lanes) await foreign.scan(source, () => true);
+    for (const source of lanes) await foreign.scan(source, { isWorthReading: () => true });
   });
 
   expect(lanes.filter(({ lane }) => lane.isOfTenants)).toHaveLength(3);

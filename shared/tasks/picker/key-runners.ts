@@ -1,0 +1,157 @@
+/**
+ * What one worker knows of the running tasks of full keys. A worker walks past the tasks of a full key, but a full key may be full of tasks
+ * whose workers have crashed. So it looks for the running ones among them: at first at as many as the key's limit, because they are usually
+ * the first ones, and each time at twice as many while the key stands still, until it has met as many as the key's row counts.
+ * Then it only checks their sessions. A task that starts changes the key's row, and what was known of the key no longer counts.
+ */
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { KeyLimit } from '../task/key-limit.ts';
+import type { GroupEntry } from '../task/task-store.ts';
+import type { RunningTask, TaskKey } from '../task/task.ts';
+import type { Look } from '../task/tenants.ts';
+import { FULL_KEY, HELD_RECHECK_MS, PAGE_MAX_AGE_MS } from './tuning.ts';
+
+/** A full key, as its row shows it. */
+export interface SeenKey {
+  readonly running: number;
+  /** Start of its latest task. */
+  readonly enteredAt: number;
+}
+
+interface Runner {
+  readonly task: TaskKey & Pick<RunningTask, 'session'>;
+  readonly knownAtMonotonicMs: number;
+  /** Whether its row was read twice, some time apart: the first read may have been too old. */
+  readonly isConfirmed: boolean;
+}
+
+interface KeyView {
+  seen: SeenKey;
+  seenAtMonotonicMs: number;
+  readonly runners: Map<string, Runner>;
+  /** By partition and group. */
+  readonly looks: Map<string, OneLook>;
+}
+
+export class KeyRunners {
+  readonly #clock: Clock;
+  readonly #heartbeatMs: number;
+  readonly #isWorthReading: (key: TaskKey) => boolean;
+  readonly #keys = new Map<string, KeyView>();
+
+  constructor(clock: Clock, heartbeatMs: number, isWorthReading: (key: TaskKey) => boolean) {
+    this.#clock = clock;
+    this.#heartbeatMs = heartbeatMs;
+    this.#isWorthReading = isWorthReading;
+  }
+
+  /** Notes that the key was seen full. */
+  see(key: string, seen: SeenKey): void {
+    const known = this.#keys.get(key);
+    const seenAtMonotonicMs = this.#clock.monotonic();
+    if (known === undefined) {
+      this.#keys.set(key, { seen, seenAtMonotonicMs, runners: new Map(), looks: new Map() });
+      return;
+    }
+    const isSame = known.seen.enteredAt === seen.enteredAt && known.seen.running === seen.running;
+    known.seen = seen;
+    known.seenAtMonotonicMs = seenAtMonotonicMs;
+    if (isSame) return;
+    known.runners.clear();
+    for (const look of known.looks.values()) look.startOver();
+  }
+
+  /** Notes rows of running tasks of a key, whose sessions live. */
+  know(key: string, { queue, id, session }: RunningTask): void {
+    const view = this.#keys.get(key);
+    const now = this.#clock.monotonic();
+    const known = view?.runners.get(id);
+    const isSame = known?.task.session === session;
+    const knownAtMonotonicMs = isSame ? known.knownAtMonotonicMs : now;
+    const isConfirmed = isSame && knownAtMonotonicMs + HELD_RECHECK_MS <= now;
+    view?.runners.set(id, { task: { queue, id, session }, knownAtMonotonicMs, isConfirmed });
+  }
+
+  /** Notes that a task of the key does not run, or that its session has ended. */
+  forgetOne(key: string, { id }: TaskKey): void {
+    this.#keys.get(key)?.runners.delete(id);
+  }
+
+  /** Running tasks of full keys to check now. */
+  get due(): readonly Runner[] {
+    return [...this.#keys.values()].flatMap(({ runners }) =>
+      [...runners.values()].filter(({ task }) => this.#isWorthReading(task)),
+    );
+  }
+
+  /**
+   * Returns what to read of a full key's tasks now.
+   * @param tried number of the key's tasks that this worker tries or runs itself
+   */
+  look(partition: string, { end }: Pick<GroupEntry, 'end'>, { key, limit }: KeyLimit, tried: number): Look {
+    const view = this.#keys.get(key);
+    if (view === undefined) return NOTHING;
+    const name = `${partition} ${end}`;
+    const one = view.looks.get(name) ?? new OneLook(this.#isWorthReading);
+    view.looks.set(name, one);
+    const idleMs = this.#clock.now() - view.seen.enteredAt;
+    const areKnown = view.runners.size + tried >= view.seen.running;
+    // A session that has claimed a task since the last heartbeat has not expired.
+    const isFresh = view.seen.running <= 1 && idleMs < this.#heartbeatMs;
+    if (areKnown || isFresh) return NOTHING;
+    one.beginIfDue(this.#clock.monotonic(), Math.max(this.#heartbeatMs, idleMs / FULL_KEY.standing), limit);
+    return one;
+  }
+
+  forget(): void {
+    const before = this.#clock.monotonic() - PAGE_MAX_AGE_MS - 2 * FULL_KEY.most;
+    for (const [key, { seenAtMonotonicMs }] of this.#keys) if (seenAtMonotonicMs < before) this.#keys.delete(key);
+  }
+}
+
+/** The looks at one group in one partition. */
+class OneLook implements Look {
+  left = 0;
+  from: string | undefined;
+  readonly #isWorthReading: (key: TaskKey) => boolean;
+  /** Entries that the last look passed at most; 0: none yet, as the key stands now. */
+  #wide = 0;
+  #beganAtMonotonicMs = Number.NEGATIVE_INFINITY;
+  /** Whether the last look came to the end of the group. */
+  #isComplete = false;
+
+  constructor(isWorthReading: (key: TaskKey) => boolean) {
+    this.#isWorthReading = isWorthReading;
+  }
+
+  beginIfDue(now: number, gapMs: number, limit: number): void {
+    const waitMs = this.#isComplete ? FULL_KEY.standing * gapMs : gapMs;
+    if (this.left > 0 || now < this.#beganAtMonotonicMs + waitMs) return;
+    this.#beganAtMonotonicMs = now;
+    this.#isComplete = false;
+    this.#wide = this.#wide === 0 ? limit : 2 * this.#wide;
+    this.left = this.#wide;
+  }
+
+  pass({ hint, place }: GroupEntry): boolean {
+    this.left--;
+    this.from = place;
+    return this.#isWorthReading(hint);
+  }
+
+  end(): void {
+    this.left = 0;
+    this.from = undefined;
+    this.#isComplete = true;
+  }
+
+  /** The gap to the last look stays. */
+  startOver(): void {
+    this.left = 0;
+    this.from = undefined;
+    this.#wide = 0;
+    this.#isComplete = false;
+  }
+}
+
+const NOTHING: Look = { left: 0, from: undefined, pass: () => false, end: () => undefined };
