@@ -34,14 +34,11 @@ const NEVER_MS = 86_400_000;
 /**
  * One long-lived worker, or one and a process of users, so that nobody else heals what the first line of defence misses.
  * Each second line is switched off by chance: dispatcher, planning hints, and the worker's schedule check.
- * The repair of parked tasks stays on: for those that a crash leaves behind, it is the first line.
  */
 export function drawLoneWorld(prng: Prng, drawn: Profile): Profile {
   const users = prng.pick([0, 0, 1, 3]);
   const dispatches = prng.chance(0.5);
   const off: readonly Turned[] = [
-    // Not a second line, but without it nothing is parked in so short a time.
-    { 'shared/tasks/task/parking.ts: PARKED_FROM_MS': Math.round(prng.logarithmic(100, 2_000)) },
     { 'shared/tasks/worker/planning-hints.ts: EVERY_MS': NEVER_MS },
     ...(dispatches ? [{ 'shared/client/run-with-schedules.ts: RECUR_MS': NEVER_MS }] : []),
   ];

@@ -38,9 +38,10 @@ export class Reached {
     }
     if (before.heldKey !== undefined && after.heldKey === undefined && after.state === 'ready')
       this.#seen('line: called by the one before');
-    if (before.parkedKey === undefined && after.parkedKey !== undefined) this.#seen('key: task parked');
-    if (before.parkedKey !== undefined && after.parkedKey === undefined)
-      this.#seen(after.state === 'ready' ? 'key: task put back' : `key: parked task ${String(after.state)}`);
+    if (before.state === 'ready' && after.state === 'ready' && !isInGroup(before) && isInGroup(after))
+      this.#seen('key: task moved to the others');
+    if (before.state === 'running' && after.state === 'ready' && isInGroup(before) && !isInGroup(after))
+      this.#seen('key: task left the others, to be tried later');
     if (before.children !== undefined && before.state === 'ready' && Number(after.readyAt) < Number(before.readyAt))
       this.#seen('parent woken');
     if (after.state === 'running' && before.state !== 'running' && after.tenant !== undefined)
@@ -63,4 +64,9 @@ export class Reached {
     if (marked(after, 'cancelled').size > marked(before, 'cancelled').size) this.#seen('item cancelled in its pack');
     if (after?.state !== before?.state && after?.state !== 'running') this.#seen(`pack became ${String(after?.state)}`);
   }
+}
+
+/** Whether it stands with the other due tasks of its key: the third part of its name is a hash of the key. */
+function isInGroup({ directoryName }: NonNullable<Applied['after']>): boolean {
+  return directoryName !== undefined && (String(directoryName).split('#')[2] ?? '') !== '';
 }

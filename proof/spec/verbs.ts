@@ -76,8 +76,6 @@ const MODELLED: Readonly<Record<string, readonly string[]>> = {
   'schedule.make': ['CanAdvanceSchedule', 'ScheduleAdvanced', 'IsAbsent'],
   'slot.take': ['IsAbsent'],
   'task.enqueue': ['IsAbsent', 'CanJoin', 'LineJoined', 'IsPlaceFree'],
-  'task.park': ['CanPark', 'TaskParked'],
-  'task.putBack': ['CanPutBack', 'TaskPutBack'],
   'waitgroup.add': ['IsGroupIn', 'MemberAdded'],
   'waitgroup.begin': ['IsGroupIn', 'GroupBegun'],
   'waitgroup.complete': ['IsGroupIn', 'GroupCompleted'],
@@ -113,12 +111,12 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   'schedule.resume': 'likewise',
   'semaphore.': 'Semaphore.tla has a model of its own, which is not tied to the statements by operators',
   'session.renewRemote': 'sessions whose holder is beyond a gateway are not specified yet',
-  'task.defer': 'as task.reschedule, to a later time',
+  'task.join': 'as task.reschedule, to the same time: only its index entry moves',
   'task.follow': 'a wish for when the attempt ends, which changes no right',
   'task.requestCancel': 'a wish, which changes no right',
 };
 
-const READS = /\.(due|get|getMany|getWithSession|glance|members|page|pageOfParked|pageOfTenants)$/;
+const READS = /\.(due|get|getMany|getWithSession|glance|members|page|pageOfTenants)$/;
 
 function digestsOfGolden(): ReadonlyMap<string, string> {
   const sections = readFileSync(GOLDEN, 'utf8').split(/^## /m).slice(1);

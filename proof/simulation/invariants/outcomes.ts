@@ -161,23 +161,13 @@ function isLeftOpen({ called: { verb }, isByCopy, isDenied, isOfKey, returned }:
 
 /** Advisory attributes from workers to planners, and between wakers. */
 const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'starts']);
-/** A task's index entries. */
-const PLACE = new Set(['readyKey', 'directoryKey', 'directoryName', 'parkedKey', 'parkedName']);
 
-/**
- * The nonce stays when an item is cancelled, its holder is notified,
- * a parked task is unparked, and a payload is removed: no other attribute may change then.
- */
+/** The nonce stays when an item is cancelled, its holder is notified, and a payload is removed: no other attribute may change then. */
 function isUnstamped({ row, before, after }: Applied): boolean {
   if (before === undefined || (after === undefined && row.startsWith('payload#'))) return before !== undefined;
-  const isPutBack = before.parkedKey !== undefined && after?.parkedKey === undefined;
   return Object.keys({ ...before, ...after }).every(
     (name) =>
-      (isPutBack && PLACE.has(name)) ||
-      name === 'cancelled' ||
-      name === 'revoked' ||
-      HINTS.has(name) ||
-      isDeepStrictEqual(before[name], after?.[name]),
+      name === 'cancelled' || name === 'revoked' || HINTS.has(name) || isDeepStrictEqual(before[name], after?.[name]),
   );
 }
 

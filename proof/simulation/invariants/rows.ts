@@ -64,15 +64,14 @@ const TASK: readonly [string, Check][] = Object.entries({
   result: (value, row) => (row.state === 'done' ? optional(json) : absent)(value, row),
   finishedAt: when(isEnded, whole),
   ttl: when(isEnded, whole),
-  // A task that is held in a line, or belongs to a tenant, stands elsewhere.
+  // A task that is held in a line, or stands with others of its tenant or key, stands elsewhere.
   readyKey: (value, row) =>
-    (isEnded(row) || row.heldKey !== undefined || row.parkedKey !== undefined || row.tenant !== undefined
+    (isEnded(row) || row.heldKey !== undefined || row.tenant !== undefined || row.directoryKey !== undefined
       ? absent
       : text)(value, row),
-  // Only waiting tasks are hidden from workers, among the parked tasks of their key.
-  parkedKey: (value, row) =>
-    value === undefined ||
-    (row.state === 'ready' && text(value, row) && String(row.directoryKey).startsWith('parked#')),
+  directoryKey: (value, row) => isEnded(row) || value === undefined || String(value).startsWith('tenant#'),
+  // It stands by the time, tenant and key that the row has.
+  directoryName: (value, row) => isEnded(row) || value === undefined || isPlaceOf(String(value), row),
   readyAt: (value, row) => (isEnded(row) ? absent : whole)(value, row),
   // Only packs have items.
   done: optional(indexes),
@@ -82,6 +81,23 @@ const TASK: readonly [string, Check][] = Object.entries({
   payload: optional((value) => Number((value as DynamoItem).bytes) > 0 && text((value as DynamoItem).digest, {})),
   tenant: optional(text),
 });
+
+/** Whether a name in the directory says the tenant and the time of the row, and its key and limit or nothing of them. */
+function isPlaceOf(name: string, { tenant, key, ticket, readyAt }: DynamoItem): boolean {
+  const parts = name.split('#').map((part) => part.replaceAll('%23', '#').replaceAll('%25', '%'));
+  const [, ofTenant, , ofKey, ofLimit, at] = parts;
+  if (parts.length !== PARTS_OF_PLACE || ofTenant !== (tenant ?? '') || Number(at) !== Math.ceil(Number(readyAt)))
+    return false;
+  if (ofKey === '') return tenant !== undefined && ofLimit === '';
+  const { key: own, limit, count, perMs } = (key ?? {}) as Partial<Record<string, string | number>>;
+  return (
+    ticket === undefined &&
+    ofKey === own &&
+    ofLimit === (count === undefined ? String(limit) : `${limit}/${count}/${perMs}`)
+  );
+}
+
+const PARTS_OF_PLACE = 7;
 
 const SESSION: readonly [string, Check][] = Object.entries({
   v: oneOf(2),

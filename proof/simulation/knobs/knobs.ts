@@ -77,6 +77,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     HELD_RECHECK_MS: [50, 2_000],
     UNKNOWN_NAME_RECHECK_MS: [500, 60_000],
     FULL_KEY: SOONER,
+    JOINS_AT_ONCE: FEW(16),
     CLAIMS_PER_LOSS: FEW(8),
     // With one, workers that exit when empty poll one foreign partition each, always the first.
     FOREIGN_SAMPLE: [2, 4],
@@ -87,13 +88,6 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/queue/results.ts': { PAUSE_MS: SOONER, TOGETHER_MS: FEW(50) },
   'shared/tasks/queue/task-client.ts': { DEFAULT_ENQUEUES_IN_FLIGHT: FEW(32) },
   'shared/tasks/rows/task/adding-store.ts': { LINE_CONTENTION: FEWER },
-  'shared/tasks/rows/task/dynamo-parking-store.ts': {
-    WRITES_AT_ONCE: FEW(16),
-    ENTRIES: FEW(25),
-    ROWS_AT_A_TIME: FEW(4),
-    PAGE: FEW(100),
-    KEYS_LIMIT: FEW(50),
-  },
   'shared/tasks/rows/task/lines.ts': { MEMBERS_READ: FEW(100) },
   'shared/tasks/run/claim-writer.ts': { RESEND_MS: [10, 1_000] },
   'shared/tasks/run/settle.ts': { OUTAGE_PAUSE_MS: SOONER, MAX_HAND_BACKS: [3, 5] },
@@ -102,7 +96,6 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     SCHEDULES_PER_TICK: FEW(1_000),
     LEFT_OUT_KEPT: FEW(8),
   },
-  'shared/tasks/task/parking.ts': { PARKED_FROM_MS: [100, 300_000], REPAIR_EVERY_MS: [1_000, 60_000] },
   // A pack finds the item that kills its workers by two deaths in a row.
   'shared/tasks/task/task.ts': { PAST_ATTEMPTS_KEPT: [2, 4] },
   // A visit to a tenant ends with the page if the page is smaller than the tenant's share and the tasks of it that are held.
@@ -153,7 +146,6 @@ export const FIXED: readonly Fixed[] = [
       'shared/dynamo/engine/batches.ts': 'ROUNDS_LIMIT',
       'shared/tasks/dispatch/measure.ts': 'PAGES_LIMIT',
       'shared/tasks/dispatch/oldest-ready.ts': 'LOOK_LIMIT OLDEST',
-      'shared/tasks/rows/task/dynamo-parking-store.ts': 'FOREIGN_PAGES',
       'shared/tasks/task/tenants.ts': 'PAGES_LIMIT',
     },
   },
@@ -192,9 +184,8 @@ export const FIXED: readonly Fixed[] = [
       'shared/dynamo/engine/schema.ts': 'SCHEMA_VERSION',
       'shared/tasks/dispatch/pending-starts.ts': 'NONE',
       'shared/tasks/rows/key-statements.ts': 'CENTURY_SECONDS',
-      'shared/tasks/rows/task/dynamo-parking-store.ts': 'DIGITS',
       'shared/tasks/rows/task/dynamo-task-operator-store.ts': 'ISO_LENGTH',
-      'shared/tasks/rows/task/index-places.ts': 'MOMENT_DIGITS PARKED_DIGITS',
+      'shared/tasks/rows/task/index-places.ts': 'MOMENT_DIGITS',
       'shared/tasks/task/key-limit.ts': 'IDLE_KEY',
       'shared/tasks/task/slice.ts': 'HASH_DIGITS',
       'shared/tasks/task/tenants.ts': 'HASH_DIGITS HASHES',

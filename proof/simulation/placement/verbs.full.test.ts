@@ -9,8 +9,10 @@ const STATEMENTS = readFileSync(new URL('../../../test/unit/dynamo/statements.go
 
 /** Why no flow sends them. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  'a task is parked when it would wait for five minutes, longer than a flow lasts: worlds with floods and with small constants':
-    ['task.park', 'task.promote', 'task.putBack', 'task.defer'],
+  'needs a task that becomes due while its key is full, or other work while it runs: worlds with floods': [
+    'task.join',
+    'task.promote',
+  ],
   'settles an acquire whose attempts all went unanswered, which one fault cannot do: worlds of long-lived users': [
     'lock.bar',
     'lock.disown',
