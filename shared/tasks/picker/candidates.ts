@@ -21,7 +21,7 @@ import { limitText } from '../task/key-limit.ts';
 import type { Lane } from '../task/lane.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
-import type { Linked } from './key-capacity.ts';
+import type { Linked, Waiting } from './key-capacity.ts';
 import { KeyCapacity } from './key-capacity.ts';
 import { FRESH_MS, HELD_RECHECK_MS, JOINS_AT_ONCE, PAGE_ENTRIES, PAGE_MAX_AGE_MS } from './tuning.ts';
 
@@ -177,7 +177,7 @@ export class Candidates {
   }
 
   /** Postpones a task whose key may be at capacity, until the key is worth another try, but only for a while. */
-  postpone(task: Linked, forMs = HELD_RECHECK_MS): void {
+  postpone(task: Waiting, forMs = HELD_RECHECK_MS): void {
     this.skip(task, forMs);
     this.places.postpone(task, forMs);
   }

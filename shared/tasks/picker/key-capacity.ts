@@ -8,11 +8,14 @@ import { fullnessOf } from '../task/key-limit.ts';
 import type { GroupEntry, GroupHint, ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { Look } from '../task/tenants.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
-import { KeyRunners } from './key-runners.ts';
+import { KeyRunners, NOTHING } from './key-runners.ts';
 import { FRESH_MS, FULL_KEY, HELD_RECHECK_MS, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';
 
 /** A task, and its key, which may be at capacity. */
 export type Linked = TaskKey & { readonly links?: TaskLinks | undefined };
+
+/** A task that waits for its key. */
+export type Waiting = Linked & Pick<ReadyTask, 'readyAt'>;
 
 interface KeyPlacesPorts {
   readonly tasks: Pick<TaskStore, 'getKeys'>;
@@ -37,7 +40,7 @@ export class KeyCapacity {
   /** By key: when it was first seen full, for keys whose latest task start is unknown. */
   readonly #fullSince = new Map<string, number>();
   /** By key and id: tasks that found their key full, and the time until which they are postponed. */
-  readonly #postponed = new Map<string, Map<string, { readonly task: Linked; readonly until: number }>>();
+  readonly #postponed = new Map<string, Map<string, { readonly task: Waiting; readonly until: number }>>();
   /** By key of postponed tasks: monotonic time from which some of them are worth a read, even if no task of the key has ended here. */
   readonly #callAt = new Map<string, number>();
   /** By key and task id: postponed tasks, and the time until which they may be tried without reading them again. */
@@ -81,11 +84,15 @@ export class KeyCapacity {
     return this.#ports.runtime.clock.now() < (this.#full.get(limitName(limit)) ?? 0);
   }
 
-  /** Returns what to read of the tasks of an entry's key, if the key is full. */
+  /** Returns what to read of the tasks of an entry's key, if the key is full or this worker has enough of its tasks. */
   lookAt(partition: string, entry: GroupEntry): Look | undefined {
     const { limit } = entry.hint;
-    if (limit === undefined || !this.isFull(limit)) return undefined;
-    return this.runners.look(partition, entry, limit, this.#tried.get(limit.key)?.size ?? 0);
+    if (limit === undefined) return undefined;
+    const tried = this.#tried.get(limit.key)?.size ?? 0;
+    if (this.isFull(limit)) return this.runners.look(partition, entry, limit, tried);
+    // This worker fills the key itself, and knows enough tasks for its next slots.
+    const isOwnFull = !this.mayHaveRoom({ ...entry.hint, links: { concurrency: limit } });
+    return isOwnFull && (this.#postponed.get(limit.key)?.size ?? 0) >= aheadOf(limit) ? NOTHING : undefined;
   }
 
   /**
@@ -154,12 +161,12 @@ export class KeyCapacity {
   }
 
   /** Postpones a task of a full key until its key has capacity, at most for `forMs`. */
-  postpone({ queue, id, links }: Linked, forMs: number): void {
+  postpone({ queue, id, readyAt, links }: Waiting, forMs: number): void {
     if (links?.concurrency === undefined) return;
     const { key } = links.concurrency;
     const { clock } = this.#ports.runtime;
     const names = this.#postponed.get(key) ?? new Map<string, never>();
-    this.#postponed.set(key, names.set(id, { task: { queue, id, links }, until: clock.now() + forMs }));
+    this.#postponed.set(key, names.set(id, { task: { queue, id, readyAt, links }, until: clock.now() + forMs }));
     if (!this.#callAt.has(key)) this.#callAt.set(key, clock.monotonic() + HELD_RECHECK_MS);
   }
 
@@ -172,11 +179,12 @@ export class KeyCapacity {
     this.#waiting.set(key, waiting.set(task.id, { task, untilMonotonicMs }));
   }
 
-  /** Returns the first remembered task for the slot that this task has freed, if it may still be tried. Forgets it and all before it. */
+  /** Returns the oldest remembered task for the slot that this task has freed, if it may still be tried. Forgets it and all before it. */
   nextOf({ links }: Linked, mayBeTried: (task: ReadyTask) => boolean): ReadyTask | undefined {
     const waiting = links?.concurrency === undefined ? undefined : this.#waiting.get(links.concurrency.key);
     const now = this.#ports.runtime.clock.monotonic();
-    for (const [id, { task, untilMonotonicMs }] of waiting ?? []) {
+    const inOrder = [...(waiting ?? [])].sort(([, one], [, other]) => one.task.readyAt - other.task.readyAt);
+    for (const [id, { task, untilMonotonicMs }] of inOrder) {
       waiting?.delete(id);
       if (now <= untilMonotonicMs && mayBeTried(task)) return task;
     }
@@ -204,12 +212,15 @@ export class KeyCapacity {
     return links?.concurrency !== undefined && (this.#postponed.get(links.concurrency.key)?.size ?? 0) > 0;
   }
 
-  /** Returns the first few postponed tasks of its key, which are no longer postponed. */
+  /** Returns the oldest few postponed tasks of its key, which are no longer postponed. */
   callBack({ links }: Linked): readonly TaskKey[] {
     if (links?.concurrency === undefined) return [];
     const { key } = links.concurrency;
     const names = this.#postponed.get(key);
-    const called = [...(names?.values() ?? [])].slice(0, aheadOf(links.concurrency)).map(({ task }) => task);
+    const called = [...(names?.values() ?? [])]
+      .map(({ task }) => task)
+      .sort((one, other) => one.readyAt - other.readyAt)
+      .slice(0, aheadOf(links.concurrency));
     for (const { id } of called) names?.delete(id);
     this.#callAt.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS);
     return called;

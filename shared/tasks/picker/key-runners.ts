@@ -1,15 +1,17 @@
 /**
  * What one worker knows of the running tasks of full keys. A worker walks past the tasks of a full key, but a full key may be full of tasks
- * whose workers have crashed. So it looks for the running ones among them: at first at as many as the key's limit, because they are usually
- * the first ones, and each time at twice as many while the key stands still, until it has met as many as the key's row counts.
- * Then it only checks their sessions. A task that starts changes the key's row, and what was known of the key no longer counts.
+ * whose workers have crashed. So it looks for the running ones among them, until it knows as many as the key's row counts.
+ * It begins with as many tasks as the key's limit, because the running ones are usually the first. The longer the key stands still, the
+ * deeper it looks: a task that a crashed worker ran at depth `n` is found after n / 25 heartbeats at most, also by workers that exit soon.
+ * Of the tasks that it knows to run, it only checks the sessions. A task that starts changes the key's row, and what was known of the key
+ * no longer counts.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { KeyLimit } from '../task/key-limit.ts';
 import type { GroupEntry } from '../task/task-store.ts';
 import type { RunningTask, TaskKey } from '../task/task.ts';
 import type { Look } from '../task/tenants.ts';
-import { FULL_KEY, HELD_RECHECK_MS, PAGE_MAX_AGE_MS } from './tuning.ts';
+import { FULL_KEY, HELD_RECHECK_MS, PAGE_MAX_AGE_MS, SCAN_ENTRIES } from './tuning.ts';
 
 /** A full key, as its row shows it. */
 export interface SeenKey {
@@ -99,7 +101,7 @@ export class KeyRunners {
     // A session that has claimed a task since the last heartbeat has not expired.
     const isFresh = view.seen.running <= 1 && idleMs < this.#heartbeatMs;
     if (areKnown || isFresh) return NOTHING;
-    one.beginIfDue(this.#clock.monotonic(), Math.max(this.#heartbeatMs, idleMs / FULL_KEY.standing), limit);
+    one.beginIfDue({ now: this.#clock.monotonic(), idleMs, heartbeatMs: this.#heartbeatMs, limit });
     return one;
   }
 
@@ -109,49 +111,65 @@ export class KeyRunners {
   }
 }
 
+interface Idleness {
+  readonly now: number;
+  /** How long the key has stood still. */
+  readonly idleMs: number;
+  readonly heartbeatMs: number;
+  readonly limit: number;
+}
+
 /** The looks at one group in one partition. */
 class OneLook implements Look {
   left = 0;
   from: string | undefined;
   readonly #isWorthReading: (key: TaskKey) => boolean;
-  /** Entries that the last look passed at most; 0: none yet, as the key stands now. */
-  #wide = 0;
+  /** Entries passed since the group's first one. */
+  #passed = 0;
   #beganAtMonotonicMs = Number.NEGATIVE_INFINITY;
-  /** Whether the last look came to the end of the group. */
-  #isComplete = false;
+  /** How long the key had stood still when the look came to the end of the group. Undefined: it has not. */
+  #completeMs: number | undefined;
+  #idleMs = 0;
 
   constructor(isWorthReading: (key: TaskKey) => boolean) {
     this.#isWorthReading = isWorthReading;
   }
 
-  beginIfDue(now: number, gapMs: number, limit: number): void {
-    const waitMs = this.#isComplete ? FULL_KEY.standing * gapMs : gapMs;
-    if (this.left > 0 || now < this.#beganAtMonotonicMs + waitMs) return;
+  beginIfDue({ now, idleMs, heartbeatMs, limit }: Idleness): void {
+    this.#idleMs = idleMs;
+    if (this.left > 0) return;
+    if (this.#completeMs !== undefined && idleMs < 2 * this.#completeMs) return;
+    const more = limit + SCAN_ENTRIES * Math.floor(idleMs / heartbeatMs) - this.#passed;
+    if (more <= 0 || (this.#passed === 0 && now < this.#beganAtMonotonicMs + heartbeatMs)) return;
     this.#beganAtMonotonicMs = now;
-    this.#isComplete = false;
-    this.#wide = this.#wide === 0 ? limit : 2 * this.#wide;
-    this.left = this.#wide;
+    this.#completeMs = undefined;
+    this.left = more;
   }
 
   pass({ hint, place }: GroupEntry): boolean {
     this.left--;
+    this.#passed++;
     this.from = place;
     return this.#isWorthReading(hint);
   }
 
   end(): void {
-    this.left = 0;
-    this.from = undefined;
-    this.#isComplete = true;
+    this.#begin();
+    this.#completeMs = this.#idleMs;
   }
 
-  /** The gap to the last look stays. */
   startOver(): void {
+    this.#begin();
+    this.#completeMs = undefined;
+  }
+
+  /** The next look begins with the first task again, and a heartbeat after the last one did. */
+  #begin(): void {
     this.left = 0;
     this.from = undefined;
-    this.#wide = 0;
-    this.#isComplete = false;
+    this.#passed = 0;
   }
 }
 
-const NOTHING: Look = { left: 0, from: undefined, pass: () => false, end: () => undefined };
+/** All is skipped. */
+export const NOTHING: Look = { left: 0, from: undefined, pass: () => false, end: () => undefined };

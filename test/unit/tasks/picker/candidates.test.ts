@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { CandidatePorts } from '../../../../shared/tasks/picker/candidates.ts';
 import { Candidates } from '../../../../shared/tasks/picker/candidates.ts';
-import type { Linked } from '../../../../shared/tasks/picker/key-capacity.ts';
+import type { Linked, Waiting } from '../../../../shared/tasks/picker/key-capacity.ts';
 import { FULL_KEY } from '../../../../shared/tasks/picker/tuning.ts';
 import type { DynamoDriver, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
@@ -26,7 +26,8 @@ describe('tasks that found their key full', () => {
     } as unknown as CandidatePorts);
   });
 
-  const taskOf = (id: string, key: string): Linked => ({
+  const taskOf = (id: string, key: string): Waiting => ({
+    readyAt: 0,
     queue: 'q',
     id,
     links: { concurrency: { key, limit: 1, rate: undefined } },
