@@ -197,10 +197,10 @@ export class Standing {
    * A lone worker polls each of its partitions within a heartbeat, in lanes that it knows of: docs/timing.md. It may be started by a tick
    * first, and a crashed worker seems to have a free place until its session has expired.
    */
-  #starvingMs({ priority, tenant }: DynamoItem): number {
+  #starvingMs({ priority, directoryKey }: DynamoItem): number {
     const { lone } = this.#profile;
     const lanes = this.#ports.recorder.rows.get('queue#jobs')?.lanes as ReadonlySet<string> | undefined;
-    const lane = laneName({ priority: priority as Priority, isOfTenants: tenant !== undefined });
+    const lane = laneName({ priority: priority as Priority, isOfTenants: directoryKey !== undefined });
     if (!lone || this.#isOver || !(lanes?.has(lane) ?? lane === 'normal')) return bounds.STARVING_MS;
     return bounds.starvingAloneMs(this.#profile);
   }

@@ -78,6 +78,9 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     UNKNOWN_NAME_RECHECK_MS: [500, 60_000],
     FULL_KEY: SOONER,
     JOINS_AT_ONCE: FEW(16),
+    STAY_FOR_KEY_MS: [500, 5_000],
+    FREE_PAGES: FEW(2),
+    REST_PER_PAGE_MS: [50, 500],
     CLAIMS_PER_LOSS: FEW(8),
     // With one, workers that exit when empty poll one foreign partition each, always the first.
     FOREIGN_SAMPLE: [2, 4],

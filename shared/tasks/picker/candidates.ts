@@ -240,8 +240,14 @@ export class Candidates {
     const moves = await Promise.allSettled(
       apart.map((task) => this.#joining(() => this.#ports.tasks.join(task, stampOf(this.#ports.runtime)))),
     );
-    for (const move of moves)
+    for (const [at, move] of moves.entries()) {
+      const task = apart[at];
       if (move.status === 'rejected' && !(move.reason instanceof StoreUnavailableError)) throw move.reason;
+      if (move.status === 'rejected' || task === undefined) continue;
+      // It is met again where it stands now.
+      this.places.unpostpone(task);
+      this.skip(task, FRESH_MS);
+    }
     for (const { priority } of apart) this.#ports.onJoined?.({ priority, isOfTenants: true });
   }
 

@@ -35,18 +35,17 @@ export class ForeignShards {
   /** Returns one of a partition's oldest entries that are worth reading. */
   async scan(
     source: PartitionSource,
-    { isWorthReading, lookAt }: Pick<ReadQuery, 'isWorthReading' | 'lookAt'>,
+    worth: Pick<ReadQuery, 'isWorthReading' | 'lookAt' | 'admit'>,
   ): Promise<readonly ReadyEntry[]> {
     const { tasks, runtime, onDamaged } = this.#ports;
     const now = runtime.clock.now();
     this.#scanAtMonotonicMs = runtime.clock.monotonic() + this.#scanEveryMs;
     // It takes only tasks of crashed workers, so it is no poll: the source stays as unseen as it was.
-    if (source.lane.isOfTenants)
-      return source.next({ now, wanted: 1, isWorthReading, lookAt, changes: source.seenChanges });
+    if (source.lane.isOfTenants) return source.next({ ...worth, now, wanted: 1, changes: source.seenChanges });
     source.serve();
     const partition = { queue: this.#settings.queue, priority: source.lane.priority, shard: source.shard };
     const { hints } = await tasks.page(partition, { now, limit: SCAN_ENTRIES, onDamaged });
-    const oldest = hints.filter(isWorthReading).slice(0, FOREIGN_SAMPLE);
+    const oldest = hints.filter(worth.isWorthReading).slice(0, FOREIGN_SAMPLE);
     const at = integerBetween(runtime.random, 0, oldest.length);
     return oldest.slice(at, at + 1);
   }

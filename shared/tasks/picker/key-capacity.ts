@@ -5,7 +5,7 @@
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Fullness, KeyLimit } from '../task/key-limit.ts';
 import { fullnessOf } from '../task/key-limit.ts';
-import type { GroupEntry, GroupHint, ReadyEntry, TaskStore } from '../task/task-store.ts';
+import type { GroupEntry, GroupHint, TaskStore } from '../task/task-store.ts';
 import type { Look } from '../task/tenants.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
 import { KeyRunners, NOTHING } from './key-runners.ts';
@@ -99,8 +99,8 @@ export class KeyCapacity {
    * Leaves out the entries of keys without capacity. The rows of keys of which nothing is known are read in one batch,
    * because reading the rows of tasks that cannot start costs more.
    */
-  async withRoom(hints: readonly (ReadyEntry | GroupHint)[]): Promise<readonly ReadyEntry[]> {
-    const limits = new Map(hints.flatMap((hint) => this.#isUnknown(limitOf(hint))));
+  async withRoom(hints: readonly GroupHint[]): Promise<readonly GroupHint[]> {
+    const limits = new Map(hints.flatMap(({ limit }) => this.#isUnknown(limit)));
     if (limits.size === 0) return hints;
     const { tasks, runtime, onDamaged } = this.#ports;
     const keys = [...new Set([...limits.values()].map(({ key }) => key))];
@@ -114,10 +114,7 @@ export class KeyCapacity {
       this.seeFull({ queue: this.#queue, id: '', links: { concurrency: limit } }, fullness);
       full.add(name);
     }
-    return hints.filter((hint) => {
-      const limit = limitOf(hint);
-      return limit === undefined || !full.has(limitName(limit));
-    });
+    return hints.filter(({ limit }) => limit === undefined || !full.has(limitName(limit)));
   }
 
   /**
@@ -168,6 +165,13 @@ export class KeyCapacity {
     const names = this.#postponed.get(key) ?? new Map<string, never>();
     this.#postponed.set(key, names.set(id, { task: { queue, id, readyAt, links }, until: clock.now() + forMs }));
     if (!this.#callAt.has(key)) this.#callAt.set(key, clock.monotonic() + HELD_RECHECK_MS);
+  }
+
+  /** Forgets a task of a full key that was read. */
+  unpostpone({ id, links }: Linked): void {
+    if (links?.concurrency === undefined) return;
+    this.#postponed.get(links.concurrency.key)?.delete(id);
+    this.#waiting.get(links.concurrency.key)?.delete(id);
   }
 
   /** Remembers a task of a full key whose row was just read: it may get the next slot that is freed here. */
@@ -287,10 +291,6 @@ export class KeyCapacity {
     const now = this.#ports.runtime.clock.now();
     return [...this.#full].some(([name, until]) => until > now + FULL_KEY.most && name.startsWith(keyName(key)));
   }
-}
-
-function limitOf(hint: ReadyEntry | GroupHint): KeyLimit | undefined {
-  return 'limit' in hint ? hint.limit : undefined;
 }
 
 /** Number of a key's rows to read at a time. */

@@ -65,9 +65,10 @@ class TenantsInTurn implements EntryReader {
       this.#slice.finish();
       this.#passedBy.clear();
     }
-    const { hints, isFullyRead } = await this.#walk.next(ports);
+    const { hints, isFullyRead, pages } = await this.#walk.next(ports);
     // A tenant's tasks beyond its share are skipped, so only a round without a find shows that nothing is left.
-    return { hints, isEnd: isFullyRead && hints.length === 0 };
+    const isEnd = isFullyRead && hints.length === 0;
+    return { hints, isEnd, passedPages: isEnd ? pages : 0 };
   }
 
   /** Returns the next drawn entries, and one entry of each tenant that had none at the last visit. */

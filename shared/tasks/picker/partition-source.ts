@@ -11,7 +11,7 @@ import type { ReadyEntry } from '../task/task-store.ts';
 import type { WalkQuery } from '../task/tenants.ts';
 import { PRIORITIES } from '../task/task.ts';
 import type { ChosenSlice } from './chosen-slice.ts';
-import { PAGE_MAX_AGE_MS } from './tuning.ts';
+import { FREE_PAGES, PAGE_MAX_AGE_MS, REST_PER_PAGE_MS } from './tuning.ts';
 
 export interface PartitionPlace {
   readonly shard: number;
@@ -19,15 +19,24 @@ export interface PartitionPlace {
 }
 
 export interface EntryReader {
-  /** Reads the next entries worth reading, in the order to try them. `isEnd`: no more entries follow. */
-  read(query: ReadQuery): Promise<{ readonly hints: readonly ReadyEntry[]; readonly isEnd: boolean }>;
+  /**
+   * Reads the next entries worth reading, in the order to try them. `isEnd`: no more entries follow. `passedPages`: all of them, in so many
+   * pages, belong to full keys, or to tasks that others hold.
+   */
+  read(query: ReadQuery): Promise<PageRead>;
   /** Reads the last page again at the next call. @returns false for tenants' entries, which would lose their turn */
   rewind(): boolean;
   /** Whether it is time to read the oldest entries again, even if other entries are left. */
   readonly isHeadDue: boolean;
 }
 
-export interface ReadQuery extends Required<Pick<WalkQuery, 'now' | 'wanted'>>, Pick<WalkQuery, 'lookAt'> {
+interface PageRead {
+  readonly hints: readonly ReadyEntry[];
+  readonly isEnd: boolean;
+  readonly passedPages?: number;
+}
+
+export interface ReadQuery extends Required<Pick<WalkQuery, 'now' | 'wanted'>>, Pick<WalkQuery, 'lookAt' | 'admit'> {
   readonly isWorthReading: (hint: ReadyEntry) => boolean;
 }
 
@@ -49,6 +58,8 @@ interface SourcePorts {
   readonly clock: Clock;
   readonly slice: ChosenSlice;
   readonly turns: TurnCount;
+  /** Maximum rest of a partition. */
+  readonly heartbeatMs: number;
 }
 
 export class PartitionSource {
@@ -68,9 +79,12 @@ export class PartitionSource {
   #isEnd = true;
   #polledAtMonotonicMs = Number.MIN_SAFE_INTEGER;
   #seenChanges = -1;
+  readonly #heartbeatMs: number;
+  #restsUntilMonotonicMs = Number.MIN_SAFE_INTEGER;
   #servedAt = 0;
 
-  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, { clock, slice, turns }: SourcePorts) {
+  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, { clock, slice, turns, heartbeatMs }: SourcePorts) {
+    this.#heartbeatMs = heartbeatMs;
     this.slice = slice;
     this.shard = shard;
     this.lane = lane;
@@ -96,6 +110,11 @@ export class PartitionSource {
   /** Changes that the picker had counted at the last index query. */
   get seenChanges(): number {
     return this.#seenChanges;
+  }
+
+  /** Whether its last round read many pages and found nothing, so that it costs more than others and finds less. */
+  get isResting(): boolean {
+    return !this.isHot && this.#clock.monotonic() < this.#restsUntilMonotonicMs;
   }
 
   /** When entries were last taken from it. Counted in turns of all sources, because two turns may have the same clock time. */
@@ -142,7 +161,9 @@ export class PartitionSource {
   }
 
   /** The oldest entries come before the entries that were left. */
-  #keep({ hints, isEnd }: { readonly hints: readonly ReadyEntry[]; readonly isEnd: boolean }): void {
+  #keep({ hints, isEnd, passedPages = 0 }: PageRead): void {
+    const restMs = Math.min(this.#heartbeatMs, REST_PER_PAGE_MS * Math.max(0, passedPages - FREE_PAGES));
+    this.#restsUntilMonotonicMs = this.#clock.monotonic() + restMs;
     const read = new Set(hints.map(({ id }) => id));
     this.#isEnd = isEnd;
     this.#ahead = [...hints, ...this.#ahead.filter(({ id }) => !read.has(id))];

@@ -128,12 +128,19 @@ export class Partitions {
     );
   }
 
-  /** Whether the queue's row or an entry found here names the lane. Before the first tick, any lane may be in use. */
+  /**
+   * Whether the queue's row or an entry found here names the lane. Before the first tick, any lane may be in use.
+   * A queue whose tasks have keys uses both lanes of a priority, because tasks that are tried again later stand without the others of their key.
+   */
   #isNamed(lane: Lane): boolean {
     const { exitsWhenEmpty, hasDispatcher } = this.#settings;
     const name = laneName(lane);
-    if (this.#foundLanes.has(name)) return true;
-    return this.#ports.lanes()?.has(name) ?? (exitsWhenEmpty || hasDispatcher || name === PLAIN_LANE);
+    const ofGroups = laneName({ ...lane, isOfTenants: true });
+    if (this.#foundLanes.has(name) || this.#foundLanes.has(ofGroups)) return true;
+    const lanes = this.#ports.lanes();
+    return (
+      (lanes?.has(name) === true || lanes?.has(ofGroups)) ?? (exitsWhenEmpty || hasDispatcher || name === PLAIN_LANE)
+    );
   }
 
   #of(shards: readonly number[], lanes: readonly Lane[]): readonly PartitionSource[] {
@@ -159,6 +166,7 @@ export class Partitions {
       clock,
       slice,
       turns: this.#turns,
+      heartbeatMs: this.#settings.heartbeatMs,
     });
     // Before the first tick, tasks may be in any lane.
     source.isHot = this.isOwn(place) && (this.#isNamed(lane) || this.#ports.lanes() === undefined);

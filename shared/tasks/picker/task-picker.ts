@@ -27,7 +27,7 @@ import { Candidates } from './candidates.ts';
 import { ForeignShards } from './foreign-shards.ts';
 import { DirectCandidates } from './direct-candidates.ts';
 import type { Linked } from './key-capacity.ts';
-import type { PartitionSource } from './partition-source.ts';
+import type { PartitionSource, ReadQuery } from './partition-source.ts';
 import type { PartitionPorts, PartitionSettings } from './partitions.ts';
 import { Partitions } from './partitions.ts';
 import { PollSchedule, jittered } from './poll-schedule.ts';
@@ -295,7 +295,8 @@ export class TaskPicker {
     const isUnused = this.#schedule.beginUnused(unused.length, this.#ports.lanes() !== undefined);
     const pool = (isUnused ? unused : own).filter((source) => best === undefined || source.rank <= best.rank);
     const foreign = best === undefined && !isUnused ? this.#foreign.oldest : undefined;
-    const turn = oldestPoll([...pool.filter(({ isHot }) => !isHot), ...(foreign === undefined ? [] : [foreign])]);
+    const cool = pool.filter(({ isHot, isResting }) => !isHot && !isResting);
+    const turn = oldestPoll([...cool, ...(foreign === undefined ? [] : [foreign])]);
     if (turn !== undefined) this.#schedule.begin(own.length);
     return turn;
   }
@@ -315,13 +316,11 @@ export class TaskPicker {
     const hints = await source.next({
       now: this.#ports.runtime.clock.now(),
       wanted: isOwn ? Math.min(PAGE_ENTRIES, Math.max(isFirst ? SCAN_ENTRIES : 0, times * most)) : foreignRows,
-      isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
-      lookAt: (entry) => this.#candidates.places.lookAt(source.name, entry),
+      ...this.#worthOf(source),
       changes: this.#changes,
     });
     if (hints.length > 0) this.#partitions.found(source.lane);
-    const roomy = await this.#candidates.places.withRoom(hints);
-    const { found, taken } = await this.#candidates.choose(roomy, isOwn ? Infinity : this.#aHeartbeatAgo);
+    const { found, taken } = await this.#candidates.choose(hints, isOwn ? Infinity : this.#aHeartbeatAgo);
     source.isHeldByOthers = hints.length > 0 && found.length === 0;
     // Reading two rows that other workers have taken costs as much as reading the page again.
     if (isOwn && taken >= 2) source.readAgain();
@@ -333,15 +332,22 @@ export class TaskPicker {
 
   /** Polls only for tasks of crashed workers. */
   async #scan(source: PartitionSource): Promise<void> {
-    const hints = await this.#foreign.scan(source, {
-      isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
-      lookAt: (entry) => this.#candidates.places.lookAt(source.name, entry),
-    });
+    const hints = await this.#foreign.scan(source, this.#worthOf(source));
     const { found } = await this.#candidates.choose(hints, this.#aHeartbeatAgo);
     const abandoned = found.filter(({ kind }) => kind === 'abandoned');
     for (const { kind, task } of found) if (kind !== 'abandoned') this.#candidates.putBack(task);
     if (abandoned.length > 0) this.#partitions.adopt(source.shard);
     this.#fill(abandoned, source);
+  }
+
+  /** Which of a partition's entries are worth reading. */
+  #worthOf({ name }: PartitionSource): Pick<ReadQuery, 'isWorthReading' | 'lookAt' | 'admit'> {
+    const { places } = this.#candidates;
+    return {
+      isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
+      lookAt: (entry) => places.lookAt(name, entry),
+      admit: (hints) => places.withRoom(hints),
+    };
   }
 
   #fill(found: readonly Found[], source?: PartitionSource): void {

@@ -38,13 +38,19 @@ export const UNKNOWN_NAME_RECHECK_MS = IDLE_AFTER_MS;
  * When one of its tasks ends, the rows of its first `ahead` waiting tasks are read, or of as many as its limit.
  * Set by `bench keys`.
  */
-export const FULL_KEY = { oneSlot: 500, least: 200, most: 5_000, standing: 4, ahead: 10 };
+export const FULL_KEY = { oneSlot: 500, least: 200, most: 30_000, standing: 4, ahead: 10 };
 /** Concurrent writes that move tasks of a full key to the others of the key. */
 export const JOINS_AT_ONCE = 16;
 /** How long a worker stays for the next task of a key after one of the key's tasks has ended here. Set by `bench keys --limits 100`. */
-export const STAY_FOR_KEY_MS = FULL_KEY.most;
+export const STAY_FOR_KEY_MS = 5_000;
 /** A worker that loses more than one of so many claims to others chooses a slice. Set by `npm run simulate -- --profile stays`, CROWD. */
 export const CLAIMS_PER_LOSS = 8;
+/**
+ * A partition of groups whose round has found nothing in more pages than a few is polled later, by so much for each page more, but at least
+ * once a heartbeat. Set by `bench stuck --keys 2000`.
+ */
+export const FREE_PAGES = 2;
+export const REST_PER_PAGE_MS = 500;
 /** Half a read unit of entries: for one scan for abandoned tasks, and for the first poll of a worker without tasks. */
 export const SCAN_ENTRIES = PAGE_ENTRIES / 2;
 /**

@@ -29,6 +29,16 @@ const PAGE_LIMIT = 50;
 /** Maximum pages to read in one round while all their tasks are held by others or not due. */
 const PAGES_LIMIT = 40;
 
+export interface Walked {
+  readonly hints: readonly GroupHint[];
+  /** Whether there is no entry at all. */
+  readonly isEmpty: boolean;
+  /** Whether the round is complete. */
+  readonly isFullyRead: boolean;
+  /** Pages read in this round so far. */
+  readonly pages: number;
+}
+
 export interface WalkQuery {
   readonly now: number;
   /** Number of entries wanted; slightly more may be returned. */
@@ -41,6 +51,8 @@ export interface WalkQuery {
   readonly isWorthReading?: (hint: GroupHint) => boolean;
   /** Returns what to read of an entry's group although its key is full; undefined: the key may have capacity. Default: undefined. */
   readonly lookAt?: ((entry: GroupEntry) => Look | undefined) | undefined;
+  /** Leaves out hints that are not worth it after all; the walk goes on for others. Default: none. */
+  readonly admit?: ((hints: readonly GroupHint[]) => Promise<readonly GroupHint[]>) | undefined;
   /** Called for each foreign entry. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
@@ -64,7 +76,7 @@ export class TenantWalk {
   /** Everything before this position has been visited in this round. */
   #position: string;
   /** Start of a round that needs more than one call, because it has found nothing yet. */
-  #round: { readonly start: string; hasWrapped: boolean; seen: number } | undefined;
+  #round: { readonly start: string; hasWrapped: boolean; seen: number; pages: number } | undefined;
   /** The look at the group that was visited last. */
   #looking: { readonly end: string; readonly look: Look } | undefined;
 
@@ -88,11 +100,12 @@ export class TenantWalk {
     ofGroup = () => PAGE_LIMIT,
     isWorthReading = () => true,
     lookAt = () => undefined,
+    admit = (hints) => Promise.resolve(hints),
     onDamaged,
-  }: WalkQuery): Promise<{ hints: readonly GroupHint[]; isEmpty: boolean; isFullyRead: boolean }> {
+  }: WalkQuery): Promise<Walked> {
     const found: { readonly hint: GroupHint; readonly turn: number }[] = [];
     const share = new Map<string, number>();
-    const round = this.#round ?? { start: this.#position, hasWrapped: false, seen: 0 };
+    const round = this.#round ?? { start: this.#position, hasWrapped: false, seen: 0, pages: 0 };
     const { start } = round;
     let isFullyRead = false;
     /** The end of a key's tasks, if the walk has stopped among them. */
@@ -104,6 +117,8 @@ export class TenantWalk {
         onDamaged,
       });
       const isLast = next === undefined;
+      const onPage: typeof found = [];
+      round.pages++;
       // Skips a page of foreign entries.
       if (entries.length === 0 && next !== undefined) this.#position = next;
       round.seen += entries.length;
@@ -136,7 +151,7 @@ export class TenantWalk {
           share.set(end, taken + 1);
           if (hint.tenant === undefined) open = end;
           else share.set(tenantEnd, ofTenant + 1);
-          found.push({ hint, turn: hint.tenant === undefined ? taken : ofTenant });
+          onPage.push({ hint, turn: hint.tenant === undefined ? taken : ofTenant });
           continue;
         }
         this.#looking = { end, look };
@@ -145,9 +160,11 @@ export class TenantWalk {
           continue;
         }
         this.#position = place;
-        if (look.pass(entry)) found.push({ hint, turn: 0 });
+        if (look.pass(entry)) onPage.push({ hint, turn: 0 });
       }
       if (isLast && !isCut) this.#endLook();
+      const admitted = new Set(onPage.length === 0 ? [] : await admit(onPage.map(({ hint }) => hint)));
+      found.push(...onPage.filter(({ hint }) => admitted.has(hint)));
       isFullyRead =
         round.hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
       if (isFullyRead) break;
@@ -165,7 +182,7 @@ export class TenantWalk {
     if (isEmpty) this.#position = FIRST_PLACE;
     // First one task of each group, then a second one of each, so that a caller that takes only some of them is fair, too.
     found.sort((one, other) => one.turn - other.turn);
-    return { hints: found.map(({ hint }) => hint), isEmpty, isFullyRead };
+    return { hints: found.map(({ hint }) => hint), isEmpty, isFullyRead, pages: round.pages };
   }
 
   #endLook(): void {
