@@ -18,7 +18,6 @@ const INPUT = { bucket: 'thumbnails', key: 'x'.repeat(100) };
 /** Random: 40 KB as JSON, 30 KB deflated. */
 const LARGE = { text: randomBytes(30_000).toString('base64') };
 const RESULT = { bytes: 12_345 };
-const AN_HOUR_MS = 3_600_000;
 const IN_ORDER = { key: 'customer-7', ordered: true } as const;
 
 export async function exerciseFeatures(

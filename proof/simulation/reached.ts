@@ -68,5 +68,5 @@ export class Reached {
 
 /** Whether it stands with the other due tasks of its key: the third part of its name is a hash of the key. */
 function isInGroup({ directoryName }: NonNullable<Applied['after']>): boolean {
-  return directoryName !== undefined && (String(directoryName).split('#')[2] ?? '') !== '';
+  return typeof directoryName === 'string' && (directoryName.split('#')[2] ?? '') !== '';
 }

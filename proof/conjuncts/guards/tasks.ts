@@ -1,6 +1,5 @@
 /** Late writes to tasks, their packs, lines and keys. */
 import { defined } from '../../../shared/core/defined.ts';
-import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
 import { isNotWaiting, waitForChildren, resumeParent } from '../../../shared/tasks/rows/task/children-statements.ts';

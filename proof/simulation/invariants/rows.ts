@@ -69,9 +69,11 @@ const TASK: readonly [string, Check][] = Object.entries({
     (isEnded(row) || row.heldKey !== undefined || row.tenant !== undefined || row.directoryKey !== undefined
       ? absent
       : text)(value, row),
-  directoryKey: (value, row) => isEnded(row) || value === undefined || String(value).startsWith('tenant#'),
+  directoryKey: (value, row) =>
+    isEnded(row) || value === undefined || (typeof value === 'string' && value.startsWith('tenant#')),
   // It stands by the time, tenant and key that the row has.
-  directoryName: (value, row) => isEnded(row) || value === undefined || isPlaceOf(String(value), row),
+  directoryName: (value, row) =>
+    isEnded(row) || value === undefined || (typeof value === 'string' && isPlaceOf(value, row)),
   readyAt: (value, row) => (isEnded(row) ? absent : whole)(value, row),
   // Only packs have items.
   done: optional(indexes),

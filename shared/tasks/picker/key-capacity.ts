@@ -5,7 +5,7 @@
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Fullness, KeyLimit } from '../task/key-limit.ts';
 import { fullnessOf } from '../task/key-limit.ts';
-import type { GroupEntry, GroupHint, TaskStore } from '../task/task-store.ts';
+import type { GroupEntry, TaskStore } from '../task/task-store.ts';
 import type { Look } from '../task/tenants.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
 import { KeyRunners, NOTHING } from './key-runners.ts';
@@ -96,25 +96,32 @@ export class KeyCapacity {
   }
 
   /**
-   * Leaves out the entries of keys without capacity. The rows of keys of which nothing is known are read in one batch,
-   * because reading the rows of tasks that cannot start costs more.
+   * Leaves out the entries of keys without capacity, but for those to look at. The rows of keys of which nothing is known are read in one
+   * batch, because reading the rows of tasks that cannot start costs more.
    */
-  async withRoom(hints: readonly GroupHint[]): Promise<readonly GroupHint[]> {
-    const limits = new Map(hints.flatMap(({ limit }) => this.#isUnknown(limit)));
-    if (limits.size === 0) return hints;
+  async withRoom(partition: string, entries: readonly GroupEntry[]): Promise<ReadonlySet<GroupEntry>> {
+    const limits = new Map(entries.flatMap(({ hint }) => this.#isUnknown(hint.limit)));
+    if (limits.size > 0) await this.#readKeys([...limits.values()]);
+    return new Set(
+      entries.filter((entry) => {
+        const { limit } = entry.hint;
+        if (limit === undefined || !limits.has(limitName(limit)) || !this.isFull(limit)) return true;
+        const look = this.runners.look(partition, entry, limit, this.#tried.get(limit.key)?.size ?? 0);
+        return look.left > 0 && look.pass(entry);
+      }),
+    );
+  }
+
+  async #readKeys(limits: readonly KeyLimit[]): Promise<void> {
     const { tasks, runtime, onDamaged } = this.#ports;
-    const keys = [...new Set([...limits.values()].map(({ key }) => key))];
+    const keys = [...new Set(limits.map(({ key }) => key))];
     const states = await tasks.getKeys(this.#queue, keys, onDamaged);
     const now = runtime.clock.now();
-    const full = new Set<string>();
-    for (const [name, limit] of limits) {
+    for (const limit of limits) {
       const state = states.get(limit.key);
-      const fullness = state && fullnessOf(limit, state, now);
-      if (fullness === undefined) continue;
-      this.seeFull({ queue: this.#queue, id: '', links: { concurrency: limit } }, fullness);
-      full.add(name);
+      const full = state && fullnessOf(limit, state, now);
+      if (full !== undefined) this.seeFull({ queue: this.#queue, id: '', links: { concurrency: limit } }, full);
     }
-    return hints.filter(({ limit }) => limit === undefined || !full.has(limitName(limit)));
   }
 
   /**

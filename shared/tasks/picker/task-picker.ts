@@ -346,7 +346,7 @@ export class TaskPicker {
     return {
       isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
       lookAt: (entry) => places.lookAt(name, entry),
-      admit: (hints) => places.withRoom(hints),
+      admit: (entries) => places.withRoom(name, entries),
     };
   }
 

@@ -51,8 +51,8 @@ export interface WalkQuery {
   readonly isWorthReading?: (hint: GroupHint) => boolean;
   /** Returns what to read of an entry's group although its key is full; undefined: the key may have capacity. Default: undefined. */
   readonly lookAt?: ((entry: GroupEntry) => Look | undefined) | undefined;
-  /** Leaves out hints that are not worth it after all; the walk goes on for others. Default: none. */
-  readonly admit?: ((hints: readonly GroupHint[]) => Promise<readonly GroupHint[]>) | undefined;
+  /** Returns the entries of a page that are worth reading after all; the walk goes on for others. Default: all. */
+  readonly admit?: ((entries: readonly GroupEntry[]) => Promise<ReadonlySet<GroupEntry>>) | undefined;
   /** Called for each foreign entry. */
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
@@ -100,7 +100,7 @@ export class TenantWalk {
     ofGroup = () => PAGE_LIMIT,
     isWorthReading = () => true,
     lookAt = () => undefined,
-    admit = (hints) => Promise.resolve(hints),
+    admit = (entries) => Promise.resolve(new Set(entries)),
     onDamaged,
   }: WalkQuery): Promise<Walked> {
     const found: { readonly hint: GroupHint; readonly turn: number }[] = [];
@@ -117,7 +117,7 @@ export class TenantWalk {
         onDamaged,
       });
       const isLast = next === undefined;
-      const onPage: typeof found = [];
+      const onPage: { readonly entry: GroupEntry; readonly turn: number }[] = [];
       round.pages++;
       // Skips a page of foreign entries.
       if (entries.length === 0 && next !== undefined) this.#position = next;
@@ -151,7 +151,7 @@ export class TenantWalk {
           share.set(end, taken + 1);
           if (hint.tenant === undefined) open = end;
           else share.set(tenantEnd, ofTenant + 1);
-          onPage.push({ hint, turn: hint.tenant === undefined ? taken : ofTenant });
+          onPage.push({ entry, turn: hint.tenant === undefined ? taken : ofTenant });
           continue;
         }
         this.#looking = { end, look };
@@ -160,11 +160,11 @@ export class TenantWalk {
           continue;
         }
         this.#position = place;
-        if (look.pass(entry)) onPage.push({ hint, turn: 0 });
+        if (look.pass(entry)) found.push({ hint, turn: 0 });
       }
       if (isLast && !isCut) this.#endLook();
-      const admitted = new Set(onPage.length === 0 ? [] : await admit(onPage.map(({ hint }) => hint)));
-      found.push(...onPage.filter(({ hint }) => admitted.has(hint)));
+      const admitted = onPage.length === 0 ? undefined : await admit(onPage.map(({ entry }) => entry));
+      for (const { entry, turn } of onPage) if (admitted?.has(entry) === true) found.push({ hint: entry.hint, turn });
       isFullyRead =
         round.hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
       if (isFullyRead) break;

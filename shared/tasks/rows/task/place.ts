@@ -118,7 +118,7 @@ export function placeInGroup({ queue, id, priority, tenant, limit }: Standing, {
 
 /** Whether a row stands with the other due tasks of its key. */
 export function isInGroup({ directoryName }: DynamoItem): boolean {
-  return directoryName !== undefined && parseGroupPlace(String(directoryName)).limit !== undefined;
+  return typeof directoryName === 'string' && parseGroupPlace(directoryName).limit !== undefined;
 }
 
 function entryOf(task: Standing, timing: Timing): Entry {

@@ -12,7 +12,11 @@ test('waits for the longer window once the shorter has turned, without a wasted 
   const state = { running: 0, window: 5_000, started: 1, enteredAt: 5_000 };
   const limit = { key: 'k', limit: 1 };
 
-  expect(fullnessOf({ ...limit, rate: MINUTE }, state, 7_000)).toEqual({ until: MINUTE_MS, enteredAt: 5_000 });
+  expect(fullnessOf({ ...limit, rate: MINUTE }, state, 7_000)).toEqual({
+    until: MINUTE_MS,
+    running: 0,
+    enteredAt: 5_000,
+  });
   expect(fullnessOf({ ...limit, rate: SECOND }, state, 7_000)).toBeUndefined();
   expect(fullnessOf({ ...limit, rate: MINUTE }, state, MINUTE_MS)).toBeUndefined();
 });
