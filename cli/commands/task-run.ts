@@ -17,7 +17,6 @@ import type { Bind, Context } from '../context.ts';
 import type { ExitCode } from '../exit.ts';
 import { CommandError, EXIT, taskNotFound } from '../exit.ts';
 import { momentAndAge, printable } from '../output.ts';
-import { waitsForKey } from '../queue/waits-for-key.ts';
 import type { QueueOptions } from '../queue/options.ts';
 import { attemptLines } from '../attempts/attempt-lines.ts';
 import { untilInterrupted } from '../until-interrupted.ts';

@@ -178,8 +178,6 @@ export function observeOperations(
   };
 }
 
-const UNTOLD = { kind: 'refused', earlierAttempt: 'unknown' } as const;
-
 /** A write by a process that does not hold the task. */
 function byOthers(verb: string, task: TaskKey, { nonce }: Stamp): Call {
   return { verb, row: taskRow(task), nonce };

@@ -4,6 +4,7 @@ import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
 import { isNotWaiting, waitForChildren, resumeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
 import { barCommit, commitTask } from '../../../shared/tasks/rows/task/commit-statements.ts';
+import { joinGroup } from '../../../shared/tasks/rows/task/group-statements.ts';
 import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
 import * as packs from '../../../shared/tasks/rows/task/pack-statements.ts';
@@ -24,7 +25,7 @@ export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) =
   'task.giveUp': (claim, rows) => tasks.giveUpTask(TABLE, claim, 'asked to', rows.stamp()),
   'task.retry': (claim, rows) => tasks.retryTask(TABLE, claim, { error: ERROR, readyAt: LATER }, 1, rows.stamp()),
   'task.release': (claim, rows) => tasks.releaseTask(TABLE, claim, rows.stamp()),
-  'task.snooze': (claim, rows) => tasks.snoozeTask(TABLE, claim, LATER, 1, rows.stamp()),
+  'task.snooze': (claim, rows) => tasks.snoozeTask(TABLE, claim, { readyAt: LATER, shards: 1 }, rows.stamp()),
   'task.bar': (claim, rows) => barCommit(TABLE, claim, first(rows)),
   'task.progress': (claim, rows) => tasks.saveProgress(TABLE, claim, '1', first(rows)),
   'task.wait': (claim, rows) => waitForChildren(TABLE, claim, 'batch', 1, first(rows)),
@@ -84,7 +85,7 @@ const OF_ONLOOKERS = Object.entries(ONLOOKERS).flatMap(([verb, send]): readonly 
 /** Statements that depend on a waiting task as it was observed. */
 const OBSERVERS: Readonly<Record<string, (seen: ReadyTask, rows: Rows) => Statement>> = {
   'task.claim': (seen, rows) => tasks.claimTask(TABLE, seen, 's', rows.stamp()),
-  'task.join': (seen, rows) => tasks.joinGroup(TABLE, seen, 1, rows.stamp()),
+  'task.join': (seen, rows) => joinGroup(TABLE, seen, 1, rows.stamp()),
   'task.cancel': (seen, rows) => operator.cancelWaitingTask(TABLE, seen, CANCELLATION, rows.stamp()),
   'task.reschedule': (seen, rows) =>
     operator.rescheduleTask(TABLE, seen, { priority: 'low', runAt: NOW }, 1, rows.stamp()),
@@ -118,7 +119,7 @@ const OF_THE_ENDED = (
 
 const TOO_EARLY: readonly Case[] = [
   ['task.claim: #readyAt <= :now', (rows) => tasks.claimTask(TABLE, rows.ready(), 's', rows.stamp(NOW - 1))],
-  ['task.join: #readyAt <= :now', (rows) => tasks.joinGroup(TABLE, rows.ready(), 1, rows.stamp(NOW - 1))],
+  ['task.join: #readyAt <= :now', (rows) => joinGroup(TABLE, rows.ready(), 1, rows.stamp(NOW - 1))],
   [
     'task.expire: #expiresAt <= :now',
     (rows) => operator.expireTask(TABLE, rows.ready({ expiresAt: LATER }), 'late', rows.stamp()),

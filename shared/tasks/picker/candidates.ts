@@ -23,6 +23,7 @@ import type { TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import type { Linked, Waiting } from './key-capacity.ts';
 import { KeyCapacity } from './key-capacity.ts';
+import type { ReadQuery } from './partition-source.ts';
 import { FRESH_MS, HELD_RECHECK_MS, JOINS_AT_ONCE, PAGE_ENTRIES, PAGE_MAX_AGE_MS } from './tuning.ts';
 
 /**
@@ -154,6 +155,15 @@ export class Candidates {
   isWorthReading(hint: TaskKey): boolean {
     const name = nameOf(hint);
     return !this.#inHand.has(name) && (this.#heldUntil.get(name) ?? 0) <= this.#ports.runtime.clock.now();
+  }
+
+  /** Which of a partition's entries are worth reading. */
+  worthOf(partition: string): Pick<ReadQuery, 'isWorthReading' | 'lookAt' | 'admit'> {
+    return {
+      isWorthReading: (hint) => this.isWorthReading(hint),
+      lookAt: (entry) => this.places.lookAt(partition, entry),
+      admit: (entries) => this.places.withRoom(partition, entries),
+    };
   }
 
   /** Checks a task in again that was not tried, or that has finished here. */

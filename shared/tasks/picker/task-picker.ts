@@ -19,6 +19,7 @@
  * All of this is advisory: reads may be stale, and the condition of the claim decides.
  */
 import type { Fullness } from '../task/key-limit.ts';
+import type { Lane } from '../task/lane.ts';
 import type { ReadyTask, TaskKey } from '../task/task.ts';
 import { Announced } from './announced.ts';
 import type { Candidate, Outcome } from './candidate.ts';
@@ -27,7 +28,7 @@ import { Candidates } from './candidates.ts';
 import { ForeignShards } from './foreign-shards.ts';
 import { DirectCandidates } from './direct-candidates.ts';
 import type { Linked } from './key-capacity.ts';
-import type { PartitionSource, ReadQuery } from './partition-source.ts';
+import type { PartitionSource } from './partition-source.ts';
 import type { PartitionPorts, PartitionSettings } from './partitions.ts';
 import { Partitions } from './partitions.ts';
 import { PollSchedule, jittered } from './poll-schedule.ts';
@@ -92,15 +93,8 @@ export class TaskPicker {
     this.#settings = settings;
     this.#ports = ports;
     const part = settings.homeShards.length / settings.shards / (settings.slice?.of ?? 1);
-    this.#candidates = new Candidates(
-      { session, ...settings, part },
-      {
-        ...ports,
-        onJoined: (lane) => {
-          this.#partitions.found(lane);
-        },
-      },
-    );
+    const onJoined = (lane: Lane): void => this.#partitions.found(lane);
+    this.#candidates = new Candidates({ session, ...settings, part }, { ...ports, onJoined });
     this.#partitions = new Partitions(settings, ports);
     this.#foreign = new ForeignShards(settings, ports, this.#partitions);
     this.#directCandidates = new DirectCandidates(this.#candidates, ports.runtime.clock);
@@ -316,7 +310,7 @@ export class TaskPicker {
     const hints = await source.next({
       now: this.#ports.runtime.clock.now(),
       wanted: isOwn ? Math.min(PAGE_ENTRIES, Math.max(isFirst ? SCAN_ENTRIES : 0, times * most)) : foreignRows,
-      ...this.#worthOf(source),
+      ...this.#candidates.worthOf(source.name),
       changes: this.#changes,
     });
     if (hints.length > 0) this.#partitions.found(source.lane);
@@ -332,22 +326,12 @@ export class TaskPicker {
 
   /** Polls only for tasks of crashed workers. */
   async #scan(source: PartitionSource): Promise<void> {
-    const hints = await this.#foreign.scan(source, this.#worthOf(source));
+    const hints = await this.#foreign.scan(source, this.#candidates.worthOf(source.name));
     const { found } = await this.#candidates.choose(hints, this.#aHeartbeatAgo);
     const abandoned = found.filter(({ kind }) => kind === 'abandoned');
     for (const { kind, task } of found) if (kind !== 'abandoned') this.#candidates.putBack(task);
     if (abandoned.length > 0) this.#partitions.adopt(source.shard);
     this.#fill(abandoned, source);
-  }
-
-  /** Which of a partition's entries are worth reading. */
-  #worthOf({ name }: PartitionSource): Pick<ReadQuery, 'isWorthReading' | 'lookAt' | 'admit'> {
-    const { places } = this.#candidates;
-    return {
-      isWorthReading: (hint) => this.#candidates.isWorthReading(hint),
-      lookAt: (entry) => places.lookAt(name, entry),
-      admit: (entries) => places.withRoom(name, entries),
-    };
   }
 
   #fill(found: readonly Found[], source?: PartitionSource): void {

@@ -12,7 +12,6 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import { NEVER } from '../task/batch.ts';
-import type { ReadyEntry } from '../task/task-store.ts';
 import type { ObservedKey } from '../task/task-operator-store.ts';
 import type { RunningTask, TaskRecord } from '../task/task.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../task/task.ts';

@@ -3,7 +3,7 @@ import { ConfigurationError } from '../../../shared/core/errors.ts';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
-import type { ReadyTask, RunningTask, TaskRecord } from '../../../shared/tasks/task/task.ts';
+import type { RunningTask, TaskRecord } from '../../../shared/tasks/task/task.ts';
 import { WORKER_DIED } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';

@@ -33,6 +33,7 @@ import { decodeKey } from '../key-codec.ts';
 import { enterKey, readKey } from '../key-statements.ts';
 import { cancelTask } from './cancelling.ts';
 import { expireTask } from './operator-statements.ts';
+import { joinGroup } from './group-statements.ts';
 import * as statements from './task-statements.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 
@@ -99,7 +100,7 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
     },
 
     async join(observed, stamp, limits) {
-      const result = await sender.write(statements.joinGroup(table, observed, shards, stamp), stamp.nonce, limits);
+      const result = await sender.write(joinGroup(table, observed, shards, stamp), stamp.nonce, limits);
       if (result.kind === 'applied') return { kind: 'applied', row: undefined };
       return { ...result, current: result.item && decodeTask(result.item) };
     },
@@ -212,7 +213,7 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
         {
           task: claim,
           to: 'ready',
-          own: statements.snoozeTask(table, claim, readyAt, shards, stamp),
+          own: statements.snoozeTask(table, claim, { readyAt, shards }, stamp),
           promote: promoting(claim, { how: 'snoozed' }, stamp),
         },
         stamp,

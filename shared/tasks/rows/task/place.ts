@@ -14,6 +14,7 @@
  * A task in a line stands by time, whatever its key: at most one task of a line is in an index.
  */
 import type { KeyLimit } from '../../task/key-limit.ts';
+import type { NewTask } from '../../task/task-store.ts';
 import type { Priority, TaskKey, TaskLinks } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { readyPartitionKey, shardOf, tenantPartitionKey } from '../../../dynamo/engine/keys.ts';
@@ -57,11 +58,15 @@ export function limitOf(links: TaskLinks | undefined): KeyLimit | undefined {
 }
 
 /** As attributes of a new row. */
-export function placeOf(task: Standing, timing: Timing, isHeld: boolean): Readonly<Record<string, unknown>> {
-  const { key, partition, name } = entryOf(task, timing);
+export function placeOf(
+  task: NewTask,
+  { now, shards, isHeld }: Omit<Timing, 'readyAt'> & { readonly isHeld: boolean },
+): Readonly<Record<string, unknown>> {
+  const limit = task.line === undefined ? task.links?.concurrency : undefined;
+  const { key, partition, name } = entryOf({ ...task, limit }, { readyAt: task.runAt, now, shards });
   return {
     [isHeld ? 'heldKey' : key]: partition,
-    readyAt: timing.readyAt,
+    readyAt: task.runAt,
     ...(name === undefined ? {} : { directoryName: name }),
   };
 }

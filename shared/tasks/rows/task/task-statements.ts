@@ -53,7 +53,7 @@ import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import { childrenAttributes, optionAttributes, slotAttribute } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
-import { andLeave, limitOf, moveInTime, moveTo, placeOf } from './place.ts';
+import { andLeave, moveInTime, placeOf } from './place.ts';
 
 /** A task's position in the line of its key. */
 export interface Seat {
@@ -73,7 +73,6 @@ export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :non
 /** Dead tasks are listed in the directory index for operators, which costs one more write unit. */
 const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
 export const LEAVE_INDEX = 'REMOVE #readyKey, #readyAt, #directoryKey, #directoryName';
-/** Effect of leaving the ready index for another list. */
 const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
@@ -104,11 +103,7 @@ export function enqueueTask(
     attempts: 0,
     leaseCounter: now,
     nonce,
-    ...placeOf(
-      { ...task, limit: task.line === undefined ? links?.concurrency : undefined },
-      { readyAt: task.runAt, now, shards },
-      seat?.isHeld === true,
-    ),
+    ...placeOf(task, { now, shards, isHeld: seat?.isHeld === true }),
     ...defined(optionAttributes(task, nonce, { isApart: false })),
     ...defined({ line: seat?.line, ticket: seat?.ticket, tenant, batch: links?.batch }),
     ...(schedule && { schedule: slotAttribute(schedule) }),
@@ -151,36 +146,6 @@ export function claimTask(
       ':nonce': nonce,
       ':zero': 0,
       ':one': 1,
-    },
-  });
-}
-
-/**
- * Guard: ready, due, and not written since it was observed.
- * Effect: stands with the other due tasks of its key, because the key is full.
- * Outcomes: refused = claimed, changed, or moved by another worker.
- */
-export function joinGroup(
-  table: string,
-  observed: ReadyTask,
-  shards: number,
-  { now, nonce }: Stamp,
-): Statement<'update'> {
-  const { readyAt } = observed;
-  const place = moveTo({ ...observed, limit: limitOf(observed.links) }, { readyAt, now: Infinity, shards });
-  return updateStatement('task.join', {
-    table,
-    key: taskKey(observed.queue, observed.id),
-    guard: `${IS_DUE} AND #nonce = :observedNonce`,
-    effect: `SET ${place.effect}, #nonce = :nonce REMOVE ${place.left}`,
-    omitsNewRow: true,
-    values: {
-      ...place.values,
-      ':ready': 'ready',
-      ':observedCounter': observed.leaseCounter,
-      ':observedNonce': observed.nonce,
-      ':now': now,
-      ':nonce': nonce,
     },
   });
 }
@@ -354,11 +319,10 @@ export function releaseTask(table: string, claim: Claim, { now, nonce }: Stamp):
 export function snoozeTask(
   table: string,
   claim: Claim,
-  readyAt: number,
-  shards: number,
+  at: { readyAt: number; shards: number },
   { now, nonce }: Stamp,
 ): Statement<'update'> {
-  const later = moveInTime(claim, { readyAt, now, shards });
+  const later = moveInTime(claim, { ...at, now });
   return updateStatement('task.snooze', {
     table,
     key: taskKey(claim.queue, claim.id),
