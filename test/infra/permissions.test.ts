@@ -157,7 +157,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   worker: {
     rows: {
       GetItem: ['task', 'batch', 'key', 'payload', 'session', 'permits', 'queue'],
-      BatchGetItem: ['task', 'session'],
+      BatchGetItem: ['task', 'key', 'session'],
       PutItem: ['task', 'batch', 'line', 'payload', 'failure', 'continuation', 'session', 'permits'],
       UpdateItem: ['task', 'batch', 'key', 'line', 'session', 'permits', 'queue'],
       DeleteItem: ['line', 'payload'],

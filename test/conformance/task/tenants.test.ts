@@ -268,6 +268,6 @@ describe('the way round the tenants', () => {
   );
 
   test('reports that there are no tenants', async () => {
-    expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isFullyRead: true });
+    expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isFullyRead: true, pages: 2 });
   });
 });

@@ -13,13 +13,12 @@ interface Row {
   readonly key?: string;
   readonly limit?: number;
   readonly readyAt?: number;
-  readonly isParked?: boolean;
 }
 
 /** As many rows of one kind. */
 function rows(count: number, { key, limit = 1, ...row }: Row): TaskRecord[] {
   const links = key === undefined ? undefined : { concurrency: { key, limit, rate: undefined } };
-  const made = { state: 'ready', name: 'task', readyAt: NOW, isParked: false, ...row, links };
+  const made = { state: 'ready', name: 'task', readyAt: NOW, ...row, links };
   return Array.from({ length: count }, () => made as unknown as TaskRecord);
 }
 
@@ -72,13 +71,8 @@ describe('servable', () => {
     });
   });
 
-  test('subtracts entries of ended, delayed and parked tasks', () => {
-    const sample = [
-      ...rows(5, {}),
-      ...rows(1, { state: 'done' }),
-      ...rows(2, { readyAt: NOW + 1 }),
-      ...rows(2, { isParked: true }),
-    ];
+  test('subtracts entries of ended and delayed tasks', () => {
+    const sample = [...rows(5, {}), ...rows(1, { state: 'done' }), ...rows(4, { readyAt: NOW + 1 })];
 
     expect(left({ due: 100 }, sample)).toMatchObject({ due: 50, less: undefined });
   });
