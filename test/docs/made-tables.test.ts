@@ -103,7 +103,10 @@ const MADE: Readonly<Record<string, () => string>> = {
           'strict order within a key (`ordered`)',
           `enqueue ${enqueued.join(' or ')}, the end ${ended.join(' to ')}; spawned in a commit: ${spawnedLine} for the line, and ${spawnedBehind} for each task that waits behind another`,
         ],
-        ['a limit or rate per key (`key`, `limit`, `rate`)', "claim and end are transactions with the key's row"],
+        [
+          'a limit or rate per key (`key`, `limit`, `rate`)',
+          "claim and end are transactions with the key's row; 3, once, if a delayed or retried task finds its key full",
+        ],
         ['waiting for children (`waitFor`, `enqueueBatch`)', "each child's end is a transaction with the batch's row"],
         [
           `an input above ${INPUT_LIMIT_BYTES / 1024} KB`,
@@ -140,7 +143,7 @@ const MADE: Readonly<Record<string, () => string>> = {
         ['a token of a rate limit', String(token)],
         [
           'an idle queue',
-          `the ticks: ${tick(DEFAULT_SHARDS)} read units with ${DEFAULT_SHARDS} shards, ${tick(DEFAULT_SHARDS + 1) - tick(DEFAULT_SHARDS)} for each more. A dispatcher queries each shard and two more, in each priority, with and without tenants, at half a unit each, and reads the queue's row, recurring and parked tasks`,
+          `the ticks: ${tick(DEFAULT_SHARDS)} read units with ${DEFAULT_SHARDS} shards, ${tick(DEFAULT_SHARDS + 1) - tick(DEFAULT_SHARDS)} for each more. A dispatcher queries each shard and two more, in each priority, with and without tenants, at half a unit each, and reads the queue's row and recurring tasks`,
         ],
         [
           'a wake, at most four a second',
