@@ -259,7 +259,7 @@ describe('a worker that exits when empty', () => {
     );
     await session.end();
     const { byVerb } = idle.meter.read();
-    const queries = ['task.page', 'task.pageOfTenants', 'task.pageOfParked'];
+    const queries = ['task.page', 'task.pageOfTenants'];
     return { queries: queries.reduce((sum, verb) => sum + (byVerb[verb]?.requests ?? 0), 0) };
   };
 
