@@ -56,6 +56,8 @@ interface MemoryWorkOptions {
   readonly named?: readonly string[];
   /** Part of the only shard. */
   readonly slice?: Slice;
+  /** Default: the only shard. Without a shard, all tasks are in foreign ones. */
+  readonly homeShards?: readonly number[];
   readonly handBack?: AbortSignal;
   /** Idle time before exit, and the source of announcements during that time. */
   readonly lingerMs?: number;
@@ -112,7 +114,7 @@ export function openMemoryQueue(
     options: MemoryWorkOptions = {},
   ): Promise<WorkerReport | undefined> {
     const { concurrency = 1, named, handBack = new AbortController().signal, log = silent, process } = options;
-    const { lingerMs, onEnqueued, slice } = options;
+    const { lingerMs, onEnqueued, slice, homeShards = [0] } = options;
     const { tasks, sessions } = storesOf(process);
     const workAndEnd = async (): Promise<WorkerReport> => {
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
@@ -123,7 +125,7 @@ export function openMemoryQueue(
       const settings = {
         queue: QUEUE,
         shards: 1,
-        homeShards: [0],
+        homeShards,
         slice,
         concurrency,
         named,
