@@ -1,72 +1,85 @@
 -------------------------------- MODULE Key ---------------------------------
 (***************************************************************************)
-(* Tasks of one key, of which Limit run at a time: claimed with a place of *)
-(* the key, ended with it, taken over with it. A worker that finds the key *)
-(* full may park a task, out of the sight of workers. What ends a task     *)
-(* puts parked ones back, outside of its transaction; so do the worker     *)
-(* that has parked one and, for what was missed, every tick (Repair).      *)
+(* Tasks of one key, of which Limit run at a time: claimed with a slot of  *)
+(* the key, ended with it, taken over with it. The due tasks of a key      *)
+(* stand together in the index, and a worker jumps over them while it      *)
+(* remembers the key as full. Others stand apart, by time: a worker that   *)
+(* meets one while the key is full moves it to the others (Join). Nothing  *)
+(* is hidden, and nothing waits for a repair.                              *)
+(*                                                                         *)
+(* A full key may be full of tasks whose workers have died. So a worker    *)
+(* looks at the first Limit entries, and at more of them the longer the    *)
+(* key stands still (Idle), whoever it is and however short it lives.      *)
 (*                                                                         *)
 (* Left out: rates of a key, and tasks that disagree about the limit.      *)
 (***************************************************************************)
 EXTENDS Queue
 CONSTANT Limit
 
-KeyInit == [t |-> [i \in TaskIds |-> NewTask], run |-> 0]
-\* back: it puts back what has room.
-KeyStart(w) == [back |-> FALSE] @@ WorkerStart
+\* stands: "group" (with the others of its key), "apart" or "none". still: how long no task has entered or left the key.
+KeyInit == [t |-> [i \in TaskIds |-> [stands |-> IF i = 1 THEN "apart" ELSE "group"] @@ NewTask], run |-> 0, still |-> 0]
+\* full: it remembers the key as full.
+KeyStart(w) == [full |-> FALSE] @@ WorkerStart
 
 -----------------------------------------------------------------------------
 (* The store. *)
 
 KeyAccepts(x, r) ==
   CASE r.k = "claim" -> TaskAccepts(x.t[r.i], r) /\ (B("keyFull") \/ HasRoom(x.run, Limit))
-    [] r.k = "park" -> IF B("parksRunning") THEN ~x.t[r.i].parked ELSE CanPark(x.t[r.i], r)
-    [] r.k = "putBack" -> CanPutBack(x.t[r.i])
+    [] r.k = "join" -> B("joinsAny") \/ CanJoinOthers(x.t[r.i], r)
     [] OTHER -> TaskAccepts(x.t[r.i], r)
 RunLeft(x) == IF CanLeaveKey(x.run) THEN KeyLeft(x.run) ELSE x.run
 RunAfter(x, r) ==
   CASE r.k = "claim" -> KeyEntered(x.run)
     [] r.k = "take" -> IF B("takeLeaves") THEN RunLeft(x) ELSE x.run
+    [] r.k = "retry" -> IF B("retryKeepsPlace") THEN x.run ELSE RunLeft(x)
     [] OTHER -> IF B("keepsPlace") THEN x.run ELSE RunLeft(x)
+\* An end leaves the index; a task that is handed back stands by its time. A claim or a takeover moves nothing.
+StandsAfter(t, r) ==
+  CASE r.k = "retry" -> "apart"
+    [] r.k \in {"done", "dead"} -> "none"
+    [] OTHER -> t.stands
 KeyAfter(x, r) ==
-  CASE r.k = "park" -> [x EXCEPT !.t[r.i] = TaskParked(@, r)]
-    [] r.k = "putBack" -> [x EXCEPT !.t[r.i] = TaskPutBack(@)]
-    [] OTHER -> [t |-> [x.t EXCEPT ![r.i] = TaskAfter(@, r)], run |-> RunAfter(x, r)]
-KeyWrong(x, r) == TaskWrong(x.t[r.i], r) \cup IF r.k = "park" /\ x.t[r.i].st # "ready" THEN {"hidden"} ELSE {}
+  IF r.k = "join" THEN [x EXCEPT !.t[r.i] = TaskJoined(@, r)]
+  ELSE [t |-> [x.t EXCEPT ![r.i] = [TaskAfter(@, r) EXCEPT !.stands = StandsAfter(x.t[r.i], r)]],
+        run |-> RunAfter(x, r), still |-> IF r.k = "take" THEN x.still ELSE 0]
+KeyWrong(x, r) == TaskWrong(x.t[r.i], r)
 
 -----------------------------------------------------------------------------
 (* Workers. *)
 
-KeyTold(q, r, ok, x) ==
-  CASE r.k \in Settles -> [TaskTold(q, r, ok, x.t[r.i]) EXCEPT !.back = ~B("noPutBack")]
-    \* It looks at the key once more: an end may have come between.
-    [] r.k = "park" /\ ok -> [q EXCEPT !.back = ~B("noSecondLook")]
-    [] OTHER -> TaskTold(q, r, ok, x.t[r.i])
+KeyTold(q, r, ok, x) == TaskTold(q, r, ok, x.t[r.i])
 Room == HasRoom(db.run, Limit)
-Claim(w, i) == (Room \/ B("keyFull")) /\ Claims(w, i, <<>>)
+Before(i) == Cardinality({j \in TaskIds : j < i /\ Task(j).stands = "group"})
+Looks == IF B("noLook") THEN 0 ELSE IF B("looksAtFirst") THEN Limit ELSE Limit + db.still
+\* Whether a worker reads the task's row. A task that is announced is read wherever it stands, but by nobody if that worker dies.
+Meets(w, i) == Task(i).stands = "apart" \/ ~p[w].full \/ Before(i) < Looks
+JumpsOver(w) == Free(w) /\ ~p[w].full /\ ~Room /\ Becomes(w, [p[w] EXCEPT !.full = TRUE])
+Forget(w) == Free(w) /\ p[w].full /\ Room /\ ~B("remembersFull") /\ Becomes(w, [p[w] EXCEPT !.full = FALSE])
+Claim(w, i) == ~p[w].full /\ (Room \/ B("keyFull")) /\ Claims(w, i, <<>>)
+Join(w, i) == /\ Free(w) /\ p[w].full /\ Task(i).st = "ready" /\ Task(i).stands = "apart"
+              /\ Send(w, [Req("join", w, i, <<>>) EXCEPT !.oc = Task(i).ctr, !.on = Task(i).n])
+TakesOver(w, i) == Meets(w, i) /\ (Room \/ p[w].full) /\ TakeOver(w, i)
+Adopts(w, i) == Meets(w, i) /\ (Room \/ p[w].full) /\ Adopt(w, i)
 Done(w) == Settle(w, "done", <<>>)
 Retry(w) == MayRetry(w) /\ Settle(w, "retry", <<>>)
-Park(w, i) == /\ Free(w) /\ Task(i).st = "ready" /\ ~Task(i).parked /\ ~Room
-              /\ Send(w, [Req("park", w, i, <<>>) EXCEPT !.oc = Task(i).ctr, !.on = Task(i).n])
-Puts(w, i) == Task(i).parked /\ Room /\ Send(w, [Req("putBack", w, i, <<>>) EXCEPT !.n = 0])
-PutBack(w, i) == Idle(w) /\ p[w].back /\ Puts(w, i)
-LooksAway(w) == /\ Idle(w) /\ p[w].back /\ (~Room \/ \A i \in TaskIds : ~Task(i).parked)
-                /\ Becomes(w, [p[w] EXCEPT !.back = FALSE])
-Repair(w, i) == Idle(w) /\ ~p[w].back /\ ~B("noRepair") /\ Puts(w, i)
+\* Time passes, and the key stands still.
+Idles == db.run > 0 /\ db.still < Tasks /\ db' = [db EXCEPT !.still = @ + 1] /\ UNCHANGED <<net, p, budget, wrong>>
 
-Next == \/ Network
-        \/ \E w \in Workers : Done(w) \/ Retry(w) \/ LooksAway(w) \/ Quit(w)
-        \/ \E w \in Workers, i \in TaskIds : Claim(w, i) \/ TakeOver(w, i) \/ Adopt(w, i) \/ Park(w, i) \/ PutBack(w, i) \/ Repair(w, i)
+Next == \/ Network \/ Idles
+        \/ \E w \in Workers : Done(w) \/ Retry(w) \/ JumpsOver(w) \/ Forget(w) \/ Quit(w)
+        \/ \E w \in Workers, i \in TaskIds : Claim(w, i) \/ TakesOver(w, i) \/ Adopts(w, i) \/ Join(w, i)
 Spec == Init /\ [][Next]_vars
-Steps(w) == \/ Done(w) \/ LooksAway(w)
-            \/ \E i \in TaskIds : Claim(w, i) \/ TakeOver(w, i) \/ Adopt(w, i) \/ PutBack(w, i) \/ Repair(w, i)
-Fair == Spec /\ FairNetwork /\ \A w \in Workers : WF_vars(Quit(w)) /\ SF_vars(Steps(w))
+Steps(w) == \/ Done(w) \/ JumpsOver(w) \/ Forget(w)
+            \/ \E i \in TaskIds : Claim(w, i) \/ TakesOver(w, i) \/ Adopts(w, i) \/ Join(w, i)
+Fair == Spec /\ FairNetwork /\ WF_vars(Idles) /\ \A w \in Workers : WF_vars(Quit(w)) /\ SF_vars(Steps(w))
 
 -----------------------------------------------------------------------------
 KEY_Limit == Cardinality(Running) <= Limit
 KEY_Exact == db.run = Cardinality(Running)
-KEY_InSight == "hidden" \notin wrong
-\* A task that is parked comes back, and each ends.
-Unparks == \A i \in TaskIds : Task(i).parked ~> ~Task(i).parked
+\* A task is in the index until it ends, and then no more.
+KEY_InSight == \A i \in TaskIds : (Task(i).stands = "none") = IsOverTask(Task(i))
+\* If a key has room, one of its tasks is taken; and each ends.
+Served == (Room /\ \E i \in TaskIds : Task(i).st = "ready") ~> (~Room \/ \A i \in TaskIds : Task(i).st # "ready")
 AllEnd == \A i \in TaskIds : <>IsOverTask(Task(i))
 =============================================================================

@@ -15,15 +15,12 @@ KeyEntered(running) == running + 1
 CanLeaveKey(running) == running > 0
 KeyLeft(running) == running - 1
 
-(* A task t has, beside the fields of Rows, parked (workers do not see it, *)
-(* for its key is full), held and ticket (it waits in a line).             *)
+(* A task t has, beside the fields of Rows, stands (where it is in the     *)
+(* index, in Key), held and ticket (it waits in a line).                   *)
 
-\* task.park: as it would be claimed, and in sight.
-CanPark(t, a) == CanClaim(t, a) /\ ~t.parked
-TaskParked(t, a) == [t EXCEPT !.parked = TRUE, !.n = a.n]
-\* task.putBack: it is parked at the place that was read. Its nonce stays.
-CanPutBack(t) == t.parked
-TaskPutBack(t) == [t EXCEPT !.parked = FALSE]
+\* task.join: as it would be claimed. Apart from the others of its key, or it would have another nonce.
+CanJoinOthers(t, a) == CanClaim(t, a)
+TaskJoined(t, a) == [t EXCEPT !.stands = "group", !.n = a.n]
 
 (* A line l has head (whose turn it is; 0: it is empty) and tail (the last *)
 (* ticket). A place is the task that waits with a ticket; 0 is none.       *)

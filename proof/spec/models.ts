@@ -260,7 +260,7 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'key',
-    what: 'two tasks of a key with one place: claims, ends, parking and putting back are late or twice',
+    what: 'two tasks of a key with one place: claims, ends and moves to the others of the key are late or twice',
     module: 'Key',
     constants: { ...OF_QUEUES, Limit: '1' },
     without: ['Retry'],
@@ -274,10 +274,10 @@ export const MODELS: readonly Model[] = [
   },
   {
     name: 'key-live',
-    what: 'a parked task is put back, and each ends, whatever one fault does',
+    what: 'a key with room is served, and each of its tasks ends, whatever one fault does',
     module: 'Key',
     constants: { ...OF_QUEUES, Limit: '1', MaxNet: '1' },
-    liveness: 'Unparks AllEnd',
+    liveness: 'Served AllEnd',
     without: ['Retry'],
   },
   {

@@ -271,23 +271,22 @@ export const SWITCHES: readonly Switch[] = [
   { broken: ['keyFull'], model: 'key', what: 'a claim does not ask for room' },
   { broken: ['keepsPlace'], model: 'key', what: 'an end keeps the place of its key' },
   { broken: ['takeLeaves'], model: 'key', what: 'a takeover gives the place of its key away' },
-  { broken: ['parksRunning'], model: 'key', what: 'a task is parked without a look at its state' },
   {
-    broken: ['noSecondLook', 'noRepair'],
+    broken: ['retryKeepsPlace'],
+    model: 'key-handback',
+    what: 'a task that is handed back, or waits for children, keeps the place of its key',
+  },
+  { broken: ['joinsAny'], model: 'key', what: 'a task is moved to the others of its key without a look at its state' },
+  { broken: ['noLook'], model: 'key-live', what: 'a worker reads nothing of a full key: its runners are dead' },
+  {
+    broken: ['looksAtFirst'],
     model: 'key-live',
-    changes: { Faults: '0', MaxNet: '2' },
-    what: 'a worker that parked a task does not look at the key again: an end came between',
+    what: 'a worker reads the first tasks of a full key, and no more of them later: a dead runner stands behind them',
   },
   {
-    broken: ['noPutBack', 'noRepair'],
+    broken: ['remembersFull'],
     model: 'key-live',
-    changes: { Faults: '0' },
-    what: 'an end does not put back what has room now',
-  },
-  {
-    broken: ['noRepair'],
-    model: 'key-live',
-    what: 'no tick puts back what a crash has left parked',
+    what: 'a worker never forgets that a key was full',
   },
   // Lines.
   {

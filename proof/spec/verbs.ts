@@ -76,6 +76,7 @@ const MODELLED: Readonly<Record<string, readonly string[]>> = {
   'schedule.make': ['CanAdvanceSchedule', 'ScheduleAdvanced', 'IsAbsent'],
   'slot.take': ['IsAbsent'],
   'task.enqueue': ['IsAbsent', 'CanJoin', 'LineJoined', 'IsPlaceFree'],
+  'task.join': ['CanJoinOthers', 'TaskJoined'],
   'waitgroup.add': ['IsGroupIn', 'MemberAdded'],
   'waitgroup.begin': ['IsGroupIn', 'GroupBegun'],
   'waitgroup.complete': ['IsGroupIn', 'GroupCompleted'],
@@ -111,7 +112,6 @@ const OUTSIDE: Readonly<Record<string, string>> = {
   'schedule.resume': 'likewise',
   'semaphore.': 'Semaphore.tla has a model of its own, which is not tied to the statements by operators',
   'session.renewRemote': 'sessions whose holder is beyond a gateway are not specified yet',
-  'task.join': 'as task.reschedule, to the same time: only its index entry moves',
   'task.follow': 'a wish for when the attempt ends, which changes no right',
   'task.requestCancel': 'a wish, which changes no right',
 };
