@@ -81,6 +81,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     STAY_FOR_KEY_MS: [500, 5_000],
     FREE_PAGES: FEW(2),
     REST_PER_PAGE_MS: [50, 500],
+    BESIDE_PLAIN_MS: [500, 30_000],
     CLAIMS_PER_LOSS: FEW(8),
     // With one, workers that exit when empty poll one foreign partition each, always the first.
     FOREIGN_SAMPLE: [2, 4],

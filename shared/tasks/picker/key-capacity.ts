@@ -8,7 +8,7 @@ import { fullnessOf } from '../task/key-limit.ts';
 import type { GroupEntry, TaskStore } from '../task/task-store.ts';
 import type { Look } from '../task/tenants.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
-import { KeyRunners, NOTHING } from './key-runners.ts';
+import { KeyRunners, lookAtNothing } from './key-runners.ts';
 import { FRESH_MS, FULL_KEY, HELD_RECHECK_MS, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';
 
 /** A task, and its key, which may be at capacity. */
@@ -92,7 +92,7 @@ export class KeyCapacity {
     if (this.isFull(limit)) return this.runners.look(partition, entry, limit, tried);
     // This worker fills the key itself, and knows enough tasks for its next slots.
     const isOwnFull = !this.mayHaveRoom({ ...entry.hint, links: { concurrency: limit } });
-    return isOwnFull && (this.#postponed.get(limit.key)?.size ?? 0) >= aheadOf(limit) ? NOTHING : undefined;
+    return isOwnFull && (this.#postponed.get(limit.key)?.size ?? 0) >= aheadOf(limit) ? lookAtNothing() : undefined;
   }
 
   /**

@@ -92,7 +92,7 @@ export class KeyRunners {
    */
   look(partition: string, { end }: Pick<GroupEntry, 'end'>, { key, limit }: KeyLimit, tried: number): Look {
     const view = this.#keys.get(key);
-    if (view === undefined) return NOTHING;
+    if (view === undefined) return lookAtNothing();
     const name = `${partition} ${end}`;
     const one = view.looks.get(name) ?? new OneLook(this.#isWorthReading);
     view.looks.set(name, one);
@@ -100,7 +100,7 @@ export class KeyRunners {
     const areKnown = view.runners.size + tried >= view.seen.running;
     // A session that has claimed a task since the last heartbeat has not expired.
     const isFresh = view.seen.running <= 1 && idleMs < this.#heartbeatMs;
-    if (areKnown || isFresh) return NOTHING;
+    if (areKnown || isFresh) return lookAtNothing();
     one.beginIfDue({ now: this.#clock.monotonic(), idleMs, heartbeatMs: this.#heartbeatMs, limit });
     return one;
   }
@@ -172,4 +172,6 @@ class OneLook implements Look {
 }
 
 /** All is skipped. */
-export const NOTHING: Look = { left: 0, from: undefined, pass: () => false, end: () => undefined };
+export function lookAtNothing(): Look {
+  return { left: 0, from: undefined, pass: () => false, end: () => undefined };
+}

@@ -58,8 +58,10 @@ interface SourcePorts {
   readonly clock: Clock;
   readonly slice: ChosenSlice;
   readonly turns: TurnCount;
-  /** Maximum rest of a partition. */
+  /** Maximum rest after a round over many full keys. */
   readonly heartbeatMs: number;
+  /** How long the partition rests after a poll that found nothing. */
+  readonly restMs: () => number;
 }
 
 export class PartitionSource {
@@ -69,28 +71,26 @@ export class PartitionSource {
   isHot = false;
   /** Whether other workers held all tasks of the last read. */
   isHeldByOthers = false;
+  /** Whether this worker has ever found entries worth reading here. */
+  hasFound = false;
   /** The part of it that this worker tries first. */
   readonly slice: ChosenSlice;
   readonly #reader: EntryReader;
-  readonly #clock: Clock;
-  readonly #turns: TurnCount;
+  readonly #ports: SourcePorts;
   #ahead: readonly ReadyEntry[] = [];
   #aheadUntilMonotonicMs = 0;
   #isEnd = true;
   #polledAtMonotonicMs = Number.MIN_SAFE_INTEGER;
   #seenChanges = -1;
-  readonly #heartbeatMs: number;
   #restsUntilMonotonicMs = Number.MIN_SAFE_INTEGER;
   #servedAt = 0;
 
-  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, { clock, slice, turns, heartbeatMs }: SourcePorts) {
-    this.#heartbeatMs = heartbeatMs;
-    this.slice = slice;
+  constructor({ shard, lane }: PartitionPlace, reader: EntryReader, ports: SourcePorts) {
+    this.#ports = ports;
+    this.slice = ports.slice;
     this.shard = shard;
     this.lane = lane;
     this.#reader = reader;
-    this.#clock = clock;
-    this.#turns = turns;
   }
 
   get name(): string {
@@ -112,9 +112,9 @@ export class PartitionSource {
     return this.#seenChanges;
   }
 
-  /** Whether its last round read many pages and found nothing, so that it costs more than others and finds less. */
+  /** Whether its last round found nothing, and either read many pages or was of a lane that is rarely used. */
   get isResting(): boolean {
-    return !this.isHot && this.#clock.monotonic() < this.#restsUntilMonotonicMs;
+    return !this.isHot && this.#ports.clock.monotonic() < this.#restsUntilMonotonicMs;
   }
 
   /** When entries were last taken from it. Counted in turns of all sources, because two turns may have the same clock time. */
@@ -129,7 +129,7 @@ export class PartitionSource {
 
   /** Notes that the source has its turn. */
   serve(): void {
-    this.#servedAt = this.#turns.next();
+    this.#servedAt = this.#ports.turns.next();
   }
 
   /** Returns the next entries worth reading, at most as many as wanted. */
@@ -138,7 +138,7 @@ export class PartitionSource {
     this.#ahead = this.#isAhead ? this.#ahead.filter(query.isWorthReading) : [];
     if (this.#ahead.length === 0 || this.#reader.isHeadDue) {
       this.#seenChanges = query.changes;
-      this.#polledAtMonotonicMs = this.#clock.monotonic();
+      this.#polledAtMonotonicMs = this.#ports.clock.monotonic();
       this.#keep(await this.#reader.read(query));
     }
     const hints = this.#ahead.slice(0, query.wanted);
@@ -162,15 +162,18 @@ export class PartitionSource {
 
   /** The oldest entries come before the entries that were left. */
   #keep({ hints, isEnd, passedPages = 0 }: PageRead): void {
-    const restMs = Math.min(this.#heartbeatMs, REST_PER_PAGE_MS * Math.max(0, passedPages - FREE_PAGES));
-    this.#restsUntilMonotonicMs = this.#clock.monotonic() + restMs;
+    const { heartbeatMs } = this.#ports;
+    const passingMs = Math.min(heartbeatMs, REST_PER_PAGE_MS * Math.max(0, passedPages - FREE_PAGES));
+    const restMs = Math.max(passingMs, hints.length === 0 ? this.#ports.restMs() : 0);
+    this.#restsUntilMonotonicMs = this.#ports.clock.monotonic() + restMs;
     const read = new Set(hints.map(({ id }) => id));
     this.#isEnd = isEnd;
+    this.hasFound ||= hints.length > 0;
     this.#ahead = [...hints, ...this.#ahead.filter(({ id }) => !read.has(id))];
-    this.#aheadUntilMonotonicMs = this.#clock.monotonic() + PAGE_MAX_AGE_MS;
+    this.#aheadUntilMonotonicMs = this.#ports.clock.monotonic() + PAGE_MAX_AGE_MS;
   }
 
   get #isAhead(): boolean {
-    return this.#ahead.length > 0 && this.#clock.monotonic() < this.#aheadUntilMonotonicMs;
+    return this.#ahead.length > 0 && this.#ports.clock.monotonic() < this.#aheadUntilMonotonicMs;
   }
 }

@@ -13,7 +13,7 @@ import { ChosenSlice } from './chosen-slice.ts';
 import { entriesOf } from './partition-entries.ts';
 import type { PartitionPlace } from './partition-source.ts';
 import { PartitionSource, TurnCount } from './partition-source.ts';
-import { FOREIGN_SAMPLE } from './tuning.ts';
+import { BESIDE_PLAIN_MS, FOREIGN_SAMPLE, HELD_RECHECK_MS } from './tuning.ts';
 
 export interface PartitionSettings {
   readonly queue: string;
@@ -118,7 +118,8 @@ export class Partitions {
    */
   unseen({ endedAt, followedAt }: Seen): PartitionSource | undefined {
     const isUnseen = (since: number) => (source: PartitionSource) => source.seenChanges < since;
-    const foreign = this.foreign();
+    // A worker that has found tasks there finds the next ones first.
+    const foreign = this.foreign().toSorted((one, other) => Number(other.hasFound) - Number(one.hasFound));
     const left = FOREIGN_SAMPLE - foreign.filter((source) => !isUnseen(endedAt)(source)).length;
     return (
       this.own().find(isUnseen(endedAt)) ??
@@ -128,19 +129,28 @@ export class Partitions {
     );
   }
 
-  /**
-   * Whether the queue's row or an entry found here names the lane. Before the first tick, any lane may be in use.
-   * A queue whose tasks have keys uses both lanes of a priority, because tasks that are tried again later stand without the others of their key.
-   */
   #isNamed(lane: Lane): boolean {
+    return this.#isListed(lane) || this.#besideMs(lane) > 0;
+  }
+
+  /** Whether the queue's row or an entry found here names the lane. Before the first tick, any lane may be in use. */
+  #isListed(lane: Lane): boolean {
     const { exitsWhenEmpty, hasDispatcher } = this.#settings;
     const name = laneName(lane);
-    const ofGroups = laneName({ ...lane, isOfTenants: true });
-    if (this.#foundLanes.has(name) || this.#foundLanes.has(ofGroups)) return true;
-    const lanes = this.#ports.lanes();
-    return (
-      (lanes?.has(name) === true || lanes?.has(ofGroups)) ?? (exitsWhenEmpty || hasDispatcher || name === PLAIN_LANE)
-    );
+    if (this.#foundLanes.has(name)) return true;
+    return this.#ports.lanes()?.has(name) ?? (exitsWhenEmpty || hasDispatcher || name === PLAIN_LANE);
+  }
+
+  /**
+   * How long a partition of the lane rests after a poll that found nothing, if only the other lane of its priority is listed. A queue whose
+   * tasks have keys uses both, because tasks that are tried again later stand without the others of their key. 0: it does not rest.
+   */
+  #besideMs(lane: Lane): number {
+    const isBeside = !this.#isListed(lane) && this.#isListed({ ...lane, isOfTenants: !lane.isOfTenants });
+    if (!isBeside) return 0;
+    if (!lane.isOfTenants) return HELD_RECHECK_MS;
+    // Otherwise a tick lists it.
+    return this.#ports.lanes() === undefined ? BESIDE_PLAIN_MS : 0;
   }
 
   #of(shards: readonly number[], lanes: readonly Lane[]): readonly PartitionSource[] {
@@ -167,6 +177,7 @@ export class Partitions {
       slice,
       turns: this.#turns,
       heartbeatMs: this.#settings.heartbeatMs,
+      restMs: () => this.#besideMs(lane),
     });
     // Before the first tick, tasks may be in any lane.
     source.isHot = this.isOwn(place) && (this.#isNamed(lane) || this.#ports.lanes() === undefined);

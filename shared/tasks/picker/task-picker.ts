@@ -214,7 +214,8 @@ export class TaskPicker {
     this.#directCandidates.propose(this.#candidates.nextOfKey(task));
     // The last known task takes the slot; read more of them while it runs.
     if (places.isNextKnown(task)) return;
-    if (!this.#directCandidates.callBack(task, () => this.#ports.onWorthPolling())) this.#heatOwn();
+    if (!this.#directCandidates.callBack(task, () => this.#ports.onWorthPolling()))
+      for (const source of this.#partitions.own()) source.isHot ||= source.hasFound;
     this.#ports.onWorthPolling();
   }
 
@@ -291,7 +292,7 @@ export class TaskPicker {
     const foreign = best === undefined && !isUnused ? this.#foreign.oldest : undefined;
     const cool = pool.filter(({ isHot, isResting }) => !isHot && !isResting);
     const turn = oldestPoll([...cool, ...(foreign === undefined ? [] : [foreign])]);
-    if (turn !== undefined) this.#schedule.begin(own.length);
+    if (turn !== undefined) this.#schedule.begin(own.filter(({ isResting }) => !isResting).length);
     return turn;
   }
 

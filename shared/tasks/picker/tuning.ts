@@ -26,6 +26,11 @@ export const DISTINCT_FIND_MS = 500;
 export const IDLE_AFTER_MS = 60_000;
 /** All lanes that the queue's row does not name are polled once in this time, twice that if a dispatcher has noted lanes. */
 export const UNUSED_LANES_MS = 2 * IDLE_AFTER_MS;
+/**
+ * Where no tick lists lanes, a worker polls for the first task with a key or tenant so often, beside plain tasks of the same priority. Set
+ * by `bench idle`.
+ */
+export const BESIDE_PLAIN_MS = IDLE_AFTER_MS / 2;
 /** Age at which the remaining entries of a page are dropped. Set by `bench scale`. */
 export const PAGE_MAX_AGE_MS = 30_000;
 /** A running task is read again after this time, or after half of its running time. Set by the tests of takeovers. */
