@@ -223,23 +223,6 @@ export const BY_READERS_OF_TASKS: readonly BlindBug[] = [
     killedBy: { test: 'test/unit/tasks/worker/solo-gate.test.ts', title: 'and eventually the solo task' },
   },
   {
-    id: 'N88',
-    what: 'Parked tasks wait for a repair after an abandoned one was cancelled.',
-    swaps: [
-      {
-        file: 'shared/tasks/queue/task-operator.ts',
-        from: `      if (key !== undefined) await tasks.parking.putBack(task.queue, key.key, { now: runtime.clock.now() });
-`,
-        to: `      void key;
-`,
-      },
-    ],
-    killedBy: {
-      test: 'test/conformance/task/operations.test.ts',
-      title: 'passes the place of an abandoned task of a key',
-    },
-  },
-  {
     id: 'N89',
     what: 'A schedule that was removed while paused says so when it is defined as new.',
     swaps: [

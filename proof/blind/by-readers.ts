@@ -4,8 +4,6 @@ import type { BlindBug } from './bug.ts';
 const SEND = 'shared/dynamo/engine/send.ts';
 const KEEP_ALIVE = 'shared/session/keep-alive.ts';
 const SETTLE = 'shared/tasks/run/settle.ts';
-const WORKER = 'shared/tasks/worker/run-worker.ts';
-const CLAIM = 'shared/tasks/worker/claim-candidate.ts';
 const WIRE = 'shared/dynamo/wire/';
 
 export const BY_READERS: readonly BlindBug[] = [
@@ -120,45 +118,6 @@ export const BY_READERS: readonly BlindBug[] = [
     killedBy: {
       test: 'test/unit/tasks/task/results.test.ts',
       title: 'is refused for a missing task when the store comes back',
-    },
-  },
-  {
-    id: 'N12',
-    what: 'Tasks of a key wait for up to a tick after a task of the key was marked dead.',
-    swaps: [{ file: CLAIM, from: "return 'settled';", to: "return 'kept';" }],
-    killedBy: {
-      test: 'test/unit/tasks/picker/parking.test.ts',
-      title: 'a place that is left by one whose worker died for the last time passes to the parked one',
-    },
-  },
-  {
-    id: 'N13',
-    what: 'A retry or a snooze frees the place of a key, and nobody gets it.',
-    swaps: [
-      {
-        file: WORKER,
-        from: "settlement === 'released' || settlement === 'lost' ?",
-        to: "['released', 'lost', 'retried', 'snoozed'].includes(settlement) ?",
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/tasks/picker/parking.test.ts',
-      title: 'a place that is left by one that fails, to be tried again passes to the parked one',
-    },
-  },
-  {
-    id: 'N14',
-    what: 'A task that was parked just after its key became free stays parked.',
-    swaps: [
-      {
-        file: 'shared/tasks/rows/task/dynamo-parking-store.ts',
-        from: 'return putBackFitting(first.task.queue, key, [there], { now: first.write.now, reserved: 0 });',
-        to: 'return [];',
-      },
-    ],
-    killedBy: {
-      test: 'test/conformance/task/parking.test.ts',
-      title: 'do not wait when their key got room before they were parked',
     },
   },
   {

@@ -41,7 +41,7 @@ const REDUNDANT: readonly Redundant[] = [
   {
     because: '`#nonce`: every write that changes the state of a task stamps its own, and the caller has seen the state',
     conjuncts: [
-      ...['task.claim', 'task.defer', 'task.park', 'task.cancel', 'task.expire', 'task.replace', 'task.reschedule'].map(
+      ...['task.claim', 'task.join', 'task.cancel', 'task.expire', 'task.replace', 'task.reschedule'].map(
         (verb) => `${verb}: #state = :ready`,
       ),
       ...['task.revive', 'task.renew'].map((verb) => `${verb}: #state = :observedState`),
@@ -49,7 +49,7 @@ const REDUNDANT: readonly Redundant[] = [
   },
   {
     because: '`#nonce`: every write that raises the counter of a task stamps its own',
-    conjuncts: ['task.claim', 'task.defer', 'task.park'].map((verb) => `${verb}: #leaseCounter = :observedCounter`),
+    conjuncts: ['task.claim', 'task.join'].map((verb) => `${verb}: #leaseCounter = :observedCounter`),
   },
   {
     because: '`#nonce`: every write that changes the holder of a lock, or its counter, stamps its own',
@@ -62,10 +62,6 @@ const REDUNDANT: readonly Redundant[] = [
   {
     because: '`attribute_exists(#heldKey)`: a task that is held is ready, and its cancellation removes that attribute',
     conjuncts: ['readyKey', 'directoryKey'].map((key) => `task, SET #${key} = #heldKey: #state = :ready`),
-  },
-  {
-    because: '`#directoryName = :place`: only a parked task has such a name, and with it the key to go back to',
-    conjuncts: ['task.putBack: attribute_exists(#parkedKey)'],
   },
 ];
 

@@ -34,8 +34,8 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     swaps: [
       {
         file: 'shared/tasks/rows/task/place.ts',
-        from: "[isHeld ? 'heldKey' : indexKeyOf(task)]: partitionOf(task, shards),",
-        to: '[(indexKeyOf(task))]: partitionOf(task, shards),',
+        from: "[isHeld ? 'heldKey' : key]: partition,",
+        to: '[(key)]: partition,',
       },
     ],
     killedBy: ['ORDER'],
