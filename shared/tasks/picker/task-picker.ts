@@ -244,8 +244,12 @@ export class TaskPicker {
     if (this.#isExpectingKey) this.#schedule.hurry();
     const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;
     if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
-    for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++)
-      if (!(await this.#pollNext(2 ** polls))) break;
+    let times = 1;
+    for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++) {
+      const rows = await this.#pollNext(times);
+      if (rows === undefined) break;
+      if (rows > 0) times *= 2;
+    }
     if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
     if (this.#buffer.found.length === 0) this.#fill(await this.#candidates.abandonedRunners());
@@ -254,22 +258,21 @@ export class TaskPicker {
   }
 
   /**
-   * @param times multiplies the number of rows to read, because earlier polls found nothing to try. @returns whether a source was worth a
-   * poll
+   * @param times multiplies the number of rows to read, because earlier polls have read rows and found nothing to try.
+   * @returns the number of rows that it has read, unless no source was worth a poll
    */
-  async #pollNext(times: number): Promise<boolean> {
+  async #pollNext(times: number): Promise<number | undefined> {
     const [best] = this.#hot();
     const pending = best ?? this.#unseen();
     const isSpared = pending !== undefined && !this.#schedule.isAffordable;
     const scanned = best !== undefined && !isSpared && this.#foreign.isScanDue ? this.#foreign.oldest : undefined;
     const turn = scanned ?? (isSpared ? undefined : this.#turn(best));
     const source = turn ?? pending;
-    if (source === undefined) return false;
+    if (source === undefined) return undefined;
     const beganAt = this.#now;
-    if (scanned === undefined) await this.#poll(source, times);
-    else await this.#scan(scanned);
+    const rows = scanned === undefined ? await this.#poll(source, times) : await this.#scan(scanned);
     if (turn !== undefined) this.#schedule.spent(this.#now - beganAt);
-    return true;
+    return rows;
   }
 
   /** Sources that had more entries at their last poll, in the order in which to poll them. */
@@ -302,7 +305,7 @@ export class TaskPicker {
     return this.#partitions.unseen({ endedAt: this.#endedAt, followedAt: this.#followedAt });
   }
 
-  async #poll(source: PartitionSource, times: number): Promise<void> {
+  async #poll(source: PartitionSource, times: number): Promise<number> {
     const isOwn = this.#partitions.isOwn(source);
     const most = Math.min(PAGE_ENTRIES, Math.max(1, this.#waiting, this.#rate.expected));
     // Read the oldest entries while no task runs: later, a task that must run alone would have to wait for the others.
@@ -325,16 +328,18 @@ export class TaskPicker {
     if (!isOwn && found.some(({ kind }) => kind === 'abandoned')) this.#partitions.adopt(source.shard);
     this.#giveBack(source, found.slice(most));
     this.#fill(found.slice(0, most), source);
+    return hints.length;
   }
 
   /** Polls only for tasks of crashed workers. */
-  async #scan(source: PartitionSource): Promise<void> {
+  async #scan(source: PartitionSource): Promise<number> {
     const hints = await this.#foreign.scan(source, this.#candidates.worthOf(source.name));
     const { found } = await this.#candidates.choose(hints, this.#aHeartbeatAgo);
     const abandoned = found.filter(({ kind }) => kind === 'abandoned');
     for (const { kind, task } of found) if (kind !== 'abandoned') this.#candidates.putBack(task);
     if (abandoned.length > 0) this.#partitions.adopt(source.shard);
     this.#fill(abandoned, source);
+    return hints.length;
   }
 
   #fill(found: readonly Found[], source?: PartitionSource): void {

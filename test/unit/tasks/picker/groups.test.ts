@@ -88,6 +88,16 @@ describe('a flood of one key', () => {
     expect(Math.max(...gapsMs)).toBeLessThan(5 * SECOND_MS);
   });
 
+  test('costs its worker few rows a task, however many lanes it polls before', async () => {
+    await fill(50);
+    const slow = defineTask({ name: 'keyed', run: () => q.clock.sleep(SECOND_MS) });
+    const before = q.meter.read().readUnits;
+
+    await q.work({ keyed: slow });
+
+    expect((q.meter.read().readUnits - before) / 50).toBeLessThan(5);
+  });
+
   test('runs at its rate, window by window', async () => {
     const perMs = 2 * MINUTE_MS;
     await fill(9, { limit: 5, rate: { count: 3, per: perMs } });
