@@ -58,7 +58,7 @@ export async function summarizeQueue(connection: CliConnection, queue: QueueConn
     take(queue.operator.dead(), COUNT_LIMIT),
     workersOf(connection, queue.queue, now),
   ]);
-  const { looked, readyAt } = await findOldestReady(hints, queue.store, { atLeast: LOOK_AT });
+  const { looked, readyAt } = await findOldestReady(hints, queue.store, { atLeast: LOOK_AT, now });
   const unfinished = looked.filter(({ state }) => state === 'ready' || state === 'running');
   return {
     queue: queue.queue,

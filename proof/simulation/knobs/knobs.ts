@@ -57,7 +57,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     OLDEST_LOOKED_AT: FEW(25),
   },
   'shared/tasks/dispatch/measure.ts': { CONCURRENT_POLLS: FEW(16), FOREIGN_PAGE: FEW(50) },
-  'shared/tasks/dispatch/oldest-ready.ts': { BATCH: FEW(100) },
+  'shared/tasks/dispatch/oldest-ready.ts': { BATCH: FEW(100), KEYS_LIMIT: FEW(100) },
   'shared/tasks/dispatch/pending-starts.ts': { HEARD_KEPT: FEW(20) },
   'shared/tasks/dispatch/planning.ts': { SAMPLED: FEW(25) },
   'shared/tasks/dispatch/recur.ts': { SCHEDULES_IN_FLIGHT: FEW(64) },

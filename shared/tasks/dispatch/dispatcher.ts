@@ -53,7 +53,7 @@ export interface DispatchSettings extends PlanSettings {
 }
 
 export interface DispatcherPorts extends RecurPorts {
-  readonly tasks: Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants'>;
+  readonly tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'page' | 'pageOfTenants'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly slots: SlotStore;
   /** Store of the operators' settings. Absent: there are no settings. */
@@ -89,7 +89,7 @@ export interface DispatchReport {
   readonly strays: number;
   /** Due entries, counted up to the number that the largest fleet could start with or run at the same time. */
   readonly backlog: number;
-  /** Age of the oldest due task without a holder, or of a slightly newer one; zero if there is none. See `oldest-ready.ts`. */
+  /** Age of the oldest due task that could start, or of a slightly newer one; zero if there is none. See `oldest-ready.ts`. */
   readonly oldestReadyAgeMs: number;
   readonly liveWorkers: number;
   readonly started: number;
@@ -138,7 +138,7 @@ export async function dispatch(
   const hints = pages.flatMap((page) => page.hints);
   const [holders, { looked, readyAt }] = await allOf([
     ports.workers.liveHolders(),
-    findOldestReady(hints, ports.tasks, { atLeast: OLDEST_LOOKED_AT, onDamaged }),
+    findOldestReady(hints, ports.tasks, { atLeast: OLDEST_LOOKED_AT, now: clock.now(), onDamaged }),
   ]);
   const oldestReadyAgeMs = readyAt === undefined ? 0 : Math.max(0, clock.now() - readyAt);
   const found = { ...seen, backlog: due, oldestReadyAgeMs, liveWorkers: holders.length };

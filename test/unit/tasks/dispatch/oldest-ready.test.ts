@@ -1,23 +1,41 @@
 import { expect, test } from 'vitest';
 import { findOldestReady } from '../../../../shared/tasks/dispatch/oldest-ready.ts';
+import { IDLE_KEY } from '../../../../shared/tasks/task/key-limit.ts';
 import type { TaskStore } from '../../../../shared/tasks/task/task-store.ts';
 import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 
-/** The first `running` entries, due a millisecond after one another, are of tasks that run. */
-function open(count: number, running: number) {
+interface Keyed {
+  readonly keyOf?: (n: number) => string;
+  readonly full?: readonly string[];
+}
+
+/** The first `running` entries, due a millisecond after one another, are of tasks that run. Keys have a limit of 1. */
+function open(count: number, running: number, { keyOf, full = [] }: Keyed = {}) {
   const due = Array.from({ length: count }, (_, n) => ({ queue: 'q', id: String(n), readyAt: n }));
   let read = 0;
-  const tasks: Pick<TaskStore, 'getMany'> = {
+  let keysRead = 0;
+  const tasks: Pick<TaskStore, 'getMany' | 'getKeys'> = {
+    getKeys: (_queue, keys) => {
+      keysRead += keys.length;
+      const stateOf = (key: string) => ({ ...IDLE_KEY, running: full.includes(key) ? 1 : 0 });
+      return Promise.resolve(new Map(keys.map((key) => [key, stateOf(key)])));
+    },
     getMany: (keys) => {
       read += keys.length;
       return Promise.resolve(
-        keys.map(
-          ({ id }) => ({ state: Number(id) < running ? 'running' : 'ready', readyAt: Number(id) }) as TaskRecord,
-        ),
+        keys.map(({ queue, id }) => {
+          const key = keyOf?.(Number(id));
+          const links = key === undefined ? undefined : { concurrency: { key, limit: 1 } };
+          return { queue, state: Number(id) < running ? 'running' : 'ready', readyAt: Number(id), links } as TaskRecord;
+        }),
       );
     },
   };
-  return { find: (atLeast = 25) => findOldestReady(due.toReversed(), tasks, { atLeast }), read: () => read };
+  return {
+    find: (atLeast = 25) => findOldestReady(due.toReversed(), tasks, { atLeast, now: 0 }),
+    read: () => read,
+    keysRead: () => keysRead,
+  };
 }
 
 test('reads only a few rows if the oldest task waits', async () => {
@@ -53,4 +71,25 @@ test('reads at least the requested number of rows', async () => {
 
   expect(await queue.find(200)).toMatchObject({ readyAt: 0 });
   expect(queue.read()).toBe(200);
+});
+
+test('passes over tasks whose key is full, and reads the row of each key once', async () => {
+  const queue = open(300, 0, { keyOf: (n) => (n < 200 ? 'stuck' : 'free'), full: ['stuck'] });
+
+  expect((await queue.find()).readyAt).toBe(200);
+  expect(queue.keysRead()).toBe(2);
+});
+
+test('finds nothing if every key is full', async () => {
+  const queue = open(60, 0, { keyOf: (n) => `key ${n % 3}`, full: ['key 0', 'key 1', 'key 2'] });
+
+  expect((await queue.find()).readyAt).toBeUndefined();
+});
+
+test('reads the rows of a hundred keys, and counts the tasks of others', async () => {
+  const full = Array.from({ length: 200 }, (_, n) => `key ${n}`);
+  const queue = open(200, 0, { keyOf: (n) => `key ${n}`, full });
+
+  expect((await queue.find()).readyAt).toBe(100);
+  expect(queue.keysRead()).toBe(100);
 });
