@@ -29,7 +29,8 @@ interface Runner {
 
 interface KeyView {
   seen: SeenKey;
-  seenAtMonotonicMs: number;
+  /** When its row was read, or the walk met one of its tasks. */
+  metAtMonotonicMs: number;
   readonly runners: Map<string, Runner>;
   /** By partition and group. */
   readonly looks: Map<string, OneLook>;
@@ -50,14 +51,14 @@ export class KeyRunners {
   /** Notes that the key was seen full. */
   see(key: string, seen: SeenKey): void {
     const known = this.#keys.get(key);
-    const seenAtMonotonicMs = this.#clock.monotonic();
+    const metAtMonotonicMs = this.#clock.monotonic();
     if (known === undefined) {
-      this.#keys.set(key, { seen, seenAtMonotonicMs, runners: new Map(), looks: new Map() });
+      this.#keys.set(key, { seen, metAtMonotonicMs, runners: new Map(), looks: new Map() });
       return;
     }
     const isSame = known.seen.enteredAt === seen.enteredAt && known.seen.running === seen.running;
     known.seen = seen;
-    known.seenAtMonotonicMs = seenAtMonotonicMs;
+    known.metAtMonotonicMs = metAtMonotonicMs;
     if (isSame) return;
     known.runners.clear();
     for (const look of known.looks.values()) look.startOver();
@@ -93,6 +94,8 @@ export class KeyRunners {
   look(partition: string, { end }: Pick<GroupEntry, 'end'>, { key, limit }: KeyLimit, tried: number): Look {
     const view = this.#keys.get(key);
     if (view === undefined) return lookAtNothing();
+    // Its row is not read again for hours if a rate keeps it full.
+    view.metAtMonotonicMs = this.#clock.monotonic();
     const name = `${partition} ${end}`;
     const one = view.looks.get(name) ?? new OneLook(this.#isWorthReading);
     view.looks.set(name, one);
@@ -107,7 +110,7 @@ export class KeyRunners {
 
   forget(): void {
     const before = this.#clock.monotonic() - PAGE_MAX_AGE_MS - 2 * FULL_KEY.most;
-    for (const [key, { seenAtMonotonicMs }] of this.#keys) if (seenAtMonotonicMs < before) this.#keys.delete(key);
+    for (const [key, { metAtMonotonicMs }] of this.#keys) if (metAtMonotonicMs < before) this.#keys.delete(key);
   }
 }
 

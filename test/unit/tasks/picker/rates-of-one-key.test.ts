@@ -1,8 +1,9 @@
-/** Tasks of one key that were given rates of different spans: the key has one window. */
+/** Tasks of one key with a rate: the key has one window, also if the spans of their rates differ. */
 import { expect, test } from 'vitest';
 import { fullnessOf } from '../../../../shared/tasks/task/key-limit.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
-import { openMemoryQueue } from '../../../support/memory-queue.ts';
+import { MEMORY_TTL_MS, openMemoryQueue } from '../../../support/memory-queue.ts';
+import { Mortal } from '../../../support/mortal.ts';
 
 const MINUTE_MS = 60_000;
 const SECOND = { count: 1, perMs: 1_000 };
@@ -51,4 +52,30 @@ test('never exceeds a rate, and eventually starts each task', async () => {
     const windows = begun.filter(({ id }) => id.startsWith(kind)).map(({ at }) => Math.floor(at / perMs));
     expect(new Set(windows).size).toBe(windows.length);
   }
+});
+
+test('takes over a task that crashes long after its worker has used up the rate', async () => {
+  const crashesAfterMs = 2.5 * MINUTE_MS;
+  const queue = openMemoryQueue();
+  const begunAt: number[] = [];
+  const options = { key: 'k', limit: 5, rate: { count: 1, per: '1d' } } as const;
+  for (const id of ['a', 'b', 'c']) await queue.client.enqueue('work', {}, { ...options, id });
+  await queue.client.enqueue('busy', {}, { id: 'busy' });
+  const process = new Mortal();
+  const crashing = defineTask({
+    name: 'work',
+    async run() {
+      await queue.clock.sleep(crashesAfterMs);
+      return process.kill();
+    },
+  });
+  const work = defineTask({ name: 'work', run: () => void begunAt.push(queue.clock.monotonic()) });
+  const busy = defineTask({ name: 'busy', run: () => queue.clock.sleep(crashesAfterMs + MINUTE_MS) });
+  const beganAt = queue.clock.monotonic();
+
+  const crashed = queue.work({ work: crashing }, { process, named: ['b'] });
+  await queue.clock.runUntil(Promise.all([crashed, queue.work({ work, busy }, { concurrency: 2 })]), () => true);
+
+  expect(begunAt).toHaveLength(1);
+  expect((begunAt[0] ?? Infinity) - beganAt - crashesAfterMs).toBeLessThan(MEMORY_TTL_MS + 10_000);
 });
