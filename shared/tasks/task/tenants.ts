@@ -90,7 +90,7 @@ export class TenantWalk {
   /**
    * Returns the next entries worth reading, some of each tenant. It returns fewer than wanted after a full round, or after too many entries
    * held by other workers; then the round continues with the next call. `isFullyRead` distinguishes the two.
-   * Entries that other workers hold, or that are not due, do not count towards a tenant's share.
+   * Entries that other workers hold, that are not due, or whose key is full, do not count towards a tenant's share.
    * The tasks of one group come in their order.
    */
   async next({
@@ -105,6 +105,8 @@ export class TenantWalk {
   }: WalkQuery): Promise<Walked> {
     const found: { readonly hint: GroupHint; readonly turn: number }[] = [];
     const share = new Map<string, number>();
+    /** By tenant: tasks that were found. */
+    const turns = new Map<string, number>();
     const round = this.#round ?? { start: this.#position, hasWrapped: false, seen: 0, pages: 0 };
     const { start } = round;
     let isFullyRead = false;
@@ -117,11 +119,24 @@ export class TenantWalk {
         onDamaged,
       });
       const isLast = next === undefined;
-      const onPage: { readonly entry: GroupEntry; readonly turn: number }[] = [];
+      const onPage: GroupEntry[] = [];
       round.pages++;
       // Skips a page of foreign entries.
       if (entries.length === 0 && next !== undefined) this.#position = next;
       round.seen += entries.length;
+      /** Leaves out the entries of full keys, which do not count towards their tenant's share. */
+      const settle = async (): Promise<void> => {
+        const asked = onPage.splice(0);
+        const admitted = asked.length === 0 ? undefined : await admit(asked);
+        for (const entry of asked) {
+          const { hint, tenantEnd } = entry;
+          const turn = turns.get(tenantEnd) ?? 0;
+          if (admitted?.has(entry) === true) {
+            found.push({ hint, turn });
+            turns.set(tenantEnd, turn + 1);
+          } else if (hint.tenant !== undefined) share.set(tenantEnd, (share.get(tenantEnd) ?? 0) - 1);
+        }
+      };
       let isCut = false;
       for (const entry of entries) {
         const { hint, place, end, tenantEnd } = entry;
@@ -131,9 +146,11 @@ export class TenantWalk {
         if (open !== end) open = undefined;
         // Entries of a group that was skipped a moment ago.
         if (place < this.#position) continue;
+        const isShareTaken = (): boolean => hint.tenant !== undefined && (share.get(tenantEnd) ?? 0) >= quantum;
+        if (isShareTaken()) await settle();
         const [ofTenant, taken] = [share.get(tenantEnd) ?? 0, share.get(end) ?? 0];
         // Skips the rest of a tenant whose share is taken.
-        if (hint.tenant !== undefined && ofTenant >= quantum) {
+        if (isShareTaken()) {
           this.#position = tenantEnd;
           continue;
         }
@@ -151,7 +168,7 @@ export class TenantWalk {
           share.set(end, taken + 1);
           if (hint.tenant === undefined) open = end;
           else share.set(tenantEnd, ofTenant + 1);
-          onPage.push({ entry, turn: hint.tenant === undefined ? taken : ofTenant });
+          onPage.push(entry);
           continue;
         }
         this.#looking = { end, look };
@@ -163,8 +180,7 @@ export class TenantWalk {
         if (look.pass(entry)) found.push({ hint, turn: 0 });
       }
       if (isLast && !isCut) this.#endLook();
-      const admitted = onPage.length === 0 ? undefined : await admit(onPage.map(({ entry }) => entry));
-      for (const { entry, turn } of onPage) if (admitted?.has(entry) === true) found.push({ hint: entry.hint, turn });
+      await settle();
       isFullyRead =
         round.hasWrapped && (isLast || entries.some(({ place }) => place > start) || this.#position >= start);
       if (isFullyRead) break;

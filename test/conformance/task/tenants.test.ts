@@ -267,6 +267,24 @@ describe('the way round the tenants', () => {
     },
   );
 
+  test.each([1, QUANTUM, 20 * QUANTUM])(
+    "does not count %i tasks of full keys towards a tenant's share",
+    async (full) => {
+      const walk = walkOver(
+        Array.from({ length: full + QUANTUM + 1 }, (_, n) => ({ tenant: '3', readyAt: n })),
+        0,
+      );
+
+      const { hints } = await walk.next({
+        ...query,
+        wanted: 50,
+        admit: (entries) => Promise.resolve(new Set(entries.filter(({ hint }) => hint.readyAt >= full))),
+      });
+
+      expect(hints.map(({ readyAt }) => readyAt - full)).toEqual([0, 1, 2, 3]);
+    },
+  );
+
   test('reports that there are no tenants', async () => {
     expect(await walkOver([], 0.5).next(query)).toEqual({ hints: [], isEmpty: true, isFullyRead: true, pages: 2 });
   });
