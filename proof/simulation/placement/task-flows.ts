@@ -159,6 +159,17 @@ export const TASK_FLOWS: readonly Flow[] = [
   taskFlow('result that cannot be stored', { kind: 'unstorable', state: 'dead' }),
   taskFlow('expiry', { kind: 'quick', expiresIn: 1, state: 'cancelled', before: (stage) => stage.sleep(1_000) }),
   taskFlow('key', { kind: 'quick', ...NARROW, state: 'done', before: behind(NARROW) }),
+  taskFlow('key that is full when a task becomes due', {
+    kind: 'slow',
+    input: { ms: 5_000 },
+    ...NARROW,
+    state: 'done',
+    async before(stage) {
+      void work(stage.place('holder'), {});
+      await behind({ ...NARROW, delay: 500 })(stage);
+      await stage.sleep(1_000);
+    },
+  }),
   taskFlow('discard with a key', { kind: 'refuses', ...NARROW, state: 'dead', before: behind(NARROW) }),
   taskFlow('rate', {
     kind: 'quick',

@@ -9,10 +9,7 @@ const STATEMENTS = readFileSync(new URL('../../../test/unit/dynamo/statements.go
 
 /** Why no flow sends them. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
-  'needs a task that becomes due while its key is full, or other work while it runs: worlds with floods': [
-    'task.join',
-    'task.promote',
-  ],
+  'needs other work while it runs: worlds with floods': ['task.promote'],
   'settles an acquire whose attempts all went unanswered, which one fault cannot do: worlds of long-lived users': [
     'lock.bar',
     'lock.disown',
