@@ -209,8 +209,8 @@ const isWaker = (by: string): boolean => by.startsWith('waker');
 /** A waker notes its starts when it begins them, by its own clock. */
 const STARTING_MARGIN_MS = 1_000;
 
-function isInIndex({ state, readyKey }: DynamoItem): boolean {
-  return readyKey !== undefined && (state === 'ready' || state === 'running');
+function isInIndex({ state, readyKey, directoryKey }: DynamoItem): boolean {
+  return (readyKey ?? directoryKey) !== undefined && (state === 'ready' || state === 'running');
 }
 
 function dueSince({ readyAt }: DynamoItem): number {
