@@ -7,7 +7,7 @@ import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { taskConcurrencyKey } from '../../../shared/dynamo/engine/keys.ts';
 import { hasCapacity, windowOf } from '../../../shared/tasks/task/key-limit.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
-import type { RunningTask } from '../../../shared/tasks/task/task.ts';
+import type { ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { STARTS_AT } from '../../support/coordination.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -60,6 +60,56 @@ describeOnEveryStore('limits per key', (open) => {
 
     const { readyAt: _, ...stored } = (await q.tasks.get(row)) as RunningTask;
     expect(row).toMatchObject(stored);
+  });
+
+  describe('join', () => {
+    const LATER_MS = 1_000;
+    const SHARDS = [0, 1];
+    const inGroups = async () => {
+      const pages = SHARDS.map((shard) =>
+        q.tasks.pageOfTenants({ queue: q.queue, priority: 'normal', shard }, { after: ' ', limit: 50 }),
+      );
+      return (await Promise.all(pages)).flatMap((page) => page.entries.map(({ hint }) => hint));
+    };
+    const apart = async (id: string) => {
+      const runAt = Date.now() + LATER_MS;
+      await enqueue(id, { runAt });
+      return { task: (await q.tasks.get({ queue: q.queue, id })) as ReadyTask, then: { ...stamp(), now: runAt } };
+    };
+
+    test('moves a task that is due to the others of its key, in one write, and it can be claimed there', async () => {
+      const { task, then } = await apart('a');
+      expect(task.isInGroup).toBe(false);
+      expect(await inGroups()).toEqual([]);
+
+      expect((await q.tasks.join(task, then)).kind).toBe('applied');
+
+      const { readyAt, isInGroup } = (await q.tasks.get(task)) as ReadyTask;
+      expect({ readyAt, isInGroup }).toEqual({ readyAt: task.readyAt, isInGroup: true });
+      expect(await inGroups()).toEqual([
+        { queue: q.queue, id: 'a', readyAt, tenant: undefined, limit: { key: 'tenant-1', limit: 2, rate: undefined } },
+      ]);
+      const pages = SHARDS.map((shard) =>
+        q.tasks.page({ queue: q.queue, priority: 'normal', shard }, { now: readyAt, limit: 50 }),
+      );
+      expect((await Promise.all(pages)).flatMap(({ hints }) => hints)).toEqual([]);
+      expect((await q.tasks.claim((await q.tasks.get(task)) as ReadyTask, 'somebody', then)).kind).toBe('applied');
+    });
+
+    test('refuses a task that is not due yet', async () => {
+      const { task } = await apart('a');
+
+      expect((await q.tasks.join(task, { ...stamp(), now: task.readyAt - 1 })).kind).toBe('refused');
+    });
+
+    test('refuses a task that was claimed, or moved by another worker', async () => {
+      const [one, other] = [await apart('a'), await apart('b')];
+      await q.tasks.claim(one.task, 'somebody', one.then);
+      await q.tasks.join(other.task, other.then);
+
+      expect((await q.tasks.join(one.task, { ...stamp(), now: one.then.now })).kind).toBe('refused');
+      expect((await q.tasks.join(other.task, { ...stamp(), now: other.then.now })).kind).toBe('refused');
+    });
   });
 
   test('does not delay other keys, or tasks without a key', async () => {

@@ -200,6 +200,10 @@ const SCENES: Readonly<Record<string, Scene>> = {
   },
   claim: async (world) => claim(await world.ready()),
   'claim with a place of a key': async (world) => claim(await world.ready({ links: KEY })),
+  'join the others of a key': async (world) => {
+    const task = await world.ready({ links: KEY, runAt: NOW + 5 });
+    return (later) => later.tasks.join(task, { ...later.stamp(), now: NOW + 5 });
+  },
   'take over': holder({}, (world, task) => world.tasks.takeOver(task, 'session-2', world.stamp())),
   complete: holder({}, complete),
   'complete with a place of a key': holder({ links: KEY }, complete),

@@ -1,0 +1,169 @@
+/** The walk past groups: names and shards of groups, and what is skipped. */
+import { describe, expect, test } from 'vitest';
+import { groupPlace, parseGroupPlace } from '../../../../shared/tasks/rows/task/index-places.ts';
+import { placeInGroup } from '../../../../shared/tasks/rows/task/place.ts';
+import type { KeyLimit } from '../../../../shared/tasks/task/key-limit.ts';
+import type { GroupEntry, TaskStore } from '../../../../shared/tasks/task/task-store.ts';
+import type { Look, WalkQuery } from '../../../../shared/tasks/task/tenants.ts';
+import { QUANTUM, TenantWalk } from '../../../../shared/tasks/task/tenants.ts';
+
+const PARTITION = { queue: 'q', priority: 'normal', shard: 0 } as const;
+const NOW = 1_000;
+const ONE: KeyLimit = { key: 'stuck', limit: 1, rate: undefined };
+
+interface Member {
+  readonly tenant?: string;
+  readonly limit?: KeyLimit;
+  readonly readyAt?: number;
+}
+
+/** Tasks of one group, due a millisecond after one another. */
+const several = (count: number, member: Member = {}): readonly Member[] =>
+  Array.from({ length: count }, (_, readyAt) => ({ readyAt, ...member }));
+
+/** A partition of these tasks, whose ids are their numbers. */
+function open(members: readonly Member[]) {
+  const entries = members
+    .map(({ tenant, limit, readyAt = 0 }, n): GroupEntry => {
+      const place = groupPlace({ tenant, limit }, readyAt, String(n));
+      const { end, tenantEnd } = parseGroupPlace(place);
+      return { hint: { queue: 'q', id: String(n), readyAt, tenant, limit }, place, end, tenantEnd };
+    })
+    .sort((one, other) => (one.place < other.place ? -1 : 1));
+  let pages = 0;
+  const tasks: Pick<TaskStore, 'pageOfTenants'> = {
+    pageOfTenants: (_partition, { after, limit }) => {
+      pages++;
+      const behind = entries.filter(({ place }) => place > after);
+      const page = behind.slice(0, limit);
+      return Promise.resolve({ entries: page, next: behind.length > limit ? page.at(-1)?.place : undefined });
+    },
+  };
+  const walk = new TenantWalk(PARTITION, tasks);
+  const next = async (query: Partial<WalkQuery> = {}) =>
+    (await walk.next({ now: NOW, wanted: 50, ...query })).hints.map(({ id }) => Number(id));
+  return { next, pages: () => pages };
+}
+
+const isStuck = ({ hint }: GroupEntry) => hint.limit?.key === ONE.key;
+const nothing = (): Look => ({ left: 0, from: undefined, pass: () => false, end: () => undefined });
+
+describe('the place of a task among others of its key', () => {
+  test.each<Member>([
+    { tenant: 'acme' },
+    { limit: ONE },
+    { tenant: 'acme', limit: { key: 'k', limit: 5, rate: { count: 100, perMs: 60_000 } } },
+  ])('shows tenant, limit and time of %o', ({ tenant, limit }) => {
+    expect(parseGroupPlace(groupPlace({ tenant, limit }, 7, 'id'))).toMatchObject({ tenant, limit, readyAt: 7 });
+  });
+
+  test('is before the end of its group, which is before those of other limits and not before others of the group', () => {
+    const place = groupPlace({ tenant: 'acme', limit: ONE }, 7, 'a');
+    const { end, tenantEnd } = parseGroupPlace(place);
+
+    expect(place < end).toBe(true);
+    expect(groupPlace({ tenant: 'acme', limit: ONE }, 8, 'b') < end).toBe(true);
+    expect(end < tenantEnd).toBe(true);
+    expect(parseGroupPlace(groupPlace({ tenant: 'acme', limit: { ...ONE, limit: 2 } }, 7, 'a')).end).not.toBe(end);
+  });
+
+  test.each([
+    [1, 1],
+    [3, 3],
+    [100, 16],
+  ])('is in as many shards as a limit of %d allows: %d of 16', (limit, wide) => {
+    const partitions = Array.from({ length: 300 }, (_, n) => {
+      const task = { queue: 'q', id: `t${n}`, priority: 'normal', limit: { ...ONE, limit } } as const;
+      return placeInGroup(task, { readyAt: 0, now: 0, shards: 16 }).partition;
+    });
+
+    expect(new Set(partitions).size).toBe(wide);
+  });
+});
+
+describe('a walk past groups', () => {
+  test('takes the tasks of a key in their order, and a share of each tenant', async () => {
+    const { next } = open([...several(6, { limit: ONE }), ...several(9, { tenant: 'acme' })]);
+
+    const found = await next();
+
+    expect(found.filter((id) => id < 6)).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(found.filter((id) => id >= 6)).toHaveLength(QUANTUM);
+  });
+
+  test('takes at most the wanted number of each group', async () => {
+    const { next } = open(several(9, { limit: ONE }));
+
+    expect(await next({ ofGroup: () => 2 })).toEqual([0, 1]);
+  });
+
+  test('skips a full key in one query, however many tasks wait', async () => {
+    const { next, pages } = open([...several(500, { limit: ONE }), ...several(2, { limit: { ...ONE, key: 'free' } })]);
+
+    expect(await next({ lookAt: (entry) => (isStuck(entry) ? nothing() : undefined) })).toEqual([500, 501]);
+    expect(pages()).toBeLessThanOrEqual(3);
+  });
+
+  test('skips a key whose first task is not due', async () => {
+    const { next, pages } = open([
+      ...several(500, { limit: ONE, readyAt: NOW + 1 }),
+      { limit: { ...ONE, key: 'free' } },
+    ]);
+
+    expect(await next()).toEqual([500]);
+    expect(pages()).toBeLessThanOrEqual(3);
+  });
+
+  test('reads of a full key what a look passes, from where it ended', async () => {
+    const { next } = open(several(9, { limit: ONE }));
+    const look = { ...nothing(), left: 3 };
+    const pass = ({ place }: GroupEntry) => {
+      look.left--;
+      (look as { from: string | undefined }).from = place;
+      return true;
+    };
+    const query = {
+      lookAt: () => ({
+        ...look,
+        pass,
+        get left() {
+          return look.left;
+        },
+        get from() {
+          return look.from;
+        },
+      }),
+    };
+
+    expect(await next(query)).toEqual([0, 1, 2]);
+    look.left = 2;
+    expect(await next(query)).toEqual([3, 4]);
+  });
+
+  test('tells a look that the group has no more tasks', async () => {
+    const { next } = open(several(2, { limit: ONE }));
+    let ended = 0;
+    const look: Look = { left: 5, from: undefined, pass: () => true, end: () => void ended++ };
+
+    await next({ lookAt: () => look });
+
+    expect(ended).toBe(1);
+  });
+
+  test('leaves out what is not admitted, and goes on for others', async () => {
+    const { next } = open([...several(60, { limit: ONE }), ...several(60, { limit: { ...ONE, key: 'free' } })]);
+    const admit = (entries: readonly GroupEntry[]) => Promise.resolve(new Set(entries.filter((one) => !isStuck(one))));
+
+    const found = await next({ admit, wanted: 10 });
+
+    expect(found.length).toBeGreaterThanOrEqual(10);
+    expect(found.every((id) => id >= 60)).toBe(true);
+  });
+
+  test('begins a key again with its oldest task at each visit', async () => {
+    const { next } = open(several(120, { limit: ONE }));
+
+    expect((await next({ wanted: 10 }))[0]).toBe(0);
+    expect((await next({ wanted: 10 }))[0]).toBe(0);
+  });
+});
