@@ -41,6 +41,11 @@ const FINDINGS_OF_MIX: typeof REGRESSIONS = [
   ['an index lagged by 45 s, and claims of old entries were refused and followed by polls', 62_928n],
   ['a worker took later tasks of a foreign shard, whose page it tries in random order', 63_555n],
   ['two workers chose the same slice of a tasks, and lost more claims than one choice allows', 60_240n],
+  [
+    'short workers saw only the first task of a full key in a foreign shard, and its dead runner was a later one',
+    210_056n,
+  ],
+  ['polls of empty partitions made a lone worker read all tasks of a slow key for each of them', 211_937n],
 ];
 
 /** Past mistakes of the simulation itself: alarms without a violation. */
