@@ -66,7 +66,7 @@ function between(before: MeterReading, after: MeterReading, untilSeconds: number
   const requestsOf = (verb: string): number =>
     (after.byVerb[verb]?.requests ?? 0) - (before.byVerb[verb]?.requests ?? 0);
   const done = requestsOf('task.complete');
-  const queries = requestsOf('task.page') + requestsOf('task.pageOfTenants');
+  const queries = requestsOf('task.page') + requestsOf('task.pageOfGroups');
   return {
     untilSeconds,
     done,

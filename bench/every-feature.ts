@@ -79,7 +79,7 @@ export async function exerciseFeatures(
   const rented = await start('rented', { tenant: 'acme' });
   await store.retry(claimOf(rented), { error, readyAt: 0 }, stamp());
   await complete(await claim('rented'));
-  await store.pageOfTenants({ queue: QUEUE, priority: 'normal', shard: 0 }, { after: ' ', limit: 50 });
+  await store.pageOfGroups({ queue: QUEUE, priority: 'normal', shard: 0 }, { after: ' ', limit: 50 });
 
   for (const [event, input] of Object.entries(EVENTS)) {
     about(event);

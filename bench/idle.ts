@@ -61,7 +61,7 @@ const BEFORE = {
   work: { requestsPerSecond: 54, readUnitsPerSecond: 27, writeUnitsPerSecond: 3 },
   longTask: { queries: 328 },
 };
-const QUERIES = ['task.page', 'task.pageOfTenants', 'schedule.due'];
+const QUERIES = ['task.page', 'task.pageOfGroups', 'schedule.due'];
 
 export async function run(argv: readonly string[]): Promise<number> {
   const { json } = parse(argv);

@@ -81,7 +81,7 @@ async function measure(settings: Settings): Promise<Figures> {
     },
   });
   return world.run(async () => {
-    await idle.noteLanes('normal', 'normal tenants');
+    await idle.noteLanes('normal', 'normal groups');
     await using holder = await holderOf(idle);
     await fill(idle, holder.id, settings);
     const handBack = new AbortController();

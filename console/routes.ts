@@ -55,7 +55,7 @@ export function createRoutes({ connection, feed, overview, book, looks }: Routes
     const { queue: asked, state: wanted = 'unfinished', after, name = '', id = '' } = context.req.query();
     const queue = validName('queue', asked);
     const state = oneOf('state', LISTED_STATES, wanted);
-    const query = { queue, state, after, name, id, withTenants: overview.mayHaveTenants(queue) };
+    const query = { queue, state, after, name, id, withGroups: overview.mayHaveGroups(queue) };
     const page = await looks.ask(`tasks ${JSON.stringify(query)}`, () => lookAtTasks(connection, names, query));
     // Do not poll a mistyped name again and again.
     if (page.tasks.length > 0) overview.include(queue);

@@ -65,7 +65,7 @@ const scheduleEntries = (queue: string): string => `schedule#${queue}`;
 const AUDIT_ROWS = 'audit#*';
 const readyEntries = (queue: string): string => `${queue}#*`;
 /** Tasks of tenants and of keys with a limit, in the directory. */
-const tenantEntries = (queue: string): string => `tenant#${queue}#*`;
+const groupEntries = (queue: string): string => `group#${queue}#*`;
 const deadListing = (queue: string): string => `dead#${queue}#*`;
 
 /**
@@ -84,7 +84,7 @@ export function dispatchAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
     { on: 'table', actions: ['UpdateItem'], keys: ['session#*'], attributes: REVOCATION_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
-    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [groupEntries(queue)] },
   ];
 }
 
@@ -102,7 +102,7 @@ export function wakeAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue), permitsRow(queue)] },
     { on: 'table', actions: ['PutItem'], keys: [permitsRow(queue)] },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
-    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [groupEntries(queue)] },
   ];
 }
 
@@ -127,7 +127,7 @@ export function workAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [queueRow(queue)], attributes: HINT_ATTRIBUTES },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },
-    { on: 'directory', actions: ['Query'], keys: [tenantEntries(queue)] },
+    { on: 'directory', actions: ['Query'], keys: [groupEntries(queue)] },
   ];
 }
 
@@ -218,7 +218,7 @@ export function observeAccess(queue: string): AccessRule[] {
     {
       on: 'directory',
       actions: ['Query'],
-      keys: [...COORDINATION_LISTINGS, ...[deadListing(queue), tenantEntries(queue), scheduleEntries(queue)]],
+      keys: [...COORDINATION_LISTINGS, ...[deadListing(queue), groupEntries(queue), scheduleEntries(queue)]],
     },
   ];
 }

@@ -54,9 +54,9 @@ export class OverviewRead {
     for (const [name, other] of [[queue, look] as const, ...others]) this.#queues.set(name, other);
   }
 
-  /** Whether tasks of the queue may name tenants: unknown until its first poll. */
-  mayHaveTenants(queue: string): boolean {
-    return this.#queues.get(queue)?.mayHaveTenants ?? true;
+  /** Whether tasks of the queue may be in groups: unknown until its first poll. */
+  mayHaveGroups(queue: string): boolean {
+    return this.#queues.get(queue)?.mayHaveGroups ?? true;
   }
 
   get queues(): readonly string[] {

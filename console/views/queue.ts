@@ -15,10 +15,10 @@ import { sourcesOf } from './sources.ts';
 /** Entries of a hundred bytes: as many as half a read unit has room for. */
 const FIRST_PAGE_ENTRIES = 30;
 const NEXT_PAGE_ENTRIES = 100;
-/** Enough for the heads of 24 partitions and of as many of tenants, or for the former and some hundred entries more. */
+/** Enough for the heads of 24 partitions and of as many of groups, or for the former and some hundred entries more. */
 const INDEX_UNITS = 26;
-/** Half of these requests find nothing in a queue without tenants, so they are rare there. */
-const TENANTS_EVERY_MS = 30_000;
+/** Half of these requests find nothing in a queue without groups, so they are rare there. */
+const GROUPS_EVERY_MS = 30_000;
 /** Oldest tasks that are read, by the batch, until their units are used up: rows may be large. */
 const ROWS_PER_BATCH = 8;
 const ROW_UNITS = 6;
@@ -40,7 +40,7 @@ export class QueueLook {
   readonly #connection: ConsoleConnection;
   readonly #book: SessionBook;
   readonly #sources: readonly Source[];
-  #tenants: { readonly at: number; readonly areThere: boolean } | undefined;
+  #groups: { readonly at: number; readonly areThere: boolean } | undefined;
   readonly #flow = new RecentFlow();
   #dead: { readonly at: number; readonly count: Count } | undefined;
   #figures: QueueFigures | undefined;
@@ -59,9 +59,9 @@ export class QueueLook {
     return this.#figures;
   }
 
-  /** False if the last poll found no tasks of tenants. */
-  get mayHaveTenants(): boolean {
-    return this.#tenants?.areThere ?? true;
+  /** False if the last poll found no tasks in groups. */
+  get mayHaveGroups(): boolean {
+    return this.#groups?.areThere ?? true;
   }
 
   /** Running tasks that were among those read. */
@@ -117,14 +117,14 @@ export class QueueLook {
   /** Reads the heads of all sources, then further pages of long ones, until the units are used up. */
   async #readIndex(now: number): Promise<readonly Walk[]> {
     const stores = this.#connection.open();
-    const isDue = this.mayHaveTenants || now - (this.#tenants?.at ?? 0) >= TENANTS_EVERY_MS;
+    const isDue = this.mayHaveGroups || now - (this.#groups?.at ?? 0) >= GROUPS_EVERY_MS;
     const walks = this.#sources.map((source): Walk => ({ source, hints: [], after: undefined }));
-    const asked = walks.filter(({ source }) => isDue || !source.isOfTenants);
+    const asked = walks.filter(({ source }) => isDue || !source.isOfGroups);
     await Promise.all(asked.map((walk) => readOn(stores, walk, FIRST_PAGE_ENTRIES)));
     if (isDue)
-      this.#tenants = {
+      this.#groups = {
         at: now,
-        areThere: walks.some(({ source, hints }) => source.isOfTenants && hints.length > 0),
+        areThere: walks.some(({ source, hints }) => source.isOfGroups && hints.length > 0),
       };
     for (let rest = walks; stores.spent() < INDEX_UNITS;) {
       rest = rest.filter(({ after }) => after !== undefined);
@@ -190,5 +190,5 @@ function byPriority(walks: readonly Walk[], now: number): QueueFigures['due'] {
 /** A truncated poll of a source without time order says nothing about arrivals and departures. */
 function sightOf({ source, hints, after }: Walk): PartitionSight {
   const isMore = after !== undefined;
-  return source.isOfTenants && isMore ? { hints: [], isMore } : { hints, isMore };
+  return source.isOfGroups && isMore ? { hints: [], isMore } : { hints, isMore };
 }

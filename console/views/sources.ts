@@ -6,8 +6,8 @@ import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 /** A part of an index that is read from its beginning. Each page costs at least half a read unit, even if empty. */
 export interface Source {
   readonly priority: Priority;
-  /** Its tasks name tenants: they are ordered by these first, and only then by the time they are due. */
-  readonly isOfTenants: boolean;
+  /** Its tasks are in groups: they are ordered by tenant and key first, and only then by the time they are due. */
+  readonly isOfGroups: boolean;
   /** @param after where the page before ended; undefined: from the beginning. `next` undefined: that is all. */
   read(
     tasks: TaskStore,
@@ -21,7 +21,7 @@ const END_OF_TIME = Number.MAX_SAFE_INTEGER;
 /** Places begin with hexadecimal digits, several of them. */
 const BEFORE_ALL_PLACES = '0';
 
-/** From high priority to low, tenants last. */
+/** From high priority to low, groups last. */
 export function sourcesOf(queue: string, shards: number): readonly Source[] {
   const partitions = PRIORITIES.flatMap((priority) =>
     Array.from({ length: shards }, (_, shard) => ({ queue, priority, shard })),
@@ -29,15 +29,15 @@ export function sourcesOf(queue: string, shards: number): readonly Source[] {
   return [
     ...partitions.map((partition): Source => ({
       priority: partition.priority,
-      isOfTenants: false,
+      isOfGroups: false,
       read: (tasks, after, limit) => tasks.page(partition, { now: END_OF_TIME, limit, after }),
     })),
     ...partitions.map((partition): Source => ({
       priority: partition.priority,
-      isOfTenants: true,
+      isOfGroups: true,
       async read(tasks, after, limit) {
         const place = typeof after === 'string' ? after : BEFORE_ALL_PLACES;
-        const { entries, next } = await tasks.pageOfTenants(partition, { after: place, limit });
+        const { entries, next } = await tasks.pageOfGroups(partition, { after: place, limit });
         return { hints: entries.map(({ hint }) => hint), next };
       },
     })),

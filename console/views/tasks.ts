@@ -21,7 +21,7 @@ interface TaskQuery {
   /** Cursor after the previous page. */
   readonly after: string | undefined;
   /** Whether to poll for tasks with a tenant. */
-  readonly withTenants: boolean;
+  readonly withGroups: boolean;
   /** Only tasks whose name, or whose id, begins like this. */
   readonly name: string;
   readonly id: string;
@@ -143,12 +143,12 @@ interface Step {
 async function* walkIndex(
   connection: ConsoleConnection,
   stores: Stores,
-  { queue, withTenants }: TaskQuery,
+  { queue, withGroups }: TaskQuery,
   cursor: IndexCursor,
 ): AsyncGenerator<Step> {
   const sources = sourcesOf(queue, connection.options.shards);
-  let afters: readonly unknown[] = sources.map(({ isOfTenants }, index) =>
-    isOfTenants && !withTenants ? null : cursor.afters[index],
+  let afters: readonly unknown[] = sources.map(({ isOfGroups }, index) =>
+    isOfGroups && !withGroups ? null : cursor.afters[index],
   );
   for (;;) {
     const limit = Math.max(1, Math.ceil(PAGE_TASKS / afters.filter((after) => after !== null).length));

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutation.ts';
 
-const TENANTS = 'shared/tasks/task/tenants.ts';
+const GROUP_WALK = 'shared/tasks/task/group-walk.ts';
 const OPERATOR = 'shared/tasks/rows/task/operator-statements.ts';
 const PAYLOAD = 'shared/tasks/rows/payload-statements.ts';
 
@@ -17,7 +17,7 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
   {
     id: 'X41',
     what: 'a worker that has come to the last tenant does not go round',
-    swaps: [{ file: TENANTS, from: '!isLast', to: 'true' }],
+    swaps: [{ file: GROUP_WALK, from: '!isLast', to: 'true' }],
     killedBy: ['L3', 'TENANT'],
     changes: { tenants: true },
   },

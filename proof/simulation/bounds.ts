@@ -17,7 +17,7 @@ import {
   PAGE_ENTRIES,
   UNUSED_LANES_MS,
 } from '../../shared/tasks/picker/tuning.ts';
-import { QUANTUM } from '../../shared/tasks/task/tenants.ts';
+import { QUANTUM } from '../../shared/tasks/task/group-walk.ts';
 import { FRESH_MS as QUEUE_FRESH_MS } from '../../shared/tasks/worker/queue-state.ts';
 
 /** Read before any world sets them: smaller pages and samples make a worker read more often, not sooner. */

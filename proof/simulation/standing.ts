@@ -200,7 +200,7 @@ export class Standing {
   #starvingMs({ priority, directoryKey }: DynamoItem): number {
     const { lone } = this.#profile;
     const lanes = this.#ports.recorder.rows.get('queue#jobs')?.lanes as ReadonlySet<string> | undefined;
-    const lane = laneName({ priority: priority as Priority, isOfTenants: directoryKey !== undefined });
+    const lane = laneName({ priority: priority as Priority, isOfGroups: directoryKey !== undefined });
     if (!lone || this.#isOver || !(lanes?.has(lane) ?? lane === 'normal')) return bounds.STARVING_MS;
     return bounds.starvingAloneMs(this.#profile);
   }

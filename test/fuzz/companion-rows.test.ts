@@ -11,7 +11,7 @@ import {
   shardOf,
   taskConcurrencyKey,
   taskKey,
-  tenantPartitionKey,
+  groupPartitionKey,
 } from '../../shared/dynamo/engine/keys.ts';
 import { decodeTask } from '../../shared/tasks/rows/task/task-codec.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
@@ -72,7 +72,7 @@ const ROWS: readonly (readonly [what: string, make: () => readonly DynamoItem[]]
   ...[0, 1].flatMap((shard) => [
     [
       `a tenant's entry in shard ${shard} that says no tenant`,
-      () => [{ ...taskKey(QUEUE, ID), directoryKey: tenantPartitionKey(QUEUE, 'normal', shard), directoryName: '###' }],
+      () => [{ ...taskKey(QUEUE, ID), directoryKey: groupPartitionKey(QUEUE, 'normal', shard), directoryName: '###' }],
     ] as const,
   ]),
 ];

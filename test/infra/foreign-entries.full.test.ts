@@ -30,7 +30,7 @@ import {
   sessionKey,
   taskConcurrencyKey,
   taskKey,
-  tenantPartitionKey,
+  groupPartitionKey,
   waitGroupKey,
 } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
@@ -95,11 +95,11 @@ const PARTITIONS = {
   ready: { attributes: ready(readyPartitionKey(QUEUE, 'normal', 0)), flood: 60 },
   schedules: { attributes: ready(`schedule#${QUEUE}`), flood: 5 },
   tenants: {
-    attributes: listed(tenantPartitionKey(QUEUE, 'normal', 0), (id) => groupPlace({ tenant: `a-${id}` }, 1, id)),
+    attributes: listed(groupPartitionKey(QUEUE, 'normal', 0), (id) => groupPlace({ tenant: `a-${id}` }, 1, id)),
     flood: 60,
   },
   keys: {
-    attributes: listed(tenantPartitionKey(QUEUE, 'normal', 0), (id) =>
+    attributes: listed(groupPartitionKey(QUEUE, 'normal', 0), (id) =>
       groupPlace({ limit: { key: `a-${id}`, limit: 1, rate: undefined } }, 1, id),
     ),
     flood: 60,

@@ -25,7 +25,7 @@ import {
   semaphoreKey,
   sessionKey,
   taskKey,
-  tenantPartitionKey,
+  groupPartitionKey,
 } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
@@ -92,7 +92,7 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
     readyAt: 1,
   }),
   'put an entry of a lock among the tasks of keys': update(lockKey('reports/nightly'), {
-    directoryKey: tenantPartitionKey('media', 'normal', 0),
+    directoryKey: groupPartitionKey('media', 'normal', 0),
     directoryName: '0',
   }),
   'put an entry of a schedule into the index of another queue': update(scheduleKey('media', 'nightly'), {

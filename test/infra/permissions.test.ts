@@ -22,7 +22,7 @@ import {
   slotKey,
   taskConcurrencyKey,
   taskKey,
-  tenantPartitionKey,
+  groupPartitionKey,
   waitGroupKey,
   waitGroupMemberKey,
 } from '../../shared/dynamo/engine/keys.ts';
@@ -68,8 +68,8 @@ const ENTRIES = {
   'ready of other': readyPartitionKey('mediation', 'normal', 3),
   schedules: 'schedule#media',
   'schedules of other': 'schedule#mediation',
-  tenants: tenantPartitionKey('media', 'normal', 3),
-  'tenants of other': tenantPartitionKey('mediation', 'normal', 3),
+  groups: groupPartitionKey('media', 'normal', 3),
+  'groups of other': groupPartitionKey('mediation', 'normal', 3),
   dead: deadPartitionKey('media', 0),
   'dead of other': deadPartitionKey('mediation', 0),
   sessions: 'session#11',
@@ -140,7 +140,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       Query: ['line'],
     },
     ready: ['ready', 'schedules'],
-    directory: ['tenants'],
+    directory: ['groups'],
     invokes: ['worker'],
   },
   waker: {
@@ -151,7 +151,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       UpdateItem: ['queue', 'permits'],
     },
     ready: ['ready'],
-    directory: ['tenants'],
+    directory: ['groups'],
     invokes: ['worker'],
   },
   worker: {
@@ -165,7 +165,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       Query: ['line'],
     },
     ready: ['ready'],
-    directory: ['tenants'],
+    directory: ['groups'],
     invokes: ['worker'],
   },
   schedule: { rows: {}, ready: [], directory: [], invokes: ['dispatcher'] },
@@ -217,7 +217,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   observe: {
     rows: { GetItem: OBSERVED, BatchGetItem: OBSERVED, Query: [...GROUPS, 'audit', 'line'] },
     ready: ['ready', 'schedules'],
-    directory: [...LISTINGS, 'dead', 'tenants', 'schedules'],
+    directory: [...LISTINGS, 'dead', 'groups', 'schedules'],
     invokes: [],
   },
   operate: {
@@ -231,7 +231,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
       Query: [...GROUPS, 'audit', 'line'],
     },
     ready: ['ready', 'schedules'],
-    directory: [...LISTINGS, 'dead', 'tenants', 'schedules'],
+    directory: [...LISTINGS, 'dead', 'groups', 'schedules'],
     invokes: [],
   },
 };

@@ -70,7 +70,7 @@ const TASK: readonly [string, Check][] = Object.entries({
       ? absent
       : text)(value, row),
   directoryKey: (value, row) =>
-    isEnded(row) || value === undefined || (typeof value === 'string' && value.startsWith('tenant#')),
+    isEnded(row) || value === undefined || (typeof value === 'string' && value.startsWith('group#')),
   // It stands by the time, tenant and key that the row has.
   directoryName: (value, row) =>
     isEnded(row) || value === undefined || (typeof value === 'string' && isPlaceOf(value, row)),

@@ -103,7 +103,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   // A pack finds the item that kills its workers by two deaths in a row.
   'shared/tasks/task/task.ts': { PAST_ATTEMPTS_KEPT: [2, 4] },
   // A visit to a tenant ends with the page if the page is smaller than the tenant's share and the tasks of it that are held.
-  'shared/tasks/task/tenants.ts': { QUANTUM: FEW(4), PAGE_LIMIT: [16, 50] },
+  'shared/tasks/task/group-walk.ts': { QUANTUM: FEW(4), PAGE_LIMIT: [16, 50] },
   'shared/tasks/worker/announced-names.ts': { NAMES_LIMIT: FEW(100), BYTES_LIMIT: [50, 2_048], BUDGET_MS: [50, 1_000] },
   'shared/tasks/worker/attempt-limits.ts': { FAILING_LONG_MS: [1_000, 600_000] },
   'shared/tasks/worker/decided-claim.ts': { RESEND_MS: [10, 1_000] },
@@ -150,7 +150,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/dynamo/engine/batches.ts': 'ROUNDS_LIMIT',
       'shared/tasks/dispatch/measure.ts': 'PAGES_LIMIT',
       'shared/tasks/dispatch/oldest-ready.ts': 'LOOK_LIMIT OLDEST',
-      'shared/tasks/task/tenants.ts': 'PAGES_LIMIT',
+      'shared/tasks/task/group-walk.ts': 'PAGES_LIMIT',
     },
   },
   {
@@ -192,7 +192,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/tasks/rows/task/index-places.ts': 'MOMENT_DIGITS',
       'shared/tasks/task/key-limit.ts': 'IDLE_KEY',
       'shared/tasks/task/slice.ts': 'HASH_DIGITS',
-      'shared/tasks/task/tenants.ts': 'HASH_DIGITS HASHES',
+      'shared/tasks/task/group-walk.ts': 'HASH_DIGITS HASHES',
     },
   },
   {

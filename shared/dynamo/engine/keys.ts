@@ -72,8 +72,8 @@ export function readyPartitionKey(queue: string, priority: string, shard: number
 }
 
 /** The partition of tasks of tenants, and of keys with a limit: one in the directory for each partition of the ready index. */
-export function tenantPartitionKey(queue: string, priority: string, shard: number): string {
-  return joinKey(['tenant', queue, priority, String(shard)]);
+export function groupPartitionKey(queue: string, priority: string, shard: number): string {
+  return joinKey(['group', queue, priority, String(shard)]);
 }
 
 /** Index partition of a queue's dead tasks. A queue has several, because many tasks tend to die at the same time. */

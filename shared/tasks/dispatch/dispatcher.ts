@@ -53,7 +53,7 @@ export interface DispatchSettings extends PlanSettings {
 }
 
 export interface DispatcherPorts extends RecurPorts {
-  readonly tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'page' | 'pageOfTenants'>;
+  readonly tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'page' | 'pageOfGroups'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly slots: SlotStore;
   /** Store of the operators' settings. Absent: there are no settings. */
@@ -184,7 +184,7 @@ export async function lookAtBacklog(
 }
 
 interface LookPorts {
-  readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
+  readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups'>;
   readonly queues?: QueueStore | undefined;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;

@@ -15,7 +15,7 @@ import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
 import type { GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
-import { TenantWalk } from '../task/tenants.ts';
+import { GroupWalk } from '../task/group-walk.ts';
 
 export interface PartitionPage {
   readonly partition: ReadyPartition;
@@ -33,7 +33,7 @@ interface BacklogQuery {
 }
 
 interface BacklogPorts {
-  readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
+  readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups'>;
   readonly clock: Clock;
   /** Called for each foreign entry, which is not counted. */
   readonly onDamaged: (error: unknown) => void;
@@ -72,8 +72,8 @@ async function readPartition(
   { tasks, clock, onDamaged }: BacklogPorts,
 ): Promise<PartitionPage> {
   const now = clock.now();
-  if (lane.isOfTenants) {
-    const { hints, isEmpty } = await new TenantWalk(partition, tasks).next({
+  if (lane.isOfGroups) {
+    const { hints, isEmpty } = await new GroupWalk(partition, tasks).next({
       now,
       wanted: limit,
       quantum: limit,

@@ -258,7 +258,7 @@ export class Candidates {
       this.places.unpostpone(task);
       this.skip(task, FRESH_MS);
     }
-    for (const { priority } of apart) this.#ports.onJoined?.({ priority, isOfTenants: true });
+    for (const { priority } of apart) this.#ports.onJoined?.({ priority, isOfGroups: true });
   }
 
   /** Returns the running tasks of full keys whose sessions have ended. Only the rows of these tasks are read. */

@@ -41,7 +41,7 @@ export class ForeignShards {
     const now = runtime.clock.now();
     this.#scanAtMonotonicMs = runtime.clock.monotonic() + this.#scanEveryMs;
     // It takes only tasks of crashed workers, so it is no poll: the source stays as unseen as it was.
-    if (source.lane.isOfTenants) return source.next({ ...worth, now, wanted: 1, changes: source.seenChanges });
+    if (source.lane.isOfGroups) return source.next({ ...worth, now, wanted: 1, changes: source.seenChanges });
     source.serve();
     const partition = { queue: this.#settings.queue, priority: source.lane.priority, shard: source.shard };
     const { hints } = await tasks.page(partition, { now, limit: SCAN_ENTRIES, onDamaged });

@@ -6,7 +6,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Fullness, KeyLimit } from '../task/key-limit.ts';
 import { fullnessOf } from '../task/key-limit.ts';
 import type { GroupEntry, TaskStore } from '../task/task-store.ts';
-import type { Look } from '../task/tenants.ts';
+import type { Look } from '../task/group-walk.ts';
 import type { ReadyTask, TaskKey, TaskLinks } from '../task/task.ts';
 import { KeyRunners, lookAtNothing } from './key-runners.ts';
 import { FRESH_MS, FULL_KEY, HELD_RECHECK_MS, PAGE_ENTRIES, STAY_FOR_KEY_MS } from './tuning.ts';

@@ -10,7 +10,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { KeyLimit } from '../task/key-limit.ts';
 import type { GroupEntry } from '../task/task-store.ts';
 import type { RunningTask, TaskKey } from '../task/task.ts';
-import type { Look } from '../task/tenants.ts';
+import type { Look } from '../task/group-walk.ts';
 import { FULL_KEY, HELD_RECHECK_MS, PAGE_MAX_AGE_MS, SCAN_ENTRIES } from './tuning.ts';
 
 /** A full key, as its row shows it. */

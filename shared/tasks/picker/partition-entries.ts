@@ -2,14 +2,14 @@
 import { shuffled } from '../../core/runtime/random.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
-import type { WalkQuery } from '../task/tenants.ts';
-import { TenantWalk } from '../task/tenants.ts';
+import type { WalkQuery } from '../task/group-walk.ts';
+import { GroupWalk } from '../task/group-walk.ts';
 import type { EntryReader, ReadQuery } from './partition-source.ts';
 import type { ChosenSlice } from './chosen-slice.ts';
 import { PAGES_PER_POLL, PAGE_ENTRIES } from './tuning.ts';
 
 interface EntriesOptions {
-  readonly isOfTenants: boolean;
+  readonly isOfGroups: boolean;
   /** Whether the lane is known to be in use. */
   readonly isExpected: boolean;
   /** Whether the shard is the worker's own; it may adopt the shard later. */
@@ -21,22 +21,20 @@ interface EntriesOptions {
 }
 
 interface EntriesPorts {
-  readonly tasks: Pick<TaskStore, 'page' | 'pageOfTenants'>;
+  readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups'>;
   readonly runtime: Runtime;
   /** Reports entries of rows of other queues, which are left out. */
   readonly onDamaged: (error: unknown) => void;
 }
 
 export function entriesOf(partition: ReadyPartition, options: EntriesOptions, ports: EntriesPorts): EntryReader {
-  return options.isOfTenants
-    ? new TenantsInTurn(partition, options, ports)
-    : new OldestFirst(partition, options, ports);
+  return options.isOfGroups ? new GroupsInTurn(partition, options, ports) : new OldestFirst(partition, options, ports);
 }
 
-class TenantsInTurn implements EntryReader {
+class GroupsInTurn implements EntryReader {
   readonly isHeadDue = false;
   readonly rewind = (): boolean => false;
-  readonly #walk: TenantWalk;
+  readonly #walk: GroupWalk;
   readonly #slice: ChosenSlice;
   readonly #onDamaged: EntriesPorts['onDamaged'];
   /** Tenants and keys without a drawn entry at the last visit. */
@@ -50,7 +48,7 @@ class TenantsInTurn implements EntryReader {
     this.#slice = slice;
     this.#onDamaged = onDamaged;
     // If no tenant is expected, a poll that starts at the first position takes one request instead of two.
-    this.#walk = new TenantWalk(partition, tasks, isExpected ? runtime.random : undefined);
+    this.#walk = new GroupWalk(partition, tasks, isExpected ? runtime.random : undefined);
   }
 
   /**
@@ -72,7 +70,7 @@ class TenantsInTurn implements EntryReader {
   }
 
   /** Returns the next drawn entries, and one entry of each tenant that had none at the last visit. */
-  async #drawn(query: WalkQuery): ReturnType<TenantWalk['next']> {
+  async #drawn(query: WalkQuery): ReturnType<GroupWalk['next']> {
     const [drawn, skipped] = [new Set<string>(), new Set<string>()];
     const isWorthReading = (hint: GroupHint): boolean => {
       if (query.isWorthReading?.(hint) === false) return false;

@@ -8,7 +8,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Lane } from '../task/lane.ts';
 import { laneName } from '../task/lane.ts';
 import type { ReadyEntry } from '../task/task-store.ts';
-import type { WalkQuery } from '../task/tenants.ts';
+import type { WalkQuery } from '../task/group-walk.ts';
 import { PRIORITIES } from '../task/task.ts';
 import type { ChosenSlice } from './chosen-slice.ts';
 import { FREE_PAGES, PAGE_MAX_AGE_MS, REST_PER_PAGE_MS } from './tuning.ts';

@@ -43,7 +43,7 @@ interface Seen {
 }
 
 /** The lane of tasks without priority and tenant. It counts as used until the queue's row is read. */
-const PLAIN_LANE = laneName({ priority: 'normal', isOfTenants: false });
+const PLAIN_LANE = laneName({ priority: 'normal', isOfGroups: false });
 
 export class Partitions {
   readonly #settings: PartitionSettings;
@@ -146,9 +146,9 @@ export class Partitions {
    * tasks have keys uses both, because tasks that are tried again later stand without the others of their key. 0: it does not rest.
    */
   #besideMs(lane: Lane): number {
-    const isBeside = !this.#isListed(lane) && this.#isListed({ ...lane, isOfTenants: !lane.isOfTenants });
+    const isBeside = !this.#isListed(lane) && this.#isListed({ ...lane, isOfGroups: !lane.isOfGroups });
     if (!isBeside) return 0;
-    if (!lane.isOfTenants) return HELD_RECHECK_MS;
+    if (!lane.isOfGroups) return HELD_RECHECK_MS;
     // Otherwise a tick lists it.
     return this.#ports.lanes() === undefined ? BESIDE_PLAIN_MS : 0;
   }

@@ -323,7 +323,7 @@ export class TaskPicker {
     // Reading two rows that other workers have taken costs as much as reading the page again.
     if (isOwn && taken >= 2) source.readAgain();
     // The tasks of a full key hide a crashed worker's task behind them.
-    const isOfFullKeys = source.lane.isOfTenants && taken < hints.length;
+    const isOfFullKeys = source.lane.isOfGroups && taken < hints.length;
     source.isHot = source.hasMore && (isOwn || hints.length === 0 || found.length > 0 || isOfFullKeys);
     if (!isOwn && found.some(({ kind }) => kind === 'abandoned')) this.#partitions.adopt(source.shard);
     this.#giveBack(source, found.slice(most));

@@ -5,7 +5,7 @@
 import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
-import { FIRST_PLACE } from '../task/tenants.ts';
+import { FIRST_PLACE } from '../task/group-walk.ts';
 
 export interface ListingQuery {
   readonly queue: string;
@@ -16,13 +16,13 @@ export interface ListingQuery {
   readonly now: number;
 }
 
-type ListingStore = Pick<TaskStore, 'page' | 'pageOfTenants' | 'getMany'>;
+type ListingStore = Pick<TaskStore, 'page' | 'pageOfGroups' | 'getMany'>;
 
 const PAGE_LIMIT = 100;
 
 /** Yields entries by pages: one priority after the other, tasks without a group first, each partition in its order. Slightly delayed. */
 export async function* openEntries(
-  tasks: Pick<ListingStore, 'page' | 'pageOfTenants'>,
+  tasks: Pick<ListingStore, 'page' | 'pageOfGroups'>,
   { queue, shards, priorities = PRIORITIES, now }: ListingQuery,
 ): AsyncGenerator<readonly ReadyEntry[]> {
   for (const priority of priorities)
@@ -50,13 +50,13 @@ export async function* openTasks(
 }
 
 async function* entriesOfGroups(
-  tasks: Pick<ListingStore, 'pageOfTenants'>,
+  tasks: Pick<ListingStore, 'pageOfGroups'>,
   partition: ReadyPartition,
   now: number,
 ): AsyncGenerator<readonly ReadyEntry[]> {
   let after = FIRST_PLACE;
   for (;;) {
-    const { entries, next } = await tasks.pageOfTenants(partition, { after, limit: PAGE_LIMIT });
+    const { entries, next } = await tasks.pageOfGroups(partition, { after, limit: PAGE_LIMIT });
     const hints = entries.map(({ hint }) => hint).filter(({ readyAt }) => readyAt <= now);
     if (hints.length > 0) yield hints;
     if (next === undefined) return;

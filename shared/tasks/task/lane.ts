@@ -16,16 +16,16 @@ import { PRIORITIES } from './task.ts';
 
 export interface Lane {
   readonly priority: Priority;
-  readonly isOfTenants: boolean;
+  readonly isOfGroups: boolean;
 }
 
 /** In order of service. Lanes of the same priority are treated alike. */
 export const LANES: readonly Lane[] = PRIORITIES.flatMap((priority) => [
-  { priority, isOfTenants: false },
-  { priority, isOfTenants: true },
+  { priority, isOfGroups: false },
+  { priority, isOfGroups: true },
 ]);
 
 /** Decodes the queue's row. */
-export function laneName({ priority, isOfTenants }: Lane): string {
-  return isOfTenants ? `${priority} tenants` : priority;
+export function laneName({ priority, isOfGroups }: Lane): string {
+  return isOfGroups ? `${priority} groups` : priority;
 }

@@ -43,7 +43,7 @@ export interface SharedTaskOptions {
   readonly rate?: { readonly count: number; readonly per: Duration };
   /** Runs the ordered tasks of a key one at a time, in the order they were enqueued. Requires `key`. See `line.ts`. */
   readonly ordered?: boolean;
-  /** Tenant: workers serve the tenants of a queue round robin. Default: the parent task's tenant. See `tenants.ts`. */
+  /** Tenant: workers serve the tenants of a queue round robin. Default: the parent task's tenant. See `group-walk.ts`. */
   readonly tenant?: string;
   /** Discards the task if no worker has started it within this time from when it is due. */
   readonly expiresIn?: Duration;

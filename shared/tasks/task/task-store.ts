@@ -159,7 +159,7 @@ export interface TaskStore {
    * Each comes with its position, and the ends of its group's and its tenant's entries: `after` is one of these, or `next`, the last
    * position of a page with a successor. A page of foreign entries is empty.
    */
-  pageOfTenants(
+  pageOfGroups(
     partition: ReadyPartition,
     query: PageQuery & { readonly after: string },
   ): Promise<{

@@ -177,7 +177,7 @@ export interface ReadyTask extends TaskFacts {
   readonly expiresAt: number | undefined;
   /** Whether other tasks of its line come first, so that no worker may claim it yet. */
   readonly isHeld: boolean;
-  /** Whether it stands with the other due tasks of its key, so that workers walk past it while the key is full: see `tenants.ts`. */
+  /** Whether it stands with the other due tasks of its key, so that workers walk past it while the key is full: see `group-walk.ts`. */
   readonly isInGroup: boolean;
 }
 

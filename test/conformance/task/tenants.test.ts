@@ -6,7 +6,7 @@ import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import type { ReadyEntry } from '../../../shared/tasks/task/task-store.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { RunningTask } from '../../../shared/tasks/task/task.ts';
-import { QUANTUM, TenantWalk } from '../../../shared/tasks/task/tenants.ts';
+import { QUANTUM, GroupWalk } from '../../../shared/tasks/task/group-walk.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { STARTS_AT } from '../../support/coordination.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -37,7 +37,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
   };
   const entries = async (): Promise<readonly ReadyEntry[]> => {
     const pages = [0, 1].map((shard) =>
-      q.tasks.pageOfTenants({ queue: q.queue, priority: 'normal', shard }, { after: ' ', limit: 50 }),
+      q.tasks.pageOfGroups({ queue: q.queue, priority: 'normal', shard }, { after: ' ', limit: 50 }),
     );
     return (await Promise.all(pages)).flatMap((page) => page.entries.map(({ hint }) => hint));
   };
@@ -205,7 +205,7 @@ describe('the way round the tenants', () => {
       }))
       .sort((a, b) => (a.place < b.place ? -1 : 1));
     const tasks = {
-      pageOfTenants: (_: unknown, { after, limit }: { after: string; limit: number }) => {
+      pageOfGroups: (_: unknown, { after, limit }: { after: string; limit: number }) => {
         const behind = all.filter(({ place }) => place > after);
         const page = behind.slice(0, limit);
         // As the store does: foreign entries are left out, and so a page of them is empty.
@@ -213,7 +213,7 @@ describe('the way round the tenants', () => {
         return Promise.resolve({ entries, next: behind.length <= limit ? undefined : page.at(-1)?.place });
       },
     };
-    return new TenantWalk({ queue: 'q', priority: 'normal', shard: 0 }, tasks, { next: () => start });
+    return new GroupWalk({ queue: 'q', priority: 'normal', shard: 0 }, tasks, { next: () => start });
   };
   const query = { now: 100, wanted: 1, isWorthReading: () => true };
 

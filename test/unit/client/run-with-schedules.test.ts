@@ -105,8 +105,8 @@ describe('a long-lived worker', () => {
 
   test.each([
     { lane: 'high', options: { priority: 'high' } },
-    { lane: 'normal tenants', options: { tenant: 'acme' } },
-    { lane: 'low tenants', options: { tenant: 'acme', priority: 'low' } },
+    { lane: 'normal groups', options: { tenant: 'acme' } },
+    { lane: 'low groups', options: { tenant: 'acme', priority: 'low' } },
   ] as const)(
     'finds the first task in lane $lane within 100 s of its own, and others of it in turn',
     async ({ options }) => {
@@ -259,7 +259,7 @@ describe('a worker that exits when empty', () => {
     );
     await session.end();
     const { byVerb } = idle.meter.read();
-    const queries = ['task.page', 'task.pageOfTenants'];
+    const queries = ['task.page', 'task.pageOfGroups'];
     return { queries: queries.reduce((sum, verb) => sum + (byVerb[verb]?.requests ?? 0), 0) };
   };
 

@@ -15,7 +15,7 @@ import { fitting, joinKey, splitKey } from '../../../dynamo/engine/keys.ts';
 import { SORT_KEY_LIMIT_BYTES } from '../../../dynamo/engine/schema.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
 import { limitText, parseLimit } from '../../task/key-limit.ts';
-import { HASH_DIGITS } from '../../task/tenants.ts';
+import { HASH_DIGITS } from '../../task/group-walk.ts';
 
 /** Tasks that stand together: of a tenant, of a key with a limit, or of both. */
 export interface Group {

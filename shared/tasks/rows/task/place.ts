@@ -17,7 +17,7 @@ import type { KeyLimit } from '../../task/key-limit.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import type { Priority, TaskKey, TaskLinks } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
-import { readyPartitionKey, shardOf, tenantPartitionKey } from '../../../dynamo/engine/keys.ts';
+import { readyPartitionKey, shardOf, groupPartitionKey } from '../../../dynamo/engine/keys.ts';
 import { groupPlace, parseGroupPlace } from './index-places.ts';
 import type { UpdateParts } from '../../../dynamo/engine/statement.ts';
 
@@ -116,7 +116,7 @@ export function placeInGroup({ queue, id, priority, tenant, limit }: Standing, {
   const shard = (shardOf(`${tenant ?? ''}${key}`, shards) + shardOf(id, wide)) % shards;
   return {
     key: 'directoryKey',
-    partition: tenantPartitionKey(queue, priority, shard),
+    partition: groupPartitionKey(queue, priority, shard),
     name: groupPlace({ tenant, limit }, readyAt, id),
   };
 }
@@ -134,7 +134,7 @@ function entryOf(task: Standing, timing: Timing): Entry {
   if (tenant === undefined) return { key: 'readyKey', partition: readyPartitionKey(queue, priority, shard) };
   return {
     key: 'directoryKey',
-    partition: tenantPartitionKey(queue, priority, shard),
+    partition: groupPartitionKey(queue, priority, shard),
     name: groupPlace({ tenant }, readyAt, id),
   };
 }

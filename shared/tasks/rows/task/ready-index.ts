@@ -4,7 +4,7 @@
  * A claim does not move the entry, which keeps its cost at one unit. So the entry's task may be running or just finished.
  */
 import type { ReadyPartition } from '../../task/task-store.ts';
-import { readyPartitionKey, tenantPartitionKey } from '../../../dynamo/engine/keys.ts';
+import { readyPartitionKey, groupPartitionKey } from '../../../dynamo/engine/keys.ts';
 import { DIRECTORY_INDEX, READY_INDEX } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { queryStatement } from '../../../dynamo/engine/statement.ts';
@@ -25,16 +25,16 @@ export function pageOfReady(
 }
 
 /** Entries of the groups of one partition, after a position. Eventually consistent, as above. */
-export function pageOfTenants(
+export function pageOfGroups(
   table: string,
   { queue, priority, shard }: ReadyPartition,
   query: { readonly after: string; readonly limit: number },
 ): Statement<'query'> {
   return queryStatement(
-    'task.pageOfTenants',
+    'task.pageOfGroups',
     table,
     '#directoryKey = :partition AND #directoryName > :after',
-    { ':partition': tenantPartitionKey(queue, priority, shard), ':after': query.after },
+    { ':partition': groupPartitionKey(queue, priority, shard), ':after': query.after },
     { IndexName: DIRECTORY_INDEX.name, Limit: query.limit },
   );
 }

@@ -12,11 +12,11 @@ import { ownEntries } from '../index-entries.ts';
 import { decodeKey } from '../key-codec.ts';
 import { readKeys } from '../key-statements.ts';
 import { parseGroupPlace } from './index-places.ts';
-import { pageOfReady, pageOfTenants } from './ready-index.ts';
+import { pageOfReady, pageOfGroups } from './ready-index.ts';
 import { decodeTask } from './task-codec.ts';
 import { readTasks } from './task-statements.ts';
 
-export type TaskReader = Pick<TaskStore, 'getMany' | 'page' | 'pageOfTenants' | 'getKeys'>;
+export type TaskReader = Pick<TaskStore, 'getMany' | 'page' | 'pageOfGroups' | 'getKeys'>;
 
 export function createTaskReader(sender: Sender, table: string): TaskReader {
   const tasks = new Rows(sender, decodeTask);
@@ -46,11 +46,11 @@ export function createTaskReader(sender: Sender, table: string): TaskReader {
       return { hints: own.map(decodeHint), next: LastEvaluatedKey };
     },
 
-    async pageOfTenants(partition, query) {
-      const { Items, LastEvaluatedKey } = await sender.read(pageOfTenants(table, partition, query));
+    async pageOfGroups(partition, query) {
+      const { Items, LastEvaluatedKey } = await sender.read(pageOfGroups(table, partition, query));
       const own = ownEntries(Items, { kind: 'task', queue: partition.queue }, query.onDamaged);
       const last = LastEvaluatedKey === undefined ? undefined : Items?.at(-1);
-      return { entries: own.map(decodeTenantEntry), next: last && String(last.directoryName) };
+      return { entries: own.map(decodeGroupEntry), next: last && String(last.directoryName) };
     },
   };
 }
@@ -60,7 +60,7 @@ function decodeHint(item: DynamoItem) {
   return { queue, id, readyAt: Number(item.readyAt) };
 }
 
-function decodeTenantEntry(item: DynamoItem) {
+function decodeGroupEntry(item: DynamoItem) {
   const place = String(item.directoryName);
   const { tenant, limit, readyAt, end, tenantEnd } = parseGroupPlace(place);
   return { hint: { ...decodeHint(item), readyAt, tenant, limit }, place, end, tenantEnd };

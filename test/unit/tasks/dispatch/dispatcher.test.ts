@@ -196,7 +196,7 @@ test('reads a few shards at a time, for any number of shards', async () => {
   const store: TaskStore = {
     ...q.tasks,
     page: (...query) => counted(q.tasks.page(...query)),
-    pageOfTenants: (...query) => counted(q.tasks.pageOfTenants(...query)),
+    pageOfGroups: (...query) => counted(q.tasks.pageOfGroups(...query)),
   };
 
   await q.tick({}, { store });

@@ -17,7 +17,7 @@ const step = fc.integer({ min: -8, max: 8 });
 test.each([
   ['oldest first', false],
   ['tenants in turn', true],
-])('%s', async (_how, isOfTenants) => {
+])('%s', async (_how, isOfGroups) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 1, maxLength: 30 }),
@@ -32,12 +32,12 @@ test.each([
           await q.client.enqueue('t', null, {
             id: `t${nth}`,
             runAt: new Date(startsAt + nth * STEP_MS),
-            ...(isOfTenants ? { tenant: `tenant${nth % 3}` } : {}),
+            ...(isOfGroups ? { tenant: `tenant${nth % 3}` } : {}),
           });
         const page: TaskAndPackStore['page'] = (partition, query) => q.tasks.page(partition, { ...query, limit });
         const reader = entriesOf(
           { queue: QUEUE, priority: 'normal', shard: 0 },
-          { isOfTenants, isExpected: true, isOwn: () => true, headEveryMs: 5_000, slice },
+          { isOfGroups, isExpected: true, isOwn: () => true, headEveryMs: 5_000, slice },
           {
             tasks: { ...q.tasks, page },
             runtime: q.runtime,

@@ -79,7 +79,7 @@ describe('a worker with a slice of a partition of tenants', () => {
       end,
       tenantEnd: end,
     }));
-    const pageOfTenants: TaskStore['pageOfTenants'] = (_partition, { after, limit }) => {
+    const pageOfGroups: TaskStore['pageOfGroups'] = (_partition, { after, limit }) => {
       const rest = entries.filter(({ place }) => place > after);
       const page = rest.slice(0, limit);
       return Promise.resolve({ entries: page, next: rest.length > limit ? page.at(-1)?.place : undefined });
@@ -88,9 +88,9 @@ describe('a worker with a slice of a partition of tenants', () => {
     const clock = new FakeClock(new Date(0));
     const reader = entriesOf(
       { queue: 'jobs', priority: 'normal', shard: 0 },
-      { isOfTenants: true, isExpected: false, isOwn: () => true, headEveryMs: 10_000, slice },
+      { isOfGroups: true, isExpected: false, isOwn: () => true, headEveryMs: 10_000, slice },
       {
-        tasks: { page, pageOfTenants },
+        tasks: { page, pageOfGroups },
         runtime: { clock, random, ids: { unique: () => 'id', ordered: () => 'id' } },
         onDamaged: (error) => {
           throw error;

@@ -24,6 +24,6 @@ test('a scan takes no waiting task, so it does not count as a poll before the wo
     for (const source of lanes) await foreign.scan(source, { isWorthReading: () => true });
   });
 
-  expect(lanes.filter(({ lane }) => lane.isOfTenants)).toHaveLength(3);
+  expect(lanes.filter(({ lane }) => lane.isOfGroups)).toHaveLength(3);
   expect(lanes.filter(({ seenChanges }) => seenChanges >= 0)).toEqual([]);
 });

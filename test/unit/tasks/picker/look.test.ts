@@ -58,7 +58,7 @@ describe('the look for tasks', () => {
     const { cost } = await drain(simulatedWorld(), settings, { noop }, (client) => enqueueMix(client, 500, PLAIN, 32));
 
     // Three priorities in each shard.
-    expect(cost.byVerb['task.pageOfTenants']?.requests).toBeLessThanOrEqual(3 * settings.shards);
+    expect(cost.byVerb['task.pageOfGroups']?.requests).toBeLessThanOrEqual(3 * settings.shards);
   });
 
   test('finds a task in a lane that no tick has seen before the worker exits', async () => {

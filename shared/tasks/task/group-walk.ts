@@ -70,9 +70,9 @@ export interface Look {
 }
 
 /** One worker's round-robin walk through the groups of one partition. */
-export class TenantWalk {
+export class GroupWalk {
   readonly #partition: ReadyPartition;
-  readonly #tasks: Pick<TaskStore, 'pageOfTenants'>;
+  readonly #tasks: Pick<TaskStore, 'pageOfGroups'>;
   /** Everything before this position has been visited in this round. */
   #position: string;
   /** Start of a round that needs more than one call, because it has found nothing yet. */
@@ -81,7 +81,7 @@ export class TenantWalk {
   #looking: { readonly end: string; readonly look: Look } | undefined;
 
   /** @param random chooses the start. Default: the first position, for callers that only count */
-  constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfTenants'>, random?: Random) {
+  constructor(partition: ReadyPartition, tasks: Pick<TaskStore, 'pageOfGroups'>, random?: Random) {
     this.#partition = partition;
     this.#tasks = tasks;
     this.#position = random === undefined ? FIRST_PLACE : anyPlace(random);
@@ -113,7 +113,7 @@ export class TenantWalk {
     /** The end of a key's tasks, if the walk has stopped among them. */
     let open: string | undefined;
     for (let page = 0; page < PAGES_LIMIT && found.length < wanted; page++) {
-      const { entries, next } = await this.#tasks.pageOfTenants(this.#partition, {
+      const { entries, next } = await this.#tasks.pageOfGroups(this.#partition, {
         after: this.#position,
         limit: PAGE_LIMIT,
         onDamaged,
