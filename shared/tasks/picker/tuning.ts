@@ -7,9 +7,9 @@
 
 /** Entries of one index query, and rows of one batch read: 50 keys of about 130 bytes are one read unit. Set by `bench scale`. */
 export const PAGE_ENTRIES = 50;
-/** Maximum index queries of one poll while other workers hold all tasks found. Set by `parking.test.ts`. */
+/** Maximum index queries of one poll while other workers hold all tasks found. Set by `groups.test.ts`. */
 export const PAGES_PER_POLL = 4;
-/** Consecutive polls without anything to try before waiting slots rest. Set by `parking.test.ts`. */
+/** Consecutive polls without anything to try before waiting slots rest. Set by `groups.test.ts`. */
 export const POLLS_PER_REFILL = 40;
 /**
  * Rows older than this are read again before a task is tried, because other workers may have taken it:

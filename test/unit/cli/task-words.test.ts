@@ -40,7 +40,6 @@ test.each([
 ])('a queue with %o is said to be %s', ({ due, live, isPaused = false }: Record<string, unknown>, state) => {
   const census = {
     due: { high: 0, normal: due, low: 0 },
-    parked: 0,
     workers: { live },
     isPaused,
   } as unknown as QueueSummary;
