@@ -67,7 +67,7 @@ describeOnEveryStore('limits per key', (open) => {
     const SHARDS = [0, 1];
     const inGroups = async () => {
       const pages = SHARDS.map((shard) =>
-        q.tasks.pageOfTenants({ queue: q.queue, priority: 'normal', shard }, { after: ' ', limit: 50 }),
+        q.tasks.pageOfGroups({ queue: q.queue, priority: 'normal', shard }, { after: ' ', limit: 50 }),
       );
       return (await Promise.all(pages)).flatMap((page) => page.entries.map(({ hint }) => hint));
     };

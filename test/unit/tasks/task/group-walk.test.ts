@@ -4,8 +4,8 @@ import { groupPlace, parseGroupPlace } from '../../../../shared/tasks/rows/task/
 import { placeInGroup } from '../../../../shared/tasks/rows/task/place.ts';
 import type { KeyLimit } from '../../../../shared/tasks/task/key-limit.ts';
 import type { GroupEntry, TaskStore } from '../../../../shared/tasks/task/task-store.ts';
-import type { Look, WalkQuery } from '../../../../shared/tasks/task/tenants.ts';
-import { QUANTUM, TenantWalk } from '../../../../shared/tasks/task/tenants.ts';
+import type { Look, WalkQuery } from '../../../../shared/tasks/task/group-walk.ts';
+import { GroupWalk, QUANTUM } from '../../../../shared/tasks/task/group-walk.ts';
 
 const PARTITION = { queue: 'q', priority: 'normal', shard: 0 } as const;
 const NOW = 1_000;
@@ -31,15 +31,15 @@ function open(members: readonly Member[]) {
     })
     .sort((one, other) => (one.place < other.place ? -1 : 1));
   let pages = 0;
-  const tasks: Pick<TaskStore, 'pageOfTenants'> = {
-    pageOfTenants: (_partition, { after, limit }) => {
+  const tasks: Pick<TaskStore, 'pageOfGroups'> = {
+    pageOfGroups: (_partition, { after, limit }) => {
       pages++;
       const behind = entries.filter(({ place }) => place > after);
       const page = behind.slice(0, limit);
       return Promise.resolve({ entries: page, next: behind.length > limit ? page.at(-1)?.place : undefined });
     },
   };
-  const walk = new TenantWalk(PARTITION, tasks);
+  const walk = new GroupWalk(PARTITION, tasks);
   const next = async (query: Partial<WalkQuery> = {}) =>
     (await walk.next({ now: NOW, wanted: 50, ...query })).hints.map(({ id }) => Number(id));
   return { next, pages: () => pages };
