@@ -47,6 +47,11 @@ export class KeyCapacity {
   readonly #waiting = new Map<string, Map<string, { readonly task: ReadyTask; readonly untilMonotonicMs: number }>>();
   /** By key: monotonic time when the latest of its tasks ended here. */
   readonly #endedHereAt = new Map<string, number>();
+  /**
+   * By full key whose limit allows each worker a task: until then it counts as moving, so that the next free slot may be this worker's share.
+   * Monotonic.
+   */
+  readonly #movesUntil = new Map<string, number>();
   /** By key: its tasks that are being tried or are running here. */
   readonly #tried = new Map<string, Set<string>>();
   /**
@@ -77,6 +82,8 @@ export class KeyCapacity {
     const forMs = Math.min(FULL_KEY.most, Math.max(leastMs, (now - enteredAt) / FULL_KEY.standing));
     this.#full.set(limitName(links.concurrency), Math.max(full.until ?? 0, now + forMs));
     this.runners.see(key, { running: full.running, enteredAt });
+    if (full.until === undefined && limit * this.#part >= 1)
+      this.#movesUntil.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS - (now - enteredAt));
   }
 
   /** Whether the key of this limit was seen full a moment ago. */
@@ -254,6 +261,7 @@ export class KeyCapacity {
    */
   get areExpecting(): boolean {
     const now = this.#ports.runtime.clock.monotonic();
+    if ([...this.#movesUntil.values()].some((until) => now < until)) return true;
     return [...this.#postponed.keys()].some(
       (key) => now < (this.#endedHereAt.get(key) ?? -Infinity) + STAY_FOR_KEY_MS && !this.#isOutOfRate(key),
     );
@@ -271,6 +279,7 @@ export class KeyCapacity {
     }
     for (const [key, until] of this.#sharedUntil)
       if (until <= clock.monotonic() && !this.#tried.has(key)) this.#sharedUntil.delete(key);
+    for (const [key, until] of this.#movesUntil) if (until <= clock.monotonic()) this.#movesUntil.delete(key);
     const before = clock.monotonic() - STAY_FOR_KEY_MS;
     for (const [key, endedAt] of this.#endedHereAt) if (endedAt < before) this.#endedHereAt.delete(key);
     for (const [key, names] of this.#postponed) {

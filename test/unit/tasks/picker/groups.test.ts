@@ -88,6 +88,17 @@ describe('a flood of one key', () => {
     expect(Math.max(...gapsMs)).toBeLessThan(5 * SECOND_MS);
   });
 
+  test('keeps a worker that found the key full while the tasks of others follow one another', async () => {
+    await fill(60, { limit: 2 });
+    const brief = defineTask({ name: 'keyed', run: () => q.clock.sleep(200) });
+    const first = q.work({ keyed: brief }, { concurrency: 2, handBack: handedBackAfter(2 * SECOND_MS) });
+    await q.clock.advance(SECOND_MS);
+
+    const report = await q.work({ keyed: brief }, { concurrency: 2 });
+
+    expect(report?.settled.done).toBe(60 - ((await first)?.settled.done ?? 0));
+  });
+
   test('costs its worker few rows a task, however many lanes it polls before', async () => {
     await fill(50);
     const slow = defineTask({ name: 'keyed', run: () => q.clock.sleep(SECOND_MS) });
