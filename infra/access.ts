@@ -77,7 +77,7 @@ export function dispatchAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['PutItem'], keys: [slotRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
-    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [keyRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [keyRows(queue)] },
     { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },

@@ -133,7 +133,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   dispatcher: {
     rows: {
       GetItem: ['task', 'key', 'schedule', 'queue', 'permits', 'session'],
-      BatchGetItem: ['task', 'schedule', 'session'],
+      BatchGetItem: ['task', 'key', 'schedule', 'session'],
       PutItem: ['slot', 'task', 'line', 'permits'],
       UpdateItem: ['task', 'key', 'line', 'schedule', 'queue', 'permits', 'session'],
       DeleteItem: ['line'],

@@ -150,6 +150,7 @@ class OneLook implements Look {
   }
 
   pass({ hint, place }: GroupEntry): boolean {
+    if (this.from !== undefined && place <= this.from) return false;
     this.left--;
     this.#passed++;
     this.from = place;

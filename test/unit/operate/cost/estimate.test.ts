@@ -58,7 +58,7 @@ describe('estimateCost', () => {
       estimate(workload).parts.find(({ what }) => what === 'ticks: polls')?.perMonth ?? 0;
 
     const [few, many] = [looks({ shards: 8 }), looks({ shards: 16 })];
-    expect(few).toBeCloseTo(43_200 * (6 * 10 * 0.5 + 3.5));
+    expect(few).toBeCloseTo(43_200 * (6 * 10 * 0.5 + 1.5));
     expect(many - few).toBeCloseTo(43_200 * 6 * 8 * 0.5);
   });
 
