@@ -293,3 +293,26 @@ test('the first task with a key is found soon by a worker that no dispatcher hel
   handBack.abort(new HandedBackError('deadline'));
   await q.clock.runUntil(standing, () => true);
 });
+
+test('a full key whose known runner crashes is served again by a worker that is never without other tasks', async () => {
+  await fill(2);
+  const dying = new Mortal();
+  const dies = defineTask({
+    name: 'keyed',
+    async run() {
+      await q.clock.sleep(LONG_MS);
+      return dying.kill();
+    },
+  });
+  const crashing = q.start({ keyed: dies }, { process: dying, named: ['k0'] });
+  await q.clock.advance(SECOND_MS);
+  for (let n = 0; n < 1_200; n++) await q.client.enqueue('free', {}, { id: `f${n}` });
+  const beganAt = q.clock.monotonic();
+  const slow = defineTask({ name: 'free', run: () => q.clock.sleep(100) });
+
+  await q.work({ keyed: keyed(0), free: slow }, { concurrency: 1 });
+  await crashing;
+
+  expect(startedAtMs).toHaveLength(2);
+  expect((startedAtMs[0]?.at ?? Infinity) - beganAt).toBeLessThan(LONG_MS + MEMORY_TTL_MS + 10 * SECOND_MS);
+});
