@@ -289,7 +289,9 @@ export class Candidates {
     for (const row of rows) {
       const key = row.links?.concurrency?.key;
       if (key === undefined) continue;
-      if (row.state === 'running' && !ended.has(nameOf(row))) this.places.runners.know(key, row);
+      // A task that runs here counts already, as tried.
+      const isElsewhere = row.state === 'running' && !this.#inHand.has(nameOf(row)) && !ended.has(nameOf(row));
+      if (isElsewhere) this.places.runners.know(key, row);
       else this.places.runners.forgetOne(key, row);
     }
   }

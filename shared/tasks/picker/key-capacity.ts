@@ -83,7 +83,7 @@ export class KeyCapacity {
     this.#full.set(limitName(links.concurrency), Math.max(full.until ?? 0, now + forMs));
     this.runners.see(key, { running: full.running, enteredAt });
     if (full.until === undefined && limit * this.#part >= 1)
-      this.#movesUntil.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS - (now - enteredAt));
+      this.#movesUntil.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS - Math.max(0, now - enteredAt));
   }
 
   /** Whether the key of this limit was seen full a moment ago. */
@@ -272,7 +272,8 @@ export class KeyCapacity {
     const now = clock.now();
     this.runners.forget();
     for (const [name, until] of this.#full) if (until <= now) this.#full.delete(name);
-    for (const key of this.#fullSince.keys()) if (!this.#postponed.has(key)) this.#fullSince.delete(key);
+    for (const key of this.#fullSince.keys())
+      if (!this.#postponed.has(key) && !this.runners.has(key)) this.#fullSince.delete(key);
     for (const [key, rows] of this.#waiting) {
       for (const [id, { untilMonotonicMs }] of rows) if (untilMonotonicMs < clock.monotonic()) rows.delete(id);
       if (rows.size === 0) this.#waiting.delete(key);

@@ -31,6 +31,8 @@ interface KeyView {
   seen: SeenKey;
   /** When its row was read, or the walk met one of its tasks. */
   metAtMonotonicMs: number;
+  /** When its row was first seen in this state. */
+  stillSinceMonotonicMs: number;
   readonly runners: Map<string, Runner>;
   /** By partition and group. */
   readonly looks: Map<string, OneLook>;
@@ -53,13 +55,15 @@ export class KeyRunners {
     const known = this.#keys.get(key);
     const metAtMonotonicMs = this.#clock.monotonic();
     if (known === undefined) {
-      this.#keys.set(key, { seen, metAtMonotonicMs, runners: new Map(), looks: new Map() });
+      const stillSinceMonotonicMs = metAtMonotonicMs;
+      this.#keys.set(key, { seen, metAtMonotonicMs, stillSinceMonotonicMs, runners: new Map(), looks: new Map() });
       return;
     }
     const isSame = known.seen.enteredAt === seen.enteredAt && known.seen.running === seen.running;
     known.seen = seen;
     known.metAtMonotonicMs = metAtMonotonicMs;
     if (isSame) return;
+    known.stillSinceMonotonicMs = metAtMonotonicMs;
     known.runners.clear();
     for (const look of known.looks.values()) look.startOver();
   }
@@ -97,15 +101,22 @@ export class KeyRunners {
     // Its row is not read again for hours if a rate keeps it full.
     view.metAtMonotonicMs = this.#clock.monotonic();
     const name = `${partition} ${end}`;
-    const one = view.looks.get(name) ?? new OneLook(this.#isWorthReading);
+    const one = view.looks.get(name) ?? new OneLook((task) => view.runners.has(task.id), this.#isWorthReading);
     view.looks.set(name, one);
-    const idleMs = this.#clock.now() - view.seen.enteredAt;
+    // The clock of the worker that started its latest task may be ahead of this one.
+    const stillMs = this.#clock.monotonic() - view.stillSinceMonotonicMs;
+    const idleMs = Math.max(stillMs, this.#clock.now() - view.seen.enteredAt);
     const areKnown = view.runners.size + tried >= view.seen.running;
     // A session that has claimed a task since the last heartbeat has not expired.
     const isFresh = view.seen.running <= 1 && idleMs < this.#heartbeatMs;
     if (areKnown || isFresh) return lookAtNothing();
     one.beginIfDue({ now: this.#clock.monotonic(), idleMs, heartbeatMs: this.#heartbeatMs, limit });
     return one;
+  }
+
+  /** Whether the key was seen full, and its tasks were met not long ago. */
+  has(key: string): boolean {
+    return this.#keys.has(key);
   }
 
   forget(): void {
@@ -126,7 +137,10 @@ interface Idleness {
 class OneLook implements Look {
   left = 0;
   from: string | undefined;
+  readonly #isKnown: (key: TaskKey) => boolean;
   readonly #isWorthReading: (key: TaskKey) => boolean;
+  /** Whether it has passed a task that was not to be read then, and of which it knows nothing. */
+  #hasMissed = false;
   /** Entries passed since the group's first one. */
   #passed = 0;
   #beganAtMonotonicMs = Number.NEGATIVE_INFINITY;
@@ -134,7 +148,8 @@ class OneLook implements Look {
   #completeMs: number | undefined;
   #idleMs = 0;
 
-  constructor(isWorthReading: (key: TaskKey) => boolean) {
+  constructor(isKnown: (key: TaskKey) => boolean, isWorthReading: (key: TaskKey) => boolean) {
+    this.#isKnown = isKnown;
     this.#isWorthReading = isWorthReading;
   }
 
@@ -154,12 +169,15 @@ class OneLook implements Look {
     this.left--;
     this.#passed++;
     this.from = place;
-    return this.#isWorthReading(hint);
+    const isWorthReading = this.#isWorthReading(hint);
+    this.#hasMissed ||= !isWorthReading && !this.#isKnown(hint);
+    return isWorthReading;
   }
 
   end(): void {
+    // A task that it missed may be the running one.
+    this.#completeMs = this.#hasMissed ? undefined : this.#idleMs;
     this.#begin();
-    this.#completeMs = this.#idleMs;
   }
 
   startOver(): void {
@@ -171,6 +189,7 @@ class OneLook implements Look {
   #begin(): void {
     this.left = 0;
     this.from = undefined;
+    this.#hasMissed = false;
     this.#passed = 0;
   }
 }

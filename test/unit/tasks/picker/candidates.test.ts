@@ -3,7 +3,7 @@ import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import type { CandidatePorts } from '../../../../shared/tasks/picker/candidates.ts';
 import { Candidates } from '../../../../shared/tasks/picker/candidates.ts';
 import type { Linked, Waiting } from '../../../../shared/tasks/picker/key-capacity.ts';
-import { FULL_KEY } from '../../../../shared/tasks/picker/tuning.ts';
+import { FULL_KEY, HELD_RECHECK_MS } from '../../../../shared/tasks/picker/tuning.ts';
 import type { DynamoDriver, DynamoItem } from '../../../../shared/dynamo/engine/driver.ts';
 import type { TaskContext } from '../../../../shared/tasks/task/context.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
@@ -47,6 +47,32 @@ describe('tasks that found their key full', () => {
       ids.slice(FULL_KEY.ahead),
       [],
     ]);
+  });
+
+  const K = { key: 'k', limit: 1, rate: undefined };
+  const seeFull = (enteredAt: number | undefined) => {
+    candidates.places.seeFull(
+      { queue: 'q', id: '', links: { concurrency: K } },
+      { until: undefined, running: 1, enteredAt },
+    );
+  };
+
+  test('keep no worker for long if the clock of the worker that runs the key is ahead', async () => {
+    seeFull(clock.now() + 3_600_000);
+    await clock.advance(HELD_RECHECK_MS);
+
+    expect(candidates.places.areExpecting).toBe(false);
+  });
+
+  test('are looked at although it is unknown when the key was last entered', async () => {
+    for (let second = 0; second < 10; second++) {
+      if (!candidates.places.isFull(K)) seeFull(undefined);
+      candidates.forgetHeld();
+      await clock.advance(1_000);
+    }
+
+    seeFull(undefined);
+    expect(candidates.places.runners.look('normal 0', { end: 'k~' }, K, 0).left).toBeGreaterThan(0);
   });
 
   const rowOf = (id: string) => taskOf(id, 'k') as ReadyTask;

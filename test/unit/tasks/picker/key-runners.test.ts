@@ -97,6 +97,26 @@ describe('the look among the tasks of a full key', () => {
     expect(look().left).toBe(LIMIT.limit + 4 * SCAN_ENTRIES);
   });
 
+  test('is repeated a heartbeat later if it missed a task that was not to be read then', async () => {
+    see(1);
+    await clock.advance(60 * HEARTBEAT_MS);
+    held.add('t1');
+    pass(0, 3);
+    look().end();
+    held.clear();
+
+    await clock.advance(HEARTBEAT_MS);
+
+    expect(look()).toMatchObject({ left: LIMIT.limit + 61 * SCAN_ENTRIES, from: undefined });
+  });
+
+  test('goes on if the clock of the worker that started the latest task is ahead', async () => {
+    see(1, clock.now() + 3_600_000);
+    await clock.advance(HEARTBEAT_MS);
+
+    expect(look().left).toBe(LIMIT.limit + SCAN_ENTRIES);
+  });
+
   test('starts over, and forgets the running tasks, when a task starts or ends', async () => {
     see(3);
     pass(0, 3);
