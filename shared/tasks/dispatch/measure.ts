@@ -11,6 +11,7 @@
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { limitText } from '../task/key-limit.ts';
 import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
 import type { GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
@@ -19,7 +20,7 @@ import { GroupWalk } from '../task/group-walk.ts';
 
 export interface PartitionPage {
   readonly partition: ReadyPartition;
-  readonly hints: readonly ReadyEntry[];
+  readonly hints: readonly (ReadyEntry & Partial<Pick<GroupHint, 'limit'>>)[];
   /** The name of its lane, if it has any entry, due or not. */
   readonly lane: string | undefined;
 }
@@ -51,13 +52,14 @@ export async function readBacklog(
     ...shardsBeyond(known, ports.clock.now()).map((shard) => ({ shard, limit: 1 })),
   ];
   const someAtATime = inFlight(CONCURRENT_POLLS);
-  return allOf(
+  const pages = await allOf(
     LANES.flatMap((lane) =>
       shards.map(({ shard, limit }) =>
-        someAtATime(() => readPartition(lane, { queue, priority: lane.priority, shard }, { limit, known }, ports)),
+        someAtATime(() => readPartition(lane, { queue, priority: lane.priority, shard }, limit, ports)),
       ),
     ),
   );
+  return withinLimits(pages);
 }
 
 /** Returns how many shards are in use, given the entries found. */
@@ -68,7 +70,7 @@ export function shardsOf(pages: readonly PartitionPage[], known: number): number
 async function readPartition(
   lane: Lane,
   partition: ReadyPartition,
-  { limit, known }: Pick<BacklogQuery, 'limit' | 'known'>,
+  limit: number,
   { tasks, clock, onDamaged }: BacklogPorts,
 ): Promise<PartitionPage> {
   const now = clock.now();
@@ -77,7 +79,7 @@ async function readPartition(
       now,
       wanted: limit,
       quantum: limit,
-      ofGroup: (hint) => roomIn(hint, known),
+      ofGroup: (hint) => hint.limit?.limit ?? Infinity,
       onDamaged,
     });
     return { partition, hints, lane: isEmpty ? undefined : laneName(lane) };
@@ -91,11 +93,19 @@ async function readPartition(
 }
 
 /**
- * Returns how many tasks of a key count in one partition: the key's limit, divided among the shards in which its tasks stand. They are the
- * first ones, so they include the running ones: each of these has a worker, or needs one that takes it over.
+ * Counts as many tasks of a key as its limit, over all partitions: any of its shards may have all of them. They are the first ones of
+ * each partition, so they include the running ones: each of these has a worker, or needs one that takes it over.
  */
-function roomIn({ limit }: GroupHint, shards: number): number {
-  return limit === undefined ? Infinity : Math.ceil(limit.limit / Math.min(limit.limit, shards));
+function withinLimits(pages: readonly PartitionPage[]): PartitionPage[] {
+  const counted = new Map<string, number>();
+  const isWithin = ({ limit }: Partial<Pick<GroupHint, 'limit'>>): boolean => {
+    if (limit === undefined) return true;
+    const name = `${limitText(limit)} ${limit.key}`;
+    const before = counted.get(name) ?? 0;
+    counted.set(name, before + 1);
+    return before < limit.limit;
+  };
+  return pages.map((page) => ({ ...page, hints: page.hints.filter(isWithin) }));
 }
 
 /** How many more pages to read after a page without an entry of the queue, and the entries per page. */

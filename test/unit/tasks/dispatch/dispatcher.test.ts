@@ -364,3 +364,19 @@ test('counts as many tasks of a key as may run, and starts no worker for the oth
 
   expect(await q.tick({}, { live: ['session'] })).toMatchObject({ backlog: 1, oldestReadyAgeMs: 0, started: 0 });
 });
+
+test('counts as many tasks of a key as may run if all of them stand in one shard', async () => {
+  const q = open();
+  const [running, waits] = named('t', 10).filter((id) => shardOf(id, 2) === 0) as [string, string];
+  await q.enqueueOfKey(2, running, waits);
+  await q.claim(running);
+
+  expect(await q.tick({ concurrency: 1 }, { live: ['session'] })).toMatchObject({ backlog: 2, started: 1 });
+});
+
+test('counts as many tasks of a key as may run if a client has fewer shards', async () => {
+  const q = open({ shards: 8, clientShards: 1 });
+  await q.enqueueOfKey(100, ...named('t', 120));
+
+  expect(await q.tick()).toMatchObject({ backlog: 100, started: 10 });
+});
