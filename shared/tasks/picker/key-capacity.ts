@@ -270,7 +270,9 @@ export class KeyCapacity {
   forget(): void {
     const { clock } = this.#ports.runtime;
     const now = clock.now();
-    this.runners.forget();
+    // A rate may keep a key full for hours. Its row shows again how many of its tasks run.
+    for (const key of this.runners.forget())
+      for (const name of this.#full.keys()) if (name.startsWith(keyName(key))) this.#full.delete(name);
     for (const [name, until] of this.#full) if (until <= now) this.#full.delete(name);
     for (const key of this.#fullSince.keys())
       if (!this.#postponed.has(key) && !this.runners.has(key)) this.#fullSince.delete(key);

@@ -119,9 +119,12 @@ export class KeyRunners {
     return this.#keys.has(key);
   }
 
-  forget(): void {
+  /** @returns the keys of which nothing is known any more */
+  forget(): readonly string[] {
     const before = this.#clock.monotonic() - PAGE_MAX_AGE_MS - 2 * FULL_KEY.most;
-    for (const [key, { metAtMonotonicMs }] of this.#keys) if (metAtMonotonicMs < before) this.#keys.delete(key);
+    const old = [...this.#keys].flatMap(([key, { metAtMonotonicMs }]) => (metAtMonotonicMs < before ? [key] : []));
+    for (const key of old) this.#keys.delete(key);
+    return old;
   }
 }
 

@@ -75,6 +75,17 @@ describe('tasks that found their key full', () => {
     expect(candidates.places.runners.look('normal 0', { end: 'k~' }, K, 0).left).toBeGreaterThan(0);
   });
 
+  test('have the row of their key read again if they were not met for long, whatever its rate', async () => {
+    const untilNextWindow = { until: clock.now() + 3_600_000, running: 1, enteredAt: clock.now() };
+    candidates.places.seeFull({ queue: 'q', id: '', links: { concurrency: K } }, untilNextWindow);
+
+    await clock.advance(120_000);
+    candidates.forgetHeld();
+
+    // Otherwise they would be skipped until the next window, and no crashed worker's task found among them.
+    expect(candidates.places.isFull(K)).toBe(false);
+  });
+
   const rowOf = (id: string) => taskOf(id, 'k') as ReadyTask;
 
   test('get the next slot that is freed here, in order and once each', () => {
