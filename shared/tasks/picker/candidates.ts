@@ -230,9 +230,11 @@ export class Candidates {
 
   /**
    * Does the same for a key that may have capacity because one of its tasks has ended in another worker. Every second call returns
-   * nothing if there are many such keys, so that they leave time for polls of the index.
+   * nothing if there are many such keys, so that they leave time for polls of the index. Once a heartbeat, known running tasks go first.
    */
   async calledBackInTurn(): Promise<readonly Found[]> {
+    const abandoned = this.places.runners.isCheckDue ? await this.abandonedRunners() : [];
+    if (abandoned.length > 0) return abandoned;
     const keys = this.#hasCalledBack ? [] : this.places.callBackInTurn();
     this.#hasCalledBack = keys.length > 0;
     return (await this.choose(keys)).found;
@@ -263,7 +265,7 @@ export class Candidates {
 
   /** Returns the running tasks of full keys whose sessions have ended. Only the rows of these tasks are read. */
   async abandonedRunners(): Promise<readonly Found[]> {
-    const due = this.places.runners.due;
+    const due = this.places.runners.check();
     if (due.length === 0) return [];
     const unconfirmed = due.filter(({ isConfirmed }) => !isConfirmed).map(({ task }) => task);
     const confirmed = due.filter(({ isConfirmed }) => isConfirmed).map(({ task }) => task);

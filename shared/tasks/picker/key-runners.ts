@@ -43,6 +43,7 @@ export class KeyRunners {
   readonly #heartbeatMs: number;
   readonly #isWorthReading: (key: TaskKey) => boolean;
   readonly #keys = new Map<string, KeyView>();
+  #checkedAtMonotonicMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock, heartbeatMs: number, isWorthReading: (key: TaskKey) => boolean) {
     this.#clock = clock;
@@ -82,6 +83,17 @@ export class KeyRunners {
   /** Notes that a task of the key does not run, or that its session has ended. */
   forgetOne(key: string, { id }: TaskKey): void {
     this.#keys.get(key)?.runners.delete(id);
+  }
+
+  /** Whether to check the running tasks even if there is always something else to try: workers walk past them. */
+  get isCheckDue(): boolean {
+    return this.#checkedAtMonotonicMs + this.#heartbeatMs <= this.#clock.monotonic();
+  }
+
+  /** Returns the running tasks to check, and notes that they are checked. */
+  check(): readonly Runner[] {
+    this.#checkedAtMonotonicMs = this.#clock.monotonic();
+    return this.due;
   }
 
   /** Running tasks of full keys to check now. */

@@ -86,8 +86,6 @@ export class TaskPicker {
   #changes = 0;
   #endedAt = 0;
   #followedAt = -1;
-  /** When the known runners of full keys were last checked. Monotonic. */
-  #runnersCheckedAt = -Infinity;
   /** Whether everything was polled since the last task ended here, and nothing was found. */
   #isEmpty = false;
 
@@ -245,7 +243,6 @@ export class TaskPicker {
     this.#candidates.forgetHeld();
     if (this.#isExpectingKey) this.#schedule.hurry();
     const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;
-    if (this.#runnersCheckedAt + this.#settings.heartbeatMs <= this.#now) await this.#checkRunners();
     if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
     let times = 1;
     for (let polls = 0; polls < POLLS_PER_REFILL && isNothing(); polls++) {
@@ -255,15 +252,9 @@ export class TaskPicker {
     }
     if (isNothing()) this.#fill(await this.#candidates.calledBackInTurn());
     if (this.#buffer.found.length === 0 && !this.#announced.isEmpty) this.#fill(await this.#announced.poll());
-    if (this.#buffer.found.length === 0) await this.#checkRunners();
+    if (this.#buffer.found.length === 0) this.#fill(await this.#candidates.abandonedRunners());
     const isIdle = this.#buffer.found.length === 0 && this.#candidates.areNone;
     this.#isEmpty = isIdle && this.#hot().length === 0 && this.#unseen() === undefined;
-  }
-
-  /** Once a heartbeat even if there is always something else to try: workers walk past these tasks. */
-  async #checkRunners(): Promise<void> {
-    this.#runnersCheckedAt = this.#now;
-    this.#fill(await this.#candidates.abandonedRunners());
   }
 
   /**
