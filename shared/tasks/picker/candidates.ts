@@ -160,7 +160,8 @@ export class Candidates {
   /** Which of a partition's entries are worth reading. */
   worthOf(partition: string): Pick<ReadQuery, 'isWorthReading' | 'lookAt' | 'admit'> {
     return {
-      isWorthReading: (hint) => this.isWorthReading(hint),
+      isWorthReading: (hint) =>
+        this.isWorthReading(hint) && (hint.limit === undefined || !this.places.isPassed(hint.limit)),
       lookAt: (entry) => this.places.lookAt(partition, entry),
       admit: (entries) => this.places.withRoom(partition, entries),
     };

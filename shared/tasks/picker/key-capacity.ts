@@ -102,6 +102,11 @@ export class KeyCapacity {
     return isOwnFull && (this.#postponed.get(limit.key)?.size ?? 0) >= aheadOf(limit) ? lookAtNothing() : undefined;
   }
 
+  /** Whether the key is full and all its running tasks are known: its other tasks, also those that were read ahead, are not worth a read. */
+  isPassed(limit: KeyLimit): boolean {
+    return this.isFull(limit) && this.runners.areKnown(limit.key, this.#tried.get(limit.key)?.size ?? 0);
+  }
+
   /**
    * Leaves out the entries of keys without capacity, but for those to look at. The rows of keys of which nothing is known are read in one
    * batch, because reading the rows of tasks that cannot start costs more.

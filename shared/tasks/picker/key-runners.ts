@@ -82,7 +82,15 @@ export class KeyRunners {
 
   /** Notes that a task of the key does not run, or that its session has ended. */
   forgetOne(key: string, { id }: TaskKey): void {
-    this.#keys.get(key)?.runners.delete(id);
+    const view = this.#keys.get(key);
+    // Tasks that were passed because all running ones were known may run.
+    if (view?.runners.delete(id) === true) for (const look of view.looks.values()) look.startOver();
+  }
+
+  /** Whether all running tasks of a key that was seen full are known, so that none of its tasks is worth reading. */
+  areKnown(key: string, tried: number): boolean {
+    const view = this.#keys.get(key);
+    return view !== undefined && view.runners.size + tried >= view.seen.running;
   }
 
   /** Whether to check the running tasks even if there is always something else to try: workers walk past them. */
@@ -118,10 +126,9 @@ export class KeyRunners {
     // The clock of the worker that started its latest task may be ahead of this one.
     const stillMs = this.#clock.monotonic() - view.stillSinceMonotonicMs;
     const idleMs = Math.max(stillMs, this.#clock.now() - view.seen.enteredAt);
-    const areKnown = view.runners.size + tried >= view.seen.running;
     // A session that has claimed a task since the last heartbeat has not expired.
     const isFresh = view.seen.running <= 1 && idleMs < this.#heartbeatMs;
-    if (areKnown || isFresh) return lookAtNothing();
+    if (this.areKnown(key, tried) || isFresh) return lookAtNothing();
     one.beginIfDue({ now: this.#clock.monotonic(), idleMs, heartbeatMs: this.#heartbeatMs, limit });
     return one;
   }

@@ -7,7 +7,7 @@
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Lane } from '../task/lane.ts';
 import { laneName } from '../task/lane.ts';
-import type { ReadyEntry } from '../task/task-store.ts';
+import type { GroupHint, ReadyEntry } from '../task/task-store.ts';
 import type { WalkQuery } from '../task/group-walk.ts';
 import { PRIORITIES } from '../task/task.ts';
 import type { ChosenSlice } from './chosen-slice.ts';
@@ -37,7 +37,7 @@ interface PageRead {
 }
 
 export interface ReadQuery extends Required<Pick<WalkQuery, 'now' | 'wanted'>>, Pick<WalkQuery, 'lookAt' | 'admit'> {
-  readonly isWorthReading: (hint: ReadyEntry) => boolean;
+  readonly isWorthReading: (hint: ReadyEntry & Partial<Pick<GroupHint, 'limit'>>) => boolean;
 }
 
 export interface PollQuery extends ReadQuery {

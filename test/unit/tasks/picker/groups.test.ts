@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
 import { HandedBackError } from '../../../../shared/tasks/task/control.ts';
+import { SCAN_ENTRIES } from '../../../../shared/tasks/picker/tuning.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
@@ -225,6 +226,25 @@ describe('a slot that is left', () => {
 
     expect(startedAtMs).toHaveLength(1);
     expect((startedAtMs[0]?.at ?? Infinity) - beganAt).toBeLessThan(2 * MINUTE_MS + 35 * SECOND_MS);
+  });
+});
+
+describe('a full key that has stood still for long', () => {
+  test('costs a worker that starts now the rows of its first tasks, among which is the running one', async () => {
+    for (let n = 0; n < 50; n++) {
+      await q.client.enqueue('keyed', {}, { id: `k${n}`, key: 'customer', limit: 1 });
+      await q.clock.advance(1);
+    }
+    const handBack = new AbortController();
+    const holding = q.start({ keyed: keyed(60 * MINUTE_MS) }, { handBack: handBack.signal, named: ['k0'] });
+    await q.clock.advance(MINUTE_MS);
+
+    expect(await q.work({ keyed: keyed(0) })).toMatchObject({ ended: 'drained', claimed: 0 });
+
+    // The others of the page are passed.
+    expect(q.meter.read().byVerb['task.getMany']?.readUnits).toBeLessThanOrEqual((1 + SCAN_ENTRIES) / 2);
+    handBack.abort(new HandedBackError('deadline'));
+    await q.clock.runUntil(holding, () => true);
   });
 });
 

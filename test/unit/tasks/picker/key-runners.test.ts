@@ -175,4 +175,20 @@ describe('the running tasks of full keys', () => {
     expect(runners.due).toEqual([]);
     expect(look().left).toBeGreaterThan(0);
   });
+
+  test('are looked for from the first task again, because tasks were passed while all running ones were known', () => {
+    see(2);
+    for (const id of ['t0', 't1']) runners.know('k', running(id));
+    expect([runners.areKnown('k', 0), runners.areKnown('other', 0)]).toEqual([true, false]);
+    const one = look();
+    see(3);
+    pass(0, 3);
+    runners.know('k', running('t0'));
+    expect(look().from).toBeDefined();
+
+    runners.forgetOne('k', { queue: 'q', id: 't0' });
+
+    expect(look().from).toBeUndefined();
+    expect(one.left).toBe(0);
+  });
 });
