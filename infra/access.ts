@@ -98,7 +98,7 @@ const REVOCATION_ATTRIBUTES = ['pk', 'sk', 'status', 'revoked'];
  */
 export function wakeAccess(queue: string): AccessRule[] {
   return [
-    { on: 'table', actions: ['BatchGetItem'], keys: [taskRows(queue), 'session#*'] },
+    { on: 'table', actions: ['BatchGetItem'], keys: [taskRows(queue), keyRows(queue), 'session#*'] },
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue), permitsRow(queue)] },
     { on: 'table', actions: ['PutItem'], keys: [permitsRow(queue)] },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },

@@ -146,7 +146,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   waker: {
     rows: {
       GetItem: ['queue', 'permits'],
-      BatchGetItem: ['task', 'session'],
+      BatchGetItem: ['task', 'key', 'session'],
       PutItem: ['permits'],
       UpdateItem: ['queue', 'permits'],
     },

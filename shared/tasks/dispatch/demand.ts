@@ -3,8 +3,11 @@
  *
  * An entry stays in the index while its task runs, so entries alone do not show how many tasks wait.
  * A plan that wants more workers reads some rows, spread evenly over the entries, and subtracts the entries that no new worker could serve:
- * tasks held by a worker without a permit, tasks of a key at capacity, and tasks whose name no worker knows.
+ * tasks held by a worker without a permit, tasks of a key at capacity, tasks of a key whose rate is used up and of which none runs, and tasks
+ * whose name no worker knows.
  */
+import type { KeyState } from '../task/key-limit.ts';
+import { isOutOfRate } from '../task/key-limit.ts';
 import type { ReadyEntry, ReadyPartition } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 
@@ -39,6 +42,8 @@ export interface SampleFacts {
   readonly now: number;
   /** Live sessions that hold tasks without a permit: workers outside Lambda. */
   readonly elsewhere: ReadonlySet<string>;
+  /** States of keys with a rate, as far as they were read. */
+  readonly keys: ReadonlyMap<string, KeyState>;
   /** Names that the workers of this queue do not define, as they report. */
   readonly unknownNames: ReadonlySet<string>;
 }
@@ -76,6 +81,7 @@ export function spread(hints: readonly ReadyEntry[], wanted: number): readonly R
  * same number of entries.
  * Two or more rows of one key represent many tasks of that key, and at most as many as its limit can run.
  * One task with an unknown name still counts, so that a worker occasionally finds out whether a deployment has added the name.
+ * So does one of the tasks of keys whose rate is used up if the sample does not have all entries: others may be able to start.
  */
 export function servable(
   demand: Demand,
@@ -106,11 +112,17 @@ export function servable(
 /** If only this few of the counted entries can be served, the uncounted entries do not justify starting all workers. */
 const STILL_CUT_SHORT = 0.1;
 
-/** Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet. */
-function partOf(row: TaskRecord, { now, elsewhere, unknownNames }: SampleFacts): string {
+/**
+ * Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet.
+ * A key whose rate is used up still counts while its row has a running task: the worker of that task may have crashed.
+ */
+function partOf(row: TaskRecord, { now, elsewhere, keys, unknownNames }: SampleFacts): string {
   if (row.state === 'running') return elsewhere.has(row.session) ? 'heldElsewhere' : keyOf(row);
   if (row.state !== 'ready' || now < row.readyAt) return 'over';
-  return unknownNames.has(row.name) ? 'namesUnknown' : keyOf(row);
+  if (unknownNames.has(row.name)) return 'namesUnknown';
+  const limit = row.links?.concurrency;
+  const state = limit && keys.get(limit.key);
+  return limit && state?.running === 0 && isOutOfRate(limit, state, now) ? 'outOfRate' : keyOf(row);
 }
 
 function keyOf({ links }: TaskRecord): string {
@@ -121,7 +133,8 @@ function keyOf({ links }: TaskRecord): string {
 function roomFor(part: string, rows: readonly TaskRecord[], each: number): number {
   const all = rows.length * each;
   if (part === 'over' || part === 'heldElsewhere') return 0;
-  if (part === 'namesUnknown') return Math.min(all, 1);
+  if (part === 'outOfRate' && each <= 1) return 0;
+  if (part === 'namesUnknown' || part === 'outOfRate') return Math.min(all, 1);
   // A single row may be the only row of its key.
   return part === 'free' || rows.length === 1 ? all : Math.min(all, rows[0]?.links?.concurrency?.limit ?? all);
 }

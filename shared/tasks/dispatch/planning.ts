@@ -1,7 +1,8 @@
 /**
  * Makes a plan, for ticks and for wakes: applies `plan.ts` to the entries of a poll.
  *
- * It reads rows only if a plan wants more workers than there are. That is usually a single read request.
+ * It reads rows only if a plan wants more workers than there are. That is usually a single read request, and a second one for the rows of
+ * keys.
  */
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { judgeSession } from '../../session/session-record.ts';
@@ -9,7 +10,7 @@ import type { SessionStore } from '../../session/session-store.ts';
 import type { QueueRecord } from '../task/queue-store.ts';
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
-import type { Demand } from './demand.ts';
+import type { Demand, SampleFacts } from './demand.ts';
 import { servable, spread } from './demand.ts';
 import type { PlanSettings, Why } from './plan.ts';
 import { wantedWorkers } from './plan.ts';
@@ -18,7 +19,7 @@ import { wantedWorkers } from './plan.ts';
 const SAMPLED = 25;
 
 interface PlanningPorts {
-  readonly tasks: Pick<TaskStore, 'getMany'>;
+  readonly tasks: Pick<TaskStore, 'getMany' | 'getKeys'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;
@@ -68,7 +69,8 @@ export async function plan(
     const sample = await rowsOf(spread(hints, SAMPLED), rows, ports);
     const now = ports.runtime.clock.now();
     const elsewhere = await sessionsElsewhere(sample, new Set(holders), now, ports, settings);
-    return servable(seen, sample, { now, elsewhere, unknownNames: new Set(record?.unknownNames) }, settings);
+    const keys = await keysOf(sample, ports);
+    return servable(seen, sample, { now, elsewhere, keys, unknownNames: new Set(record?.unknownNames) }, settings);
   }
 }
 
@@ -81,6 +83,15 @@ async function rowsOf(
   const unread = entries.filter(({ id }) => !read.has(id));
   const others = unread.length === 0 ? [] : await tasks.getMany(unread, onDamaged);
   return [...entries.flatMap(({ id }) => read.get(id) ?? []), ...others];
+}
+
+/** States of the keys of waiting tasks. */
+async function keysOf(rows: readonly TaskRecord[], { tasks, onDamaged }: PlanningPorts): Promise<SampleFacts['keys']> {
+  const waiting = rows.filter(({ state, links }) => state === 'ready' && links?.concurrency?.rate !== undefined);
+  const [first] = waiting;
+  if (first === undefined) return new Map();
+  const keys = new Set(waiting.flatMap(({ links }) => links?.concurrency?.key ?? []));
+  return tasks.getKeys(first.queue, [...keys], onDamaged);
 }
 
 /** Live sessions that hold one of these tasks without a permit. Expired sessions do not count: their tasks wait to be taken over. */

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Demand, SampleFacts } from '../../../../shared/tasks/dispatch/demand.ts';
 import { demandOf, servable, spread } from '../../../../shared/tasks/dispatch/demand.ts';
+import { IDLE_KEY } from '../../../../shared/tasks/task/key-limit.ts';
 import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 
 const NOW = 1_000_000;
-const FACTS: SampleFacts = { now: NOW, elsewhere: new Set(), unknownNames: new Set() };
+const HOUR_MS = 3_600_000;
+const FACTS: SampleFacts = { now: NOW, elsewhere: new Set(), keys: new Map(), unknownNames: new Set() };
 
 interface Row {
   readonly state?: TaskRecord['state'];
@@ -12,12 +14,15 @@ interface Row {
   readonly name?: string;
   readonly key?: string;
   readonly limit?: number;
+  /** Starts an hour. */
+  readonly rate?: number;
   readonly readyAt?: number;
 }
 
 /** As many rows of one kind. */
-function rows(count: number, { key, limit = 1, ...row }: Row): TaskRecord[] {
-  const links = key === undefined ? undefined : { concurrency: { key, limit, rate: undefined } };
+function rows(count: number, { key, limit = 1, rate, ...row }: Row): TaskRecord[] {
+  const links =
+    key === undefined ? undefined : { concurrency: { key, limit, rate: rate && { count: rate, perMs: HOUR_MS } } };
   const made = { state: 'ready', name: 'task', readyAt: NOW, ...row, links };
   return Array.from({ length: count }, () => made as unknown as TaskRecord);
 }
@@ -44,6 +49,34 @@ describe('servable', () => {
     const sample = Array.from({ length: 25 }, (_, nth) => rows(1, { key: `k${nth}` })).flat();
 
     expect(left({ due: 2_000 }, sample).due).toBe(2_000);
+  });
+
+  describe('a key whose rate is used up', () => {
+    const usedUp = { ...IDLE_KEY, window: 0, started: 2 };
+    const keys = new Map([['k', usedUp]]);
+    const some = rows(10, { key: 'k', limit: 5, rate: 2 });
+
+    test('does not count, neither alone nor beside others', () => {
+      expect(left({ due: 10 }, some, { keys })).toMatchObject({ due: 0, less: 'keysFull' });
+      expect(left({ due: 13 }, [...some, ...rows(3, {})], { keys }).due).toBe(3);
+      expect(left({ due: 1 }, rows(1, { key: 'k', rate: 2 }), { keys }).due).toBe(0);
+    });
+
+    test('counts as one task if the sample has only a part of the entries, of which others may be able to start', () => {
+      expect(left({ due: 1_000 }, some, { keys }).due).toBe(1);
+    });
+
+    test('counts while one of its tasks runs, because its worker may have crashed', () => {
+      expect(left({ due: 10 }, some, { keys: new Map([['k', { ...usedUp, running: 1 }]]) }).due).toBe(5);
+    });
+
+    test.each([
+      ['once the window is over', { now: NOW + HOUR_MS, keys }],
+      ['while the rate allows a start', { keys: new Map([['k', { ...usedUp, started: 1 }]]) }],
+      ['if its row was not read', {}],
+    ])('counts %s', (_, facts) => {
+      expect(left({ due: 10 }, some, facts).due).toBe(5);
+    });
   });
 
   test('counts tasks without a key next to a full one by their share', () => {

@@ -102,6 +102,10 @@ function open({
         await clock.advance(1);
       }
     },
+    async enqueueOfHourlyKeys(prefix: string, keys: number): Promise<void> {
+      for (const key of named('key', keys))
+        await client.enqueue(task, {}, { id: `${prefix} ${key}`, key, limit: 5, rate: { count: 1, per: '1h' } });
+    },
     async claim(...ids: readonly string[]): Promise<void> {
       for (const id of ids) {
         const row: TaskRecord | undefined = await tasks.get({ queue: QUEUE, id });
@@ -380,3 +384,17 @@ test('counts as many tasks of a key as may run if a client has fewer shards', as
 
   expect(await q.tick()).toMatchObject({ backlog: 100, started: 10 });
 });
+
+test.each([20, 40])(
+  'starts a worker for tasks of %i keys out of rate only if a sample may lack others',
+  async (keys) => {
+    const q = open();
+    await q.enqueueOfHourlyKeys('first', keys);
+    await q.work([0, 1]);
+    await q.enqueueOfHourlyKeys('second', keys);
+
+    expect(await q.tick({ concurrency: 1 })).toMatchObject({ backlog: keys, started: keys > 25 ? 1 : 0 });
+    await q.clock.advance(HOUR_MS);
+    expect(await q.tick({ concurrency: 1 })).toMatchObject({ started: 10 });
+  },
+);

@@ -18,6 +18,7 @@ test.each([0, 10, 25, ENTRIES])('judges by a sample of all entries if the %i old
   const read: string[] = [];
   const ports = {
     tasks: {
+      getKeys: () => Promise.reject(new Error('no key has a rate')),
       getMany: (keys: readonly { readonly id: string }[]) => {
         const ids = new Set(keys.map(({ id }) => id));
         read.push(...ids);

@@ -88,6 +88,20 @@ function open(settings: Partial<WakerSettings> = {}) {
       for (const id of ids) await client.enqueue('task', {}, { id, ...(runInMs > 0 ? { delay: runInMs } : {}) });
       return ids;
     },
+    /** One task of a key that starts one an hour. */
+    async enqueueOfKey(): Promise<string> {
+      const id = systemIds.unique();
+      await client.enqueue('task', {}, { id, key: 'k', limit: 5, rate: { count: 1, per: '1h' } });
+      return id;
+    },
+    async runToEnd(id: string): Promise<void> {
+      const stamp = () => ({ now: clock.now(), nonce: systemIds.unique() });
+      const row = await stores.tasks.get({ queue: QUEUE, id });
+      if (row?.state !== 'ready') throw new Error(`${id} is not ready`);
+      const claimed = await stores.tasks.claim(row, 'session', stamp());
+      if (claimed.kind !== 'applied') throw new Error(`${id} was not claimed`);
+      await stores.tasks.complete(claimed.row, undefined, stamp());
+    },
     /** A worker with its session and its permit, which stay when it is killed. */
     async worker() {
       let isDead = false;
@@ -129,6 +143,16 @@ describe('a wake of a queue', () => {
 
     expect(await q.waker.wake(ids)).toMatchObject({ started: 2, failedStarts: 0 });
     expect(q.started.map(({ queue }) => queue)).toEqual([QUEUE, QUEUE]);
+  });
+
+  test('starts no worker for a task of a key whose rate is used up', async () => {
+    const q = open();
+    await q.runToEnd(await q.enqueueOfKey());
+    const ids = [await q.enqueueOfKey()];
+
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 0, planned: { due: 0, why: 'keysFull' } });
+    await q.clock.advance(3_600_000);
+    expect(await q.waker.wake(ids)).toMatchObject({ started: 1 });
   });
 
   test('starts no worker for delayed tasks, and reads only their rows', async () => {
