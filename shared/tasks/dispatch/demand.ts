@@ -10,6 +10,7 @@ import type { KeyState } from '../task/key-limit.ts';
 import { isOutOfRate } from '../task/key-limit.ts';
 import type { ReadyEntry, ReadyPartition } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
+import { SHOWS_AT_LAST_MS } from './pending-starts.ts';
 
 /** Entries due in one partition of the ready index, counted up to a bound. */
 export interface PartitionBacklog {
@@ -114,7 +115,8 @@ const STILL_CUT_SHORT = 0.1;
 
 /**
  * Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet.
- * A key whose rate is used up still counts while its row has a running task: the worker of that task may have crashed.
+ * A key whose rate is used up still counts while its row has a running task, because the worker of that task may have crashed, and if its next
+ * window begins before a worker that is started now has looked.
  */
 function partOf(row: TaskRecord, { now, elsewhere, keys, unknownNames }: SampleFacts): string {
   if (row.state === 'running') return elsewhere.has(row.session) ? 'heldElsewhere' : keyOf(row);
@@ -122,7 +124,7 @@ function partOf(row: TaskRecord, { now, elsewhere, keys, unknownNames }: SampleF
   if (unknownNames.has(row.name)) return 'namesUnknown';
   const limit = row.links?.concurrency;
   const state = limit && keys.get(limit.key);
-  return limit && state?.running === 0 && isOutOfRate(limit, state, now) ? 'outOfRate' : keyOf(row);
+  return limit && state?.running === 0 && isOutOfRate(limit, state, now + SHOWS_AT_LAST_MS) ? 'outOfRate' : keyOf(row);
 }
 
 function keyOf({ links }: TaskRecord): string {

@@ -72,6 +72,7 @@ describe('servable', () => {
 
     test.each([
       ['once the window is over', { now: NOW + HOUR_MS, keys }],
+      ['if its next window begins before a worker has started', { now: HOUR_MS - 10_000, keys }],
       ['while the rate allows a start', { keys: new Map([['k', { ...usedUp, started: 1 }]]) }],
       ['if its row was not read', {}],
     ])('counts %s', (_, facts) => {
