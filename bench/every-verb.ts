@@ -3,8 +3,6 @@ import { AuditStore } from '../shared/operate/audit/audit-store.ts';
 import { RAISES } from '../shared/operate/epoch/epoch-statements.ts';
 import { EpochStore } from '../shared/operate/epoch/epoch-store.ts';
 import type { Sender } from '../shared/dynamo/engine/send.ts';
-import { Lines } from '../shared/tasks/rows/task/lines.ts';
-import { passLine } from '../shared/tasks/rows/task/pass-line.ts';
 import type { Stores } from '../shared/client/stores.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { assert } from '../shared/core/errors.ts';
@@ -48,7 +46,7 @@ export async function exerciseVerbs(sender: Sender, table: string, about: (featu
   await exerciseTasks(stores, session);
   await exerciseFeatures(stores, about);
   about('');
-  await repairKeys(sender, table, stores);
+  await repairKeys(stores);
   await exercisePacks(stores.tasks, session);
   await stores.slots.take({ schedule: 'minutely', slot: '2027-01-01T00:00:00Z' }, { by: 'bench', ...stamp() });
   const deed = { verb: 'bench', target: 'nothing', by: 'bench', reason: 'to see what it costs' };
@@ -194,21 +192,25 @@ async function exerciseTasks(stores: Stores, session: Session): Promise<void> {
   ]);
 }
 
-/** An operator's repairs of a key's count, and of a line. The head of the line is alive, so each pass is refused, at the same cost. */
-async function repairKeys(sender: Sender, table: string, { operations, tasks }: Stores): Promise<void> {
+/** An operator's repairs of a key's count, and of a line. The turn was passed before, so each pass is refused, at the same cost. */
+async function repairKeys({ operations, tasks }: Stores): Promise<void> {
   const observed = await operations.getKey('features', 'tenant-7');
   await operations.recountKey('features', 'tenant-7', { observed, running: observed.running }, stamp());
   const absent = await operations.getKey('default', 'tenant-7');
   await operations.recountKey('default', 'tenant-7', { observed: absent, running: 0 }, stamp());
   const client = new TaskClient({ store: tasks, runtime: systemRuntime });
-  const ports = { sender, table, lines: new Lines(sender, table) };
-  for (const id of ['alone', 'behind']) {
-    await client.enqueue('thumbnail', PAYLOAD, { id, key: 'line', ordered: true });
-    const head = await tasks.get({ queue: 'default', id: 'alone' });
-    assert(head !== undefined, 'the head is there');
-    for (const task of [undefined, { ...head, nonce: 'another' }])
-      await passLine(ports, { queue: 'default', key: 'line', head: head.id, task }, stamp());
-  }
+  for (const id of ['alone', 'behind']) await client.enqueue('thumbnail', PAYLOAD, { id, key: 'line', ordered: true });
+  const line = await operations.getLine('default', 'line');
+  assert(line !== undefined, 'the line is there');
+  for (const tail of [line.turn - 1, line.tail])
+    await operations.passLine('default', 'line', { turn: line.turn - 1, tail }, stamp());
+  const behind = await tasks.get({ queue: 'default', id: 'behind' });
+  assert(behind?.state === 'ready', 'it waits');
+  await tasks.cancel(behind, { at: systemRuntime.clock.now(), reason: 'enough' }, stamp());
+  const cancelled = await tasks.get(behind);
+  assert(cancelled?.state === 'cancelled', 'it was cancelled');
+  await tasks.getTurns('default', ['line']);
+  await tasks.passTurn(cancelled, stamp());
   await operations.getManyNow([{ queue: 'default', id: 'alone' }], () => undefined);
 }
 

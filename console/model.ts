@@ -122,8 +122,8 @@ export interface TaskLine {
   readonly lastError: string | undefined;
   readonly isCancelling: boolean;
   readonly tenant: string | undefined;
-  /** Others of its line come first. */
-  readonly isHeld: boolean;
+  /** It runs when its turn in its line has come. */
+  readonly isInLine: boolean;
 }
 
 export interface TaskPage {

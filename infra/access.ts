@@ -48,10 +48,7 @@ const keyRows = (queue: string): string => `key#${queue}#*`;
 const payloadRows = (queue: string): string => `payload#${queue}#*`;
 /** The stacks of failed attempts. */
 const failureRows = (queue: string): string => `failure#${queue}#*`;
-/**
- * Ordered tasks of a key are in its line.
- * A line's rows share a partition, and a position is deleted when its task leaves the line.
- */
+/** The turn of a key's ordered tasks. */
 const lineRows = (queue: string): string => `line#${queue}#*`;
 const slotRows = (schedule: string): string => `slot#${schedule}#*`;
 const queueRow = (queue: string): string => `queue#${queue}`;
@@ -78,7 +75,7 @@ export function dispatchAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [keyRows(queue)] },
-    { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
@@ -118,7 +115,7 @@ export function workAccess(queue: string): AccessRule[] {
     },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [batchRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [keyRows(queue)] },
-    { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'DeleteItem'], keys: [payloadRows(queue)] },
     { on: 'table', actions: ['PutItem'], keys: [failureRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: ['session#*'] },
@@ -140,7 +137,7 @@ const HINT_ATTRIBUTES = ['pk', 'sk', 'took', 'unknown', 'names', 'concurrency', 
  */
 const NEW_TASK_ATTRIBUTES = [
   ...['pk', 'sk', 'v', 'queue', 'id', 'name', 'priority', 'input', 'state', 'createdAt', 'attempts', 'leaseCounter'],
-  ...['nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'heldKey', 'line', 'ticket', 'expiresAt'],
+  ...['nonce', 'readyKey', 'readyAt', 'directoryKey', 'directoryName', 'line', 'ticket', 'expiresAt'],
   ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'childrenQueue', 'key', 'total'],
 ];
 
@@ -150,7 +147,7 @@ export function enqueueAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)], attributes: NEW_TASK_ATTRIBUTES },
     { on: 'table', actions: ['GetItem', 'PutItem'], keys: [batchRows(queue)] },
-    { on: 'table', actions: ['Query', 'PutItem', 'UpdateItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['PutItem', 'DeleteItem'], keys: [payloadRows(queue)], returnsNothing: true },
   ];
 }
@@ -202,6 +199,7 @@ export function observeAccess(queue: string): AccessRule[] {
           taskRows(queue),
           batchRows(queue),
           keyRows(queue),
+          lineRows(queue),
           payloadRows(queue),
           failureRows(queue),
           scheduleRows(queue),
@@ -212,7 +210,7 @@ export function observeAccess(queue: string): AccessRule[] {
         PERMITS,
       ],
     },
-    { on: 'table', actions: ['Query'], keys: [AUDIT_ROWS, lineRows(queue)] },
+    { on: 'table', actions: ['Query'], keys: [AUDIT_ROWS] },
     MEMBERS,
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue), scheduleEntries(queue)] },
     {
@@ -236,7 +234,7 @@ export function operateAccess(queue: string): AccessRule[] {
       keys: [...[taskRows(queue), batchRows(queue), keyRows(queue), queueRow(queue)], ...COORDINATION_ROWS, PERMITS],
     },
     { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)] },
-    { on: 'table', actions: ['PutItem', 'UpdateItem', 'DeleteItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['UpdateItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['PutItem', 'UpdateItem'], keys: [AUDIT_ROWS] },
   ];

@@ -77,10 +77,11 @@ async function passTurn(
   if (report.kind === 'alive')
     throw new CommandError(
       EXIT.refused,
-      `task ${report.head} in queue ${queue} has the turn and is ${report.state}: it passes the turn when it ends; nothing was done`,
+      `task ${report.head} in queue ${queue} has the turn and is ${report.state}: ` +
+        `the turn passes ${report.state === 'cancelled' ? 'when a worker meets it' : 'when it ends'}; nothing was done`,
     );
   const to = report.next === undefined ? 'no task waits' : `it is the turn of task ${printable(report.next)}`;
-  context.output.answer({ queue, key, ...report }, () => `passed task ${printable(report.head)}: ${to}`);
+  context.output.answer({ queue, key, ...report }, () => `passed ticket ${report.ticket}: ${to}`);
 }
 
 function isUnknown({ count, limits }: KeyReport): boolean {
@@ -139,7 +140,7 @@ Examples:
   $ leasehold keys recount customer-7 --queue media --reason drill --yes customer-7`;
 
 const PASS_HELP = `
-A task that ends passes the turn itself. Only a deleted or restored row stops its line.
+A task that ends passes the turn itself. Only a deleted row stops its line. Reads all unfinished tasks of the queue, after 5 s.
 
 Exit codes: 4 no ordered task of the key waits or runs, 5 the task that has the turn is alive.
 

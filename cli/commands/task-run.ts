@@ -119,10 +119,9 @@ async function waitingTask({ store, queue }: QueueConnection, id: string, now: n
 /** Returns why the task cannot be claimed, according to its row. */
 function obstacleOf(task: TaskRecord, now: number): string | undefined {
   if (task.state !== 'ready') return `is ${task.state}: only one that waits can be run`;
-  const { expiresAt, isHeld, links, readyAt } = task;
+  const { expiresAt, readyAt } = task;
   if (expiresAt !== undefined && expiresAt <= now)
     return `was to be started before ${momentAndAge(expiresAt, now)}: the next worker that meets it cancels it`;
-  if (isHeld) return `waits in the line of ${links?.line?.key}: only its head can be run`;
   if (readyAt > now) return `is due at ${momentAndAge(readyAt, now)}: make it due with 'leasehold tasks retry'`;
   return undefined;
 }
@@ -142,9 +141,10 @@ async function claim(
 /** @param current the row that refused, which may differ from the row that was read */
 function refusalOf(current: TaskRecord | undefined, now: number): string {
   if (current === undefined) return 'is gone';
-  const key = current.links?.concurrency;
+  const { concurrency: key, line } = current.links ?? {};
   return (
     obstacleOf(current, now) ??
+    (line === undefined ? undefined : `waits in the line of ${line.key}: only its head can be run`) ??
     (key === undefined
       ? 'was changed in the last moment: try again'
       : `was refused a place by its key ${key.key}, which has ${key.limit} at a time: try again when others have ended`)

@@ -21,7 +21,7 @@ export function lineOf(task: TaskRecord): TaskLine {
     lastError: lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`.slice(0, ERROR_SHOWN),
     isCancelling: state === 'running' && cancellation !== undefined,
     tenant: task.tenant,
-    isHeld: task.state === 'ready' && task.isHeld,
+    isInLine: task.state === 'ready' && task.links?.line !== undefined,
     waitsForChildren: isWaiting(task),
   };
 }

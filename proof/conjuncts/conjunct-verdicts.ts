@@ -59,19 +59,12 @@ const REDUNDANT: readonly Redundant[] = [
     because: '`#nonce`: what ends a session stamps its own',
     conjuncts: ['session.renew: #status = :live'],
   },
-  {
-    because: '`attribute_exists(#heldKey)`: a task that is held is ready, and its cancellation removes that attribute',
-    conjuncts: ['readyKey', 'directoryKey'].map((key) => `task, SET #${key} = #heldKey: #state = :ready`),
-  },
 ];
 
 /** Guards that histories send, and the exercise of all verbs and the short flows do not. */
 export const OF_HISTORIES: readonly string[] = [
   ...['(attribute_not_exists(#window) OR #window < :window)', '#window = :window', '#started < :count'].map(
     (conjunct) => `key, SET #v = :v: ${conjunct}`,
-  ),
-  ...['#state = :ready', '#ticket = :ticket', 'attribute_exists(#heldKey)'].map(
-    (conjunct) => `task, SET #directoryKey = #heldKey: ${conjunct}`,
   ),
   ...['#state = :ready', '#children = :batch'].map((conjunct) => `task, SET #readyAt = :readyAt: ${conjunct}`),
   ...['task.claim: #expiresAt > :now', 'lock.put: #nonce = :observedNonce'],

@@ -52,7 +52,7 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X117',
     what: 'with replace a late dispatcher stops the task of its own slot, which another has made',
-    swaps: [{ file: SLOT_MAKER, from: 'schedule.at < at', to: '(schedule.at <= at)' }],
+    swaps: [{ file: SLOT_MAKER, from: 'slot.at < at', to: '(slot.at <= at)' }],
     killedBy: ['OVERLAP'],
     changes: { overlap: 'replace' },
   },

@@ -33,9 +33,9 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     what: 'a task that stands in a line may be claimed before its turn',
     swaps: [
       {
-        file: 'shared/tasks/rows/task/place.ts',
-        from: "[isHeld ? 'heldKey' : key]: partition,",
-        to: '[(key)]: partition,',
+        file: 'shared/tasks/picker/line-turns.ts',
+        from: 'place.ticket <= (this.#lines.get(place.key)?.turn ?? 0)',
+        to: 'place.ticket > 0',
       },
     ],
     killedBy: ['ORDER'],

@@ -13,7 +13,13 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K1',
     what: 'each end of a task makes every own source worth a poll',
-    swaps: [{ file: PICKER, from: 'task.links?.batch !== undefined || task.links?.line !== undefined', to: 'true' }],
+    swaps: [
+      {
+        file: PICKER,
+        from: 'task.links?.batch !== undefined || (task.links?.line !== undefined && !isFollowed)',
+        to: 'true',
+      },
+    ],
     killedBy: ['CREEP'],
     profile: 'row',
     changes: { ...FED, stays: true, environments: 2, shards: 24, feedEveryMs: 60, latencyMs: 3, faultyMs: 12_000 },

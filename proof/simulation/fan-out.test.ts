@@ -115,7 +115,7 @@ test.each([
 test.each([
   ['while all workers that there may be are busy', { ...dueTasks(1), ...workers(2) }],
   ['while its queue is paused', { ...dueTasks(1), 'queue#jobs': { paused: true } }],
-  ['in the line of its key', dueTasks(1, { heldKey: 'k' })],
+  ['in the line of its key', dueTasks(1, { line: 'k', ticket: 2 })],
   ['until it is due', dueTasks(1, { readyAt: EPOCH_MS + 1e9 })],
 ])('W2 lets a task wait %s', (_what, rows) => {
   const { wait, found } = open(rows);

@@ -17,6 +17,7 @@ import { wantedWorkers } from '../../shared/tasks/dispatch/plan.ts';
 import type { Planned } from '../../shared/tasks/dispatch/planning.ts';
 import { besideMs as besideBoundMs, startedMs } from './bounds.ts';
 import type { Applied } from './history.ts';
+import { hasTurn } from './invariants/lines.ts';
 import type { Measure, Report } from './invariants/rule.ts';
 import { isTask } from './invariants/rule.ts';
 import { holdersOf } from './invariants/semaphores.ts';
@@ -136,7 +137,7 @@ export class FanOut {
     const looksApartMs = besideBoundMs(this.#profile);
     const waits = new Map<string, number>();
     for (const [row, item] of rows) {
-      if (!isTask(row) || item.state !== 'ready' || item.heldKey !== undefined || isFull || isPaused) continue;
+      if (!isTask(row) || item.state !== 'ready' || !hasTurn(item, rows) || isFull || isPaused) continue;
       if (dueSince(item) > now || isLimited(item)) continue;
       const since = this.#waiting.get(`${row} ${String(item.leaseCounter)}`) ?? now;
       waits.set(`${row} ${String(item.leaseCounter)}`, since);

@@ -139,6 +139,8 @@ export function observeTasks(store: TaskStore, process: SimulatedProcess, record
     expire: (observed, stamp) => write(byOthers('task.expire', observed, stamp), () => store.expire(observed, stamp)),
     join: (observed, stamp, limits) =>
       write(byOthers('task.join', observed, stamp), () => store.join(observed, stamp, limits)),
+    passTurn: (observed, stamp, limits) =>
+      write(byOthers('task.leaveLine', observed, stamp), () => store.passTurn(observed, stamp, limits)),
     createBatch: (batch, callback, stamp) =>
       write({ verb: 'batch.create', row: batchKey(batch.queue, batch.id).pk, nonce: stamp.nonce }, () =>
         store.createBatch(batch, callback, stamp),

@@ -1,4 +1,5 @@
 /** Reads a history's coverage from its events: every outcome of every write verb, and internal turns that no caller sees. */
+import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent } from './history.ts';
 import { TASK_KEYS } from './invariants/families.ts';
 import { isPack, marked } from './invariants/packs.ts';
@@ -28,16 +29,18 @@ export class Reached {
   #onApplied({ row, before, after }: Applied): void {
     if (row.startsWith('payload#') && after === undefined) this.#seen('payload removed');
     if (row.startsWith('key#')) this.#onKey(row, after);
+    if (row.startsWith('line#') && after !== undefined) this.#onLine(before, after);
     if (!isTask(row) || after === undefined) return;
     if (before === undefined) {
       if (after.state === 'dead') this.#seen('item left its pack as dead');
-      if (after.heldKey !== undefined) this.#seen('line: joined behind others');
       if (row.endsWith('/then')) this.#seen('batch: callback created');
       if (/\+v\d+$/.test(row)) this.#seen('task spawned');
       return;
     }
-    if (before.heldKey !== undefined && after.heldKey === undefined && after.state === 'ready')
-      this.#seen('line: called by the one before');
+    if (before.state === 'ready' && after.state === 'cancelled' && after.ttl === undefined)
+      this.#seen('line: cancelled before its turn');
+    if (before.state === 'cancelled' && before.ttl === undefined && after.ttl !== undefined)
+      this.#seen('line: turn passed by another');
     if (before.state === 'ready' && after.state === 'ready' && !isInGroup(before) && isInGroup(after))
       this.#seen('key: task moved to the others');
     if (before.state === 'running' && after.state === 'ready' && isInGroup(before) && !isInGroup(after))
@@ -47,6 +50,13 @@ export class Reached {
     if (after.state === 'running' && before.state !== 'running' && after.tenant !== undefined)
       this.#seen('tenant: task claimed');
     if (isPack(after)) this.#onPack(before, after);
+  }
+
+  #onLine(before: Applied['before'], after: DynamoItem): void {
+    if (Number(before?.tail) < Number(after.tail) && Number(after.turn) < Number(after.tail))
+      this.#seen('line: joined behind others');
+    if (Number(before?.turn) < Number(after.turn) && Number(after.turn) <= Number(after.tail))
+      this.#seen('line: passed to the next');
   }
 
   #onKey(row: string, after: Applied['after']): void {

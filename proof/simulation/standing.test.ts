@@ -80,7 +80,7 @@ test.each([
 
 test.each([
   ['is not due', { ...DUE, readyAt: EPOCH_MS + 1e9 }],
-  ['stands in a line', { ...DUE, heldKey: 'k' }],
+  ['stands in a line', { ...DUE, line: 'k', ticket: 2 }],
   ['is of a key that is full', { ...DUE, key: { key: 'k', limit: 1 } }],
 ])('L10 accuses no worker for a task that %s', (_what, task) => {
   const rows = { 'task#jobs#a': task, 'session#s': WORKER, 'key#jobs#k': { running: 1 } };

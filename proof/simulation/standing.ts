@@ -16,6 +16,7 @@ import type { Ask, Asks } from './asks.ts';
 import * as bounds from './bounds.ts';
 import { SAMPLE_EVERY_MS } from './bounds.ts';
 import type { Applied, HistoryEvent } from './history.ts';
+import { hasTurn, isToBePassed } from './invariants/lines.ts';
 import { holdersOf, ticketsOf } from './invariants/semaphores.ts';
 import type { Measure, Report } from './invariants/rule.ts';
 import { isLock, isSemaphore, isTask } from './invariants/rule.ts';
@@ -138,7 +139,8 @@ export class Standing {
     const believed = new Set(this.#ports.recorder.believers.map(({ row, token }) => `${row} ${token}`));
     for (const [row, item] of rows) {
       if (!isTask(row)) continue;
-      if (item.state === 'ready' && isDue(item, now - maxClockSkewMs) && hasCapacity(item, rows)) due.push([row, item]);
+      const isReady = item.state === 'ready' && hasTurn(item, rows) && isDue(item, now - maxClockSkewMs);
+      if ((isReady && hasCapacity(item, rows)) || isToBePassed(item, rows)) due.push([row, item]);
       if (item.state !== 'running') continue;
       const session = String(item.session);
       if (sessions.get(session)?.isAlive !== true) {
@@ -316,9 +318,8 @@ export class Standing {
   }
 }
 
-function isDue({ readyAt, heldKey, name }: DynamoItem, now: number): boolean {
-  if (heldKey !== undefined || !isKnownKind(String(name))) return false;
-  return Number(readyAt) - EPOCH_MS <= now;
+function isDue({ readyAt, name }: DynamoItem, now: number): boolean {
+  return isKnownKind(String(name)) && Number(readyAt) - EPOCH_MS <= now;
 }
 
 /** Of a crashed worker's task: its last attempt waits until its worker runs nothing else. See `shared/tasks/worker/solo-gate.ts`. */

@@ -135,7 +135,7 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
   batches: ['batch enqueued', 'batch: callback created', 'batch.create: applied'],
   'waiting for children': ['task.wait: applied', 'parent woken'],
   'keys with limits and rates': ['key: all places taken', 'key: rate used up'],
-  'strict order': ['line: joined behind others', 'line: called by the one before'],
+  'strict order': ['line: joined behind others', 'line: passed to the next'],
   tenants: ['tenant: task claimed', 'one tenant enqueued much'],
   'large inputs': [
     ...[

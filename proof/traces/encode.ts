@@ -43,7 +43,7 @@ function isJudged(verb: string, { row, values }: Change, found: DynamoItem | und
   if (!JUDGED.has(verb)) return false;
   switch (kindOf(row)) {
     case 'task':
-      return found !== undefined && found.heldKey === undefined && found.follower === undefined;
+      return found !== undefined && found.follower === undefined;
     case 'lock':
       return !SWEEPING.has(verb) || (found?.value === undefined && values?.[':observedNonce'] === undefined);
     default:

@@ -91,17 +91,13 @@ const MADE: Readonly<Record<string, () => string>> = {
       ]),
     ),
   features: () => {
-    const { enqueueAlone, enqueueBehind, endAlone, endBefore, spawnedLine, spawnedBehind } = rest.ordered;
-    const [enqueued, ended] = [
-      [enqueueAlone, enqueueBehind].map((some) => some - units.enqueue),
-      [endAlone, endBefore].map((some) => some - units.complete),
-    ];
+    const { enqueued, ended, spawnedLine } = rest.ordered;
     return markdownTable(
       ['feature', 'additional write units'],
       [
         [
           'strict order within a key (`ordered`)',
-          `enqueue ${enqueued.join(' or ')}, the end ${ended.join(' to ')}; spawned in a commit: ${spawnedLine} for the line, and ${spawnedBehind} for each task that waits behind another`,
+          `enqueue ${enqueued - units.enqueue}, the end ${ended - units.complete}; spawned in a commit: ${spawnedLine} for the line`,
         ],
         [
           'a limit or rate per key (`key`, `limit`, `rate`)',

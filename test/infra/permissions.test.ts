@@ -123,7 +123,7 @@ const COORDINATION: readonly Row[] = [
 const PERMITS: readonly Row[] = ['permits', 'permits of other'];
 const GROUPS: readonly Row[] = ['waitgroup', 'members'];
 const OBSERVED: readonly Row[] = [
-  ...(['task', 'batch', 'key', 'payload', 'failure', 'slot', 'queue', 'schedule'] as const),
+  ...(['task', 'batch', 'key', 'line', 'payload', 'failure', 'slot', 'queue', 'schedule'] as const),
   ...[...COORDINATION, ...PERMITS],
 ];
 const OPERATED: readonly Row[] = ['task', 'batch', 'key', 'queue', ...COORDINATION, ...PERMITS];
@@ -132,12 +132,10 @@ const LISTINGS: readonly Entry[] = ['sessions', 'checks', 'locks', 'semaphores']
 const ALLOWED: Readonly<Record<string, Wanted>> = {
   dispatcher: {
     rows: {
-      GetItem: ['task', 'key', 'schedule', 'queue', 'permits', 'session'],
+      GetItem: ['task', 'key', 'line', 'schedule', 'queue', 'permits', 'session'],
       BatchGetItem: ['task', 'key', 'schedule', 'session'],
-      PutItem: ['slot', 'task', 'line', 'permits'],
+      PutItem: ['slot', 'task', 'permits'],
       UpdateItem: ['task', 'key', 'line', 'schedule', 'queue', 'permits', 'session'],
-      DeleteItem: ['line'],
-      Query: ['line'],
     },
     ready: ['ready', 'schedules'],
     directory: ['groups'],
@@ -156,13 +154,12 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   },
   worker: {
     rows: {
-      GetItem: ['task', 'batch', 'key', 'payload', 'session', 'permits', 'queue'],
-      BatchGetItem: ['task', 'key', 'session'],
-      PutItem: ['task', 'batch', 'line', 'payload', 'failure', 'continuation', 'session', 'permits'],
+      GetItem: ['task', 'batch', 'key', 'line', 'payload', 'session', 'permits', 'queue'],
+      BatchGetItem: ['task', 'key', 'line', 'session'],
+      PutItem: ['task', 'batch', 'payload', 'failure', 'continuation', 'session', 'permits'],
       UpdateItem: ['task', 'batch', 'key', 'line', 'session', 'permits', 'queue'],
-      DeleteItem: ['line', 'payload'],
+      DeleteItem: ['payload'],
       ConditionCheckItem: ['task'],
-      Query: ['line'],
     },
     ready: ['ready'],
     directory: ['groups'],
@@ -171,12 +168,11 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   schedule: { rows: {}, ready: [], directory: [], invokes: ['dispatcher'] },
   enqueue: {
     rows: {
-      GetItem: ['task', 'batch'],
+      GetItem: ['task', 'batch', 'line'],
       BatchGetItem: ['task'],
-      PutItem: ['task', 'batch', 'line', 'payload'],
+      PutItem: ['task', 'batch', 'payload'],
       UpdateItem: ['line'],
       DeleteItem: ['payload'],
-      Query: ['line'],
     },
     ready: [],
     directory: [],
@@ -184,12 +180,11 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   },
   replace: {
     rows: {
-      GetItem: ['task', 'batch'],
+      GetItem: ['task', 'batch', 'line'],
       BatchGetItem: ['task'],
-      PutItem: ['task', 'batch', 'line', 'payload'],
+      PutItem: ['task', 'batch', 'payload'],
       UpdateItem: ['task', 'line'],
       DeleteItem: ['payload'],
-      Query: ['line'],
     },
     ready: [],
     directory: [],
@@ -215,7 +210,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
     invokes: [],
   },
   observe: {
-    rows: { GetItem: OBSERVED, BatchGetItem: OBSERVED, Query: [...GROUPS, 'audit', 'line'] },
+    rows: { GetItem: OBSERVED, BatchGetItem: OBSERVED, Query: [...GROUPS, 'audit'] },
     ready: ['ready', 'schedules'],
     directory: [...LISTINGS, 'dead', 'groups', 'schedules'],
     invokes: [],
@@ -224,11 +219,10 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
     rows: {
       GetItem: OBSERVED,
       BatchGetItem: OBSERVED,
-      PutItem: ['task', 'line', 'audit'],
+      PutItem: ['task', 'audit'],
       UpdateItem: [...OPERATED, 'line', 'schedule', 'audit'],
-      DeleteItem: ['line'],
       ConditionCheckItem: OPERATED,
-      Query: [...GROUPS, 'audit', 'line'],
+      Query: [...GROUPS, 'audit'],
     },
     ready: ['ready', 'schedules'],
     directory: [...LISTINGS, 'dead', 'groups', 'schedules'],

@@ -3,7 +3,7 @@ import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
 import type { NewTask, SequencedStamp, TaskStore } from '../../shared/tasks/task/task-store.ts';
-import type { Claim, ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
+import type { Claim, ReadyTask, RunningTask, TaskRecord } from '../../shared/tasks/task/task.ts';
 
 export function newTask(changes: Partial<NewTask> = {}): NewTask {
   const id = systemRuntime.ids.unique();
@@ -17,6 +17,14 @@ export function stamp({ clock, ids }: Runtime = systemRuntime): Stamp {
 /** Stamp of a claim's numbered write, such as its first commit. */
 export function numbered(sequence = 1): SequencedStamp {
   return { ...stamp(), sequence };
+}
+
+/** Whether a task is ready, and its turn in its line has not come. */
+export async function waitsInLine(store: TaskStore, task: TaskRecord | undefined): Promise<boolean> {
+  const line = task?.links?.line;
+  if (task?.state !== 'ready' || line === undefined) return false;
+  const turns = await store.getTurns(task.queue, [line.key], { isConsistent: true });
+  return line.ticket > (turns.get(line.key) ?? 0);
 }
 
 export async function enqueued(store: TaskStore, changes: Partial<NewTask> = {}): Promise<ReadyTask> {

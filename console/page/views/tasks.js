@@ -207,7 +207,7 @@ function list({ queue, tasks: lines, now }) {
         cell: (task) => [
           taskBadge(taskState(task, now)),
           task.isCancelling && ' cancelling',
-          task.isHeld && ' waiting in line',
+          task.isInLine && ' in line',
         ],
       },
       { title: 'priority', cell: ({ priority }) => (priority === 'normal' ? undefined : priority) },

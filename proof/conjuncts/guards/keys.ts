@@ -1,13 +1,9 @@
-/** Late writes to the counts of keys, and to lines whose heads are gone. */
+/** Late writes to the counts of keys, and to lines whose tasks are gone. */
 import { taskConcurrencyKey } from '../../../shared/dynamo/engine/keys.ts';
-import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
-import { actionOf, transactStatement } from '../../../shared/dynamo/engine/transaction.ts';
 import { enterKey, leaveKey, recountKey } from '../../../shared/tasks/rows/key-statements.ts';
-import { advanceLine, closeLine, joinLine } from '../../../shared/tasks/rows/task/line-statements.ts';
-import { reviveTask } from '../../../shared/tasks/rows/task/operator-statements.ts';
-import { isAsRead } from '../../../shared/tasks/rows/task/pass-line.ts';
+import { changeLine } from '../../../shared/tasks/rows/task/line-statements.ts';
 import type { Case, Rows } from './rows.ts';
-import { NOW, TABLE, beside, checkedBeside } from './rows.ts';
+import { NOW, TABLE, beside } from './rows.ts';
 
 const FULL = { key: 'k', limit: 1, rate: undefined };
 const RATE = { key: 'k', limit: 5, rate: { count: 1, perMs: 1_000 } };
@@ -16,16 +12,6 @@ const WINDOW = NOW;
 
 const entering = (rows: Rows, id: string, limit: Parameters<typeof enterKey>[2], window?: number) =>
   beside(rows, enterKey(TABLE, { queue: 'q', id }, limit, { window }, { ...rows.stamp(), now: NOW }));
-
-/** A line of the task `a` alone. */
-const line = (rows: Rows) => {
-  const head = { queue: 'q', id: 'a' };
-  rows.write(joinLine(TABLE, head, 'line', { head: undefined, tail: undefined }, 1));
-  return head;
-};
-/** Without the actions that follow, which have their own cases. */
-const passing = (rows: Rows, change: Statement<'update'>) =>
-  transactStatement('line.pass', [actionOf(change)], rows.stamp().nonce);
 
 export const KEY_CASES: readonly Case[] = [
   [
@@ -84,15 +70,16 @@ export const KEY_CASES: readonly Case[] = [
       return recountKey(TABLE, 'q', RATE.key, { observedNonce: undefined, running: 0 }, rows.stamp());
     },
   ],
-  ['line.pass: #head = :me', (rows) => passing(rows, advanceLine(TABLE, { ...line(rows), id: 'x' }, 'line', 'c'))],
-  ['line.pass: #tail = :tail', (rows) => passing(rows, closeLine(TABLE, line(rows), 'line', 0, rows.stamp()))],
-  [
-    'task, check: #nonce = :observedNonce',
+  ...(['#turn = :ticket', '#tail = :tail'] as const).map((conjunct): Case => [
+    `line.pass: ${conjunct}`,
     (rows) => {
-      const ended = rows.completed(rows.running());
-      rows.write(reviveTask(TABLE, ended, { runAt: NOW, keepsChildren: false }, 1, rows.stamp()));
-      return checkedBeside(rows, isAsRead(TABLE, ended, ended));
+      const line = { queue: 'q', key: 'line' };
+      rows.write(changeLine(TABLE, line, undefined, { joins: 1 }, { now: 0 }));
+      if (conjunct === '#tail = :tail')
+        rows.write(changeLine(TABLE, line, { tail: 1, turn: 1 }, { joins: 1 }, { now: 0 }));
+      const turn = conjunct === '#tail = :tail' ? 1 : 2;
+      const tail = conjunct === '#tail = :tail' ? turn : 3;
+      return changeLine(TABLE, line, { tail, turn }, { pass: turn, joins: 0 }, { now: 0 });
     },
-  ],
-  ['task, check: attribute_not_exists(#pk)', (rows) => checkedBeside(rows, isAsRead(TABLE, rows.ready(), undefined))],
+  ]),
 ];

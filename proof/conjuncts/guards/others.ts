@@ -22,7 +22,6 @@ import {
   removeSchedule,
 } from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
-import { leavePlace, takePlace } from '../../../shared/tasks/rows/task/line-statements.ts';
 import { enqueuePack } from '../../../shared/tasks/rows/task/pack-statements.ts';
 import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts';
 import type { CheckRecord } from '../../../shared/session/health.ts';
@@ -253,25 +252,7 @@ export const OTHER_CASES: readonly Case[] = [
       return behind(rows, enqueueTask(TABLE, newTask(), 1, rows.stamp()));
     },
   ],
-  [
-    'line, put: attribute_not_exists(#pk)',
-    (rows) => {
-      const place = takePlace(TABLE, { queue: 'q', id: 'id' }, 'line', 1);
-      rows.write(place);
-      return behind(rows, place);
-    },
-  ],
-  [
-    'line, check: attribute_exists(#pk)',
-    (rows) => {
-      const transaction = beside(rows, undefined);
-      const leave = { Delete: leavePlace(TABLE, 'q', 'line', 1).input };
-      const items = [...(transaction.input.TransactItems ?? []), leave];
-      return { ...transaction, input: { ...transaction.input, TransactItems: items } };
-    },
-  ],
   raised('#leaseCounter = :observed', 'task', 0, { leaseCounter: 2 }),
-  raised('#tail = :observed', 'line', 0, { tail: 2 }),
   raised('#modifyIndex = :observed', 'lock', 1, { modifyIndex: 2 }),
   raised('attribute_not_exists(#leaseCounter)', 'lock', 1, { modifyIndex: 1, leaseCounter: 7 }),
   raised('#generation = :observed', 'waitgroup', 0, { generation: 2, state: 'complete' }),

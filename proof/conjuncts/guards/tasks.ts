@@ -1,5 +1,4 @@
 /** Late writes to tasks, their packs, lines and keys. */
-import { defined } from '../../../shared/core/defined.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
 import { isNotWaiting, waitForChildren, resumeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
@@ -9,7 +8,7 @@ import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
 import * as packs from '../../../shared/tasks/rows/task/pack-statements.ts';
 import * as tasks from '../../../shared/tasks/rows/task/task-statements.ts';
-import type { EndedTask, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
+import type { CancelledTask, EndedTask, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
 import type { Case, Rows } from './rows.ts';
 import { NOW, TABLE, beside, checkedBeside, newTask } from './rows.ts';
 
@@ -146,15 +145,6 @@ const TOO_EARLY: readonly Case[] = [
   ]),
 ];
 
-const HELD = { line: 'line', ticket: 1, isHeld: true };
-
-const HELD_BACK: readonly Case[] = [
-  [
-    'task.claim: attribute_not_exists(#heldKey)',
-    (rows) => tasks.claimTask(TABLE, rows.ready({}, HELD), 's', rows.stamp()),
-  ],
-];
-
 const OF_PACKS: readonly Case[] = [
   ...(['pack.record', 'pack.finish', 'pack.commit', 'pack.move'] as const).map((verb): Case => [
     `${verb}: #sequence = :previousSequence`,
@@ -182,31 +172,7 @@ const OF_PACKS: readonly Case[] = [
   ],
 ];
 
-const called = (rows: Rows, ticket: number, tenant?: string): Statement<'update'> =>
-  lines.callTask(TABLE, { queue: 'q', id: 'id', tenant }, ticket, rows.stamp());
-
 const OF_LINES: readonly Case[] = [
-  ...[undefined, 'a'].flatMap((tenant): readonly Case[] => {
-    const name = `task, SET #${tenant === undefined ? 'readyKey' : 'directoryKey'} = #heldKey`;
-    const more = defined({ tenant });
-    return [
-      [
-        `${name}: attribute_exists(#heldKey)`,
-        (rows) => {
-          rows.ready(more, HELD);
-          rows.write(called(rows, 1, tenant));
-          return beside(rows, called(rows, 1, tenant));
-        },
-      ],
-      [
-        `${name}: #ticket = :ticket`,
-        (rows) => {
-          rows.ready(more, { ...HELD, ticket: 2 });
-          return beside(rows, called(rows, 1, tenant));
-        },
-      ],
-    ];
-  }),
   [
     'task, SET #readyAt = :readyAt: #children = :batch',
     (rows) => {
@@ -229,62 +195,25 @@ const OF_LINES: readonly Case[] = [
       return beside(rows, woken(rows));
     },
   ],
-  ['line, SET #head = :next: #head = :me', (rows) => beside(rows, lines.advanceLine(TABLE, line(rows), 'line', 'c'))],
   [
-    'line, SET #head = :next: #tail = :tail',
+    'task.leaveLine: #nonce = :observedNonce',
     (rows) => {
-      line(rows);
-      return beside(rows, lines.advanceAndJoinLine(TABLE, { queue: 'q', id: 'a' }, 'line', 'b', { tail: 1, last: 3 }));
+      const waiting = rows.ready({}, { key: 'line', ticket: 1, isFirst: false });
+      rows.write(operator.cancelWaitingTask(TABLE, waiting, CANCELLATION, rows.stamp(), 1));
+      const cancelled = rows.seen() as CancelledTask;
+      rows.write(operator.reviveTask(TABLE, cancelled, { runAt: NOW, keepsChildren: false }, 1, rows.stamp()));
+      return lines.leaveLine(TABLE, cancelled, rows.stamp());
     },
   ],
-  [
-    'line, SET #ttl = :ttl REMOVE #head: #head = :me',
-    (rows) => beside(rows, lines.closeLine(TABLE, line(rows), 'line', 2, rows.stamp())),
-  ],
-  [
-    'line, SET #ttl = :ttl REMOVE #head: #tail = :tail',
-    (rows) => {
-      line(rows);
-      return beside(rows, lines.closeLine(TABLE, { queue: 'q', id: 'a' }, 'line', 1, rows.stamp()));
-    },
-  ],
-  [
-    'line, SET #tail = :ticket: #tail = :tail',
-    (rows) => beside(rows, lines.joinLine(TABLE, line(rows), 'line', { head: 'a', tail: 1 }, 3)),
-  ],
-  [
-    'line, SET #tail = :ticket: attribute_exists(#head)',
-    (rows) => {
-      const joining = line(rows);
-      rows.write(lines.closeLine(TABLE, { queue: 'q', id: 'a' }, 'line', 2, rows.stamp()));
-      return beside(rows, lines.joinLine(TABLE, joining, 'line', { head: 'a', tail: 2 }, 3));
-    },
-  ],
-  [
-    'line, SET #v = :v: attribute_not_exists(#head)',
-    (rows) => beside(rows, lines.joinLine(TABLE, line(rows), 'line', { head: undefined, tail: 2 }, 3)),
-  ],
-  [
-    'line, SET #v = :v: #tail = :tail',
-    (rows) => {
-      const joining = line(rows);
-      rows.write(lines.closeLine(TABLE, { queue: 'q', id: 'a' }, 'line', 2, rows.stamp()));
-      return beside(rows, lines.joinLine(TABLE, joining, 'line', { head: undefined, tail: 1 }, 3));
-    },
-  ],
-  [
-    'line, SET #v = :v: attribute_not_exists(#tail)',
-    (rows) => {
-      const joining = line(rows);
-      rows.write(lines.closeLine(TABLE, { queue: 'q', id: 'a' }, 'line', 2, rows.stamp()));
-      return beside(rows, lines.joinLine(TABLE, joining, 'line', { head: undefined, tail: undefined }, 3));
-    },
-  ],
+  ['line, SET #turn = :turn: #turn = :ticket', (rows) => beside(rows, stepped(line(rows), 2, { pass: 2, joins: 0 }))],
+  ['line, SET #turn = :turn: #tail = :tail', (rows) => beside(rows, stepped(line(rows), 1, { pass: 1, joins: 1 }))],
+  ['line, SET #tail = :last REMOVE #ttl: #tail = :tail', (rows) => beside(rows, stepped(line(rows), 1, { joins: 1 }))],
+  ['line, SET #v = :v: attribute_not_exists(#tail)', (rows) => beside(rows, stepped(line(rows), 0, { joins: 1 }))],
 ];
 
 export const TASK_CASES: readonly Case[] = [
   ...[...OF_HOLDERS, ...OF_ONLOOKERS, ...OF_OBSERVERS, ...OF_THE_ENDED],
-  ...[...TOO_EARLY, ...HELD_BACK, ...OF_PACKS, ...OF_LINES],
+  ...[...TOO_EARLY, ...OF_PACKS, ...OF_LINES],
 ];
 
 function entry(...done: readonly number[]) {
@@ -333,11 +262,17 @@ function decided(rows: Rows, how: '#done' | '#moved'): RunningTask {
   return claim;
 }
 
-/** A line with `a` at its head and two tickets given. Returns another task. */
-function line(rows: Rows) {
-  rows.write(lines.joinLine(TABLE, { queue: 'q', id: 'a' }, 'line', { head: undefined, tail: undefined }, 1));
-  rows.write(lines.joinLine(TABLE, { queue: 'q', id: 'b' }, 'line', { head: 'a', tail: 1 }, 2));
-  return { queue: 'q', id: 'x' };
+/** A line whose turn is its first ticket, with two tickets given. */
+function line(rows: Rows): Rows {
+  rows.write(stepped(rows, 0, { joins: 1 }));
+  rows.write(stepped(rows, 1, { joins: 1 }));
+  return rows;
+}
+
+/** @param tail as observed; 0: no row was there */
+function stepped(rows: Rows, tail: number, step: Parameters<typeof lines.changeLine>[3]): Statement<'update'> {
+  const seen = tail === 0 ? undefined : { tail, turn: 1 };
+  return lines.changeLine(TABLE, { queue: 'q', key: 'line' }, seen, step, { ...rows.stamp(), now: 0 });
 }
 
 function woken(rows: Rows): Statement<'update'> {

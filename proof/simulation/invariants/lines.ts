@@ -9,6 +9,22 @@ import { isTask } from './rule.ts';
 
 const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
 
+/** Whether a task is in no line, or its turn has come. */
+export function hasTurn({ queue, line, ticket }: DynamoItem, rows: ReadonlyMap<string, DynamoItem>): boolean {
+  if (typeof line !== 'string') return true;
+  return Number(ticket) <= Number(rows.get(`line#${String(queue)}#${line}`)?.turn ?? 0);
+}
+
+/** Cancelled before its turn in its line: its turn has not been passed. */
+export function keepsPlace({ state, directoryKey, ticket }: DynamoItem): boolean {
+  return state === 'cancelled' && ticket !== undefined && String(directoryKey).startsWith('group#');
+}
+
+/** Whether such a turn has come: a worker is to pass it. */
+export function isToBePassed(item: DynamoItem, rows: ReadonlyMap<string, DynamoItem>): boolean {
+  return keepsPlace(item) && hasTurn(item, rows);
+}
+
 export const lines: Family = (_assumptions, report) => {
   /** By line: the rows that stand in it, or stood. */
   const members = new Map<string, Map<string, DynamoItem>>();

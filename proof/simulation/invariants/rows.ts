@@ -3,6 +3,7 @@
  * Written from the row pictures, not with the code's own decoder, so that a mistake there cannot hide itself.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import { keepsPlace } from './lines.ts';
 import type { Family } from './rule.ts';
 import { isSession, isTask, textOf } from './rule.ts';
 
@@ -63,18 +64,16 @@ const TASK: readonly [string, Check][] = Object.entries({
   progress: optional(json),
   result: (value, row) => (row.state === 'done' ? optional(json) : absent)(value, row),
   finishedAt: when(isEnded, whole),
-  ttl: when(isEnded, whole),
-  // A task that is held in a line, or stands with others of its tenant or key, stands elsewhere.
+  ttl: when((row) => isEnded(row) && !keepsPlace(row), whole),
+  // A task that stands with others of its tenant, key or line, stands elsewhere.
   readyKey: (value, row) =>
-    (isEnded(row) || row.heldKey !== undefined || row.tenant !== undefined || row.directoryKey !== undefined
-      ? absent
-      : text)(value, row),
+    (isEnded(row) || row.tenant !== undefined || row.directoryKey !== undefined ? absent : text)(value, row),
   directoryKey: (value, row) =>
     isEnded(row) || value === undefined || (typeof value === 'string' && value.startsWith('group#')),
   // It stands by the time, tenant and key that the row has.
   directoryName: (value, row) =>
-    isEnded(row) || value === undefined || (typeof value === 'string' && isPlaceOf(value, row)),
-  readyAt: (value, row) => (isEnded(row) ? absent : whole)(value, row),
+    (isEnded(row) && !keepsPlace(row)) || value === undefined || (typeof value === 'string' && isPlaceOf(value, row)),
+  readyAt: (value, row) => (isEnded(row) && !keepsPlace(row) ? absent : whole)(value, row),
   // Only packs have items.
   done: optional(indexes),
   moved: optional(indexes),
@@ -84,10 +83,20 @@ const TASK: readonly [string, Check][] = Object.entries({
   tenant: optional(text),
 });
 
-/** Whether a name in the directory says the tenant and the time of the row, and its key and limit or nothing of them. */
-function isPlaceOf(name: string, { tenant, key, ticket, readyAt }: DynamoItem): boolean {
+/**
+ * Whether a name in the directory says the tenant and the time of the row, and its key and limit, its line and ticket, or nothing of them.
+ */
+function isPlaceOf(name: string, { tenant, key, line, ticket, readyAt }: DynamoItem): boolean {
   const parts = name.split('#').map((part) => part.replaceAll('%23', '#').replaceAll('%25', '%'));
-  const [, ofTenant, , ofKey, ofLimit, at] = parts;
+  const [, ofTenant, , ofKey, ofLimit, at, later] = parts;
+  if (ofLimit === 'order')
+    return (
+      parts.length === PARTS_OF_PLACE + 1 &&
+      ofTenant === (tenant ?? '') &&
+      ofKey === line &&
+      Number(at) === ticket &&
+      Number(later) === Math.ceil(Number(readyAt))
+    );
   if (parts.length !== PARTS_OF_PLACE || ofTenant !== (tenant ?? '') || Number(at) !== Math.ceil(Number(readyAt)))
     return false;
   if (ofKey === '') return tenant !== undefined && ofLimit === '';

@@ -13,6 +13,7 @@
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called, Ran, Swept } from '../history.ts';
+import { keepsPlace } from './lines.ts';
 import { isPack } from './packs.ts';
 import type { Family } from './rule.ts';
 import { isSession, isTask, textOf } from './rule.ts';
@@ -61,6 +62,7 @@ export const tasks: Family = (assumptions, report) => {
     }
     if (verb === 'task.enqueue' || verb === 'pack.enqueue')
       report('I19', row, `was ${String(before.state)} and was enqueued over`);
+    if (verb === 'task.leaveLine' && keepsPlace(before) && after.state === 'cancelled' && !keepsPlace(after)) return;
     if (verb === 'task.revive' || verb === 'task.renew') onRevived(event, before, after);
     else if (ENDED.has(before.state))
       report('I16', row, `was ${String(before.state)} and was changed to ${String(after.state)}`);
@@ -171,7 +173,7 @@ export const tasks: Family = (assumptions, report) => {
     if (after.state === 'done' && !isPack(after) && !ended.has(`${row} ${String(before.leaseCounter)}`))
       report('I16', row, `is done under counter ${String(before.leaseCounter)}, and its code did not end under that`);
     if (after.readyKey !== undefined) report('I15', row, 'ended and still stands in the ready index');
-    if (after.ttl === undefined) report('I15', row, 'ended and will never be swept');
+    if (after.ttl === undefined && !keepsPlace(after)) report('I15', row, 'ended and will never be swept');
   }
 
   function mustBeHolder(invariant: string, event: Applied, before: DynamoItem): void {

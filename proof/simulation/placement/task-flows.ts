@@ -180,6 +180,16 @@ export const TASK_FLOWS: readonly Flow[] = [
     },
   }),
   taskFlow('line', { kind: 'quick', ...LINE, state: 'done', before: behind(LINE) }),
+  taskFlow('line, behind a task that was cancelled', {
+    kind: 'quick',
+    ...LINE,
+    state: 'done',
+    async before(stage) {
+      await behind(LINE)(stage);
+      await behind({ ...LINE, id: 'c' })(stage);
+      await clientsAt(stage.place('operator')).operator.cancel('b');
+    },
+  }),
   taskFlow('discard in a line', { kind: 'refuses', ...LINE, state: 'dead', before: behind(LINE) }),
   taskFlow('commit with a child in a line', { kind: 'spawns', ...LINE, state: 'done', before: behind(LINE) }),
   taskFlow('tenants', { kind: 'quick', tenant: 'acme', state: 'done', before: behind({ tenant: 'other' }) }),

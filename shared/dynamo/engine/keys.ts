@@ -8,9 +8,6 @@ import { sha256 } from '../../core/runtime/sha256.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { PARTITION_KEY_LIMIT_BYTES, SORT_KEY_LIMIT_BYTES } from './schema.ts';
 
-/** The digits of a safe integer, so that tickets sort like numbers. */
-const TICKET_DIGITS = 16;
-
 /** Prefix of the semaphores that limit the workers of queues, see `workersSemaphore`. */
 const WORKERS_PREFIX = 'workers/';
 
@@ -58,12 +55,8 @@ export const payloadApartKey = (queue: string, id: string, nonce: string): RowKe
 });
 /** The failure of its last failed attempt. */
 export const failureKey = (queue: string, id: string): RowKey => rowKey('failure', [queue, id]);
-/** A line's own row, and the positions of its waiting tasks in the order of their tickets. */
+/** The turn of a key's tasks that run in order. */
 export const lineKey = (queue: string, key: string): RowKey => rowKey('line', [queue, key]);
-export const linePlaceKey = (queue: string, key: string, ticket: number): RowKey => ({
-  pk: lineKey(queue, key).pk,
-  sk: sortKey('place', String(ticket).padStart(TICKET_DIGITS, '0')),
-});
 export const queueKey = (queue: string): RowKey => rowKey('queue', [queue]);
 
 /** The partition of the ready index. */

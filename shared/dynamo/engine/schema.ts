@@ -126,7 +126,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // payload, and a task that has one
   ...['text', 'payload'],
   // line, and a task that stands in one
-  ...['head', 'tail', 'line', 'ticket', 'heldKey'],
+  ...['tail', 'turn', 'line', 'ticket'],
   // schedule
   ...[
     'task',

@@ -8,7 +8,6 @@
  * | lock | leaseCounter, modifyIndex; for an entry that was never locked only modifyIndex |
  * | task | leaseCounter |
  * | semaphore | leaseCounter, revision |
- * | line | tail |
  * | complete wait group | generation; an incomplete group keeps its generation, because its members are in it |
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -45,7 +44,6 @@ export const RAISES: Readonly<Record<string, readonly Raise[]>> = {
   task: [{ ...TOKENS, effect: 'SET #leaseCounter = :floor, #nonce = :nonce' }],
   semaphore: [SEMAPHORE],
   permits: [SEMAPHORE],
-  line: [{ counter: 'tail', guard: '#tail = :observed', effect: 'SET #tail = :floor, #nonce = :nonce' }],
   waitgroup: [
     {
       counter: 'generation',

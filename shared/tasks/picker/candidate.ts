@@ -4,7 +4,9 @@ import type { Found } from './candidates.ts';
 
 /** The outcome of a candidate. */
 export type Outcome =
-  /** It ended here, or was postponed: its key has capacity for another task. */
+  /** It ended here, or got other work: its key has capacity for another task. */
+  | 'ended'
+  /** It was postponed: its key has capacity for another task. */
   | 'settled'
   /** It ran here and still holds its key's slot: it was handed back, or lost. */
   | 'kept'

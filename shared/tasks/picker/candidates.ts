@@ -11,18 +11,20 @@ import { stampOf } from '../../core/lease/stamp.ts';
 import { shuffled } from '../../core/runtime/random.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
 import { inFlight } from '../../core/runtime/in-flight.ts';
-import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionVerdict } from '../../session/session-contender.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import type { SessionRecord } from '../../session/session-record.ts';
 import type { SessionStore } from '../../session/session-store.ts';
 import { parentOf } from '../task/batch.ts';
-import { limitText } from '../task/key-limit.ts';
 import type { Lane } from '../task/lane.ts';
+import type { LinePlace } from '../task/line.ts';
 import type { TaskStore } from '../task/task-store.ts';
-import type { ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
+import type { CancelledTask, ReadyTask, RunningTask, TaskKey, TaskRecord } from '../task/task.ts';
 import type { Linked, Waiting } from './key-capacity.ts';
 import { KeyCapacity } from './key-capacity.ts';
+import type { LinePorts } from './line-turns.ts';
+import { LineTurns } from './line-turns.ts';
+import { oldestFirst } from './oldest-first.ts';
 import type { ReadQuery } from './partition-source.ts';
 import { FRESH_MS, HELD_RECHECK_MS, JOINS_AT_ONCE, PAGE_ENTRIES, PAGE_MAX_AGE_MS } from './tuning.ts';
 
@@ -42,10 +44,9 @@ export interface Choice {
   readonly taken: number;
 }
 
-export interface CandidatePorts {
+export interface CandidatePorts extends LinePorts {
   readonly tasks: TaskStore;
   readonly sessions: SessionStore;
-  readonly runtime: Runtime;
   readonly gauge: SkewGauge;
   /** Reports rows that cannot be decoded and sessions with an implausible expiry. Both are skipped. */
   readonly onDamaged: (error: unknown) => void;
@@ -60,6 +61,8 @@ export interface CandidatePorts {
 export class Candidates {
   /** Keys at capacity, and keys that may have capacity. */
   readonly places: KeyCapacity;
+  /** The turns of lines. */
+  readonly turns: LineTurns;
 
   readonly #session: string;
   readonly #maxClockSkewMs: number;
@@ -97,6 +100,7 @@ export class Candidates {
       heartbeatMs,
       isWorthReading: (key) => this.isWorthReading(key),
     });
+    this.turns = new LineTurns(queue, ports);
     this.#session = session;
     this.#maxClockSkewMs = maxClockSkewMs;
     this.#ports = ports;
@@ -110,34 +114,38 @@ export class Candidates {
   /**
    * Returns the tasks that may be tried, and checks them out.
    * @param claimedBefore tasks that were claimed later are assumed live, and their sessions are not read
+   * @param after what must be read besides their rows
    */
-  async choose(hints: readonly TaskKey[], claimedBefore = Infinity): Promise<Choice> {
+  async choose(hints: readonly TaskKey[], claimedBefore = Infinity, after?: Promise<void>): Promise<Choice> {
     if (hints.length === 0) return { found: [], taken: 0 };
     const called = new Set<string>();
     this.#calledWhileReading.add(called);
     try {
-      return await this.#choose(hints, claimedBefore);
+      return await this.#choose(hints, claimedBefore, after);
     } finally {
       this.#calledWhileReading.delete(called);
       for (const name of called) this.#heldUntil.delete(name);
     }
   }
 
-  async #choose(hints: readonly TaskKey[], claimedBefore: number): Promise<Choice> {
+  async #choose(hints: readonly TaskKey[], claimedBefore: number, after?: Promise<void>): Promise<Choice> {
     const { tasks, runtime, onDamaged, isTriedAlone } = this.#ports;
-    const rows = await tasks.getMany(hints, onDamaged);
+    const [rows] = await Promise.all([tasks.getMany(hints, onDamaged), after]);
     const running = rows.filter((row) => row.state === 'running');
     for (const task of running) if (task.claimedAt >= claimedBefore) this.skip(task);
     const abandoned = await this.#findAbandoned(running.filter(({ claimedAt }) => claimedAt < claimedBefore));
     const now = runtime.clock.now();
     this.#noteRunners(rows, abandoned);
-    const isWaiting = (row: TaskRecord): row is ReadyTask => row.state === 'ready' && row.readyAt <= now;
-    const ready = rows.filter(isWaiting);
+    const due = rows.filter((row): row is ReadyTask => row.state === 'ready' && row.readyAt <= now);
+    const over = rows.filter((row): row is CancelledTask => row.state === 'cancelled' && row.isInLine);
+    await this.turns.read([...due, ...over].flatMap(({ links }) => links?.line ?? []));
+    const ready = due.filter(({ links }) => this.turns.hasTurn(links?.line));
+    const afterPassed = await this.turns.passEach(over);
     // Tasks of a key at capacity do not block the tasks behind them.
     const full = ready.filter((task) => !this.places.mayHaveRoom(task));
     for (const task of full) if (!this.#inHand.has(nameOf(task))) this.postponeBriefly(task);
     await this.joinGroups(full);
-    const free = ready.filter((task) => !full.includes(task)).map(foundReady);
+    const free = ready.filter((task) => !full.includes(task)).map((task): Found => ({ kind: 'ready', task }));
     // Tasks of crashed workers come first, because they have waited longest. A task that must run alone would block new tasks
     // while it waits for the running ones, so it gets no precedence while other tasks run.
     const isFirst = (one: Found): boolean => this.areNone || !isTriedAlone(one);
@@ -149,7 +157,8 @@ export class Candidates {
     const candidates = found.filter(({ task }) => !this.#inHand.has(nameOf(task)));
     for (const { task } of candidates) this.#inHand.add(nameOf(task));
     for (const hint of hints) if (this.isWorthReading(hint)) this.#heldUntil.set(nameOf(hint), now + FRESH_MS);
-    return { found: candidates, taken: hints.length - ready.length - abandoned.length };
+    const more = afterPassed.length === 0 ? [] : (await this.#choose(afterPassed, claimedBefore)).found;
+    return { found: [...candidates, ...more], taken: hints.length - due.length - abandoned.length };
   }
 
   isWorthReading(hint: TaskKey): boolean {
@@ -158,12 +167,18 @@ export class Candidates {
   }
 
   /** Which of a partition's entries are worth reading. */
-  worthOf(partition: string): Pick<ReadQuery, 'isWorthReading' | 'lookAt' | 'admit'> {
+  worthOf(partition: string): Pick<ReadQuery, 'isWorthReading' | 'onPage' | 'turnOf' | 'lookAt' | 'admit'> {
     return {
       isWorthReading: (hint) =>
         this.isWorthReading(hint) && (hint.limit === undefined || !this.places.isPassed(hint.limit)),
+      onPage: this.turns.see.bind(this.turns),
+      turnOf: (place) => this.turns.turnOf(place),
       lookAt: (entry) => this.places.lookAt(partition, entry),
-      admit: (entries) => this.places.withRoom(partition, entries),
+      admit: async (entries) => {
+        await this.turns.read(entries.flatMap(({ hint }) => hint.line ?? []));
+        const first = entries.filter(({ hint }) => this.turns.hasTurn(hint.line));
+        return this.places.withRoom(partition, first);
+      },
     };
   }
 
@@ -264,6 +279,11 @@ export class Candidates {
     for (const { priority } of apart) this.#ports.onJoined?.({ priority, isOfGroups: true });
   }
 
+  /** Returns the next task of the line of a task that has ended here, if it may be tried. */
+  async nextInLine(left: LinePlace, next: TaskKey): Promise<readonly Found[]> {
+    return (await this.choose([next], Infinity, this.turns.readNow(left))).found;
+  }
+
   /** Returns the running tasks of full keys whose sessions have ended. Only the rows of these tasks are read. */
   async abandonedRunners(): Promise<readonly Found[]> {
     const due = this.places.runners.check();
@@ -284,6 +304,7 @@ export class Candidates {
     for (const [name, until] of this.#heldUntil) if (until <= now) this.#heldUntil.delete(name);
     for (const [id, { recheckAt }] of this.#live) if (recheckAt <= now) this.#live.delete(id);
     this.places.forget();
+    this.turns.forget();
   }
 
   /** Notes which tasks of full keys run, and under which sessions. */
@@ -370,28 +391,6 @@ export class Candidates {
   #isMine(row: TaskRecord): row is RunningTask {
     return row.state === 'running' && row.session === this.#session && !this.#inHand.has(nameOf(row));
   }
-}
-
-function foundReady(task: ReadyTask): Found {
-  return { kind: 'ready', task };
-}
-
-/** Puts the tasks of each key into their order, and leaves all others where they are. */
-function oldestFirst(found: readonly Found[]): readonly Found[] {
-  const limitOf = ({ task }: Found): string | undefined =>
-    task.state === 'ready' && task.isInGroup && task.links?.concurrency !== undefined
-      ? `${task.tenant} ${limitText(task.links.concurrency)} ${task.links.concurrency.key}`
-      : undefined;
-  const sorted = new Map(
-    [...Map.groupBy(found, limitOf)].map(([name, ofKey]) => [
-      name,
-      ofKey.toSorted((one, other) => one.task.readyAt - other.task.readyAt).values(),
-    ]),
-  );
-  return found.map((one) => {
-    const name = limitOf(one);
-    return (name === undefined ? undefined : sorted.get(name)?.next().value) ?? one;
-  });
 }
 
 /** A key within one queue. */

@@ -1,9 +1,10 @@
 /**
- * `DirectCandidates` holds candidates that need no poll: the next task for a key's slot that was freed here, and tasks named by the
+ * `DirectCandidates` holds candidates that need no poll: the next task for a key's slot that was freed here, or of a line, and tasks named by the
  * worker's event.
  * They are tried before all others while they are fresh. Other workers see them in the index.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
+import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { TaskKey } from '../task/task.ts';
 import type { Candidates, Found } from './candidates.ts';
 import type { Linked } from './key-capacity.ts';
@@ -12,34 +13,62 @@ import { FRESH_MS } from './tuning.ts';
 export class DirectCandidates {
   readonly #candidates: Candidates;
   readonly #clock: Clock;
+  readonly #onRead: () => void;
   #back: { readonly candidate: Found; readonly untilMonotonicMs: number }[] = [];
   #calling: Promise<void> | undefined;
+  readonly #following = new Set<Promise<void>>();
   /** An unexpected error, which `settled` throws. */
   #mistake: { readonly error: unknown } | undefined;
 
-  constructor(candidates: Candidates, clock: Clock) {
+  constructor(
+    candidates: Candidates,
+    { runtime, onWorthPolling }: { readonly runtime: Runtime; readonly onWorthPolling: () => void },
+  ) {
     this.#candidates = candidates;
-    this.#clock = clock;
+    this.#clock = runtime.clock;
+    this.#onRead = onWorthPolling;
   }
 
   /** Reads the first few tasks that wait for a slot of its key, in the background. @returns whether any are known */
-  callBack(task: Linked, onRead: () => void): boolean {
+  callBack(task: Linked): boolean {
     if (this.#calling !== undefined) return true;
     if (!this.#candidates.places.hasTurnedAway(task)) return false;
     this.#calling = this.#proposeThose(() => this.#candidates.calledBack(task)).finally(() => {
       this.#calling = undefined;
-      onRead();
+      this.#onRead();
     });
     return true;
   }
 
+  /**
+   * Reads the next task of the line of a task that has ended here, in the background.
+   * @param onMissed called if it may not be tried yet
+   * @returns whether one is known
+   */
+  followInLine(left: Linked, onMissed: () => void): boolean {
+    const place = left.links?.line;
+    const next = this.#candidates.turns.nextOf(place);
+    if (place === undefined || next === undefined) return false;
+    const find = async (): Promise<readonly Found[]> => {
+      const found = await this.#candidates.nextInLine(place, next);
+      if (found.length === 0) onMissed();
+      return found;
+    };
+    const read = this.#proposeThose(find).finally(() => {
+      this.#following.delete(read);
+      this.#onRead();
+    });
+    this.#following.add(read);
+    return true;
+  }
+
   get isUnderWay(): boolean {
-    return this.#calling !== undefined;
+    return this.#calling !== undefined || this.#following.size > 0;
   }
 
   /** Waits until no read is in flight. */
   async settled(): Promise<void> {
-    await this.#calling;
+    await Promise.all([this.#calling, ...this.#following]);
     if (this.#mistake !== undefined) throw this.#mistake.error;
   }
 

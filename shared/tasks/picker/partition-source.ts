@@ -36,7 +36,8 @@ interface PageRead {
   readonly passedPages?: number;
 }
 
-export interface ReadQuery extends Required<Pick<WalkQuery, 'now' | 'wanted'>>, Pick<WalkQuery, 'lookAt' | 'admit'> {
+export interface ReadQuery
+  extends Required<Pick<WalkQuery, 'now' | 'wanted'>>, Pick<WalkQuery, 'onPage' | 'turnOf' | 'lookAt' | 'admit'> {
   readonly isWorthReading: (hint: ReadyEntry & Partial<Pick<GroupHint, 'limit'>>) => boolean;
 }
 

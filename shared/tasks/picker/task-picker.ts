@@ -94,10 +94,11 @@ export class TaskPicker {
     this.#ports = ports;
     const part = settings.homeShards.length / settings.shards / (settings.slice?.of ?? 1);
     const onJoined = (lane: Lane): void => this.#partitions.found(lane);
-    this.#candidates = new Candidates({ session, ...settings, part }, { ...ports, onJoined });
+    const onPassed = this.expectFollowers.bind(this);
+    this.#candidates = new Candidates({ session, ...settings, part }, { ...ports, onJoined, onPassed });
     this.#partitions = new Partitions(settings, ports);
     this.#foreign = new ForeignShards(settings, ports, this.#partitions);
-    this.#directCandidates = new DirectCandidates(this.#candidates, ports.runtime.clock);
+    this.#directCandidates = new DirectCandidates(this.#candidates, ports);
     this.#announced = new Announced(this.#candidates);
     this.#schedule = new PollSchedule(settings, ports.runtime);
     this.#rate = new TakeRate(ports.runtime.clock);
@@ -167,18 +168,16 @@ export class TaskPicker {
 
   async #end({ kind, task }: Found, outcome: Outcome): Promise<void> {
     switch (outcome) {
+      case 'ended':
       case 'settled':
       case 'kept':
-        this.#ended(task);
-        if (outcome === 'settled') this.#releaseKeySlot(task);
+        this.#ended(task, outcome === 'ended');
+        if (outcome !== 'kept') this.#releaseKeySlot(task);
         break;
       case 'expired':
-        this.#ended(task);
-        this.#candidates.skip(task);
-        break;
       case 'undecided':
-        this.#ended(task);
-        this.#candidates.skip(task, Infinity);
+        this.#ended(task, outcome === 'expired');
+        this.#candidates.skip(task, outcome === 'expired' ? undefined : Infinity);
         break;
       case 'unknownName':
         this.#candidates.skip(task, UNKNOWN_NAME_RECHECK_MS);
@@ -197,13 +196,14 @@ export class TaskPicker {
     if (this.#settings.exitsWhenEmpty && this.#candidates.areNone) this.#ports.onWorthPolling();
   }
 
-  /** Its end may have made other tasks due: a callback, a parent, the next task of its key. */
-  #ended(task: Linked): void {
+  /** Its end may have made others due: a callback, a parent, the next of its key, the next of its line, which is tried at once if known. */
+  #ended(task: Linked, isOver = false): void {
     this.#endedAt = ++this.#changes;
     this.#isEmpty = false;
     this.#candidates.ended(task);
     if (task.links !== undefined) this.#followedAt = this.#changes;
-    if (task.links?.batch !== undefined || task.links?.line !== undefined) this.#heatOwn();
+    const isFollowed = isOver && this.#directCandidates.followInLine(task, this.#heatOwn.bind(this));
+    if (task.links?.batch !== undefined || (task.links?.line !== undefined && !isFollowed)) this.#heatOwn();
   }
 
   /** The next known task of its key is tried before all others. */
@@ -214,7 +214,7 @@ export class TaskPicker {
     this.#directCandidates.propose(this.#candidates.nextOfKey(task));
     // The last known task takes the slot; read more of them while it runs.
     if (places.isNextKnown(task)) return;
-    if (!this.#directCandidates.callBack(task, () => this.#ports.onWorthPolling()))
+    if (!this.#directCandidates.callBack(task))
       for (const source of this.#partitions.own()) source.isHot ||= source.hasFound;
     this.#ports.onWorthPolling();
   }

@@ -38,7 +38,7 @@ export async function* openEntries(
     }
 }
 
-/** Yields the tasks behind the entries. Tasks that wait behind others of their line are not in an index, so they are not included. */
+/** Yields the tasks behind the entries, with those that wait behind others of their line. */
 export async function* openTasks(
   tasks: ListingStore,
   query: ListingQuery,

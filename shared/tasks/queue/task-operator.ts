@@ -22,7 +22,8 @@ import { openTasks } from './listing.ts';
 import type { EndedTask } from '../task/task.ts';
 import { validPriority } from '../task/task-request.ts';
 import { validMoment } from '../../core/validate/moment.ts';
-import type { PassReport } from '../task/task-operator-store.ts';
+import type { PassReport } from './pass-turn.ts';
+import { passTurn } from './pass-turn.ts';
 import type { QueueRecord } from '../task/queue-store.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
 import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from '../task/task.ts';
@@ -224,15 +225,12 @@ export class TaskOperator {
   }
 
   /**
-   * Passes the turn in the line of a key whose head cannot pass it, because its row was deleted, or restored after its end.
-   * Does nothing if the head can still end.
+   * Passes the turn in the line of a key, if the row of the task that has the turn is gone. Reads the rows of all unfinished tasks of the queue.
+   * @throws CorruptItemError for a damaged row of the queue, because its task may be the one with the turn
    */
   passLine(key: string, options: QueueOption = {}): Promise<PassReport> {
     const queue = this.#queueOf(validOptions('the options of passing a line', options, ['queue']));
-    const line = validName('key', key);
-    return retryContended(`the line of key ${line} in queue ${queue}`, ACT, () =>
-      this.#ports.operations.passLine(queue, line, stampOf(this.#ports.runtime)),
-    );
+    return passTurn(this.#ports, queue, validName('key', key));
   }
 
   async #change(

@@ -10,7 +10,7 @@ import type { Sender } from '../../dynamo/engine/send.ts';
 import { together, tokenOf } from '../../dynamo/engine/transaction.ts';
 import type { MakeOutcome, ScheduleStep } from '../schedule/schedule-store.ts';
 import type { ScheduleRecord } from '../schedule/schedule.ts';
-import { LEFT_OUT_KEPT, lineOfSchedule } from '../schedule/schedule.ts';
+import { LEFT_OUT_KEPT, lineOfSchedule, slotTaskId } from '../schedule/schedule.ts';
 import type { NewTask } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
@@ -24,8 +24,6 @@ import { DependentRows } from './task/dependent-rows.ts';
 import { requestCancel } from './task/operator-statements.ts';
 import { decodeTask } from './task/task-codec.ts';
 import { readTask } from './task/task-statements.ts';
-
-const NONE: ReadonlySet<number> = new Set();
 
 export class SlotMaker {
   readonly #sender: Sender;
@@ -51,11 +49,11 @@ export class SlotMaker {
     const own = advanceSchedule(this.#options.table, observed, step, stamp, 'schedule.make');
     return retryContended(describeTask(task), LINE_CONTENTION, async (): Promise<MakeOutcome | Contended> => {
       const { queue, line: key } = task;
-      const line = key === undefined ? undefined : await this.#lines.plan({ queue, key, joiners: [task] }, NONE, stamp);
+      const line = key === undefined ? undefined : await this.#lines.plan({ queue, key, joiners: 1 }, stamp);
       const [seat] = line?.seats ?? [];
-      if (step.onlyIfIdle && seat?.isHeld === true) return { kind: 'busy' };
+      if (step.onlyIfIdle && seat?.isFirst === false) return { kind: 'busy' };
       const creation = creationOf(this.#options, task, stamp, seat);
-      const others = [...creation, ...(line?.actions ?? []).map(({ action }) => action)];
+      const others = [...creation, ...(line?.actions ?? [])];
       const result = await this.#sender.transact(together(own, others, tokenOf(stamp, others)), stamp.nonce);
       if (result.kind === 'applied') return { kind: 'made', schedule: stepped(observed, step, stamp) };
       if (result.kind === 'refused') return { kind: 'refused' };
@@ -66,11 +64,20 @@ export class SlotMaker {
 
   async stopEarlier(schedule: ScheduleRecord, at: number, reason: string, runtime: Runtime): Promise<void> {
     const { queue } = schedule;
-    for (const id of await this.#lines.members(queue, lineOfSchedule(schedule)))
-      await retryContended(describeTask({ queue, id }), ACT, async () => {
-        const task = await this.#tasks.get(readTask(this.#options.table, queue, id));
-        return task === undefined || !isEarlier(task, at) || (await this.#stop(task, reason, runtime)) || contended();
+    const line = await this.#lines.get(queue, lineOfSchedule(schedule));
+    let since = schedule.lastAt;
+    let left = line === undefined ? 0 : line.tail + 1 - line.turn;
+    // Each task of a slot names the one before it. A retried one may stand behind later ones.
+    for (let read = 0; read < EARLIER_READ && left > 0 && since !== undefined; read++) {
+      const id = slotTaskId(schedule, since);
+      const task: TaskRecord | undefined = await retryContended(describeTask({ queue, id }), ACT, async () => {
+        const current = await this.#tasks.get(readTask(this.#options.table, queue, id));
+        const isOver = current === undefined || !isEarlier(current, schedule, at);
+        return isOver || (await this.#stop(current, reason, runtime)) ? current : contended();
       });
+      if ((task?.links?.line?.ticket ?? 0) >= (line?.turn ?? 0)) left--;
+      since = task?.schedule?.since;
+    }
   }
 
   /** @returns false if it was written in the meantime */
@@ -90,9 +97,12 @@ export class SlotMaker {
   }
 }
 
-/** False for a task that another dispatcher has created for the same slot or a later one. */
-function isEarlier({ schedule }: TaskRecord, at: number): boolean {
-  return schedule !== undefined && schedule.at < at;
+/** Earlier tasks of a schedule that are read to be stopped. */
+const EARLIER_READ = 100;
+
+/** False for a task outside the line, and for one that another dispatcher has created for the same slot or a later one. */
+function isEarlier({ links, schedule: slot }: TaskRecord, schedule: ScheduleRecord, at: number): boolean {
+  return slot !== undefined && slot.at < at && links?.line?.key === lineOfSchedule(schedule);
 }
 
 function isApplied({ kind }: { readonly kind: 'applied' | 'refused' }): boolean {

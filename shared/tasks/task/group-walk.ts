@@ -3,7 +3,7 @@
  *
  * Groups are in their own index, ordered by tenant, by key, and then by due time. A worker walks through it in a circle: it takes the
  * few oldest tasks of one tenant, skips the rest of them to the next tenant, and starts again after the last. It also skips the tasks of
- * a key that is full, and tasks that are not due. A skip is one query, however many entries it passes over.
+ * a key that is full, tasks that are not due, and tasks behind the first one of their line. A skip is one query, however many entries it passes over.
  * The worker begins at a random position, different for each worker. There are no counters and nothing is held back:
  * a tenant or a full key costs no write, and one without tasks is free.
  *
@@ -21,6 +21,7 @@
  *     For a fair queue, every task must name its tenant.
  */
 import type { Random } from '../../core/runtime/random.ts';
+import type { LinePlace } from './line.ts';
 import type { GroupEntry, GroupHint, ReadyPartition, TaskStore } from './task-store.ts';
 
 /** Tasks of one tenant taken in one visit: enough to be worth a poll, few enough to reach the next tenant soon. */
@@ -49,6 +50,10 @@ export interface WalkQuery {
   readonly ofGroup?: ((hint: GroupHint) => number) | undefined;
   /** Default: every entry. */
   readonly isWorthReading?: (hint: GroupHint) => boolean;
+  /** Called with each page. */
+  readonly onPage?: ((entries: readonly GroupEntry[]) => void) | undefined;
+  /** Returns a turn of a line that has come, if it is known well enough not to be read. Default: unknown. */
+  readonly turnOf?: ((place: LinePlace) => number | undefined) | undefined;
   /** Returns what to read of an entry's group although its key is full; undefined: the key may have capacity. Default: undefined. */
   readonly lookAt?: ((entry: GroupEntry) => Look | undefined) | undefined;
   /** Returns the entries of a page that are worth reading after all; the walk goes on for others. Default: all. */
@@ -99,6 +104,8 @@ export class GroupWalk {
     quantum = QUANTUM,
     ofGroup = () => PAGE_LIMIT,
     isWorthReading = () => true,
+    onPage: onRead = () => undefined,
+    turnOf = () => undefined,
     lookAt = () => undefined,
     admit = (entries) => Promise.resolve(new Set(entries)),
     onDamaged,
@@ -119,6 +126,7 @@ export class GroupWalk {
         onDamaged,
       });
       const isLast = next === undefined;
+      onRead(entries);
       const onPage: GroupEntry[] = [];
       round.pages++;
       // Skips a page of foreign entries.
@@ -155,9 +163,11 @@ export class GroupWalk {
           continue;
         }
         const look = lookAt(entry);
+        const turn = hint.line && turnOf(hint.line);
+        const isBehind = hint.line !== undefined && (taken > 0 || hint.line.ticket > (turn ?? Infinity));
         const isFull = look === undefined ? hint.limit !== undefined && taken >= ofGroup(hint) : look.left <= 0;
-        // Skips the rest of a group whose key is full, or that has no more due tasks.
-        if (isFull || hint.readyAt > now) {
+        // Skips the rest of a group whose key is full, or that has no more due tasks, and all of a line but its first task.
+        if (isFull || isBehind || hint.readyAt > now) {
           this.#looking = undefined;
           this.#position = end;
           continue;
@@ -165,7 +175,8 @@ export class GroupWalk {
         if (look === undefined) {
           this.#position = place;
           if (!isWorthReading(hint)) continue;
-          share.set(end, taken + 1);
+          // An entry before the turn is of a task that has just ended.
+          if (hint.line === undefined || hint.line.ticket >= (turn ?? 0)) share.set(end, taken + 1);
           if (hint.tenant === undefined) open = end;
           else share.set(tenantEnd, ofTenant + 1);
           onPage.push(entry);

@@ -1,7 +1,7 @@
 import type { Outcome } from '../../core/lease/outcome.ts';
-import type { Contended } from '../../core/wait/retry-contended.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { KeyState } from './key-limit.ts';
+import type { LineState } from './line.ts';
 import type { Cancellation, EndedTask, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord } from './task.ts';
 
 /** Operator writes to tasks. Every write is conditional; see `tasks/rows/task/operator-statements.ts` for the guards. */
@@ -37,11 +37,15 @@ export interface TaskOperatorStore {
   ): Promise<{ readonly kind: 'applied' | 'refused'; readonly earlierAttempt: 'none' | 'unknown' }>;
   /** As `getMany` of the task store, but strongly consistent, at twice the price. */
   getManyNow(keys: readonly TaskKey[], onDamaged: (error: unknown) => void): Promise<readonly TaskRecord[]>;
-  /**
-   * Passes the turn of a line's head to the next task, if the head's row is gone or shows a task that has ended.
-   * Such a head cannot pass the turn itself, as it does in the transaction that ends it.
-   */
-  passLine(queue: string, key: string, write: Stamp): Promise<PassReport | Contended>;
+  /** The row of a line. Strongly consistent. */
+  getLine(queue: string, key: string): Promise<LineState | undefined>;
+  /** Passes the turn of a line whose task is gone. Refused if the turn has been passed since the line was observed. */
+  passLine(
+    queue: string,
+    key: string,
+    observed: LineState,
+    write: Stamp,
+  ): Promise<{ readonly kind: 'applied' | 'refused'; readonly earlierAttempt: 'none' | 'unknown' }>;
   /** Dead tasks and when they died, a page at a time. Eventually consistent. */
   pageOfDead(queue: string, after: unknown): Promise<{ readonly keys: readonly DeadHint[]; readonly next: unknown }>;
 }
@@ -50,14 +54,6 @@ export interface TaskOperatorStore {
 export interface ObservedKey extends KeyState {
   readonly nonce: string | undefined;
 }
-
-export type PassReport =
-  /** `next` is absent if no task waits. */
-  | { readonly kind: 'passed'; readonly head: string; readonly next?: string }
-  /** The head passes the turn itself when it ends. */
-  | { readonly kind: 'alive'; readonly head: string; readonly state: 'ready' | 'running' }
-  /** No task has the turn. */
-  | { readonly kind: 'empty' };
 
 /** An entry of the list of dead tasks. */
 export interface DeadHint extends TaskKey {

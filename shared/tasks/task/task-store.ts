@@ -3,7 +3,9 @@ import type { Stamp } from '../../core/lease/stamp.ts';
 import type { BatchKey, BatchRecord } from './batch.ts';
 import type { Dedup } from './dedup.ts';
 import type { Fullness, KeyLimit, KeyState } from './key-limit.ts';
+import type { LinePlace } from './line.ts';
 import type {
+  CancelledTask,
   Cancellation,
   Claim,
   EndedTask,
@@ -65,6 +67,13 @@ interface PageQuery {
   readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
+interface TurnsQuery {
+  /** Default: false, at half the price. */
+  readonly isConsistent?: boolean;
+  /** Damaged rows are reported and left out. */
+  readonly onDamaged?: (error: unknown) => void;
+}
+
 /**
  * A commit's response has no row, because transactions return none.
  * `canceled`: an effect was refused. A copy of the request may still be applied, until the commit is barred.
@@ -115,6 +124,8 @@ export interface ClaimLimits extends WriteLimits {
    * still guarded, and refused if another worker was faster.
    */
   readonly expectsCapacity?: boolean | undefined;
+  /** Whether the caller has seen that the turn of the task in its line has come. Otherwise the line is read first. */
+  readonly hasTurn?: boolean | undefined;
 }
 
 /** Stores tasks. Every write is conditional; see `tasks/rows/task/task-statements.ts` for the guards. */
@@ -172,6 +183,10 @@ export interface TaskStore {
     keys: readonly string[],
     onDamaged?: (error: unknown) => void,
   ): Promise<ReadonlyMap<string, KeyState>>;
+  /**
+   * Returns the turns of lines: a ticket up to the returned turn has had its turn, or has it. 0 for a line without a row.
+   */
+  getTurns(queue: string, keys: readonly string[], query?: TurnsQuery): Promise<ReadonlyMap<string, number>>;
   /** Strongly consistent. */
   get(key: TaskKey): Promise<TaskRecord | undefined>;
   /** Returns an input stored in a separate row; undefined if it is gone. Strongly consistent. */
@@ -191,10 +206,15 @@ export interface TaskStore {
   /** Eventually consistent: for choosing tasks to claim, never for deciding. Damaged rows are reported and left out. */
   getMany(keys: readonly TaskKey[], onDamaged?: (error: unknown) => void): Promise<readonly TaskRecord[]>;
 
-  /** Refused unless it is ready, due, and was not written since it was observed. */
+  /** Refused unless it is ready, due, and was not written since it was observed; if it is in a line, unless its turn has come. */
   claim(observed: ReadyTask, session: string, write: Stamp, limits?: ClaimLimits): Promise<ClaimOutcome>;
   /** Moves a due task to the others of its key, which is full. Refused if it was written since it was observed. */
   join(observed: ReadyTask, write: Stamp, limits?: WriteLimits): Promise<Outcome<undefined, TaskRecord>>;
+  /**
+   * Passes the turn of a task that was cancelled before its turn, which has come. Refused if another worker was faster, or the task was made
+   * ready again.
+   */
+  passTurn(observed: CancelledTask, write: Stamp, limits?: WriteLimits): Promise<Settled>;
   /** Refused unless it still runs under the observed counter and session, which the caller has found expired. */
   takeOver(
     observed: RunningTask,
@@ -287,12 +307,14 @@ export interface GroupHint extends ReadyEntry {
   readonly tenant: string | undefined;
   /** The limit of its key, for a task that stands with the other due tasks of its key. */
   readonly limit: KeyLimit | undefined;
+  /** Its place in its line. */
+  readonly line?: LinePlace | undefined;
 }
 
 export interface GroupEntry {
   readonly hint: GroupHint;
   readonly place: string;
-  /** Sorts after all entries of the same tenant, key and limit. */
+  /** Sorts after all entries of the same tenant, key and limit, or of the same tenant and line. */
   readonly end: string;
   /** Sorts after all entries of the same tenant; of a key without a tenant: after those of the key. */
   readonly tenantEnd: string;

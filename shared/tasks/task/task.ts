@@ -175,8 +175,6 @@ export interface ReadyTask extends TaskFacts {
   readonly readyAt: number;
   /** The task is dropped unless it has started by this time. Absent once it has started. */
   readonly expiresAt: number | undefined;
-  /** Whether other tasks of its line come first, so that no worker may claim it yet. */
-  readonly isHeld: boolean;
   /** Whether it stands with the other due tasks of its key, so that workers walk past it while the key is full: see `group-walk.ts`. */
   readonly isInGroup: boolean;
 }
@@ -203,6 +201,8 @@ export interface DeadTask extends TaskFacts {
 export interface CancelledTask extends TaskFacts {
   readonly state: 'cancelled';
   readonly finishedAt: number;
+  /** Whether it was cancelled before its turn in its line, and has kept its place: the worker that meets it there passes the turn. */
+  readonly isInLine: boolean;
 }
 
 export type TaskRecord = ReadyTask | RunningTask | DoneTask | DeadTask | CancelledTask;

@@ -59,6 +59,8 @@ export async function claimCandidate(
       ? tasks.claim(candidate.task, session.id, stampOf(runtime), {
           ...limits,
           expectsCapacity: candidate.expectsCapacity,
+          // The picker proposes only tasks whose turn has come.
+          hasTurn: true,
         })
       : tasks.takeOver(candidate.task, session.id, stampOf(runtime), limits);
   const outcome = await decidedClaim(candidate.task, send, ports);
@@ -87,7 +89,7 @@ async function markDead(task: RunningTask, { tasks, runtime, log, spans, tally, 
   tell((events) => events.onDied?.(task, error));
   spans?.buried(task, now);
   log.error('task is dead', { task: task.id, name: task.name, error });
-  return 'settled';
+  return 'ended';
 }
 
 export function isClaimed(claimed: RunningTask | Outcome): claimed is RunningTask {

@@ -393,5 +393,6 @@ class QueueWorker {
 /** A task that was handed back keeps its turn, and a lost task did not free a slot. */
 function outcomeOf(settlement: Settlement): Outcome {
   if (settlement === 'unsettled') return 'undecided';
-  return settlement === 'released' || settlement === 'lost' ? 'kept' : 'settled';
+  if (settlement === 'released' || settlement === 'lost') return 'kept';
+  return settlement === 'retried' || settlement === 'snoozed' ? 'settled' : 'ended';
 }

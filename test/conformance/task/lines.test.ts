@@ -11,12 +11,13 @@ import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { Priority, RunningTask } from '../../../shared/tasks/task/task.ts';
+import { GroupWalk } from '../../../shared/tasks/task/group-walk.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { FaultyDriver } from '../../support/faulty-driver.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import { describeOnEveryStore } from '../../support/stores.ts';
-import { numbered, stamp } from '../../support/tasks.ts';
+import { numbered, stamp, waitsInLine } from '../../support/tasks.ts';
 import { PATIENT } from '../../support/patient.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
@@ -44,15 +45,13 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     if (outcome.kind !== 'applied') throw new Error('refused');
     return outcome.row;
   };
-  const isHeld = async (id: string): Promise<boolean> => {
-    const task = await get(id);
-    return task?.state === 'ready' && task.isHeld;
-  };
+  const isHeld = async (id: string): Promise<boolean> => waitsInLine(q.tasks, await get(id));
+  /** The first due task of each line. */
   const proposed = async (priority: Priority = 'normal'): Promise<string[]> => {
-    const pages = [0, 1].map((shard) =>
-      q.tasks.page({ queue: q.queue, priority, shard }, { now: q.runtime.clock.now(), limit: 50 }),
+    const walks = [0, 1].map((shard) =>
+      new GroupWalk({ queue: q.queue, priority, shard }, q.tasks).next({ now: q.runtime.clock.now(), wanted: 50 }),
     );
-    return (await Promise.all(pages)).flatMap(({ hints }) => hints.map(({ id }) => id)).sort();
+    return (await Promise.all(walks)).flatMap(({ hints }) => hints.map(({ id }) => id)).sort();
   };
 
   test('proposes and claims only the head of a line', async () => {
@@ -115,7 +114,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     ['giveUp', (task: RunningTask) => q.tasks.giveUp(claimOf(task), 'enough', stamp())],
     ['bury', (task: RunningTask) => q.tasks.bury(task, ERROR, stamp())],
     ['cancel of an abandoned one', (task: RunningTask) => q.operator.cancel(task.id)],
-  ])('%s of the head calls the next', async (_verb, end) => {
+  ])('%s of the head passes the turn to the next', async (_verb, end) => {
     await enqueueEach('a', 'b', 'c');
     await end(await run('a'));
 
@@ -177,17 +176,35 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await proposed()).toEqual(['a']);
   });
 
-  test('closes the line behind a cancelled waiting task', async () => {
+  test('keeps the place of a task that was cancelled before its turn, until its turn has been passed', async () => {
     await enqueueEach('a', 'b', 'c');
     const head = await run('a');
 
     expect(await q.operator.cancel('b')).toEqual({ kind: 'cancelled' });
+    expect(await get('b')).toMatchObject({ state: 'cancelled', isInLine: true });
     await q.tasks.complete(claimOf(head), null, stamp());
+    expect((await claim('c')).kind).toBe('refused');
 
+    await q.work({ work: defineTask({ name: 'work', run: () => undefined }) });
+    expect(await get('b')).toMatchObject({ state: 'cancelled', isInLine: false });
+    expect(await get('c')).toMatchObject({ state: 'done' });
+  });
+
+  test('a task that was cancelled before its turn keeps its ticket when it is made ready again', async () => {
+    await enqueueEach('a', 'b', 'c');
+    await q.operator.cancel('b');
+    const { links } = (await get('b')) ?? {};
+
+    await expect(enqueue('b', { key: 'customer-2', window: '1ms' })).rejects.toThrow('has kept its place');
+    await q.operator.retry('b');
+
+    expect(await get('b')).toMatchObject({ state: 'ready', links });
+    await q.tasks.complete(claimOf(await run('a')), null, stamp());
+    await q.tasks.complete(claimOf(await run('b')), null, stamp());
     expect((await claim('c')).kind).toBe('applied');
   });
 
-  test('calls the next task when a waiting head is cancelled or expires', async () => {
+  test('passes the turn when a waiting head is cancelled or expires', async () => {
     await enqueue('a');
     await enqueue('b', { expiresIn: '1ms' });
     await enqueue('c');
@@ -200,7 +217,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect(await get('c')).toMatchObject({ state: 'done' });
   });
 
-  test('passes over a task that was removed by hand', async () => {
+  test('stops at a task that was removed by hand, until its turn is passed', async () => {
     await enqueueEach('a', 'b', 'c');
     const head = await run('a');
     const { client, table } = open();
@@ -209,9 +226,13 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     );
 
     await q.tasks.complete(claimOf(head), null, stamp());
+    expect((await claim('c')).kind).toBe('refused');
+    const line = await q.operations.getLine(q.queue, 'customer-1');
+    if (line === undefined) throw new Error('no line');
+    const pass = () => q.operations.passLine(q.queue, 'customer-1', line, stamp());
 
-    expect((await claim('c')).kind).toBe('applied');
-    await q.tasks.complete(claimOf((await get('c')) as RunningTask), null, stamp());
+    expect([(await pass()).kind, (await pass()).kind]).toEqual(['applied', 'refused']);
+    await q.tasks.complete(claimOf(await run('c')), null, stamp());
     await enqueue('d');
     expect((await claim('d')).kind).toBe('applied');
   });
@@ -294,7 +315,7 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     expect((await claim('c')).kind).toBe('applied');
   });
 
-  test('units: enqueue 5 to an empty line and 6 behind others, claim 1, completion 10 and 5', async (context) => {
+  test('units: enqueue 5, claim 1, completion 5, whether others wait or not', async (context) => {
     context.skip(open().engine === 'dynamodb-local', 'it charges transactions as if they were none');
     const spent = async (work: () => Promise<unknown>): Promise<number> => {
       const before = q.meter.read().writeUnits;
@@ -303,10 +324,10 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     };
 
     expect(await spent(() => enqueue('a'))).toBe(5);
-    expect(await spent(() => enqueue('b'))).toBe(6);
+    expect(await spent(() => enqueue('b'))).toBe(5);
     expect(await spent(() => claim('a'))).toBe(1);
     const a = (await get('a')) as RunningTask;
-    expect(await spent(() => q.tasks.complete(claimOf(a), null, stamp()))).toBe(10);
+    expect(await spent(() => q.tasks.complete(claimOf(a), null, stamp()))).toBe(5);
     const b = await run('b');
     expect(await spent(() => q.tasks.complete(claimOf(b), null, stamp()))).toBe(5);
   });

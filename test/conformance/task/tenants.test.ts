@@ -154,7 +154,7 @@ describeOnEveryStore('fairness between tenants', (open) => {
     const order: string[] = [];
     const work = defineTask({ name: 'work', run: ({ id }: { id: string }) => void order.push(id) });
     for (const id of ['a', 'b', 'c']) await enqueue(id, { key: 'k', ordered: true });
-    expect(await entries()).toHaveLength(1);
+    expect(await entries()).toHaveLength(3);
 
     await q.work({ work });
 

@@ -22,7 +22,7 @@ import { enqueueTask, readTask } from './task-statements.ts';
 export type TaskCreator = TaskKey & { readonly tenant?: string | undefined; readonly line?: string | undefined };
 
 /** The write of a new task, and the other actions of its transaction. */
-interface Planned {
+export interface Planned {
   readonly own: Statement<'put' | 'update'>;
   readonly beside: readonly Action[];
 }
@@ -36,7 +36,7 @@ export interface TaskStoreOptions {
   readonly table: string;
   /** Partitions of the ready index per queue and priority, for new tasks; existing ones stay where they are. */
   readonly shards: number;
-  /** Called with tasks that were just created, at the time of their write. */
+  /** Called with tasks that were just created, at the time of their write. A task behind others of its line is left out. */
   readonly onCreated?: ((tasks: readonly NewTask[], now: number) => void) | undefined;
 }
 
@@ -56,7 +56,9 @@ export function createAddingStore<Row extends TakenTask>(
   return {
     async enqueue(task, stamp) {
       let written: DynamoItem | undefined;
+      let given: Seat | undefined;
       const plan = (seat?: Seat): Planned => {
+        given = seat;
         const own = enqueueTask(table, task, shards, stamp, seat);
         written = own.input.Item;
         return { own, beside: payloadOf(table, task, stamp) };
@@ -64,7 +66,7 @@ export function createAddingStore<Row extends TakenTask>(
       const result = await (task.line === undefined || join === undefined
         ? writeAlone(sender, task, plan(), stamp)
         : join(task, plan, stamp));
-      if (result.kind === 'applied') onCreated?.([task], stamp.now);
+      if (result.kind === 'applied' && given?.isFirst !== false) onCreated?.([task], stamp.now);
       return outcomeOf(result, (item) => decode(item) as Begun<Row>, decode, written);
     },
 

@@ -17,7 +17,8 @@ export function cancelTask(
 ): ReturnType<DependentRows['settle']> {
   if (observed.state === 'ready') {
     const own = cancelWaitingTask(table, observed, cancellation, stamp);
-    return linked.settle({ task: observed, from: 'ready', to: 'cancelled', own }, stamp);
+    const early = cancelWaitingTask(table, observed, cancellation, stamp, shards);
+    return linked.settle({ task: observed, from: 'ready', to: 'cancelled', own, early }, stamp);
   }
   const own = cancelAbandonedTask(table, observed, cancellation, stamp);
   return linked.settle(

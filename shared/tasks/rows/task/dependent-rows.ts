@@ -1,6 +1,6 @@
 /**
  * Dependent rows (batch counter, key slot, line) change in the same transaction as the task:
- * a batch counts its end, a key frees its slot, a line advances.
+ * a batch counts its end, a key frees its slot, a line passes its turn.
  *
  * A task without dependent rows is written with a single-item write. Otherwise one transaction updates the task and its dependent rows.
  * Its first action is the task's own write, with guard and nonce, so a dependent row changes exactly as often as the task does.
@@ -51,6 +51,8 @@ interface Change {
   readonly to: 'ready' | 'running' | ChildEnding;
   /** The task's own write. Its guard and nonce apply to the whole transaction. */
   readonly own: Statement<'update'>;
+  /** The write to use instead if the task ends before its turn in its line: its place stays. */
+  readonly early?: Statement<'update'>;
   /** The write to use instead if the task has a follower. */
   readonly promote?: (follower: Follower) => Statement<'update'>;
   /** Whether `own` is that write. */
@@ -164,7 +166,7 @@ export class DependentRows {
   }
 
   /**
-   * Sends a change in one transaction that frees the slot of the task's key, advances its line if it ends, and adds ordered children to
+   * Sends a change in one transaction that frees the slot of the task's key, passes the turn of its line if it ends, and adds ordered children to
    * their lines.
    */
   async #sendThroughLines(
@@ -175,15 +177,15 @@ export class DependentRows {
   ): Promise<Sent> {
     const moves = movesOf(change);
     let leave = this.#leaveKey(change, stamp);
-    const gone = new Set<number>();
     return retryContended(lineOf(change.task), LINE_CONTENTION, async () => {
-      const plans = await allOf(moves.map((move) => this.#lines.plan(move, gone, stamp)));
-      const inLines = plans.flatMap(({ actions }) =>
-        actions.map(({ action, suspect }): Part => ({ owner: { kind: 'line', suspect }, action })),
+      const plans = await allOf(
+        moves.map(({ children, ...move }) => this.#lines.plan({ ...move, joiners: children.length }, stamp)),
       );
+      const inLines = plans.flatMap(({ actions }) => actions.map((action) => partOf('line', action)));
       const seats = new Map<object, Seat | undefined>(
-        moves.flatMap(({ joiners }, at) => joiners.map((child, place) => [child, plans[at]?.seats[place]] as const)),
+        moves.flatMap(({ children }, at) => children.map((child, place) => [child, plans[at]?.seats[place]] as const)),
       );
+      const own = plans.some(({ isEarly }) => isEarly) ? (change.early ?? change.own) : change.own;
       const rows = { table: this.#table, shards: this.#shards };
       const effects = effectParts(change.effects ?? [], (child) => creationOf(rows, child, stamp, seats.get(child)));
       const others = new Set([
@@ -192,19 +194,17 @@ export class DependentRows {
       ]);
       // If a child has the waiter's id, the waiter's row refuses it. No other action may name that row.
       const apart = companions.filter(({ action }) => !others.has(rowOf(action)));
-      const sent = await this.#send(change, [...apart, ...leave, ...inLines], effects, stamp, limits);
+      const sent = await this.#send({ ...change, own }, [...apart, ...leave, ...inLines], effects, stamp, limits);
       if (sent.kind !== 'canceled') return sent;
-      const refused = refusalsOf(sent, 'line');
       // The row of its key was deleted, so there is no count to change. The task must still be able to end.
       if (refusalsOf(sent, 'slot').length > 0) leave = [];
-      else if (refused.length === 0) return sent;
-      for (const { owner } of refused) if (owner.suspect !== undefined) gone.add(owner.suspect);
+      else if (refusalsOf(sent, 'line').length === 0) return sent;
       return contended(sent);
     });
   }
 
   async #send(
-    { task, own, batch, isFollowed = false }: Change,
+    { task, own, batch, effects, isFollowed = false }: Change,
     companions: readonly Part[],
     { writes, children }: ReturnType<typeof effectParts>,
     stamp: Stamp,
@@ -213,6 +213,7 @@ export class DependentRows {
     const parts = [...companions, ...(batch === undefined ? [] : [partOf('batch', batch)]), ...writes, ...children];
     const named = companions.map(({ action }) => action);
     const token = tokenOf(stamp, isFollowed ? [actionOf(own), ...named] : named);
+    if (parts.length === 0 && effects === undefined) return this.#sender.write(own, stamp.nonce, limits);
     const actions = 1 + parts.length;
     if (actions > TRANSACTION_ACTIONS_LIMIT)
       throw new ConfigurationError(
@@ -256,25 +257,27 @@ async function unlessFollowed<Result extends Settled | CommitOutcome>(
   });
 }
 
+type ChangeMove = Omit<LineMove, 'joiners'> & { readonly children: NewTask[] };
+
 function isEnd(to: Change['to']): to is ChildEnding {
   return to !== 'ready' && to !== 'running';
 }
 
 /** A change's moves, one for each line: the task leaves its line, and children join theirs. */
-function movesOf({ task, to, effects = [] }: Change): readonly (LineMove & { readonly joiners: readonly NewTask[] })[] {
-  const moves = new Map<string, LineMove & { readonly joiners: NewTask[] }>();
+function movesOf({ task, to, effects = [] }: Change): readonly ChangeMove[] {
+  const moves = new Map<string, ChangeMove>();
   const place = isEnd(to) ? task.links?.line : undefined;
-  const { queue, id } = task;
+  const { queue } = task;
   if (place !== undefined) {
     const { key, ticket } = place;
-    moves.set(lineKey(queue, key).pk, { queue, key, leaver: { queue, id, ticket }, joiners: [] });
+    moves.set(lineKey(queue, key).pk, { queue, key, leaver: ticket, children: [] });
   }
   for (const child of spawnedIn(effects)) {
     const { line: key } = child;
     if (key === undefined) continue;
     const { pk } = lineKey(child.queue, key);
-    const move = moves.get(pk) ?? { queue: child.queue, key, joiners: [] };
-    move.joiners.push(child);
+    const move = moves.get(pk) ?? { queue: child.queue, key, children: [] };
+    move.children.push(child);
     moves.set(pk, move);
   }
   return [...moves.values()];

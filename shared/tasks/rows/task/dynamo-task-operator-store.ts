@@ -11,10 +11,9 @@ import { DEAD_SHARDS } from '../../../dynamo/engine/schema.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import * as statements from './operator-statements.ts';
 import type { TaskStoreOptions } from './adding-store.ts';
-import { TaskCreation } from './task-creation.ts';
+import { keptSeat, TaskCreation } from './task-creation.ts';
 import { Lines } from './lines.ts';
-import { passLine } from './pass-line.ts';
-import { readTask } from './task-statements.ts';
+import { changeLine } from './line-statements.ts';
 import { decodeKey } from '../key-codec.ts';
 import { readKey, recountKey } from '../key-statements.ts';
 
@@ -34,8 +33,12 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
 
     revive: (observed, runAt, stamp) =>
       new TaskCreation(sender, table).beginAnew(
-        { queue: observed.queue, id: observed.id, tenant: observed.tenant, line: observed.links?.line?.key },
-        async (seat) => {
+        {
+          queue: observed.queue,
+          id: observed.id,
+          line: keptSeat(observed) === undefined ? observed.links?.line?.key : undefined,
+        },
+        async (seat = keptSeat(observed)) => {
           const { children } = observed;
           const batch = children && (await batches.get(readBatch(table, children)));
           const hasOpen = batch !== undefined && batch.pending > 0;
@@ -60,14 +63,10 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
 
     getManyNow: (keys, onDamaged) => rows.getMany(table, statements.readTasksNow(table, keys), onDamaged),
 
-    async passLine(queue, key, stamp) {
-      const [head] = await lines.members(queue, key);
-      if (head === undefined) return { kind: 'empty' };
-      const task = await rows.get(readTask(table, queue, head));
-      if (task?.links?.line?.key === key && (task.state === 'ready' || task.state === 'running'))
-        return { kind: 'alive', head, state: task.state };
-      return passLine({ sender, table, lines }, { queue, key, head, task }, stamp);
-    },
+    getLine: (queue, key) => lines.get(queue, key),
+
+    passLine: (queue, key, observed, stamp) =>
+      sender.write(changeLine(table, { queue, key }, observed, { pass: observed.turn, joins: 0 }, stamp), stamp.nonce),
 
     async pageOfDead(queue, after) {
       const { shard, within } = (after ?? { shard: 0, within: undefined }) as DeadCursor;

@@ -34,6 +34,7 @@ import { enterKey, readKey } from '../key-statements.ts';
 import { cancelTask } from './cancelling.ts';
 import { expireTask } from './operator-statements.ts';
 import { joinGroup } from './group-statements.ts';
+import { leaveLine } from './line-statements.ts';
 import * as statements from './task-statements.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 
@@ -42,12 +43,13 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
   const linked = new DependentRows(sender, { table, shards });
   const tasks = new Rows(sender, decodeTask);
   const batches = new Rows(sender, decodeBatch);
+  const reader = createTaskReader(sender, table);
   return {
     table,
     bulk: createPackStore(sender, linked, { table, shards }),
 
     ...createEnqueueStore(sender, options),
-    ...createTaskReader(sender, table),
+    ...reader,
 
     enqueueWrites: (task, stamp) => creationOf({ table, shards }, task, stamp) as UserWrite[],
 
@@ -87,6 +89,12 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
     },
 
     async claim(observed, session, stamp, limits) {
+      const line = observed.links?.line;
+      if (line !== undefined && limits?.hasTurn !== true) {
+        const turns = await reader.getTurns(observed.queue, [line.key]);
+        if (line.ticket > (turns.get(line.key) ?? 0))
+          return { kind: 'refused', current: undefined, earlierAttempt: 'none' };
+      }
       const own = statements.claimTask(table, observed, session, stamp);
       const result =
         observed.links?.concurrency === undefined
@@ -103,6 +111,14 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
       const result = await sender.write(joinGroup(table, observed, shards, stamp), stamp.nonce, limits);
       if (result.kind === 'applied') return { kind: 'applied', row: undefined };
       return { ...result, current: result.item && decodeTask(result.item) };
+    },
+
+    async passTurn(observed, stamp, limits) {
+      const { queue, id, links } = observed;
+      const own = leaveLine(table, observed, stamp);
+      // Its batch has counted its end.
+      const task = { queue, id, links: { line: links?.line } };
+      return linked.settle({ task, from: 'ready', to: 'cancelled', own }, stamp, limits);
     },
 
     takeOver: (observed, session, stamp, limits) =>
@@ -192,7 +208,13 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
 
     expire: (observed, stamp) =>
       linked.settle(
-        { task: observed, from: 'ready', to: 'cancelled', own: expireTask(table, observed, EXPIRED, stamp) },
+        {
+          task: observed,
+          from: 'ready',
+          to: 'cancelled',
+          own: expireTask(table, observed, EXPIRED, stamp),
+          early: expireTask(table, observed, EXPIRED, stamp, shards),
+        },
         stamp,
       ),
 

@@ -2,10 +2,12 @@
 import type { EnqueueStore } from '../../queue/task-writer.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
+import { MismatchError } from '../../../core/errors.ts';
+import { describeTask } from '../../task/task.ts';
 import { deletePayload } from '../payload-statements.ts';
-import type { TaskStoreOptions } from './adding-store.ts';
+import type { Planned, TaskStoreOptions } from './adding-store.ts';
 import { createAddingStore, writeAlone } from './adding-store.ts';
-import { TaskCreation } from './task-creation.ts';
+import { keptSeat, TaskCreation } from './task-creation.ts';
 import { decodeTask } from './task-codec.ts';
 import { payloadOf } from './effects.ts';
 import { followTask } from './follower-statements.ts';
@@ -34,15 +36,22 @@ export function createEnqueueStore(sender: Sender, options: TaskStoreOptions): E
       return { kind: 'refused', current, earlierAttempt: result.earlierAttempt };
     },
 
-    renew: (observed, task, stamp) =>
-      beginnings.beginAnew(
-        task,
-        (seat) => ({
-          own: renewTask(table, observed, task, shards, stamp, seat),
-          beside: payloadOf(table, task, stamp),
-        }),
-        stamp,
-      ),
+    renew(observed, task, stamp) {
+      const { queue, id } = task;
+      const kept = keptSeat(observed);
+      // Other tasks may not overtake those that joined the line after it.
+      if (kept !== undefined && kept.key !== task.line)
+        throw new MismatchError(
+          id,
+          `${describeTask(task)} was cancelled before its turn in the line of key ${kept.key}, and has kept its place: ` +
+            'until its turn, its id is only for a task of the same line; use another id, or try again later',
+        );
+      const plan = (seat = kept): Planned => ({
+        own: renewTask(table, observed, task, shards, stamp, seat),
+        beside: payloadOf(table, task, stamp),
+      });
+      return beginnings.beginAnew(kept === undefined ? task : { queue, id }, plan, stamp);
+    },
 
     async deletePayload(key, payload, limits) {
       await sender.write(deletePayload(table, key, payload), payload.nonce ?? '', limits);

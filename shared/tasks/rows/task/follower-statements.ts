@@ -20,7 +20,7 @@ import type { Claim, Follower, PastAttempt, RunningTask, TaskError } from '../..
 import { asked, dropped, workOf } from './asked.ts';
 import { optionAttributes } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
-import { andLeave } from './place.ts';
+import { andLeave, groupOf } from './place.ts';
 import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
 
 /**
@@ -83,8 +83,8 @@ export function promoteFollower(
     // Its payload is already stored.
     options: { ...optionAttributes(request, nonce, { isApart: false }), payload: payload && withoutAbsent(payload) },
   };
-  const limit = claim.links?.line === undefined ? follower.links?.concurrency : undefined;
-  const given = asked(work, { ...claim, limit }, shards, { now, nonce, isHeld: false });
+  const group = groupOf({ ...claim.links, concurrency: follower.links?.concurrency });
+  const given = asked(work, { ...claim, ...group }, shards, { now, nonce });
   return updateStatement('task.promote', {
     table,
     key: taskKey(claim.queue, claim.id),

@@ -4,7 +4,7 @@ import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import type { ReadyTask } from '../../task/task.ts';
-import { limitOf, moveTo } from './place.ts';
+import { groupOf, moveTo } from './place.ts';
 import { IS_DUE } from './task-statements.ts';
 
 /**
@@ -19,7 +19,7 @@ export function joinGroup(
   { now, nonce }: Stamp,
 ): Statement<'update'> {
   const { readyAt } = observed;
-  const place = moveTo({ ...observed, limit: limitOf(observed.links) }, { readyAt, now: readyAt, shards });
+  const place = moveTo({ ...observed, ...groupOf(observed.links) }, { readyAt, now: readyAt, shards });
   return updateStatement('task.join', {
     table,
     key: taskKey(observed.queue, observed.id),

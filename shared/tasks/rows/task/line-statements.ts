@@ -1,172 +1,113 @@
 /**
- * A line and its positions: the tasks of one key that run one after the other. All rows of a line share a partition.
+ * The line row: the turn of a key's tasks that run in strict order.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | pk, sk | S | `line#<queue>#<key>`, `line` | join |
  * | v | N | schema version | join |
- * | head | S | id of the task whose turn it is; absent when the line is empty | join, advance, advance and join, close |
- * | tail | N | the last ticket given out; starts at the clock, only grows, and never restarts | join, advance and join |
- * | ttl | N, epoch s | long after the last task left | close; removed by join |
+ * | tail | N | the last ticket given out; starts at the clock, only grows, and never restarts | join |
+ * | turn | N | the ticket of the task whose turn it is; one more than `tail` when nobody waits; only grows | join, pass |
+ * | ttl | N, epoch s | long after the last task left | pass; removed by join |
  *
- * | attribute | type | meaning | written by |
- * | --- | --- | --- | --- |
- * | pk, sk | S | `line#<queue>#<key>`, `place#<ticket>` | take place; deleted when its task is called, or cancelled |
- * | v | N | schema version | take place |
- * | id | S | the task that waits here | take place |
- * | tenant | S | the task's tenant, if any | take place |
- *
- * Only transactions that add a task to the line or remove it write these rows. A held task keeps the key of the
- * ready index in `heldKey` until it is called. `task-statements.ts` describes the rest of its row.
+ * Only transactions that add a task to the line, or end the task whose turn it is, write this row.
+ * The tasks stand in the index of groups in the order of their tickets: see `place.ts`.
  */
 import { defined } from '../../../core/defined.ts';
-import type { TaskKey } from '../../task/task.ts';
-import { lineKey, linePlaceKey, taskKey } from '../../../dynamo/engine/keys.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import type { LineState } from '../../task/line.ts';
+import type { CancelledTask } from '../../task/task.ts';
+import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../../dynamo/engine/schema.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
-import { createStatement, namesIn, queryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
-import { indexKeyOf } from './place.ts';
+import { batchGetStatement, getStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
+import { LEAVE_INDEX } from './task-statements.ts';
 
-export interface ObservedLine {
-  readonly head: string | undefined;
-  readonly tail: number | undefined;
+/** One transaction's change to a line: the turn of a task is over, others join, or both. */
+interface LineStep {
+  /** The ticket of the task whose turn is over. */
+  readonly pass?: number | undefined;
+  /** The number of tasks that join. */
+  readonly joins: number;
 }
 
 /**
- * Guard: the line is as observed: no task has joined since then, and it still has, or still lacks, a head.
- * Effect: the tickets up to `last` are assigned. The first task that joins an empty line is its head.
- * Outcomes: refused = another task was faster; the row shows the current state.
+ * Guard: to join, no task has joined since the line was observed. To pass, it is the turn of this ticket.
+ *   If nobody waits behind it, no task has joined since then, because the row may then expire.
+ * Effect: the next tickets are given out; it is the turn of the next ticket.
+ * Outcomes: refused = another task was faster, or the turn is over: read it again.
  */
-export function joinLine(
+export function changeLine(
   table: string,
-  { queue, id }: TaskKey,
-  key: string,
-  observed: ObservedLine,
-  last: number,
+  { queue, key }: { readonly queue: string; readonly key: string },
+  seen: LineState | undefined,
+  { pass, joins }: LineStep,
+  { now }: Pick<Stamp, 'now'>,
 ): Statement<'update'> {
-  const isFresh = observed.tail === undefined ? 'attribute_not_exists(#tail)' : '#tail = :tail';
-  const isEmpty = observed.head === undefined;
-  return updateStatement('line.join', {
+  const tail = tailOf(seen, now);
+  const isLast = pass === tail && joins === 0;
+  const turn = pass === undefined ? tail + 1 : pass + 1;
+  const isFresh = seen === undefined ? 'attribute_not_exists(#tail)' : '#tail = :tail';
+  const guard = [...(pass === undefined ? [] : ['#turn = :ticket']), ...(joins > 0 || isLast ? [isFresh] : [])];
+  const effect = [
+    ...(seen === undefined ? ['#v = :v'] : []),
+    ...(pass === undefined && seen !== undefined ? [] : ['#turn = :turn']),
+    ...(joins > 0 ? ['#tail = :last'] : []),
+    ...(isLast ? ['#ttl = :ttl'] : []),
+  ];
+  return updateStatement(pass === undefined ? 'line.join' : joins > 0 ? 'line.passAndJoin' : 'line.pass', {
     table,
     key: lineKey(queue, key),
-    guard: isEmpty ? `${isFresh} AND attribute_not_exists(#head)` : `${isFresh} AND attribute_exists(#head)`,
-    effect: isEmpty ? 'SET #v = :v, #head = :me, #tail = :ticket REMOVE #ttl' : 'SET #tail = :ticket',
+    guard: guard.join(' AND '),
+    effect: `SET ${effect.join(', ')}${joins > 0 ? ' REMOVE #ttl' : ''}`,
+    values: defined({
+      ':v': seen === undefined ? SCHEMA_VERSION : undefined,
+      ':tail': guard.includes('#tail = :tail') ? tail : undefined,
+      ':ticket': pass,
+      ':turn': pass === undefined && seen !== undefined ? undefined : turn,
+      ':last': joins > 0 ? tail + joins : undefined,
+      ':ttl': isLast ? ttlEpochSeconds(now, RETENTION_DAYS.task) : undefined,
+    }),
+  });
+}
+
+/** A recreated line gives out tickets above all earlier ones, like a lease counter. */
+export function tailOf(seen: LineState | undefined, now: number): number {
+  return seen?.tail ?? now;
+}
+
+/**
+ * Guard: not written since it was observed; the caller has seen that it was cancelled before its turn, and that its turn has come.
+ * Effect: it no longer stands in its line, and may be deleted. The same transaction passes the turn.
+ * Outcomes: refused = another worker was faster, or the task was made ready again.
+ */
+export function leaveLine(table: string, observed: CancelledTask, { now, nonce }: Stamp): Statement<'update'> {
+  return updateStatement('task.leaveLine', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: '#nonce = :observedNonce',
+    effect: `SET #ttl = :ttl, #nonce = :nonce ${LEAVE_INDEX}`,
+    omitsNewRow: true,
     values: {
-      ':ticket': last,
-      ...defined({ ':tail': observed.tail }),
-      ...(isEmpty ? { ':v': SCHEMA_VERSION, ':me': id } : {}),
+      ':observedNonce': observed.nonce,
+      ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task),
+      ':nonce': nonce,
     },
   });
 }
 
-/** Guard: the position is free. It always is for the task that got its ticket. */
-export const takePlace = (
+export const readLine = (table: string, queue: string, key: string): Statement<'get'> =>
+  getStatement('line.get', table, lineKey(queue, key));
+
+/** A turn only grows, so a turn that was read has come, also if the read was eventually consistent. */
+export const readLines = (
   table: string,
-  { queue, id, tenant }: TaskKey & { readonly tenant?: string | undefined },
-  key: string,
-  ticket: number,
-): Statement<'put'> =>
-  createStatement('line.takePlace', table, {
-    ...linePlaceKey(queue, key, ticket),
-    v: SCHEMA_VERSION,
-    id,
-    ...defined({ tenant }),
-  });
-
-/** Guard: the position is taken. Outcomes: refused = its task was called, or left. */
-export function leavePlace(table: string, queue: string, key: string, ticket: number): Statement<'delete'> {
-  const guard = 'attribute_exists(#pk)';
-  return {
-    verb: 'line.leavePlace',
-    kind: 'delete',
-    input: {
-      TableName: table,
-      Key: { ...linePlaceKey(queue, key, ticket) },
-      ConditionExpression: guard,
-      ExpressionAttributeNames: namesIn(guard),
-    },
-  };
-}
-
-/**
- * Guard: it is the turn of `from`.
- * Effect: it is the turn of `to`.
- * Outcomes: refused = it is not the turn of `from`.
- */
-export function advanceLine(table: string, from: TaskKey, key: string, to: string): Statement<'update'> {
-  return updateStatement('line.advance', {
+  queue: string,
+  keys: readonly string[],
+  consistent: boolean,
+): Statement<'batchGet'> =>
+  batchGetStatement(
+    'line.getMany',
     table,
-    key: lineKey(from.queue, key),
-    guard: '#head = :me',
-    effect: 'SET #head = :next',
-    values: { ':me': from.id, ':next': to },
-  });
-}
-
-/**
- * Guard: it is the turn of `from`, and no task has joined since the line was observed.
- * Effect: it is the turn of `to`, and the tickets up to `last` are assigned, because tasks join while this one leaves.
- * Outcomes: refused = it is not the turn of `from`, or another task has joined.
- */
-export function advanceAndJoinLine(
-  table: string,
-  from: TaskKey,
-  key: string,
-  to: string,
-  tickets: { readonly tail: number; readonly last: number },
-): Statement<'update'> {
-  return updateStatement('line.advanceAndJoin', {
-    table,
-    key: lineKey(from.queue, key),
-    guard: '#head = :me AND #tail = :tail',
-    effect: 'SET #head = :next, #tail = :ticket',
-    values: { ':me': from.id, ':next': to, ':tail': tickets.tail, ':ticket': tickets.last },
-  });
-}
-
-/**
- * Guard: it is the turn of `last`, and no task has joined since the line was observed.
- * Effect: the line is empty.
- * Outcomes: refused = another task has joined.
- */
-export function closeLine(
-  table: string,
-  last: TaskKey,
-  key: string,
-  tail: number,
-  { now }: { readonly now: number },
-): Statement<'update'> {
-  return updateStatement('line.close', {
-    table,
-    key: lineKey(last.queue, key),
-    guard: '#head = :me AND #tail = :tail',
-    effect: 'SET #ttl = :ttl REMOVE #head',
-    values: { ':me': last.id, ':tail': tail, ':ttl': ttlEpochSeconds(now, RETENTION_DAYS.task) },
-  });
-}
-
-/**
- * Guard: it is held at this position.
- * Effect: it enters the ready index. It may not be due yet, but it still blocks the tasks behind it.
- * Outcomes: refused = it has already left the line.
- */
-export function callTask(
-  table: string,
-  task: TaskKey & { readonly tenant?: string | undefined },
-  ticket: number,
-  { nonce }: { readonly nonce: string },
-): Statement<'update'> {
-  return updateStatement('task.call', {
-    table,
-    key: taskKey(task.queue, task.id),
-    guard: '#state = :ready AND #ticket = :ticket AND attribute_exists(#heldKey)',
-    effect: `SET #${indexKeyOf(task)} = #heldKey, #nonce = :nonce REMOVE #heldKey`,
-    values: { ':ready': 'ready', ':ticket': ticket, ':nonce': nonce },
-  });
-}
-
-/** The line's own row and the first positions, in order. Strongly consistent. */
-export function readLine(table: string, queue: string, key: string, limit: number): Statement<'query'> {
-  const values = { ':line': lineKey(queue, key).pk };
-  return queryStatement('line.get', table, '#pk = :line', values, { ConsistentRead: true, Limit: limit });
-}
+    keys.map((key) => lineKey(queue, key)),
+    { consistent },
+  );

@@ -17,13 +17,14 @@ import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
 import { asked, dropped, workOf } from './asked.ts';
 import { pastAttempt, remember } from './history.ts';
-import { andLeave, limitOf, moveTo } from './place.ts';
+import { andLeave, groupOf, moveTo } from './place.ts';
 import type { Seat } from './task-statements.ts';
 import { FINISH, HAS_NO_FOLLOWER, IS_OBSERVED, LEAVE_INDEX, finishValues, observedValues } from './task-statements.ts';
 
 /**
  * Guard: it waits, and was not written since it was observed, so that a late attempt cannot cancel other work under the id.
- * Effect: cancelled.
+ * Effect: cancelled. With `shards`: its turn in its line has not come, and its place stays, because a ticket without a task would stop
+ *   the line.
  * Outcomes: refused = the task is running, has ended or was changed: read it again.
  */
 export function cancelWaitingTask(
@@ -31,31 +32,41 @@ export function cancelWaitingTask(
   observed: ReadyTask,
   cancellation: Cancellation,
   stamp: Stamp,
+  shards?: number,
 ): Statement<'update'> {
+  const end = endOf(observed, cancellation, stamp, shards);
   return updateStatement('task.cancel', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: CANCEL,
-    values: { ':ready': 'ready', ':observedNonce': observed.nonce, ...cancelValues(cancellation, stamp) },
+    effect: end.effect,
+    values: { ':ready': 'ready', ':observedNonce': observed.nonce, ...end.values },
   });
 }
 
 /**
  * Guard: it waits, not written since it was observed, and its time to be started has passed.
- * Effect: cancelled, because it has expired.
+ * Effect: cancelled, because it has expired. `shards`: as above.
  * Outcomes: refused = claimed in the last moment, or ended.
  */
-export function expireTask(table: string, observed: ReadyTask, reason: string, stamp: Stamp): Statement<'update'> {
+export function expireTask(
+  table: string,
+  observed: ReadyTask,
+  reason: string,
+  stamp: Stamp,
+  shards?: number,
+): Statement<'update'> {
+  const end = endOf(observed, { at: stamp.now, reason }, stamp, shards);
   return updateStatement('task.expire', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce AND #expiresAt <= :now',
-    effect: CANCEL,
+    effect: end.effect,
     values: {
+      ...end.values,
       ':ready': 'ready',
       ':observedNonce': observed.nonce,
-      ...cancelValues({ at: stamp.now, reason }, stamp),
+      ':now': stamp.now,
     },
   });
 }
@@ -116,8 +127,10 @@ export function rescheduleTask(
   shards: number,
   { now, nonce }: Stamp,
 ): Statement<'update'> {
-  const limit = limitOf(observed.links);
-  const place = moveTo({ ...observed, priority, limit }, { readyAt: runAt, now, shards }, observed.isHeld);
+  const group = groupOf(observed.links);
+  // Its children wake it wherever it stands, but not in its line.
+  const line = observed.children === undefined ? group.line : undefined;
+  const place = moveTo({ ...observed, ...group, line, priority }, { readyAt: runAt, now, shards });
   return updateStatement('task.reschedule', {
     table,
     key: taskKey(observed.queue, observed.id),
@@ -138,7 +151,7 @@ export function rescheduleTask(
  * Effect: ready again, as a new generation with all its attempts; the counter continues. Its past and last error stay,
  *   and the attempt that ended it is added to its past. It keeps its children, unless TTL has deleted their batch. If the transaction
  *   also has `isPending`, it waits for them again. Its batch has already counted its end, and does not count it again.
- *   In a line it starts over, at the end.
+ *   In a line it starts over, at the end, unless its turn has not been passed: then it keeps its place.
  * Outcomes: refused = already revived, or deleted by TTL.
  */
 export function reviveTask(
@@ -149,8 +162,9 @@ export function reviveTask(
   { now, nonce }: Stamp,
   seat?: Seat,
 ): Statement<'update'> {
-  const limit = limitOf(observed.links);
-  const place = moveTo({ ...observed, limit }, { readyAt: runAt, now, shards }, seat?.isHeld === true);
+  const group = groupOf(observed.links);
+  const line = seat ?? group.line;
+  const place = moveTo({ ...observed, ...group, line }, { readyAt: runAt, now, shards });
   const last = lastAttempt(observed);
   return updateStatement('task.revive', {
     table,
@@ -196,8 +210,8 @@ export function replaceTask(
   stamp: Stamp,
 ): Statement<'update'> {
   const work = workOf(task, stamp.nonce);
-  const limit = observed.links?.line === undefined ? task.links?.concurrency : undefined;
-  const given = asked(work, { ...observed, limit }, shards, { ...stamp, isHeld: observed.isHeld });
+  const group = groupOf({ ...observed.links, concurrency: task.links?.concurrency });
+  const given = asked(work, { ...observed, ...group }, shards, stamp);
   return updateStatement('task.replace', {
     table,
     key: taskKey(observed.queue, observed.id),
@@ -223,8 +237,8 @@ export function renewTask(
   const begin =
     '#state = :ready, #createdAt = :now, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one';
   const work = workOf(task, stamp.nonce);
-  const limit = seat === undefined ? task.links?.concurrency : undefined;
-  const given = asked(work, { ...task, limit }, shards, { ...stamp, isHeld: seat?.isHeld === true });
+  const group = groupOf({ ...task.links, line: seat });
+  const given = asked(work, { ...task, ...group }, shards, stamp);
   return updateStatement('task.renew', {
     table,
     key: taskKey(observed.queue, observed.id),
@@ -257,11 +271,33 @@ const FORGET =
   '#batch, #children, #childrenQueue, #deaths, #failingSince, #handBacks, #past0, #past1, #past2, #past3';
 
 function seatValues(seat: Seat | undefined): UpdateParts['values'] {
-  return defined({ ':line': seat?.line, ':ticket': seat?.ticket });
+  return defined({ ':line': seat?.key, ':ticket': seat?.ticket });
 }
 
-/** The task may have been held in its line. */
-const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}, #heldKey`;
+const CANCEL = `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}`;
+
+/** The end of a waiting task. @param shards its turn in its line has not come: its place stays, as of a task that is due */
+function endOf(
+  observed: ReadyTask,
+  cancellation: Cancellation,
+  stamp: Stamp,
+  shards: number | undefined,
+): Pick<UpdateParts, 'effect' | 'values'> {
+  if (shards === undefined) return { effect: CANCEL, values: cancelValues(cancellation, stamp) };
+  const { now, nonce } = stamp;
+  const readyAt = Math.min(observed.readyAt, now);
+  const place = moveTo({ ...observed, ...groupOf(observed.links) }, { readyAt, now, shards });
+  return {
+    effect: `SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #cancellation = :cancellation, ${place.effect} REMOVE ${place.left}`,
+    values: {
+      ...place.values,
+      ':finished': 'cancelled',
+      ':now': now,
+      ':nonce': nonce,
+      ':cancellation': { ...cancellation },
+    },
+  };
+}
 
 function cancelValues(cancellation: Cancellation, stamp: Stamp) {
   return { ...finishValues('cancelled', stamp), ':cancellation': { ...cancellation } };

@@ -6,14 +6,17 @@
  * | of no tenant and no key; or of a key, and not due when it was written | ready | `readyKey`, `readyAt` |
  * | of a tenant | directory | `directoryKey`; `directoryName`, which contains the tenant and the time that `readyAt` contains |
  * | of a key with a limit, and due when it was written | directory | the same attributes; the name also contains the key and its limit |
- * | held in a line | none | `heldKey`, which becomes `readyKey` or `directoryKey` when it is called |
+ * | in a line, due or not, until its turn is over | directory | the same attributes; the name contains the key, its ticket and the time |
+ * | in a line, and waits for children | as a task without a key | the write that wakes it does not know its ticket |
  *
  * The due tasks of a key stand together, so that a worker walks past them while their key is full. Its later tasks stand by time,
  * because a worker would otherwise have to walk past them until they are due. A worker that meets one of these due while its key is full
  * moves it to the others: `task.join`. A claim moves nothing, and neither does a task that is handed back.
- * A task in a line stands by time, whatever its key: at most one task of a line is in an index.
+ * The tasks of a line always stand together, because one that is not due blocks the others.
  */
+import { NEVER } from '../../task/batch.ts';
 import type { KeyLimit } from '../../task/key-limit.ts';
+import type { LinePlace } from '../../task/line.ts';
 import type { NewTask } from '../../task/task-store.ts';
 import type { Priority, TaskKey, TaskLinks } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
@@ -27,6 +30,7 @@ export interface Standing extends TaskKey {
   readonly tenant?: string | undefined;
   /** The limit of its key, unless it stands in a line. */
   readonly limit: KeyLimit | undefined;
+  readonly line: LinePlace | undefined;
 }
 
 /** When a task becomes due, when that is written, and the number of shards. */
@@ -47,50 +51,48 @@ interface Entry {
   readonly name?: string;
 }
 
-/** The attribute that brings a task in a line into its index. */
-export function indexKeyOf({ tenant }: { readonly tenant?: string | undefined }): Entry['key'] {
-  return tenant === undefined ? 'readyKey' : 'directoryKey';
-}
-
-/** The limit by which a task stands. */
-export function limitOf(links: TaskLinks | undefined): KeyLimit | undefined {
-  return links?.line === undefined ? links?.concurrency : undefined;
+/** The limit or the line by which a task stands. */
+export function groupOf(links: TaskLinks | undefined): Pick<Standing, 'limit' | 'line'> {
+  const line = links?.line;
+  return { line, limit: line === undefined ? links?.concurrency : undefined };
 }
 
 /** As attributes of a new row. */
 export function placeOf(
   task: NewTask,
-  { now, shards, isHeld }: Omit<Timing, 'readyAt'> & { readonly isHeld: boolean },
+  { now, shards }: Omit<Timing, 'readyAt'>,
+  line: LinePlace | undefined,
 ): Readonly<Record<string, unknown>> {
   const limit = task.line === undefined ? task.links?.concurrency : undefined;
-  const { key, partition, name } = entryOf({ ...task, limit }, { readyAt: task.runAt, now, shards });
+  const { key, partition, name } = entryOf({ ...task, limit, line }, { readyAt: task.runAt, now, shards });
   return {
-    [isHeld ? 'heldKey' : key]: partition,
+    [key]: partition,
     readyAt: task.runAt,
     ...(name === undefined ? {} : { directoryName: name }),
   };
 }
 
 /** Moves a task to another index position, from whichever index it stands in, or from the list of dead tasks. */
-export function moveTo(task: Standing, timing: Timing, isHeld = false): Move {
+export function moveTo(task: Standing, timing: Timing): Move {
   const { key, partition, name } = entryOf(task, timing);
-  const at = `#${isHeld ? 'heldKey' : key} = :place, #readyAt = :readyAt`;
+  const at = `#${key} = :place, #readyAt = :readyAt`;
   const values = { ':place': partition, ':readyAt': timing.readyAt };
   if (name === undefined) return { effect: at, values, left: '#directoryKey, #directoryName' };
   return {
     effect: `${at}, #directoryName = :placeName`,
     values: { ...values, ':placeName': name },
-    left: isHeld ? '#directoryKey' : '#readyKey',
+    left: '#readyKey',
   };
 }
 
-/** Moves a task of a claim to another time. If it has a key, it may go to the other index. */
+/** Moves a task of a claim to another time. If it has a key or stands in a line, it may go to the other index. */
 export function moveInTime(
-  task: Omit<Standing, 'limit'> & { readonly links?: TaskLinks | undefined },
+  task: Omit<Standing, 'limit' | 'line'> & { readonly links?: TaskLinks | undefined },
   timing: Timing,
 ): Move {
-  const limit = limitOf(task.links);
-  return limit === undefined ? moveAlong(task, timing.readyAt) : moveTo({ ...task, limit }, timing);
+  const group = groupOf(task.links);
+  const isAlone = group.limit === undefined && group.line === undefined;
+  return isAlone ? moveAlong(task, timing.readyAt) : moveTo({ ...task, ...group }, timing);
 }
 
 /** Moves a task that does not stand with others of its key to another time in the same partition. */
@@ -109,15 +111,16 @@ export function andLeave({ left }: Move): string {
   return left === '' ? '' : `, ${left}`;
 }
 
-/** The position of a task among the other due tasks of its key. */
-export function placeInGroup({ queue, id, priority, tenant, limit }: Standing, { readyAt, shards }: Timing): Entry {
-  const key = limit?.key ?? '';
+/** The position of a task among the other due tasks of its key, or among the tasks of its line. */
+export function placeInGroup(task: Standing, { readyAt, shards }: Pick<Timing, 'readyAt' | 'shards'>): Entry {
+  const { queue, id, priority, tenant, limit, line } = task;
+  const key = line?.key ?? limit?.key ?? '';
   const wide = Math.min(limit?.limit ?? 1, shards);
   const shard = (shardOf(`${tenant ?? ''}${key}`, shards) + shardOf(id, wide)) % shards;
   return {
     key: 'directoryKey',
     partition: groupPartitionKey(queue, priority, shard),
-    name: groupPlace({ tenant, limit }, readyAt, id),
+    name: groupPlace({ tenant, limit, line }, readyAt, id),
   };
 }
 
@@ -127,9 +130,10 @@ export function isInGroup({ directoryName }: DynamoItem): boolean {
 }
 
 function entryOf(task: Standing, timing: Timing): Entry {
-  const { queue, id, priority, tenant, limit } = task;
+  const { queue, id, priority, tenant, limit, line } = task;
   const { readyAt, now, shards } = timing;
-  if (limit !== undefined && readyAt <= now) return placeInGroup(task, timing);
+  const isInGroup = line === undefined ? limit !== undefined && readyAt <= now : readyAt < NEVER;
+  if (isInGroup) return placeInGroup(task, timing);
   const shard = shardOf(id, shards);
   if (tenant === undefined) return { key: 'readyKey', partition: readyPartitionKey(queue, priority, shard) };
   return {

@@ -83,7 +83,6 @@ export function decodeTask(item: DynamoItem): TaskRecord {
         state,
         readyAt: row.number('readyAt'),
         expiresAt: row.optional('expiresAt', count),
-        isHeld: row.has('heldKey'),
         isInGroup: isInGroup(item),
       };
     case 'running':
@@ -103,8 +102,11 @@ export function decodeTask(item: DynamoItem): TaskRecord {
         result: row.optional('result', (attribute) => row.json(attribute)),
       };
     case 'dead':
-    case 'cancelled':
       return { ...facts, state, finishedAt: row.count('finishedAt') };
+    case 'cancelled': {
+      const isInLine = row.has('ticket') && row.has('directoryKey');
+      return { ...facts, state, finishedAt: row.count('finishedAt'), isInLine };
+    }
     default:
       return assertNever(state, 'task state');
   }

@@ -1,7 +1,7 @@
 /** Creates tasks: the task's row, its payload's row and its position in the line of its key, in one write or one transaction. */
 import type { Outcome } from '../../../core/lease/outcome.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
-import type { TaskRecord } from '../../task/task.ts';
+import type { EndedTask, TaskRecord } from '../../task/task.ts';
 import { retryContended } from '../../../core/wait/retry-contended.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
@@ -9,6 +9,7 @@ import { decodeTask } from './task-codec.ts';
 import type { TaskCreator, Plan } from './adding-store.ts';
 import { LINE_CONTENTION, lineOf, writeTogether } from './adding-store.ts';
 import { Lines } from './lines.ts';
+import type { Seat } from './task-statements.ts';
 import { readTask } from './task-statements.ts';
 
 export class TaskCreation {
@@ -27,11 +28,9 @@ export class TaskCreation {
     const { line: key } = task;
     return retryContended(lineOf(task), LINE_CONTENTION, async () => {
       const line =
-        key === undefined
-          ? undefined
-          : await this.#lines.plan({ queue: task.queue, key, joiners: [task] }, NONE, stamp);
+        key === undefined ? undefined : await this.#lines.plan({ queue: task.queue, key, joiners: 1 }, stamp);
       const { own, beside } = await plan(line?.seats[0]);
-      const actions = [...(line?.actions ?? []).map(({ action }) => action), ...beside];
+      const actions = [...(line?.actions ?? []), ...beside];
       return writeTogether(this.#sender, { own, beside: actions }, stamp);
     });
   }
@@ -46,4 +45,8 @@ export class TaskCreation {
   }
 }
 
-const NONE: ReadonlySet<number> = new Set();
+/** The place of a task that was cancelled before its turn: it keeps it when it is made ready again. */
+export function keptSeat(observed: EndedTask): Seat | undefined {
+  const line = observed.state === 'cancelled' && observed.isInLine ? observed.links?.line : undefined;
+  return line && { ...line, isFirst: false };
+}

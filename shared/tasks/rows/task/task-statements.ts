@@ -28,8 +28,7 @@
  * | batch | S | the batch that counts its end | enqueue |
  * | key | M: key, limit, count, perMs | its concurrency key: it takes a slot of the key while it runs | enqueue |
  * | policy | M: maxAttempts, timeoutMs | overrides of its definition's policy; absent: none | enqueue; set or removed by replace, renew |
- * | line, ticket | S; N | the key of its line, and its position there | enqueue, revive, renew |
- * | heldKey | S | its partition of the ready index, while others of its line come first | enqueue, revive, renew; removed by call, see `line-statements.ts` |
+ * | line, ticket | S; N | the key of its line, and its position there, see `line-statements.ts` | enqueue, revive, renew |
  * | schedule | M: name, at, since | its scheduled run, and the previous run with a task; absent: none | enqueue |
  * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew |
  * | generation | N | times that it was revived after its end, or continued with its follower; absent: none | promote; see `operator-statements.ts` |
@@ -42,6 +41,7 @@
  * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower, `commit-statements.ts` its commits.
  */
 import { defined } from '../../../core/defined.ts';
+import type { LinePlace } from '../../task/line.ts';
 import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
@@ -56,10 +56,9 @@ import { pastAttempt, remember } from './history.ts';
 import { andLeave, moveInTime, placeOf } from './place.ts';
 
 /** A task's position in the line of its key. */
-export interface Seat {
-  readonly line: string;
-  readonly ticket: number;
-  readonly isHeld: boolean;
+export interface Seat extends LinePlace {
+  /** Whether no task of the line comes before it. */
+  readonly isFirst: boolean;
 }
 
 /** Guard of every operation of a holder. Operations that end its attempt also have `HAS_NO_FOLLOWER`. */
@@ -77,7 +76,7 @@ const LEAVE_READY = 'REMOVE #readyKey, #readyAt';
 
 /**
  * Guard: the row is absent.
- * Effect: ready, due at runAt; held, if others of its line come first; the callback of a batch is never due.
+ * Effect: ready, due at runAt; the callback of a batch is never due.
  *   The counter starts at the clock, so a recreated row starts above every token that it ever gave out,
  *   because one item can take at most a thousand writes a second.
  * Outcomes: refused = the id is taken; the row shows by which task.
@@ -103,16 +102,17 @@ export function enqueueTask(
     attempts: 0,
     leaseCounter: now,
     nonce,
-    ...placeOf(task, { now, shards, isHeld: seat?.isHeld === true }),
+    ...placeOf(task, { now, shards }, seat),
     ...defined(optionAttributes(task, nonce, { isApart: false })),
-    ...defined({ line: seat?.line, ticket: seat?.ticket, tenant, batch: links?.batch }),
+    ...defined({ line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),
     ...(schedule && { schedule: slotAttribute(schedule) }),
     ...(children && childrenAttributes(queue, children)),
   });
 }
 
 /**
- * Guard: ready, due, and not written since it was observed; not expired, if it can expire; its turn, if it is in a line.
+ * Guard: ready, due, and not written since it was observed; not expired, if it can expire.
+ *   If it is in a line, the caller has seen that its turn has come, and a turn never goes back.
  * Effect: running under `session`; counter + 1, attempts + 1.
  * The index entry stays, so that a claim costs one unit. A started task no longer expires.
  * Outcomes: refused = claimed by another worker, changed, no longer due, or expired.
@@ -131,7 +131,6 @@ export function claimTask(
       // Only the observed work may run, because other work under its id may have another key or expiry.
       '#nonce = :observedNonce',
       ...(observed.expiresAt === undefined ? [] : ['#expiresAt > :now']),
-      ...(observed.links?.line === undefined ? [] : ['attribute_not_exists(#heldKey)']),
     ].join(' AND '),
     effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
     // The row is as observed, plus the effect. Packs are an exception: their items may have been cancelled since then.

@@ -73,7 +73,7 @@ describe('the place of a task among others of its key', () => {
     [100, 16],
   ])('is in as many shards as a limit of %d allows: %d of 16', (limit, wide) => {
     const partitions = Array.from({ length: 300 }, (_, n) => {
-      const task = { queue: 'q', id: `t${n}`, priority: 'normal', limit: { ...ONE, limit } } as const;
+      const task = { queue: 'q', id: `t${n}`, priority: 'normal', limit: { ...ONE, limit }, line: undefined } as const;
       return placeInGroup(task, { readyAt: 0, now: 0, shards: 16 }).partition;
     });
 

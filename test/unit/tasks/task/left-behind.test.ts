@@ -4,11 +4,11 @@ import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { openMemoryQueue } from '../../../support/memory-queue.ts';
 
-test('calls a task that joins its line while the last task before it ends', async () => {
+test('passes the turn to a task that joins its line while the last task before it ends', async () => {
   let isClosing = false;
   const q = openMemoryQueue((driver: DynamoDriver): DynamoDriver => ({
     async attempt(kind, input, signal) {
-      if (kind === 'transactWrite' && !isClosing && JSON.stringify(input).includes('REMOVE #head')) {
+      if (kind === 'transactWrite' && !isClosing && JSON.stringify(input).includes('SET #turn = :turn, #ttl = :ttl')) {
         isClosing = true;
         await q.client.enqueue(step, 'second', { id: 'second', key: 'line', ordered: true });
       }

@@ -123,12 +123,12 @@ test.each<[string, Parameters<typeof claim>, Expected]>([
   [
     'a task with its last death is marked dead',
     ['abandoned', { deaths: 2 }, APPLIED, known],
-    { result: 'settled', sent: ['bury'], counts: ['buried'] },
+    { result: 'ended', sent: ['bury'], counts: ['buried'] },
   ],
   [
     'a task without attempts left is marked dead',
     ['abandoned', { attempts: 5 }, APPLIED, known],
-    { result: 'settled', sent: ['bury'] },
+    { result: 'ended', sent: ['bury'] },
   ],
   [
     'a task that another worker settled first is not',
@@ -198,7 +198,7 @@ describe('what is told', () => {
   test('needs no hooks', async () => {
     const events = {};
     expect((await claim('ready', { expiresAt: NOW }, APPLIED, { events })).result).toBe('expired');
-    expect((await claim('abandoned', { deaths: 2 }, APPLIED, { ...known, events })).result).toBe('settled');
+    expect((await claim('abandoned', { deaths: 2 }, APPLIED, { ...known, events })).result).toBe('ended');
   });
 });
 
