@@ -177,7 +177,9 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
   });
 
   test('keeps the place of a task that was cancelled before its turn, until its turn has been passed', async () => {
-    await enqueueEach('a', 'b', 'c');
+    await enqueueEach('a');
+    await enqueue('b', { delay: '1h' });
+    await enqueueEach('c');
     const head = await run('a');
 
     expect(await q.operator.cancel('b')).toEqual({ kind: 'cancelled' });
@@ -292,6 +294,20 @@ describeOnEveryStore('tasks in strict order per key', (open) => {
     await q.work({ child, callback, bad });
 
     expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, done: 2, dead: 1 });
+    expect(await get('b/then')).toMatchObject({ state: 'done' });
+  });
+
+  test('counts a child that is cancelled before its turn at once, and not again when its turn is passed', async () => {
+    const child = defineTask({ name: 'child', run: () => undefined });
+    const children = ['c1', 'c2', 'c3'].map((id) => spawn(child, {}, { id, key: 'k', ordered: true }));
+    await q.client.enqueueBatch(children, { id: 'b', then: spawn(child, {}) });
+
+    await q.operator.cancel('c2');
+    expect(await q.client.getBatch('b')).toMatchObject({ pending: 2, done: 0 });
+    await q.work({ child });
+
+    expect(await q.client.getBatch('b')).toMatchObject({ pending: 0, done: 2 });
+    expect(await get('c2')).toMatchObject({ state: 'cancelled', isInLine: false });
     expect(await get('b/then')).toMatchObject({ state: 'done' });
   });
 

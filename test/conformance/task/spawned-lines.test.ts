@@ -281,6 +281,18 @@ describeOnEveryStore('tasks spawned in strict order', (open) => {
     expect(await q.client.getBatch('kids')).toMatchObject({ total: 2, pending: 2 });
   });
 
+  test('wake a parent in a line that was rescheduled while it waited', async () => {
+    const parent = await start('parent', inLine('mine'));
+    await q.client.enqueue('work', {}, { id: 'follower', ...inLine('mine') });
+    const children = ['a', 'b'].map((id) => ({ ...child(id, 'theirs'), links: { batch: 'kids' } }));
+    await q.tasks.waitForChildren(claimOf(parent), 'kids', children, numbered());
+
+    await q.operator.reschedule('parent', { priority: 'high', runAt: NEVER });
+    await q.work({ work });
+
+    expect(order).toEqual(['a', 'b', 'parent', 'follower']);
+  });
+
   test('join from items of a pack as from any task', async () => {
     const item = defineTask({
       name: 'item',

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { groupPlace, parseGroupPlace } from '../../../../shared/tasks/rows/task/index-places.ts';
 import { placeInGroup } from '../../../../shared/tasks/rows/task/place.ts';
+import type { LinePlace } from '../../../../shared/tasks/task/line.ts';
 import type { KeyLimit } from '../../../../shared/tasks/task/key-limit.ts';
 import type { GroupEntry, TaskStore } from '../../../../shared/tasks/task/task-store.ts';
 import type { Look, WalkQuery } from '../../../../shared/tasks/task/group-walk.ts';
@@ -14,6 +15,7 @@ const ONE: KeyLimit = { key: 'stuck', limit: 1, rate: undefined };
 interface Member {
   readonly tenant?: string;
   readonly limit?: KeyLimit;
+  readonly line?: LinePlace;
   readonly readyAt?: number;
 }
 
@@ -24,10 +26,10 @@ const several = (count: number, member: Member = {}): readonly Member[] =>
 /** A partition of these tasks, whose ids are their numbers. */
 function open(members: readonly Member[]) {
   const entries = members
-    .map(({ tenant, limit, readyAt = 0 }, n): GroupEntry => {
-      const place = groupPlace({ tenant, limit }, readyAt, String(n));
+    .map(({ tenant, limit, line, readyAt = 0 }, n): GroupEntry => {
+      const place = groupPlace({ tenant, limit, line }, readyAt, String(n));
       const { end, tenantEnd } = parseGroupPlace(place);
-      return { hint: { queue: 'q', id: String(n), readyAt, tenant, limit }, place, end, tenantEnd };
+      return { hint: { queue: 'q', id: String(n), readyAt, tenant, limit, line }, place, end, tenantEnd };
     })
     .sort((one, other) => (one.place < other.place ? -1 : 1));
   let pages = 0;
@@ -53,8 +55,15 @@ describe('the place of a task among others of its key', () => {
     { tenant: 'acme' },
     { limit: ONE },
     { tenant: 'acme', limit: { key: 'k', limit: 5, rate: { count: 100, perMs: 60_000 } } },
-  ])('shows tenant, limit and time of %o', ({ tenant, limit }) => {
-    expect(parseGroupPlace(groupPlace({ tenant, limit }, 7, 'id'))).toMatchObject({ tenant, limit, readyAt: 7 });
+    { line: { key: 'k', ticket: 12 } },
+    { tenant: 'acme', line: { key: 'k', ticket: 12 } },
+  ])('shows tenant, limit, line and time of %o', ({ tenant, limit, line }) => {
+    expect(parseGroupPlace(groupPlace({ tenant, limit, line }, 7, 'id'))).toMatchObject({
+      tenant,
+      limit,
+      line,
+      readyAt: 7,
+    });
   });
 
   test('is before the end of its group, which is before those of other limits and not before others of the group', () => {
@@ -74,7 +83,7 @@ describe('the place of a task among others of its key', () => {
   ])('is in as many shards as a limit of %d allows: %d of 16', (limit, wide) => {
     const partitions = Array.from({ length: 300 }, (_, n) => {
       const task = { queue: 'q', id: `t${n}`, priority: 'normal', limit: { ...ONE, limit }, line: undefined } as const;
-      return placeInGroup(task, { readyAt: 0, now: 0, shards: 16 }).partition;
+      return placeInGroup(task, { readyAt: 0, shards: 16 }).partition;
     });
 
     expect(new Set(partitions).size).toBe(wide);
@@ -165,5 +174,47 @@ describe('a walk past groups', () => {
 
     expect((await next({ wanted: 10 }))[0]).toBe(0);
     expect((await next({ wanted: 10 }))[0]).toBe(0);
+  });
+});
+
+describe('a walk past lines', () => {
+  /** Tickets from 1, as the ids from 0. */
+  const inLine = (count: number, key = 'k'): readonly Member[] =>
+    Array.from({ length: count }, (_, n) => ({ line: { key, ticket: n + 1 }, readyAt: count - n }));
+
+  test('takes the first task of a line, and skips the others in one query', async () => {
+    const { next, pages } = open([...inLine(500), ...inLine(2, 'other')]);
+
+    expect((await next()).sort()).toEqual([0, 500]);
+    expect(pages()).toBeLessThanOrEqual(4);
+  });
+
+  test('also takes the task whose turn it is, if the first entries are of tasks before it', async () => {
+    const { next } = open(inLine(9));
+
+    expect(await next({ turnOf: () => 3 })).toEqual([0, 1, 2]);
+  });
+
+  test('skips a line whose turn is known to be before its first task', async () => {
+    const { next } = open([...inLine(9).slice(1), ...inLine(1, 'other')]);
+
+    expect(await next({ turnOf: ({ key }) => (key === 'k' ? 1 : undefined) })).toEqual([8]);
+  });
+
+  test('skips a line whose first task is not due, whatever is due behind it', async () => {
+    const [first, ...rest] = inLine(9);
+    const { next } = open([{ ...first, readyAt: NOW + 1 }, ...rest, ...inLine(1, 'other')]);
+
+    expect(await next()).toEqual([9]);
+  });
+
+  test('a line whose first task is not admitted takes nothing of its tenant', async () => {
+    const lines = Array.from({ length: 2 * QUANTUM }, (_, n) => inLine(2, `k${n}`)).flat();
+    const { next } = open(lines.map((member) => ({ ...member, tenant: 'acme' })));
+    let lookedAt = 0;
+    const admit = (entries: readonly GroupEntry[]) =>
+      Promise.resolve(new Set(entries.filter(() => ++lookedAt > QUANTUM)));
+
+    expect(await next({ admit })).toHaveLength(QUANTUM);
   });
 });
