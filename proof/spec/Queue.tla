@@ -10,8 +10,7 @@ EXTENDS Requests, QueueRows
 CONSTANTS Tasks, MaxClaims    \* how many; claims of one task, after which it is not handed back
 
 TaskIds == 1..Tasks
-NewTask == [st |-> "ready", ctr |-> 0, ses |-> NoOne, att |-> 0, seq |-> 0, n |-> 0, due |-> 0,
-            held |-> FALSE, ticket |-> 0]
+NewTask == [st |-> "ready", ctr |-> 0, ses |-> NoOne, att |-> 0, seq |-> 0, n |-> 0, due |-> 0]
 \* has: the task that a worker runs, by the counter ctr. open: it does not know what became of an end that it sent, so it
 \* leaves that task alone, and ends its session.
 WorkerStart == [inc |-> 0, busy |-> FALSE, has |-> 0, ctr |-> 0, open |-> FALSE]
@@ -42,7 +41,7 @@ Req(k, w, i, x) ==
   [k |-> k, i |-> i, s |-> Ses(w), o |-> NoOne, oc |-> 0, on |-> 0, c |-> 0, n |-> Fresh(Used), at |-> 0, due |-> 0,
    heard |-> TRUE, x |-> x]
 Free(w) == Idle(w) /\ p[w].has = 0 /\ ~p[w].open
-Claims(w, i, x) == /\ Free(w) /\ Task(i).st = "ready" /\ ~Task(i).held
+Claims(w, i, x) == /\ Free(w) /\ Task(i).st = "ready"
                    /\ Send(w, [Req("claim", w, i, x) EXCEPT !.oc = Task(i).ctr, !.on = Task(i).n])
 TakeOver(w, i) == /\ Free(w) /\ Task(i).st = "running" /\ IsDead(Task(i).ses)
                   /\ Send(w, [Req("take", w, i, <<>>) EXCEPT !.o = Task(i).ses, !.oc = Task(i).ctr])

@@ -15,30 +15,26 @@ KeyEntered(running) == running + 1
 CanLeaveKey(running) == running > 0
 KeyLeft(running) == running - 1
 
-(* A task t has, beside the fields of Rows, stands (where it is in the     *)
-(* index, in Key), held and ticket (it waits in a line).                   *)
+(* A task t has, beside the fields of Rows, stands: where it is in the     *)
+(* index (Key), or whether it is in its line (Line).                       *)
 
 \* task.join: as it would be claimed. Apart from the others of its key, or it would have another nonce.
 CanJoinOthers(t, a) == CanClaim(t, a)
 TaskJoined(t, a) == [t EXCEPT !.stands = "group", !.n = a.n]
 
-(* A line l has head (whose turn it is; 0: it is empty) and tail (the last *)
-(* ticket). A place is the task that waits with a ticket; 0 is none.       *)
+(* A line l has there (whether it has a row), tail (the last ticket), turn *)
+(* (the ticket whose turn it is; tail + 1: nobody waits) and ttl (whether  *)
+(* the row may be swept). A task in a line has its ticket.                 *)
 
-\* line.join: no task has joined since it was read, and it has a head, or none, as then.
-CanJoin(l, a) == l.tail = a.tail /\ (l.head # 0) = a.hasHead
-LineJoined(l, a) == [head |-> IF l.head = 0 THEN a.me ELSE l.head, tail |-> a.tail + 1]
-\* line.takePlace, line.leavePlace
-IsPlaceFree(place) == place = 0
-IsPlaceTaken(place) == place # 0
-\* line.advance, in the transaction that ends the head: it is its turn. line.close: and no task has joined since.
-CanAdvance(l, a) == l.head = a.me
-LineAdvanced(l, a) == [l EXCEPT !.head = a.to]
-CanClose(l, a) == l.head = a.me /\ l.tail = a.tail
-LineClosed(l) == [l EXCEPT !.head = 0]
-\* task.call: it is held at this place.
-CanCall(t, a) == t.st = "ready" /\ t.ticket = a.ticket /\ t.held
-TaskCalled(t, a) == [t EXCEPT !.held = FALSE, !.n = a.n]
+\* line.join: no task has joined since it was read, or it had no row, as then. A new row's tail is the clock.
+CanJoin(l, a) == IF a.isNew THEN ~l.there ELSE l.there /\ l.tail = a.tail
+LineJoined(l, a) == [there |-> TRUE, tail |-> a.tail + 1, turn |-> IF a.isNew THEN a.tail + 1 ELSE l.turn, ttl |-> FALSE]
+\* line.pass: it is the turn of this ticket; if it was the last one, no task has joined since it was read.
+CanPass(l, a) == l.there /\ l.turn = a.ticket /\ (a.isLast => l.tail = a.tail)
+LinePassed(l, a) == [l EXCEPT !.turn = a.ticket + 1, !.ttl = @ \/ a.isLast]
+\* task.leaveLine, in the transaction of line.pass: not written since it was read, when it was cancelled and in its line.
+CanLeaveLine(t, a) == t.n = a.on
+LineLeft(t, a) == [t EXCEPT !.stands = FALSE, !.n = a.n]
 
 (* A batch's row has pending: the children that have not ended. *)
 

@@ -10,7 +10,7 @@ const WORKERS = { c: 'c', Workers: '{a, b, c}' };
 const TASK = brother('task-work');
 const LOCK = brother('lock-work');
 const KEY = brother('key');
-const LINE = brother('line-three');
+const LINE = brother('line');
 
 export const LARGER: readonly Model[] = [
   {
@@ -36,8 +36,9 @@ export const LARGER: readonly Model[] = [
   {
     ...LINE,
     name: 'line-late',
-    constants: { ...LINE.constants, MaxNet: '2' },
-    what: 'three tasks of a line, two requests under way',
+    constants: { ...LINE.constants, Tickets: '2', MaxClaims: '1', MaxNet: '2' },
+    what: 'two tasks of a line, two requests under way',
+    without: ['Retry'],
   },
 ];
 

@@ -18,7 +18,6 @@ export const REDUNDANT: Readonly<Record<string, string>> = {
   heldByAnyone: 'alone: the counter is compared',
   heldSinceAny: 'alone: the session is compared, and a session in the models has few tenures of one key',
   barsAny: 'a bar that comes late raises the counter of a free key, which takes nothing from a holder',
-  claimsHeld: 'no worker claims what it does not see, and a task that waits in a line has never been in sight',
   forgetsCount: 'a worker that forgets a task whose count was refused finds it under its own session, and adopts it',
   completesOpen:
     'the generation is compared, and a generation that was counted once has the same counts for every waiter',

@@ -289,19 +289,40 @@ export const SWITCHES: readonly Switch[] = [
     what: 'a worker never forgets that a key was full',
   },
   // Lines.
+  { broken: ['turnBlind'], model: 'line', what: 'a task is claimed without a look at the turn' },
+  { broken: ['endsUnpassed'], model: 'line', what: 'an end does not pass the turn' },
   {
-    broken: ['joinBlind', 'placeBlind'],
+    broken: ['joinBlind'],
     model: 'line',
-    changes: { Tasks: '3', MaxNet: '2', Faults: '0' },
-    what: 'two tasks join with one ticket',
+    changes: { MaxNet: '2', Faults: '0' },
+    what: 'a task joins behind the tail that it has read, though another has joined meanwhile',
   },
-  { broken: ['joinAnyHead'], model: 'line', what: 'a task joins behind a head that has left' },
-  { broken: ['closeBlind'], model: 'line', what: 'a line is closed though a task has joined meanwhile' },
+  { broken: ['cancelLeaves'], model: 'line', what: 'a task that is cancelled before its turn leaves the line' },
+  { broken: ['sweepsPlace'], model: 'line', what: 'the row of such a task is swept before its turn' },
+  { broken: ['reviveJoins'], model: 'line', what: 'such a task is revived with another ticket' },
   {
-    broken: ['callBlind'],
-    model: 'line-three',
+    broken: ['leaveBlind'],
+    model: 'line',
     changes: { MaxNet: '2' },
-    what: 'the next is called, though it was cancelled meanwhile',
+    what: 'the turn of such a task is passed, though it was revived meanwhile',
+  },
+  {
+    broken: ['passBlind'],
+    model: 'line',
+    changes: { MaxNet: '2' },
+    what: 'a turn is passed that is over: it goes back',
+  },
+  {
+    broken: ['lastBlind'],
+    model: 'line',
+    changes: { MaxNet: '2', Faults: '0' },
+    what: 'a line may be swept though a task has joined meanwhile',
+  },
+  {
+    broken: ['lineRestarts'],
+    model: 'line',
+    changes: { Faults: '0' },
+    what: 'a line that was swept starts over, and workers remember its turn',
   },
   // Batches.
   {
