@@ -56,8 +56,8 @@ export async function exerciseFeatures(
   const running = await start('running', narrow);
   await client.enqueue('thumbnail', INPUT, { id: 'late', ...narrow, delay: 1 });
   const late = (await store.get({ queue: QUEUE, id: 'late' })) as ReadyTask;
-  const { now, nonce } = stamp();
-  await store.join(late, { now: Math.max(now, late.readyAt), nonce });
+  while (systemRuntime.clock.now() < late.readyAt) await systemRuntime.clock.sleep(1);
+  await store.join(late, stamp());
   await store.getKeys(QUEUE, [narrow.key]);
   await complete(running);
   await complete(await claim('late'));
