@@ -328,6 +328,17 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         ];
       },
     ),
+    'a task that ends and keeps the turn': changed(
+      applied((event) => isRow('line#')(event) && event.before?.turn !== event.after?.turn),
+      (event) => [withAfter(event, { turn: event.before?.turn })],
+    ),
+    'a ticket of no task': changed(isRow('line#'), (event) => [
+      withAfter(event, { tail: Number(event.after?.tail) + 1 }),
+    ]),
+    'a task that is cancelled and loses its place': changed(
+      applied(({ row, before, after }) => isTask(row) && before === undefined && after?.line !== undefined),
+      (event) => [event, { ...followedBy(event, { state: 'cancelled', directoryKey: undefined }), request: -1 }],
+    ),
     'tickets that are not in the order of the requests': changed(
       applied(({ row, before, after }) => isTask(row) && before === undefined && after?.line !== undefined),
       (event) => {

@@ -1,18 +1,20 @@
 /**
  * ORDER: the tasks of a line run one at a time, in the order of their tickets;
- * and an enqueue that was begun after another was acknowledged has the larger ticket.
+ * an enqueue that was begun after another was acknowledged has the larger ticket;
+ * and after each request, every ticket from the turn to the last one is that of one task that waits, runs, or keeps its place.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied } from '../history.ts';
 import type { Family } from './rule.ts';
 import { isTask } from './rule.ts';
 
+const PREFIX = 'line#';
 const ENDED = new Set<unknown>(['done', 'dead', 'cancelled']);
 
 /** Whether a task is in no line, or its turn has come. */
 export function hasTurn({ queue, line, ticket }: DynamoItem, rows: ReadonlyMap<string, DynamoItem>): boolean {
   if (typeof line !== 'string') return true;
-  return Number(ticket) <= Number(rows.get(`line#${String(queue)}#${line}`)?.turn ?? 0);
+  return Number(ticket) <= Number(rows.get(`${PREFIX}${String(queue)}#${line}`)?.turn ?? 0);
 }
 
 /** Cancelled before its turn in its line: its turn has not been passed. */
@@ -34,6 +36,48 @@ export const lines: Family = (_assumptions, report) => {
   /** By line: the largest ticket that was acknowledged by then, in order of time. */
   const largest = new Map<string, { readonly at: number; readonly ticket: number }[]>();
   const lineOf = ({ queue, line }: DynamoItem): string => `${String(queue)}#${String(line)}`;
+  /** By line: its row, and the tickets of its tasks that wait, run, or keep their place, by task. */
+  const heads = new Map<string, DynamoItem>();
+  const standing = new Map<string, Map<string, number>>();
+  /** Rows of one request come one after the other: they are compared when all are there. */
+  let request: number | undefined;
+  const touched = new Set<string>();
+
+  function onLine({ row, after }: Applied): void {
+    const line = row.slice(PREFIX.length);
+    if (after === undefined) heads.delete(line);
+    else heads.set(line, after);
+    touched.add(line);
+  }
+
+  function onPlace({ row, before, after }: Applied): void {
+    for (const item of [before, after]) {
+      if (item?.line === undefined) continue;
+      const line = lineOf(item);
+      const tickets = standing.get(line) ?? new Map<string, number>();
+      standing.set(line, tickets);
+      touched.add(line);
+      if (item === after && (!ENDED.has(item.state) || keepsPlace(item))) tickets.set(row, Number(item.ticket));
+      else tickets.delete(row);
+    }
+  }
+
+  /** All rows of a request are there. */
+  function settle(): void {
+    for (const line of touched) {
+      const { turn, tail } = heads.get(line) ?? {};
+      const [first, last] = turn === undefined ? [1, 0] : [Number(turn), Number(tail)];
+      const tickets = [...(standing.get(line)?.values() ?? [])];
+      const own = new Set(tickets.filter((ticket) => first <= ticket && ticket <= last));
+      if (own.size !== tickets.length || own.size !== last - first + 1)
+        report(
+          'ORDER',
+          `${PREFIX}${line}`,
+          `has tickets ${first} to ${last}; its tasks have ${tickets.join(' ') || 'none'}`,
+        );
+    }
+    touched.clear();
+  }
 
   function onTask({ row, before, after }: Applied): void {
     if (after?.line === undefined) {
@@ -45,6 +89,9 @@ export const lines: Family = (_assumptions, report) => {
     const begins =
       after.state === 'running' && (before?.state !== 'running' || before.leaseCounter !== after.leaseCounter);
     if (!begins) return;
+    const turn = heads.get(lineOf(after))?.turn;
+    if (after.ticket !== turn)
+      report('ORDER', row, `begins with ticket ${String(after.ticket)}; the turn is ${String(turn)}`);
     for (const [other, item] of line)
       if (other !== row && !ENDED.has(item.state) && Number(item.ticket) < Number(after.ticket))
         report(
@@ -74,16 +121,25 @@ export const lines: Family = (_assumptions, report) => {
 
   return {
     on(event) {
+      if (event.kind !== 'applied' || event.request !== request) settle();
+      request = event.kind === 'applied' ? event.request : undefined;
+      if (event.kind === 'applied' && event.row.startsWith(PREFIX)) onLine(event);
+      if (event.kind === 'applied' && isTask(event.row)) onPlace(event);
       if (event.kind === 'called' && event.verb === 'task.enqueue' && !calledAt.has(event.row))
         calledAt.set(event.row, event.at);
       else if (event.kind === 'applied' && isTask(event.row)) onTask(event);
       else if (event.kind === 'acknowledged' && event.what === 'enqueued') onAcknowledged(event);
-      else if (event.kind === 'swept' && event.row.startsWith('line#')) largest.delete(event.row.slice('line#'.length));
-      else if (event.kind === 'swept' && isTask(event.row)) {
+      else if (event.kind === 'swept' && event.row.startsWith(PREFIX)) {
+        largest.delete(event.row.slice(PREFIX.length));
+        heads.delete(event.row.slice(PREFIX.length));
+        touched.add(event.row.slice(PREFIX.length));
+      } else if (event.kind === 'swept' && isTask(event.row)) {
         acknowledged.delete(event.row);
         calledAt.delete(event.row);
         for (const rows of members.values()) rows.delete(event.row);
+        for (const [line, tickets] of standing) if (tickets.delete(event.row)) touched.add(line);
       }
     },
+    end: settle,
   };
 };
