@@ -22,7 +22,7 @@ Later == {"task.progress", "task.bar", "task.commit", "task.wait"}
 Entries == {"pack.record", "pack.commit", "pack.move"}
 Creates == {"task.enqueue", "task.enqueueWrites", "pack.enqueue"}
 TaskVerbs == Creates \cup Finishes \cup HandsBack \cup Abandons \cup Waiting \cup Again \cup Entries
-             \cup Later \cup {"task.claim", "pack.finish"}
+             \cup Later \cup {"task.claim", "task.leaveLine", "pack.finish"}
 TaskGuard(t, e) ==
   CASE e.k \in Creates -> t.st = "absent"
     [] e.k = "task.claim" -> CanClaim(t, e.a)
@@ -33,6 +33,7 @@ TaskGuard(t, e) ==
     [] e.k \in Entries \cup {"pack.finish"} -> IsMyNext(t, e.a)
     [] e.k \in Waiting -> IsUntouched(t, e.a)
     [] e.k \in Again -> CanRevive(t, e.a)
+    [] e.k = "task.leaveLine" -> t.st = "cancelled" /\ t.n = e.a.on
 TaskAfter(t, e) ==
   CASE e.k \in Creates -> [NoTask EXCEPT !.st = "ready", !.ctr = e.y.ctr, !.n = e.a.n]
     [] e.k \in {"task.claim", "task.takeOver"} -> Taken(t, e.a)

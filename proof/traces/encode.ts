@@ -31,7 +31,7 @@ const JUDGED = new Set([
   ...['task.claim', 'task.takeOver', 'task.bury', 'task.complete', 'task.commit', 'task.discard', 'task.giveUp'],
   ...['task.retry', 'task.revive', 'task.renew', 'pack.record', 'pack.finish'],
   ...['task.release', 'task.snooze', 'task.wait', 'task.progress', 'task.bar', 'task.cancel'],
-  ...['task.cancelAbandoned', 'task.reschedule'],
+  ...['task.cancelAbandoned', 'task.reschedule', 'task.leaveLine'],
   ...['session.create', 'session.renew', 'session.expire', 'session.invalidate'],
   ...['lock.acquire', 'lock.takeOver', 'lock.bar', 'lock.force', 'lock.release', 'lock.settle', 'lock.disown'],
   'lock.update',
