@@ -75,7 +75,7 @@ export function dispatchAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [scheduleRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [keyRows(queue)] },
-    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue)] },
     { on: 'table', actions: ['GetItem', 'PutItem', 'UpdateItem'], keys: [permitsRow(queue)] },
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: ['session#*'] },
@@ -95,7 +95,7 @@ const REVOCATION_ATTRIBUTES = ['pk', 'sk', 'status', 'revoked'];
  */
 export function wakeAccess(queue: string): AccessRule[] {
   return [
-    { on: 'table', actions: ['BatchGetItem'], keys: [taskRows(queue), keyRows(queue), 'session#*'] },
+    { on: 'table', actions: ['BatchGetItem'], keys: [taskRows(queue), keyRows(queue), lineRows(queue), 'session#*'] },
     { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [queueRow(queue), permitsRow(queue)] },
     { on: 'table', actions: ['PutItem'], keys: [permitsRow(queue)] },
     { on: 'ready', actions: ['Query'], keys: [readyEntries(queue)] },

@@ -5,7 +5,8 @@ import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { findOldestReady } from '../../shared/tasks/dispatch/oldest-ready.ts';
 import { take } from '../../shared/core/runtime/take.ts';
 import { openEntries } from '../../shared/tasks/queue/listing.ts';
-import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
+import { FirstTickets } from '../../shared/tasks/task/line.ts';
+import type { GroupHint, ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
 import type { CliConnection, QueueConnection } from '../connection.ts';
@@ -102,22 +103,25 @@ export function sumOf(counts: Readonly<Record<Priority, number>>): number {
 }
 
 type Counts = Pick<QueueSummary, 'due' | 'later' | 'more'> & {
-  /** The due entries. */
+  /** The due entries, and the first one of each line only. */
   readonly hints: readonly ReadyEntry[];
 };
 
 async function count(queue: Pick<QueueConnection, 'queue' | 'shards' | 'store'>, now: number): Promise<Counts> {
   const due = { high: 0, normal: 0, low: 0 };
   const later = { high: 0, normal: 0, low: 0 };
-  const hints: ReadyEntry[] = [];
+  const hints: (ReadyEntry & Partial<Pick<GroupHint, 'line'>>)[] = [];
+  const firsts = new FirstTickets();
+  const first = (): readonly ReadyEntry[] => hints.filter(({ line }) => firsts.has(line));
   for (const priority of PRIORITIES) {
     for await (const page of openEntries(queue.store, { ...queue, priorities: [priority], now: END_OF_TIME })) {
       for (const hint of page) {
+        firsts.see(hint.line);
         (hint.readyAt <= now ? due : later)[priority]++;
         if (hint.readyAt <= now) hints.push(hint);
       }
-      if (sumOf(due) + sumOf(later) >= COUNT_LIMIT) return { due, later, hints, more: true };
+      if (sumOf(due) + sumOf(later) >= COUNT_LIMIT) return { due, later, hints: first(), more: true };
     }
   }
-  return { due, later, hints, more: false };
+  return { due, later, hints: first(), more: false };
 }

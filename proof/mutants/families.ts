@@ -52,7 +52,10 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X117',
     what: 'with replace a late dispatcher stops the task of its own slot, which another has made',
-    swaps: [{ file: SLOT_MAKER, from: 'slot.at < at', to: '(slot.at <= at)' }],
+    swaps: [
+      { file: SLOT_MAKER, from: 'let since = schedule.lastAt', to: 'let since: number | undefined = at' },
+      { file: SLOT_MAKER, from: 'slot.at < at', to: '(slot.at <= at)' },
+    ],
     killedBy: ['OVERLAP'],
     changes: { overlap: 'replace' },
   },

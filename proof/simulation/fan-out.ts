@@ -17,7 +17,7 @@ import { wantedWorkers } from '../../shared/tasks/dispatch/plan.ts';
 import type { Planned } from '../../shared/tasks/dispatch/planning.ts';
 import { besideMs as besideBoundMs, startedMs } from './bounds.ts';
 import type { Applied } from './history.ts';
-import { hasTurn } from './invariants/lines.ts';
+import { hasTurn, keepsPlace } from './invariants/lines.ts';
 import type { Measure, Report } from './invariants/rule.ts';
 import { isTask } from './invariants/rule.ts';
 import { holdersOf } from './invariants/semaphores.ts';
@@ -159,7 +159,8 @@ export class FanOut {
   #judge(by: string, beganAt: number, planned: Planned, started: number): void {
     if ((this.#writtenAt.get(PERMITS) ?? -Infinity) >= beganAt) return;
     const { live, tookMs } = planned;
-    const entries = [...this.#ports.rows()].filter(([row, item]) => isTask(row) && isInIndex(item));
+    const rows = this.#ports.rows();
+    const entries = [...rows].filter(([row, item]) => isTask(row) && isInIndex(item) && hasTurn(item, rows));
     const isChanged = (row: string): boolean => (this.#writtenAt.get(row) ?? -Infinity) >= beganAt;
     const changed = [...this.#writtenAt].filter(([row]) => isTask(row) && isChanged(row)).length;
     const still = entries.filter(([row]) => !isChanged(row)).map(([, item]) => item);
@@ -210,8 +211,9 @@ const isWaker = (by: string): boolean => by.startsWith('waker');
 /** A waker notes its starts when it begins them, by its own clock. */
 const STARTING_MARGIN_MS = 1_000;
 
-function isInIndex({ state, readyKey, directoryKey }: DynamoItem): boolean {
-  return (readyKey ?? directoryKey) !== undefined && (state === 'ready' || state === 'running');
+function isInIndex(item: DynamoItem): boolean {
+  const { state, readyKey, directoryKey } = item;
+  return (readyKey ?? directoryKey) !== undefined && (state === 'ready' || state === 'running' || keepsPlace(item));
 }
 
 function dueSince({ readyAt }: DynamoItem): number {

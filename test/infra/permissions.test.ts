@@ -133,7 +133,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   dispatcher: {
     rows: {
       GetItem: ['task', 'key', 'line', 'schedule', 'queue', 'permits', 'session'],
-      BatchGetItem: ['task', 'key', 'schedule', 'session'],
+      BatchGetItem: ['task', 'key', 'line', 'schedule', 'session'],
       PutItem: ['slot', 'task', 'permits'],
       UpdateItem: ['task', 'key', 'line', 'schedule', 'queue', 'permits', 'session'],
     },
@@ -144,7 +144,7 @@ const ALLOWED: Readonly<Record<string, Wanted>> = {
   waker: {
     rows: {
       GetItem: ['queue', 'permits'],
-      BatchGetItem: ['task', 'key', 'session'],
+      BatchGetItem: ['task', 'key', 'line', 'session'],
       PutItem: ['permits'],
       UpdateItem: ['queue', 'permits'],
     },

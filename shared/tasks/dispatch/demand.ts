@@ -10,6 +10,8 @@ import type { KeyState } from '../task/key-limit.ts';
 import { isOutOfRate } from '../task/key-limit.ts';
 import type { ReadyEntry, ReadyPartition } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
+import type { Turns } from './read-turns.ts';
+import { isBehind } from './read-turns.ts';
 import { SHOWS_AT_LAST_MS } from './pending-starts.ts';
 
 /** Entries due in one partition of the ready index, counted up to a bound. */
@@ -45,6 +47,8 @@ export interface SampleFacts {
   readonly elsewhere: ReadonlySet<string>;
   /** States of keys with a rate, as far as they were read. */
   readonly keys: ReadonlyMap<string, KeyState>;
+  /** Turns of lines. A task of a line that is not among them counts as if it had the turn. */
+  readonly turns: Turns;
   /** Names that the workers of this queue do not define, as they report. */
   readonly unknownNames: ReadonlySet<string>;
 }
@@ -114,12 +118,15 @@ export function servable(
 const STILL_CUT_SHORT = 0.1;
 
 /**
- * Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet.
+ * Groups rows by the reason not to count them, or by their key. `over`: no longer due, or not due yet, or behind others in its line.
+ * A worker must pass the turn of a task that was cancelled before it.
  * A key whose rate is used up still counts while its row has a running task, because the worker of that task may have crashed, and if its next
  * window begins before a worker that is started now has looked.
  */
-function partOf(row: TaskRecord, { now, elsewhere, keys, unknownNames }: SampleFacts): string {
+function partOf(row: TaskRecord, { now, elsewhere, keys, turns, unknownNames }: SampleFacts): string {
   if (row.state === 'running') return elsewhere.has(row.session) ? 'heldElsewhere' : keyOf(row);
+  if (isBehind(row, turns)) return 'over';
+  if (row.state === 'cancelled' && row.isInLine) return 'free';
   if (row.state !== 'ready' || now < row.readyAt) return 'over';
   if (unknownNames.has(row.name)) return 'namesUnknown';
   const limit = row.links?.concurrency;

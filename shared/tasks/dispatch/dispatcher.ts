@@ -53,7 +53,7 @@ export interface DispatchSettings extends PlanSettings {
 }
 
 export interface DispatcherPorts extends RecurPorts {
-  readonly tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'page' | 'pageOfGroups'>;
+  readonly tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'getTurns' | 'page' | 'pageOfGroups'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly slots: SlotStore;
   /** Store of the operators' settings. Absent: there are no settings. */

@@ -14,13 +14,14 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { limitText } from '../task/key-limit.ts';
 import type { Lane } from '../task/lane.ts';
 import { LANES, laneName } from '../task/lane.ts';
+import { FirstTickets } from '../task/line.ts';
 import type { GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import { GroupWalk } from '../task/group-walk.ts';
 
 export interface PartitionPage {
   readonly partition: ReadyPartition;
-  readonly hints: readonly (ReadyEntry & Partial<Pick<GroupHint, 'limit'>>)[];
+  readonly hints: readonly (ReadyEntry & Partial<Pick<GroupHint, 'limit' | 'line'>>)[];
   /** The name of its lane, if it has any entry, due or not. */
   readonly lane: string | undefined;
 }
@@ -40,6 +41,14 @@ interface BacklogPorts {
   readonly onDamaged: (error: unknown) => void;
 }
 
+interface Partition {
+  readonly lane: Lane;
+  readonly partition: ReadyPartition;
+  readonly limit: number;
+  /** Notes the lines that it shows. */
+  readonly firsts: FirstTickets;
+}
+
 /** Hundreds of concurrent polls need as many connections, and a 256 MB Lambda is too slow for their handshakes: the tick would time out. */
 const CONCURRENT_POLLS = 16;
 
@@ -52,14 +61,17 @@ export async function readBacklog(
     ...shardsBeyond(known, ports.clock.now()).map((shard) => ({ shard, limit: 1 })),
   ];
   const someAtATime = inFlight(CONCURRENT_POLLS);
+  const firsts = new FirstTickets();
   const pages = await allOf(
     LANES.flatMap((lane) =>
       shards.map(({ shard, limit }) =>
-        someAtATime(() => readPartition(lane, { queue, priority: lane.priority, shard }, limit, ports)),
+        someAtATime(() =>
+          readPartition({ lane, partition: { queue, priority: lane.priority, shard }, limit, firsts }, ports),
+        ),
       ),
     ),
   );
-  return withinLimits(pages);
+  return withinLimits(pages, firsts);
 }
 
 /** Returns how many shards are in use, given the entries found. */
@@ -68,9 +80,7 @@ export function shardsOf(pages: readonly PartitionPage[], known: number): number
 }
 
 async function readPartition(
-  lane: Lane,
-  partition: ReadyPartition,
-  limit: number,
+  { lane, partition, limit, firsts }: Partition,
   { tasks, clock, onDamaged }: BacklogPorts,
 ): Promise<PartitionPage> {
   const now = clock.now();
@@ -80,6 +90,9 @@ async function readPartition(
       wanted: limit,
       quantum: limit,
       ofGroup: (hint) => hint.limit?.limit ?? Infinity,
+      onPage: (entries) => {
+        for (const { hint } of entries) firsts.see(hint.line);
+      },
       onDamaged,
     });
     return { partition, hints, lane: isEmpty ? undefined : laneName(lane) };
@@ -95,11 +108,12 @@ async function readPartition(
 /**
  * Counts as many tasks of a key as its limit, over all partitions: any of its shards may have all of them. They are the first ones of
  * each partition, so they include the running ones: each of these has a worker, or needs one that takes it over.
+ * Counts one task of a line, if the first one of all partitions is due.
  */
-function withinLimits(pages: readonly PartitionPage[]): PartitionPage[] {
+function withinLimits(pages: readonly PartitionPage[], firsts: FirstTickets): PartitionPage[] {
   const counted = new Map<string, number>();
-  const isWithin = ({ limit }: Partial<Pick<GroupHint, 'limit'>>): boolean => {
-    if (limit === undefined) return true;
+  const isWithin = ({ limit, line }: Partial<Pick<GroupHint, 'limit' | 'line'>>): boolean => {
+    if (limit === undefined) return firsts.has(line);
     const name = `${limitText(limit)} ${limit.key}`;
     const before = counted.get(name) ?? 0;
     counted.set(name, before + 1);

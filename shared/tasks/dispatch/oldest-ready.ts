@@ -2,13 +2,15 @@
  * Finds how long the oldest due task without a holder has waited.
  *
  * A claim leaves the index entry in place, so in a busy queue the oldest entries belong to running tasks.
- * So this reads the rows behind the entries, oldest first, until it finds a waiting task. A task of a key at capacity does not count: no
- * worker could start it.
+ * So this reads the rows behind the entries, oldest first, until it finds a waiting task. A task of a key at capacity does not count, and
+ * neither does one behind others in its line: no worker could start it.
  */
 import type { KeyState } from '../task/key-limit.ts';
 import { fullnessOf } from '../task/key-limit.ts';
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, TaskRecord } from '../task/task.ts';
+import type { Turns } from './read-turns.ts';
+import { isBehind, readTurns } from './read-turns.ts';
 
 /** Rows per request after the first: the maximum of one request. */
 const BATCH = 100;
@@ -16,14 +18,14 @@ const BATCH = 100;
 const LOOK_LIMIT = 1_000;
 /** How many of these rows are the oldest. The others are spread evenly over the rest. */
 const OLDEST = 500;
-/** Rows of keys read at most, at half a unit each. Tasks of other keys count as if these had capacity. */
+/** Rows of keys read at most, and of lines, at half a unit each. Other tasks count as if their key had capacity and their turn had come. */
 const KEYS_LIMIT = 100;
 
 interface OldestReady {
   /** The rows that were read. */
   readonly looked: readonly TaskRecord[];
   /**
-   * Due time of the oldest task without a holder whose key has capacity; undefined if no row read belongs to one.
+   * Due time of the oldest task without a holder that could start; undefined if no row read belongs to one.
    * With more than 1,000 entries, not every entry is read.
    * An older waiting task may then have been skipped, so
    * the real wait is at least this long.
@@ -40,19 +42,22 @@ interface OldestReadyQuery {
 
 export async function findOldestReady(
   due: readonly ReadyEntry[],
-  tasks: Pick<TaskStore, 'getMany' | 'getKeys'>,
+  tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'getTurns'>,
   { atLeast, now, onDamaged }: OldestReadyQuery,
 ): Promise<OldestReady> {
   const entries = choose(due.toSorted((one, other) => one.readyAt - other.readyAt));
   const looked: TaskRecord[] = [];
   const keys: KeyStates = new Map();
+  let turns: Turns = new Map();
   let batch = entries.splice(0, atLeast);
   while (batch.length > 0) {
     const rows = await tasks.getMany(batch, onDamaged);
     looked.push(...rows);
     const waiting = rows.filter((row) => row.state === 'ready');
-    await readKeys(waiting, keys, tasks, onDamaged);
-    const ready = waiting.filter((task) => hasRoom(task, keys, now)).map(({ readyAt }) => readyAt);
+    turns = await readTurns(waiting, { tasks, onDamaged }, { known: turns, limit: KEYS_LIMIT });
+    const first = waiting.filter((task) => !isBehind(task, turns));
+    await readKeys(first, keys, tasks, onDamaged);
+    const ready = first.filter((task) => hasRoom(task, keys, now)).map(({ readyAt }) => readyAt);
     if (ready.length > 0) return { looked, readyAt: Math.min(...ready) };
     batch = entries.splice(0, BATCH);
   }

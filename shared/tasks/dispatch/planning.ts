@@ -12,6 +12,7 @@ import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import type { Demand, SampleFacts } from './demand.ts';
 import { servable, spread } from './demand.ts';
+import { readTurns } from './read-turns.ts';
 import type { PlanSettings, Why } from './plan.ts';
 import { wantedWorkers } from './plan.ts';
 
@@ -19,7 +20,7 @@ import { wantedWorkers } from './plan.ts';
 const SAMPLED = 25;
 
 interface PlanningPorts {
-  readonly tasks: Pick<TaskStore, 'getMany' | 'getKeys'>;
+  readonly tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'getTurns'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly runtime: Runtime;
   readonly onDamaged: (error: unknown) => void;
@@ -70,7 +71,9 @@ export async function plan(
     const now = ports.runtime.clock.now();
     const elsewhere = await sessionsElsewhere(sample, new Set(holders), now, ports, settings);
     const keys = await keysOf(sample, ports);
-    return servable(seen, sample, { now, elsewhere, keys, unknownNames: new Set(record?.unknownNames) }, settings);
+    const turns = await readTurns(sample, ports);
+    const unknownNames = new Set(record?.unknownNames);
+    return servable(seen, sample, { now, elsewhere, keys, turns, unknownNames }, settings);
   }
 }
 

@@ -34,7 +34,7 @@ import type { Planned } from './planning.ts';
 import { plan } from './planning.ts';
 
 interface WakerPorts {
-  readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups' | 'getMany' | 'getKeys'>;
+  readonly tasks: Pick<TaskStore, 'page' | 'pageOfGroups' | 'getMany' | 'getKeys' | 'getTurns'>;
   readonly sessions: Pick<SessionStore, 'getMany'>;
   readonly semaphores: Pick<SemaphoreStore, 'get'>;
   readonly queues?: QueueStore | undefined;

@@ -2,7 +2,7 @@
  * Lists all ready and running tasks of a queue from its indexes, for operators.
  * It does not read the whole table.
  */
-import type { ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
+import type { GroupHint, ReadyEntry, ReadyPartition, TaskStore } from '../task/task-store.ts';
 import type { Priority, ReadyTask, RunningTask } from '../task/task.ts';
 import { PRIORITIES } from '../task/task.ts';
 import { FIRST_PLACE } from '../task/group-walk.ts';
@@ -16,6 +16,9 @@ export interface ListingQuery {
   readonly now: number;
 }
 
+/** With its place in its line, if any. */
+type ListedEntry = ReadyEntry & Partial<Pick<GroupHint, 'line'>>;
+
 type ListingStore = Pick<TaskStore, 'page' | 'pageOfGroups' | 'getMany'>;
 
 const PAGE_LIMIT = 100;
@@ -24,7 +27,7 @@ const PAGE_LIMIT = 100;
 export async function* openEntries(
   tasks: Pick<ListingStore, 'page' | 'pageOfGroups'>,
   { queue, shards, priorities = PRIORITIES, now }: ListingQuery,
-): AsyncGenerator<readonly ReadyEntry[]> {
+): AsyncGenerator<readonly ListedEntry[]> {
   for (const priority of priorities)
     for (let shard = 0; shard < shards; shard++) {
       const partition = { queue, priority, shard };
@@ -53,7 +56,7 @@ async function* entriesOfGroups(
   tasks: Pick<ListingStore, 'pageOfGroups'>,
   partition: ReadyPartition,
   now: number,
-): AsyncGenerator<readonly ReadyEntry[]> {
+): AsyncGenerator<readonly ListedEntry[]> {
   let after = FIRST_PLACE;
   for (;;) {
     const { entries, next } = await tasks.pageOfGroups(partition, { after, limit: PAGE_LIMIT });

@@ -43,3 +43,18 @@ export interface LinePlace {
   /** Grows with each task that joins. */
   readonly ticket: number;
 }
+
+/** The first ticket of each line among the entries seen so far, for callers that count a line once, and do not read its turn. */
+export class FirstTickets {
+  readonly #first = new Map<string, number>();
+
+  see(place: LinePlace | undefined): void {
+    if (place !== undefined && place.ticket < (this.#first.get(place.key) ?? Infinity))
+      this.#first.set(place.key, place.ticket);
+  }
+
+  /** Whether no entry was seen before it in its line. */
+  has(place: LinePlace | undefined): boolean {
+    return place === undefined || this.#first.get(place.key) === place.ticket;
+  }
+}

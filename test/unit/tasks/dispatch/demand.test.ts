@@ -6,7 +6,13 @@ import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 
 const NOW = 1_000_000;
 const HOUR_MS = 3_600_000;
-const FACTS: SampleFacts = { now: NOW, elsewhere: new Set(), keys: new Map(), unknownNames: new Set() };
+const FACTS: SampleFacts = {
+  now: NOW,
+  elsewhere: new Set(),
+  keys: new Map(),
+  turns: new Map(),
+  unknownNames: new Set(),
+};
 
 interface Row {
   readonly state?: TaskRecord['state'];
@@ -17,12 +23,15 @@ interface Row {
   /** Starts an hour. */
   readonly rate?: number;
   readonly readyAt?: number;
+  /** In line `l`. */
+  readonly ticket?: number;
+  readonly isInLine?: boolean;
 }
 
 /** As many rows of one kind. */
-function rows(count: number, { key, limit = 1, rate, ...row }: Row): TaskRecord[] {
-  const links =
-    key === undefined ? undefined : { concurrency: { key, limit, rate: rate && { count: rate, perMs: HOUR_MS } } };
+function rows(count: number, { key, limit = 1, rate, ticket, ...row }: Row): TaskRecord[] {
+  const concurrency = key === undefined ? undefined : { key, limit, rate: rate && { count: rate, perMs: HOUR_MS } };
+  const links = { concurrency, line: ticket === undefined ? undefined : { key: 'l', ticket } };
   const made = { state: 'ready', name: 'task', readyAt: NOW, ...row, links };
   return Array.from({ length: count }, () => made as unknown as TaskRecord);
 }
@@ -109,6 +118,17 @@ describe('servable', () => {
     const sample = [...rows(5, {}), ...rows(1, { state: 'done' }), ...rows(4, { readyAt: NOW + 1 })];
 
     expect(left({ due: 100 }, sample)).toMatchObject({ due: 50, less: undefined });
+  });
+
+  test('counts a task of a line if its turn has come, also if it was cancelled before', () => {
+    const sample = [1, 2, 3].flatMap((ticket) => rows(1, { ticket }));
+    const cancelled = rows(1, { ticket: 2, state: 'cancelled', isInLine: true });
+    const turns = new Map([['l', 2]]);
+
+    expect(left({ due: 3 }, sample, { turns })).toMatchObject({ due: 2, less: undefined });
+    expect(left({ due: 1 }, rows(1, { ticket: 2 }))).toMatchObject({ due: 1 });
+    expect(left({ due: 1 }, cancelled, { turns })).toMatchObject({ due: 1 });
+    expect(left({ due: 1 }, cancelled, { turns: new Map([['l', 1]]) })).toMatchObject({ due: 0 });
   });
 
   test('assumes uncounted entries only if enough of the counted tasks can be served', () => {

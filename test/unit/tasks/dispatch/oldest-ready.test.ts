@@ -7,14 +7,17 @@ import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 interface Keyed {
   readonly keyOf?: (n: number) => string;
   readonly full?: readonly string[];
+  /** All are in one line. */
+  readonly turn?: number;
 }
 
 /** The first `running` entries, due a millisecond after one another, are of tasks that run. Keys have a limit of 1. */
-function open(count: number, running: number, { keyOf, full = [] }: Keyed = {}) {
+function open(count: number, running: number, { keyOf, full = [], turn }: Keyed = {}) {
   const due = Array.from({ length: count }, (_, n) => ({ queue: 'q', id: String(n), readyAt: n }));
   let read = 0;
   let keysRead = 0;
-  const tasks: Pick<TaskStore, 'getMany' | 'getKeys'> = {
+  const tasks: Pick<TaskStore, 'getMany' | 'getKeys' | 'getTurns'> = {
+    getTurns: (_queue, keys) => Promise.resolve(new Map(keys.map((key) => [key, turn ?? 0]))),
     getKeys: (_queue, keys) => {
       keysRead += keys.length;
       const stateOf = (key: string) => ({ ...IDLE_KEY, running: full.includes(key) ? 1 : 0 });
@@ -25,7 +28,8 @@ function open(count: number, running: number, { keyOf, full = [] }: Keyed = {}) 
       return Promise.resolve(
         keys.map(({ queue, id }) => {
           const key = keyOf?.(Number(id));
-          const links = key === undefined ? undefined : { concurrency: { key, limit: 1 } };
+          const line = turn === undefined ? undefined : { key: 'l', ticket: Number(id) };
+          const links = { line, concurrency: key === undefined ? undefined : { key, limit: 1 } };
           return { queue, state: Number(id) < running ? 'running' : 'ready', readyAt: Number(id), links } as TaskRecord;
         }),
       );
@@ -57,6 +61,11 @@ test('samples very many tasks, and reports a nearly oldest one', async () => {
 
   expect(await queue.find().then(({ readyAt }) => readyAt)).toBeOneOf(Array.from({ length: 16 }, (_, n) => 2_000 + n));
   expect(queue.read()).toBeLessThanOrEqual(1_000);
+});
+
+test('leaves out tasks behind others in their line', async () => {
+  expect((await open(100, 10, { turn: 9 }).find()).readyAt).toBeUndefined();
+  expect((await open(100, 10, { turn: 10 }).find()).readyAt).toBe(10);
 });
 
 test('gives up after a thousand rows', async () => {

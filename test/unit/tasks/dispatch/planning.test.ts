@@ -19,6 +19,7 @@ test.each([0, 10, 25, ENTRIES])('judges by a sample of all entries if the %i old
   const ports = {
     tasks: {
       getKeys: () => Promise.reject(new Error('no key has a rate')),
+      getTurns: () => Promise.reject(new Error('no task is in a line')),
       getMany: (keys: readonly { readonly id: string }[]) => {
         const ids = new Set(keys.map(({ id }) => id));
         read.push(...ids);

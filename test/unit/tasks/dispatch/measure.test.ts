@@ -1,0 +1,63 @@
+/** How many tasks of a line count as work. */
+import { beforeEach, expect, test } from 'vitest';
+import { lookAtBacklog } from '../../../../shared/tasks/dispatch/dispatcher.ts';
+import type { Planned } from '../../../../shared/tasks/dispatch/planning.ts';
+import { plan } from '../../../../shared/tasks/dispatch/planning.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import type { MemoryQueue } from '../../../support/memory-queue.ts';
+import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
+
+const SETTINGS = { queue: QUEUE, shards: 1, maxWorkers: 10, concurrency: 1, startWithinMs: 10_000, maxClockSkewMs: 0 };
+const LATER_MS = 60_000;
+let q: MemoryQueue;
+
+beforeEach(() => {
+  q = openMemoryQueue();
+});
+
+/** Each of another tenant. */
+async function enqueue(ids: readonly string[], delay = 0): Promise<void> {
+  for (const id of ids) await q.client.enqueue('task', {}, { id, key: 'line', ordered: true, tenant: id, delay });
+}
+
+async function planned(): Promise<Planned> {
+  const noSessions = { getMany: () => Promise.resolve(new Map()) };
+  const fail = (error: unknown): never => {
+    throw error;
+  };
+  const ports = { tasks: q.tasks, sessions: noSessions, runtime: q.runtime, onDamaged: fail };
+  const { pages, demand } = await lookAtBacklog(undefined, ports, SETTINGS);
+  const hints = pages.flatMap((page) => page.hints);
+  const found = await plan({ demand, hints, rows: [], record: undefined, holders: [], starting: 0 }, ports, SETTINGS);
+  return found.planned;
+}
+
+test('a line counts as one task, whatever its tenants', async () => {
+  await enqueue(['a', 'b', 'c', 'd']);
+  await q.client.enqueue('task', {}, { key: 'other', ordered: true });
+
+  expect(await planned()).toMatchObject({ due: 2, wanted: 2 });
+});
+
+test('a line does not count until its first task is due', async () => {
+  await enqueue(['first'], LATER_MS);
+  await enqueue(['a', 'b']);
+
+  expect(await planned()).toMatchObject({ due: 0, wanted: 0 });
+  await q.clock.advance(LATER_MS);
+  expect(await planned()).toMatchObject({ due: 1, wanted: 1 });
+});
+
+test('a line counts if a worker must pass the turn of a cancelled task', async () => {
+  await enqueue(['first', 'cancelled', 'last']);
+  const done: string[] = [];
+  for (const id of ['cancelled', 'first']) {
+    const task = await q.tasks.get({ queue: QUEUE, id });
+    if (task?.state !== 'ready') throw new Error(`${id} does not wait`);
+    await q.tasks.cancel(task, { at: q.clock.now(), reason: 'test' }, { now: q.clock.now(), nonce: id });
+  }
+
+  expect(await planned()).toMatchObject({ due: 1, wanted: 1 });
+  await q.work({ task: defineTask({ name: 'task', run: (_, { id }) => void done.push(id) }) });
+  expect(done).toEqual(['last']);
+});
