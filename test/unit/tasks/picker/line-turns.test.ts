@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import type { GroupEntry } from '../../../../shared/tasks/task/task-store.ts';
 import type { CancelledTask } from '../../../../shared/tasks/task/task.ts';
+import type { Candidates, Found } from '../../../../shared/tasks/picker/candidates.ts';
+import { DirectCandidates } from '../../../../shared/tasks/picker/direct-candidates.ts';
 import { LineTurns } from '../../../../shared/tasks/picker/line-turns.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 
@@ -100,4 +102,24 @@ test('passes the turn of a cancelled task when it has come, and not before', asy
   expect(await turns.passEach([cancelled(1)])).toEqual([{ queue: 'q', id: 't2' }]);
 
   expect([row.turn, row.passed, has(2), has(3)]).toEqual([2, 1, true, false]);
+});
+
+test.each([
+  ['polls again if the next task of a line may not be tried', 0],
+  ['does not poll if the next task of a line is tried at once', 1],
+])('%s', async (_what, found) => {
+  const { turns, at } = lineTurns();
+  turns.see([entry(1), entry(2)]);
+  const next = { kind: 'ready', task: { queue: 'q', id: 't2' } } as Found;
+  const nextInLine: Candidates['nextInLine'] = () => Promise.resolve(found === 0 ? [] : [next]);
+  const direct = new DirectCandidates({ turns, nextInLine } as unknown as Candidates, {
+    runtime: systemRuntime,
+    onWorthPolling: () => undefined,
+  });
+  let missed = 0;
+
+  expect(direct.followInLine({ queue: 'q', id: 't1', links: { line: at(1) } }, () => void missed++)).toBe(true);
+  await direct.settled();
+
+  expect([direct.next(), missed]).toEqual([found === 0 ? undefined : next, 1 - found]);
 });
