@@ -312,4 +312,74 @@ export const BY_READERS_OF_TASKS: readonly BlindBug[] = [
     ],
     killedBy: { test: 'test/cli/keys.test.ts', title: 'in every shard that it is told of' },
   },
+  {
+    id: 'N184',
+    what: 'If the next task of a line may not be tried when one has ended, the worker polls only when it would have done so anyway.',
+    swaps: [{ file: 'shared/tasks/picker/direct-candidates.ts', from: 'if (found.length === 0) onMissed();', to: '' }],
+    killedBy: {
+      test: 'test/unit/tasks/picker/line-turns.test.ts',
+      title: 'polls again if the next task of a line may not be tried',
+    },
+  },
+  {
+    id: 'N185',
+    what: "Each tenant's part of a line starts a worker.",
+    swaps: [
+      {
+        file: 'shared/tasks/dispatch/measure.ts',
+        from: 'if (limit === undefined) return firsts.has(line);',
+        to: 'if (limit === undefined) return true;',
+      },
+      { file: 'shared/tasks/dispatch/planning.ts', from: 'await readTurns(sample, ports)', to: 'new Map()' },
+    ],
+    killedBy: {
+      test: 'test/unit/tasks/dispatch/measure.test.ts',
+      title: 'a line counts as one task, whatever its tenants',
+    },
+  },
+  {
+    id: 'N186',
+    what: 'No worker is started for a line whose next task was cancelled before its turn.',
+    swaps: [
+      {
+        file: 'shared/tasks/dispatch/demand.ts',
+        from: "  if (row.state === 'cancelled' && row.isInLine) return 'free';\n",
+        to: '',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/tasks/dispatch/measure.test.ts',
+      title: 'a line counts if a worker must pass the turn of a cancelled task',
+    },
+  },
+  {
+    id: 'N187',
+    what: 'Ordered tasks behind others of their line raise the alarm of the oldest ready task.',
+    swaps: [
+      {
+        file: 'shared/tasks/dispatch/oldest-ready.ts',
+        from: 'waiting.filter((task) => !isBehind(task, turns))',
+        to: 'waiting',
+      },
+    ],
+    killedBy: {
+      test: 'test/unit/tasks/dispatch/oldest-ready.test.ts',
+      title: 'leaves out tasks behind others in their line',
+    },
+  },
+  {
+    id: 'N188',
+    what: 'A cancelled task of next week stops its line until then.',
+    swaps: [
+      {
+        file: 'shared/tasks/rows/task/operator-statements.ts',
+        from: 'const readyAt = Math.min(observed.readyAt, now);',
+        to: 'const { readyAt } = observed;',
+      },
+    ],
+    killedBy: {
+      test: 'test/conformance/task/lines.test.ts',
+      title: 'keeps the place of a task that was cancelled before its turn, until its turn has been passed',
+    },
+  },
 ];

@@ -42,6 +42,32 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     changes: { lockShare: 0, coordinationShare: 0 },
   },
   {
+    id: 'X247',
+    what: 'a task that is cancelled before its turn leaves its line at once',
+    swaps: [
+      {
+        file: 'shared/tasks/rows/task/lines.ts',
+        from: 'leaver !== undefined && line !== undefined && leaver > line.turn',
+        to: 'false',
+      },
+    ],
+    killedBy: ['ORDER'],
+    changes: { overlap: 'replace', lockShare: 0, coordinationShare: 0 },
+  },
+  {
+    id: 'X248',
+    what: 'a worker passes the turn of a cancelled task before it has come',
+    swaps: [
+      {
+        file: 'shared/tasks/rows/task/lines.ts',
+        from: 'leaver !== undefined && line?.turn === leaver ? leaver',
+        to: 'leaver !== undefined && line !== undefined && line.turn <= leaver ? line.turn',
+      },
+    ],
+    killedBy: ['ORDER'],
+    changes: { overlap: 'replace', lockShare: 0, coordinationShare: 0 },
+  },
+  {
     id: 'X43',
     what: 'other work under an id finds what the work before it has left (found by the simulation)',
     swaps: [
