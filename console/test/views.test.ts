@@ -105,9 +105,10 @@ describe.each(ENGINES)('views of a long queue on $engine', ({ endpoint }) => {
     expect(new Set(seen).size).toBe(70);
   });
 
-  test('finds the tasks of tenants as well', async () => {
-    for (const tenant of ['ann', 'bob', 'eve'])
+  test('finds the tasks of tenants as well, and those in a line', async () => {
+    for (const tenant of ['ann', 'bob'])
       await tasks.enqueue(newTask({ queue: 'shared', id: `of ${tenant}`, tenant }), stamp());
+    await tasks.enqueue(newTask({ queue: 'shared', id: 'of eve', tenant: 'eve', line: 'customer' }), stamp());
     const running = await openConsole(table, { queues: ['shared'] });
     const visitor = await enter(running);
 
@@ -115,6 +116,7 @@ describe.each(ENGINES)('views of a long queue on $engine', ({ endpoint }) => {
     expect(queues[0]).toMatchObject({ queue: 'shared', due: { high: 0, normal: 3, low: 0 }, isMore: false });
     const page = (await (await visitor.get('api/tasks?queue=shared')).json()) as TaskPage;
     expect(page.tasks.map(({ tenant }) => tenant).toSorted()).toEqual(['ann', 'bob', 'eve']);
+    expect(page.tasks.filter(({ isInLine }) => isInLine).map(({ tenant }) => tenant)).toEqual(['eve']);
     expect(page.next).toBeUndefined();
     await running.close();
   });
