@@ -44,7 +44,7 @@ test('leaves the turn of a cancelled task to the worker that meets it', async ()
 test('passes no turn while a row of the queue is damaged, because its task may have it', async () => {
   const damage = new Error('damaged');
   const getManyNow: MemoryQueue['operations']['getManyNow'] = (_keys, onDamaged) => {
-    onDamaged?.(damage);
+    onDamaged(damage);
     return Promise.resolve([]);
   };
 
