@@ -56,7 +56,9 @@ interface MemoryWorkOptions {
   readonly named?: readonly string[];
   /** Part of the only shard. */
   readonly slice?: Slice;
-  /** Default: the only shard. Without a shard, all tasks are in foreign ones. */
+  /** All of them; tasks stand in the first. Default: 1. */
+  readonly shards?: number;
+  /** Default: the first shard. Without a shard, all tasks are in foreign ones. */
   readonly homeShards?: readonly number[];
   readonly handBack?: AbortSignal;
   /** Idle time before exit, and the source of announcements during that time. */
@@ -114,7 +116,7 @@ export function openMemoryQueue(
     options: MemoryWorkOptions = {},
   ): Promise<WorkerReport | undefined> {
     const { concurrency = 1, named, handBack = new AbortController().signal, log = silent, process } = options;
-    const { lingerMs, onEnqueued, slice, homeShards = [0] } = options;
+    const { lingerMs, onEnqueued, slice, shards = 1, homeShards = [0] } = options;
     const { tasks, sessions } = storesOf(process);
     const workAndEnd = async (): Promise<WorkerReport> => {
       const timing = sessionTiming({ ttlMs: MEMORY_TTL_MS, heartbeatMs: 1_000, lockDelayMs: 0, maxClockSkewMs: 0 });
@@ -124,7 +126,7 @@ export function openMemoryQueue(
       );
       const settings = {
         queue: QUEUE,
-        shards: 1,
+        shards,
         homeShards,
         slice,
         concurrency,

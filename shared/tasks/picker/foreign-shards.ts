@@ -27,6 +27,10 @@ export class ForeignShards {
     return this.#scanAtMonotonicMs <= this.#ports.runtime.clock.monotonic();
   }
 
+  get scanAtMonotonicMs(): number {
+    return this.#scanAtMonotonicMs;
+  }
+
   /** The partition that was served longest ago. */
   get oldest(): PartitionSource | undefined {
     return this.#partitions.foreign().toSorted((one, other) => one.servedAt - other.servedAt)[0];

@@ -65,6 +65,11 @@ export class PollSchedule {
     return this.#nextAtMonotonicMs <= this.#clock.monotonic();
   }
 
+  /** Time of the next scheduled poll. */
+  get dueAtMonotonicMs(): number {
+    return this.#nextAtMonotonicMs;
+  }
+
   /** Whether the scheduled polls have left enough time for sources with more entries. */
   get isAffordable(): boolean {
     return this.#spentUntilMonotonicMs <= this.#clock.monotonic();

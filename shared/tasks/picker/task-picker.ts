@@ -8,14 +8,13 @@
  *   2. At times set by `poll-schedule.ts`, the least recently polled own source has its turn.
  *      While a source has more, only sources of its priority or a higher one have turns,
  *      and turns and scans take at most a third of the time, because each may take longer than the gap between two.
- *   3. Foreign shards are scanned for the tasks of crashed workers (`foreign-shards.ts`); a worker without other work helps there.
+ *   3. In turn with these, foreign shards are scanned for tasks of crashed workers; a worker without other work helps there.
  * Announced tasks are read only if no source is worth a poll.
  *
  * Tasks of crashed workers are tried first. The oldest entries of an own partition are read again once a heartbeat.
  * So a later task of the partition can overtake a crashed worker's task by at most a heartbeat.
  *
- * A worker exits when it has polled all own sources since its last task ended, and foreign sources if that end may have made tasks due
- * there.
+ * A worker exits when it has polled all own sources since its last task ended, and foreign ones if that may have made tasks due there.
  * All of this is advisory: reads may be stale, and the condition of the claim decides.
  */
 import type { Fullness } from '../task/key-limit.ts';
@@ -266,11 +265,12 @@ export class TaskPicker {
     const pending = best ?? this.#unseen();
     const isSpared = pending !== undefined && !this.#schedule.isAffordable;
     const scanned = best !== undefined && !isSpared && this.#foreign.isScanDue ? this.#foreign.oldest : undefined;
-    const turn = scanned ?? (isSpared ? undefined : this.#turn(best));
+    const isScanFirst = this.#foreign.scanAtMonotonicMs < this.#schedule.dueAtMonotonicMs;
+    const turn = (isSpared || (isScanFirst && scanned !== undefined) ? undefined : this.#turn(best)) ?? scanned;
     const source = turn ?? pending;
     if (source === undefined) return undefined;
     const beganAt = this.#now;
-    const rows = scanned === undefined ? await this.#poll(source, times) : await this.#scan(scanned);
+    const rows = await (turn !== undefined && turn === scanned ? this.#scan(turn) : this.#poll(source, times));
     if (turn !== undefined) this.#schedule.spent(this.#now - beganAt);
     return rows;
   }

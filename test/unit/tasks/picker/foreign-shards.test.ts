@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { IDLE_QUEUE, openIdleWorld } from '../../../../bench/idle-world.ts';
 import { ForeignShards } from '../../../../shared/tasks/picker/foreign-shards.ts';
 import { Partitions } from '../../../../shared/tasks/picker/partitions.ts';
+import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { openMemoryQueue } from '../../../support/memory-queue.ts';
 import { pickerPorts } from '../../../support/picker-ports.ts';
 
 test('a scan takes no waiting task, so it does not count as a poll before the worker exits', async () => {
@@ -26,4 +28,32 @@ test('a scan takes no waiting task, so it does not count as a poll before the wo
 
   expect(lanes.filter(({ lane }) => lane.isOfGroups)).toHaveLength(3);
   expect(lanes.filter(({ seenChanges }) => seenChanges >= 0)).toEqual([]);
+});
+
+test.each([
+  ['of high priority', { priority: 'high' }],
+  ['of a tenant', { tenant: 'acme' }],
+] as const)('scans leave turns for own tasks %s beside a backlog of long plain ones', async (_what, options) => {
+  const q = openMemoryQueue((driver) => ({
+    ...driver,
+    attempt: async (verb, input, signal) => {
+      await q.clock.sleep(5);
+      return driver.attempt(verb, input, signal);
+    },
+  }));
+  const enqueued = Promise.all(Array.from({ length: 60 }, (_, n) => q.client.enqueue('long', {}, { id: `t${n}` })));
+  await q.clock.runUntil(enqueued, () => true);
+  const begun: string[] = [];
+  const long = defineTask({
+    name: 'long',
+    async run(_input, { id }) {
+      begun.push(id);
+      if (begun.length === 10) await q.client.enqueue('long', {}, { id: 'other', ...options });
+      await q.clock.sleep(10_000);
+    },
+  });
+
+  await q.work({ long }, { shards: 8, homeShards: [0] });
+
+  expect(begun.slice(0, 25)).toContain('other');
 });
