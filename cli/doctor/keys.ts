@@ -1,5 +1,9 @@
-/** Checks the counts of full keys. If a count is above the number of running tasks, slots are lost. */
+/**
+ * Checks full keys and lines. If a key's count is above the number of its running tasks, slots are lost; if no task has the turn of a line, the
+ * line stands still.
+ */
 import { openEntries } from '../../shared/tasks/queue/listing.ts';
+import { NEVER } from '../../shared/tasks/task/batch.ts';
 import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { QueueConnection } from '../connection.ts';
@@ -12,10 +16,44 @@ import { ok, warning } from './finding.ts';
 const ENTRIES = 2_000;
 const ROWS = 200;
 const KEYS = 5;
+/** Rows of lines to read. */
+const LINES = 100;
 /** As many as `queues stats` counts. */
 const COMPARED = 10_000;
 
 export async function judgeKeys(there: QueueConnection, clock: Pick<Clock, 'now'>): Promise<Finding> {
+  return (await judgeLines(there)) ?? judgeCounts(there, clock);
+}
+
+/** Undefined: each line that was read has a task with the turn, or none. */
+async function judgeLines(there: QueueConnection): Promise<Finding | undefined> {
+  const { queue, operator } = there;
+  const suspects = await linesBehind(there);
+  const reports = await Promise.all(
+    suspects.map(async (key) => ({ key, report: await operator.turn(key, { queue }) })),
+  );
+  const lost = reports.find(({ report }) => report.kind === 'lost');
+  if (lost === undefined) return undefined;
+  const found = `no task has the turn in the line of key ${lost.key}, and others wait behind it`;
+  return warning(`keys in ${queue}`, found, `leasehold keys pass ${lost.key} --queue ${queue}`);
+}
+
+/** Lines whose first ticket is above their turn: a parent that waits for children stands elsewhere, or the task with the turn is gone. */
+async function linesBehind(there: QueueConnection): Promise<readonly string[]> {
+  const { queue, store } = there;
+  const first = new Map<string, number>();
+  let entries = 0;
+  for await (const page of openEntries(store, { queue, shards: await shardsInUse(there), now: NEVER })) {
+    for (const { line } of page)
+      if (line !== undefined) first.set(line.key, Math.min(line.ticket, first.get(line.key) ?? Infinity));
+    entries += page.length;
+    if (entries >= ENTRIES) break;
+  }
+  const turns = await store.getTurns(queue, [...first.keys()].slice(0, LINES), { isConsistent: true });
+  return [...turns].flatMap(([key, turn]) => (turn > 0 && (first.get(key) ?? 0) > turn ? [key] : [])).slice(0, KEYS);
+}
+
+async function judgeCounts(there: QueueConnection, clock: Pick<Clock, 'now'>): Promise<Finding> {
   const { queue, operator } = there;
   const check = `keys in ${queue}`;
   const shards = await shardsInUse(there);

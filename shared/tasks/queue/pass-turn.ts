@@ -1,12 +1,14 @@
 /**
- * Passes the turn of a line whose task is gone: its row was deleted by hand, or is missing in a restored table.
+ * Finds lines whose turn belongs to no task, and passes it: the row of the task was deleted by hand, or is missing in a restored table.
  *
  * The line's row has the ticket, and not the id. So the rows of all unfinished tasks of the queue are read, strongly consistent, and none may
  * have the ticket. The indexes are eventually consistent, so the turn must be as before for `SETTLE_MS`, and they must lag by less.
  */
+import { defined } from '../../core/defined.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import type { LineState } from '../task/line.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { DEFAULT_SHARDS } from '../task/task.ts';
 import { NEVER } from '../task/batch.ts';
@@ -14,29 +16,59 @@ import type { OperatorPorts } from './cancel-item.ts';
 import { SETTLE_MS } from './key-report.ts';
 import { openEntries } from './listing.ts';
 
-export type PassReport =
-  /** `next` is absent if no task waits. */
-  | { readonly kind: 'passed'; readonly ticket: number; readonly next?: string }
+/** Some task has the turn, or none is in the line. */
+type Kept =
   /** The task with the turn passes it itself when it ends; if it was cancelled, the next worker passes it. */
   | { readonly kind: 'alive'; readonly head: string; readonly state: TaskRecord['state'] }
-  /** No task has the turn. */
+  /** No task waits or runs. */
   | { readonly kind: 'empty' };
 
-/** @throws CorruptItemError for a damaged row of the queue, because its task may be the one with the turn */
+/** The ticket of a task that is gone. */
+interface Gone {
+  readonly ticket: number;
+  /** The task behind it; absent if none waits. */
+  readonly next?: string;
+}
+
+export type TurnReport = Kept | ({ readonly kind: 'lost' } & Gone);
+export type PassReport = Kept | ({ readonly kind: 'passed' } & Gone);
+
+/**
+ * Says which task has the turn, and changes nothing.
+ * @throws CorruptItemError for a damaged row of the queue, because its task may be the one with the turn
+ */
+export function reportTurn(ports: OperatorPorts, queue: string, key: string): Promise<TurnReport> {
+  return whileItStands(ports, queue, key, async (line, gone) => {
+    const now = await ports.operations.getLine(queue, key);
+    return now?.turn === line.turn ? { kind: 'lost', ...gone } : contended();
+  });
+}
+
+/** Passes the turn if no task has it. @throws CorruptItemError like `reportTurn` */
 export function passTurn(ports: OperatorPorts, queue: string, key: string): Promise<PassReport> {
   const { operations, runtime } = ports;
-  return retryContended(`the line of key ${key} in queue ${queue}`, ACT, async (): Promise<PassReport | Contended> => {
-    const line = await operations.getLine(queue, key);
-    if (line === undefined || line.turn > line.tail) return { kind: 'empty' };
-    const { turn: ticket } = line;
-    await runtime.clock.sleep(SETTLE_MS);
-    const members = await membersOf(ports, queue, key);
-    const head = members.get(ticket);
-    if (head !== undefined) return { kind: 'alive', head: head.id, state: head.state };
+  return whileItStands(ports, queue, key, async (line, gone) => {
     const outcome = await operations.passLine(queue, key, line, stampOf(runtime));
-    if (outcome.kind === 'refused') return contended(outcome);
+    return outcome.kind === 'refused' ? contended(outcome) : { kind: 'passed', ...gone };
+  });
+}
+
+/** @param onGone called if no task has the turn; looks again if the line has moved */
+function whileItStands<Report>(
+  ports: OperatorPorts,
+  queue: string,
+  key: string,
+  onGone: (line: LineState, gone: Gone) => Promise<Report | Contended>,
+): Promise<Report | Kept> {
+  return retryContended<Report | Kept>(`the line of key ${key} in queue ${queue}`, ACT, async () => {
+    const line = await ports.operations.getLine(queue, key);
+    if (line === undefined || line.turn > line.tail) return { kind: 'empty' };
+    await ports.runtime.clock.sleep(SETTLE_MS);
+    const members = await membersOf(ports, queue, key);
+    const head = members.get(line.turn);
+    if (head !== undefined) return { kind: 'alive', head: head.id, state: head.state };
     const next = members.get(Math.min(...members.keys()))?.id;
-    return next === undefined ? { kind: 'passed', ticket } : { kind: 'passed', ticket, next };
+    return onGone(line, defined({ ticket: line.turn, next }));
   });
 }
 

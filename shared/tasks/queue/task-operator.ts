@@ -22,8 +22,8 @@ import { openTasks } from './listing.ts';
 import type { EndedTask } from '../task/task.ts';
 import { validPriority } from '../task/task-request.ts';
 import { validMoment } from '../../core/validate/moment.ts';
-import type { PassReport } from './pass-turn.ts';
-import { passTurn } from './pass-turn.ts';
+import type { PassReport, TurnReport } from './pass-turn.ts';
+import { passTurn, reportTurn } from './pass-turn.ts';
 import type { QueueRecord } from '../task/queue-store.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
 import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from '../task/task.ts';
@@ -222,6 +222,15 @@ export class TaskOperator {
     validOptions('the options of recounting a key', options, KEY_OPTION);
     const query = { ...options, queue: this.#queueOf(options), key: validName('key', key) };
     return recountKey(this.#ports, query, this.#maxClockSkewMs);
+  }
+
+  /**
+   * Says which task has the turn in the line of a key. Reads like `passLine`, and changes nothing.
+   * @throws CorruptItemError for a damaged row of the queue, because its task may be the one with the turn
+   */
+  turn(key: string, options: QueueOption = {}): Promise<TurnReport> {
+    const queue = this.#queueOf(validOptions('the options of reading a turn', options, ['queue']));
+    return reportTurn(this.#ports, queue, validName('key', key));
   }
 
   /**

@@ -1,13 +1,18 @@
 import { beforeEach, expect, test } from 'vitest';
+import { judgeKeys } from '../../../../cli/doctor/keys.ts';
+import type { QueueConnection } from '../../../../cli/connection.ts';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { OperatorPorts } from '../../../../shared/tasks/queue/cancel-item.ts';
-import { passTurn } from '../../../../shared/tasks/queue/pass-turn.ts';
+import { passTurn, reportTurn } from '../../../../shared/tasks/queue/pass-turn.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
 
 let q: MemoryQueue;
+let driver: DynamoDriver;
 
 beforeEach(async () => {
-  q = openMemoryQueue();
+  q = openMemoryQueue((one) => (driver = one));
   for (const id of ['a', 'b', 'c']) await q.client.enqueue('task', {}, { id, key: 'k', ordered: true });
 });
 
@@ -50,4 +55,41 @@ test('passes no turn while a row of the queue is damaged, because its task may h
 
   await expect(pass(portsOf({ ...q.operations, getManyNow }))).rejects.toBe(damage);
   expect(await pass()).toMatchObject({ kind: 'alive', head: 'a' });
+});
+
+/** Without attributes the row is in no index, like a deleted one. */
+const lose = (id: string) =>
+  driver.attempt('put', { TableName: q.table, Item: { ...taskKey(QUEUE, id) } }, new AbortController().signal);
+
+const examine = () => {
+  const turn = (key: string) => reportTurn(portsOf(), QUEUE, key);
+  const there = { queue: QUEUE, shards: 1, store: q.tasks, queues: { glance: () => Promise.resolve() } };
+  const operator = { turn, keys: () => Promise.resolve([]) };
+  return q.clock.runUntil(judgeKeys({ ...there, operator } as unknown as QueueConnection, q.clock), () => true);
+};
+
+test('the doctor finds a line whose turn no task has, and passing it helps', async () => {
+  expect(await examine()).toMatchObject({ health: 'ok' });
+  await lose('a');
+
+  expect(await examine()).toMatchObject({
+    health: 'warning',
+    found: 'no task has the turn in the line of key k, and others wait behind it',
+    remedy: `leasehold keys pass k --queue ${QUEUE}`,
+  });
+  expect(await pass()).toMatchObject({ kind: 'passed', next: 'b' });
+  expect(await examine()).toMatchObject({ health: 'ok' });
+});
+
+test('a turn that moves while the tasks are read is not reported as lost', async () => {
+  await lose('a');
+  let reads = 0;
+  const getLine: MemoryQueue['operations']['getLine'] = async (queue, key) => {
+    if (++reads === 2) await passTurn(portsOf(), QUEUE, 'k');
+    return q.operations.getLine(queue, key);
+  };
+
+  const report = reportTurn(portsOf({ ...q.operations, getLine }), QUEUE, 'k');
+
+  expect(await q.clock.runUntil(report, () => true)).toEqual({ kind: 'alive', head: 'b', state: 'ready' });
 });
