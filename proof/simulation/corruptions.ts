@@ -250,7 +250,7 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   },
   LOAD: {
     'requests in a loop': changed(isSent, (event) =>
-      copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10 })),
+      copies(20_000, (index): Sent => ({ ...event, at: event.at + index / 10, previous: undefined })),
     ),
     'a read that is charged for much': changed(isRead, (event) => [{ ...event, readUnits: 20_000 }]),
   },

@@ -3,6 +3,7 @@ import type { HistoryEvent } from './history.ts';
 import type { Assumptions, Nearest, Violation } from './invariants/rule.ts';
 import type { Profile } from './profile.ts';
 import { maxWorkersOf } from './workloads/chain.ts';
+import { CROWD } from './workloads/full-keys.ts';
 import { attemptTimeoutOf } from './workloads/worker-place.ts';
 import { maxAttemptsOf, maxDeathsOf } from './workloads/task-code.ts';
 
@@ -41,11 +42,16 @@ export function unjudgedIn({ knobs, lone }: Profile): readonly string[] {
   return !lone && Object.keys(knobs).length > 0 ? COSTS : [];
 }
 
+function heldBackIn({ floodOf, floodTasks, fullKeys }: Profile): number {
+  if (fullKeys) return CROWD;
+  return floodOf === 'key' || floodOf === 'rate' ? floodTasks : 0;
+}
+
 export function assumptionsOf(profile: Profile): Assumptions {
   return {
     clocksHold: profile.clocksHold,
     readsAreFresh: profile.staleMs === 0,
-    heldBack: profile.floodOf === 'key' || profile.floodOf === 'rate' ? profile.floodTasks : 0,
+    heldBack: heldBackIn(profile),
     workers: maxWorkersOf(profile),
     concurrency: profile.concurrency,
     shards: profile.shards + profile.strayShards,

@@ -4,7 +4,7 @@ import { LASTING } from './profile.ts';
 import { runMany } from './run-many.ts';
 import { runSeed } from './run-seed.ts';
 
-const HISTORIES = { hour: 2, stays: 6, row: 4, backlog: 3, flood: 10, fanout: 10 };
+const HISTORIES = { hour: 2, stays: 6, row: 4, backlog: 3, flood: 10, fanout: 10, keys: 3 };
 
 test.each(LASTING)('the protocol holds in the world %s', { timeout: 600_000 }, async (profile) => {
   const tally = await runMany({ histories: HISTORIES[profile], minutes: Infinity, from: 1n, profile });

@@ -1,4 +1,4 @@
-/** Long-running worlds: the profiles of an hour, of long-lived workers, a row in trouble, a backlog or a flood. */
+/** Long-running worlds: the profiles of an hour, of long-lived workers, a row in trouble, a backlog, a flood, or full keys. */
 import type { Prng } from '../../test/support/machines/prng.ts';
 import type { LastingName, Profile, Switch } from './profile.ts';
 
@@ -93,10 +93,24 @@ function drawLastingSizes(prng: Prng, name: LastingName): Partial<Profile> {
       concurrency: prng.integer(2, 4),
       shards: prng.pick([1, 2, 4]),
       streamShards: prng.pick([1, 1, 2, 4]),
+      burstLimit: prng.fork('limits').pick([2, 2, 6, 20]),
       operator: false,
       faultyMs: 40_000,
       settleMs: 300_000,
       invocationMs: 240_000,
+    };
+  if (name === 'keys')
+    return {
+      ...common,
+      fullKeys: true,
+      stays: prng.chance(0.7),
+      ttlMs: Math.round(prng.logarithmic(3_000, 10_000)),
+      environments: prng.integer(2, 4),
+      concurrency: prng.integer(1, 4),
+      shards: prng.pick([1, 1, 2, 4]),
+      faultyMs: 60_000,
+      settleMs: 600_000,
+      invocationMs: 1_000_000,
     };
   const isBacklog = name === 'backlog';
   const [faultyMs, settleMs] = isBacklog ? [60_000, 120_000] : [60_000, 300_000];

@@ -57,6 +57,10 @@ export interface Profile {
   readonly floodOf: FloodOf;
   /** Tasks that enqueue their successor when they end, for the first minute. */
   readonly relays: number;
+  /** Whether keys are full beside endless other work, while workers crash also when all else is well: see `workloads/full-keys.ts`. */
+  readonly fullKeys: boolean;
+  /** The largest limit of a burst's key. */
+  readonly burstLimit: number;
   /** Whether only ticks and wakes start workers, according to due tasks, for tasks that come in bursts. */
   readonly fansOut: boolean;
   /** Shards of the table's stream, each with its own waker, if it fans out. */
@@ -193,6 +197,8 @@ export const CALM: Profile = {
   floodTasks: 0,
   floodOf: 'nothing',
   relays: 0,
+  fullKeys: false,
+  burstLimit: 2,
   fansOut: false,
   streamShards: 1,
   faultyMs: 60_000,
@@ -221,9 +227,10 @@ export type Switch = (prng: Prng, profile: Profile) => Partial<Profile>;
 
 /**
  * Special worlds: workers and sessions that live for an hour, long-lived workers with a backlog and tasks that enqueue their successors,
- * ten minutes with one row after the other in trouble, many tasks, many that cannot run, and bursts for which workers are started.
+ * ten minutes with one row after the other in trouble, many tasks, many that cannot run, bursts for which workers are started, and full
+ * keys beside endless other work.
  */
-export const LASTING = ['hour', 'stays', 'row', 'backlog', 'flood', 'fanout'] as const;
+export const LASTING = ['hour', 'stays', 'row', 'backlog', 'flood', 'fanout', 'keys'] as const;
 export type LastingName = (typeof LASTING)[number];
 
 export function isLasting(name: ProfileName): name is LastingName {

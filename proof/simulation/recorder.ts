@@ -254,6 +254,12 @@ export class Recorder {
     this.emit({ kind: 'swept', at: this.#ports.timeline.now, process: 'ttl', row, before });
   }
 
+  /** A person has changed a row by hand, in nothing that a rule judges. */
+  changedByHand(row: string, item: DynamoItem): void {
+    this.#rows.set(row, item);
+    this.happened('person', `changed ${row}`);
+  }
+
   /** A session's holder exists from here on, and can be asked. */
   holds(process: SimulatedProcess, holder: SessionHolder): void {
     this.#holders.set(holder.id, { process, holder });

@@ -53,6 +53,7 @@ export class Standing {
   #claims: DynamoItem[] = [];
   /** Whether a worker had room at the last sample; for a last attempt after a crash, only one that ran nothing. */
   #placeBefore = { forAny: false, forLastAttempt: false };
+  #aliveBefore: ReadonlySet<string> = new Set();
   #isHealed = false;
   #isOver = false;
   readonly #claimsOf = new Map<string, { at: number; refused: number; granted: number }>();
@@ -140,7 +141,7 @@ export class Standing {
     for (const [row, item] of rows) {
       if (!isTask(row)) continue;
       const isReady = item.state === 'ready' && hasTurn(item, rows) && isDue(item, now - maxClockSkewMs);
-      if ((isReady && hasCapacity(item, rows)) || isToBePassed(item, rows)) due.push([row, item]);
+      if ((isReady && hasCapacity(item, rows, now)) || isToBePassed(item, rows)) due.push([row, item]);
       if (item.state !== 'running') continue;
       const session = String(item.session);
       if (sessions.get(session)?.isAlive !== true) {
@@ -164,27 +165,55 @@ export class Standing {
     const hasRoom = (places: number): boolean =>
       workers.length === 0 || working.some(([id]) => (running.get(id) ?? 0) < places);
     const place = { forAny: hasRoom(concurrency), forLastAttempt: hasRoom(1) };
+    const passing = this.#passing(
+      workers.map(([id]) => id),
+      (id) => (running.get(id) ?? 0) < concurrency,
+    );
     for (const [row, item] of due) {
       const kind = isLastAttempt(item) ? 'forLastAttempt' : 'forAny';
-      if (this.#placeBefore[kind] && place[kind] && !this.#isServed(item)) this.#starves(row, item);
+      const isServed = this.#isServed(item);
+      if (this.#profile.fullKeys && kind === 'forAny')
+        for (const [id, isPassing] of passing)
+          if (isPassing && !isServed) this.#starves(row, item, ` ${id}`);
+          else this.#keep(`${this.#starving(row, item)} ${id}`);
+      else if (this.#placeBefore[kind] && place[kind] && !isServed) this.#starves(row, item);
       else this.#keep(this.#starving(row, item));
     }
     this.#placeBefore = place;
   }
 
+  /**
+   * The live workers, and whether each was there at the last sample and has either a free place or taken a task without a key since.
+   * In a world of keys, each worker's looks count by themselves: there is no end of other tasks, and what it knows of a key dies with it.
+   */
+  #passing(workers: readonly string[], hasRoom: (id: string) => boolean): ReadonlyMap<string, boolean> {
+    const tookOthers = new Set(this.#claims.flatMap(({ key, session }) => (key === undefined ? [session] : [])));
+    const isPassing = (id: string): boolean => this.#aliveBefore.has(id) && (hasRoom(id) || tookOthers.has(id));
+    const passing = new Map(workers.map((id) => [id, isPassing(id)]));
+    this.#aliveBefore = new Set(workers);
+    return passing;
+  }
+
   /** Whether tasks like it, or of a higher priority, were claimed since the last sample, so it only waits for its turn. */
-  #isServed({ tenant, key, priority }: DynamoItem): boolean {
+  #isServed({ state, tenant, key, priority, directoryKey }: DynamoItem): boolean {
+    const { lone, fullKeys } = this.#profile;
+    const isStrict = lone || fullKeys;
+    /** Workers take turns between plain tasks and those of groups, and pass the tasks of a full key without a turn. */
+    const isInTurn = (claimed: DynamoItem): boolean =>
+      fullKeys && directoryKey !== undefined
+        ? state === 'ready' && claimed.directoryKey !== undefined
+        : claimed.key === undefined && claimed.tenant === tenant;
     return this.#claims.some(
       (claimed) =>
-        // Workers of others may be at the key; a lone one is not.
-        (key !== undefined && (!this.#profile.lone || nameOfKey(claimed) === nameOfKey({ key }))) ||
+        // Workers of others may be at the key; a lone one is not, and neither are those of a world of keys.
+        (key !== undefined && (!isStrict || nameOfKey(claimed) === nameOfKey({ key }))) ||
         rankOf(claimed.priority) < rankOf(priority) ||
-        (claimed.key === undefined && claimed.tenant === tenant),
+        isInTurn(claimed),
     );
   }
 
-  #starves(row: string, item: DynamoItem): void {
-    const name = this.#starving(row, item);
+  #starves(row: string, item: DynamoItem, by = ''): void {
+    const name = this.#starving(row, item) + by;
     // A sum of samples, not a span: one claim of another task does not make up for a minute without one.
     const looks = (this.#since.get(name) ?? 0) + 1;
     this.#standing.set(name, looks);
@@ -329,12 +358,20 @@ function isLastAttempt({ state, name, attempts, deaths = 0 }: DynamoItem): boole
   return Number(attempts) + 1 === maxAttemptsOf(kind) || Number(deaths) + 2 === maxDeathsOf(kind);
 }
 
-/** A rate is room only when its window has turned; that is for the claim to say, so a key with a rate is never judged. */
-function hasCapacity({ queue, key }: DynamoItem, rows: ReadonlyMap<string, DynamoItem>): boolean {
+interface Limit {
+  readonly key: string;
+  readonly limit: number;
+  readonly count?: number;
+  readonly perMs?: number;
+}
+
+function hasCapacity({ queue, key }: DynamoItem, rows: ReadonlyMap<string, DynamoItem>, now: number): boolean {
   if (key === undefined) return true;
-  const { key: name, limit, count } = key as { readonly key: string; readonly limit: number; readonly count?: number };
-  if (count !== undefined) return false;
-  return Number(rows.get(`key#${String(queue)}#${name}`)?.running ?? 0) < limit;
+  const { key: name, limit, count, perMs } = key as unknown as Limit;
+  const { running = 0, window, started } = rows.get(`key#${String(queue)}#${name}`) ?? {};
+  if (Number(running) >= limit || count === undefined || perMs === undefined) return Number(running) < limit;
+  const at = EPOCH_MS + now;
+  return window === undefined || Number(window) < at - (at % perMs) || Number(started) < count;
 }
 
 function nameOfKey({ key }: DynamoItem): unknown {

@@ -65,6 +65,19 @@ export class SimulatedStore implements AppliesRequests {
     return swept;
   }
 
+  /** Changes the latest start in a key's row. @param at undefined: it is not known any more. @returns the row */
+  setStart({ pk, sk }: DynamoItem, at: number | undefined): DynamoItem {
+    const Key = { pk, sk };
+    this.#dynamo.apply('update', {
+      TableName: TABLE_NAME,
+      Key,
+      ...(at === undefined
+        ? { UpdateExpression: 'REMOVE enteredAt' }
+        : { UpdateExpression: 'SET enteredAt = :at', ExpressionAttributeValues: { ':at': at } }),
+    });
+    return this.#dynamo.peek(TABLE_NAME, Key) ?? Key;
+  }
+
   #setStock(stock: number): void {
     this.#dynamo.apply('put', { TableName: USER_TABLE, Item: { id: 'stock', stock } });
   }

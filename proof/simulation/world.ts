@@ -43,6 +43,7 @@ import { coordinate } from './workloads/coordination.ts';
 import { deliverTick } from './workloads/dispatcher.ts';
 import { produceBursts, produceFlood, produceRelays, produceSteadily } from './workloads/flood.ts';
 import { maxWorkersOf } from './workloads/chain.ts';
+import { produceFullKeys } from './workloads/full-keys.ts';
 import { linger } from './workloads/linger.ts';
 import { useLocks } from './workloads/locks.ts';
 import { operate } from './workloads/operator.ts';
@@ -60,6 +61,12 @@ const DISPATCH_SHARE = 0.5;
 
 /** Once healed, per sample of a lone world: a crash every half a minute. */
 const LONE_CRASH_SHARE = 0.15;
+
+/** The same beside full keys: rare enough for a look at each of them between two. */
+const CRASH_SHARE = 0.05;
+/** And of changes of the latest start in a key's row. */
+const START_SHARE = 0.05;
+const HOUR_MS = 3_600_000;
 
 /** Beyond every retention of the table. */
 const LEAP_MS = 40 * 86_400_000;
@@ -251,6 +258,7 @@ class World {
     if (profile.relays > 0) this.#produceBeside('relays', produceRelays);
     const isOver = (): boolean => this.#isTimeCalled;
     if (profile.feedEveryMs > 0) this.#produceBeside('feed', (ports) => produceSteadily(ports, isOver));
+    if (profile.fullKeys) this.#produceBeside('keys', (ports) => produceFullKeys(ports, isOver));
     if (profile.fansOut) this.#produceBeside('bursts', (ports) => produceBursts(ports, isOver));
     if (profile.operator)
       this.#operate([ids, [`${batchId(half)}/then`], ...(bulk === undefined ? [] : [bulkIds(bulk)])]);
@@ -288,7 +296,10 @@ class World {
     this.#later(SAMPLE_EVERY_MS, () => {
       if (!this.#isAloneAndFrozen()) this.#standing.sample();
       this.#fanOut.sample();
-      if (this.#profile.lone && this.#prng.chance(LONE_CRASH_SHARE)) this.#crashOne();
+      const { lone, fullKeys } = this.#profile;
+      if ((lone && this.#prng.chance(LONE_CRASH_SHARE)) || (fullKeys && this.#prng.chance(CRASH_SHARE)))
+        this.#crashOne();
+      if (fullKeys && this.#prng.chance(START_SHARE)) this.#changeAStart();
       this.#watch();
     });
   }
@@ -302,6 +313,16 @@ class World {
   #crashOne(): void {
     const running = this.#fleet.environments.filter(({ process }) => process !== undefined);
     if (running.length > 0 && !this.#isTimeCalled) this.#fleet.kill(this.#prng.pick(running), 'crashed');
+  }
+
+  /** As a recount of a deleted row leaves a full key, or a worker whose clock was an hour ahead. */
+  #changeAStart(): void {
+    const keys = [...this.#recorder.rows].filter(([row, { running }]) => row.startsWith('key#') && Number(running) > 0);
+    if (keys.length === 0) return;
+    const [row, item] = this.#prng.pick(keys);
+    const at = this.#prng.chance(0.5) ? undefined : EPOCH_MS + Math.round(this.#timeline.now) + HOUR_MS;
+    this.#recorder.changedByHand(row, this.#store.setStart(item, at));
+    this.#count(`latest start of a key ${at === undefined ? 'lost' : 'ahead'}`);
   }
 
   /** Time passes in which nothing runs, and TTL sweeps what it may: no wait for an answer lasts so long. */

@@ -9,7 +9,7 @@ export interface Assumptions {
   readonly clocksHold: boolean;
   /** Whether reads, and the indexes, show the latest write. */
   readonly readsAreFresh: boolean;
-  /** Tasks of one key that can hardly run and stand in the index. */
+  /** Tasks of full keys that can hardly run and stand in the index. */
   readonly heldBack?: number;
   /** How many may run at once, each with so many tasks. */
   readonly workers: number;

@@ -84,7 +84,7 @@ export async function produceBursts(ports: ProducerPorts, isOver: () => boolean)
     const kind = ms === 0 ? 'quick' : 'slow';
     const most = ms === 0 ? 40 : Math.max(2, Math.floor(BURST_WORK_MS / (ms + STEPS_OF_TTL * profile.ttlMs)));
     const count = prng.chance(0.3) ? 1 : Math.round(prng.logarithmic(2, most));
-    const options = prng.chance(0.2) ? { key: `burst ${burst}`, limit: prng.integer(1, 2) } : {};
+    const options = prng.chance(0.2) ? { key: `burst ${burst}`, limit: prng.integer(1, profile.burstLimit) } : {};
     const input = { kind, half, ms };
     for (let first = 0; first < count; first += AT_ONCE)
       await Promise.all(

@@ -130,11 +130,11 @@ function knowsAllTasks(session: string): boolean {
   return (session.codePointAt(session.length - 1) ?? 0) % 2 === 0;
 }
 
-/** Some of the shards, at least one, as a dispatcher assigns them. */
+/** Some of the shards, at least one, as a dispatcher assigns them; or all, as a process of the user's has. */
 function homeShardsOf({ profile, prng }: WorkerPlace): readonly number[] {
   const first = prng.integer(0, profile.shards - 1);
   return Array.from({ length: profile.shards }, (_, shard) => shard).filter(
-    (shard) => shard === first || prng.chance(0.3),
+    (shard) => shard === first || prng.chance(0.3) || profile.fullKeys,
   );
 }
 
