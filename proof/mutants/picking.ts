@@ -74,4 +74,17 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
       ttlMs: 3_000,
     },
   },
+  {
+    id: 'K5',
+    what: 'a key whose latest start is in the future has not stood still before then',
+    swaps: [
+      {
+        file: 'shared/tasks/picker/key-runners.ts',
+        from: 'Math.max(stillMs, this.#clock.now() - view.seen.enteredAt)',
+        to: 'Math.min(stillMs + 1e12, this.#clock.now() - view.seen.enteredAt)',
+      },
+    ],
+    killedBy: ['L10'],
+    profile: 'keys',
+  },
 ];
