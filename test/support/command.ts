@@ -6,6 +6,7 @@ import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { SATELLITES } from '../../api/satellites.ts';
 import { openCommandLine } from '../../cli/command-line.ts';
+import type { Satellites } from '../../cli/context.ts';
 
 // In this process, too, the terminal's settings must not decide the output.
 Reflect.deleteProperty(process.env, 'FORCE_COLOR');
@@ -91,14 +92,18 @@ export async function runCommand(
 }
 
 /** The same, for command lines that need no table or name their own. */
-export async function runHere(argv: readonly string[], stdin = ''): Promise<CommandEnd> {
+export async function runHere(
+  argv: readonly string[],
+  stdin = '',
+  satellites: Satellites = SATELLITES,
+): Promise<CommandEnd> {
   const [out, err] = [new Page(), new Page()];
   const line = openCommandLine({
     environment: { PATH: process.env.PATH },
     stdin: Readable.from([stdin]) as unknown as NodeJS.ReadStream,
     out: out as unknown as NodeJS.WriteStream,
     err: err as unknown as NodeJS.WriteStream,
-    satellites: SATELLITES,
+    satellites,
   });
   const exitCode = await line.perform(argv);
   return { exitCode, signal: null, out: out.text, err: err.text };

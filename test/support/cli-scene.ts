@@ -1,0 +1,114 @@
+/** Commands in this process over rows that are made up, at a fixed moment: each prints the same every time. */
+import { Readable, Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { CommanderError } from 'commander';
+import { everyCommand } from '../../cli/command-tree.ts';
+import type { CliConnection } from '../../cli/connection.ts';
+import type { Action, Context } from '../../cli/context.ts';
+import { EXIT, failureOf } from '../../cli/exit.ts';
+import { Output } from '../../cli/output.ts';
+import { createProgram } from '../../cli/program.ts';
+import type { GlobalOptions } from '../../cli/settings.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { ManualClock } from './manual-clock.ts';
+
+export const STARTED = '2026-11-27T12:00:00Z';
+export const NOW = Date.parse(STARTED);
+
+/** @param members those that the command uses. A member that is called and is not there fails the command */
+export function connectionOf(members: object): CliConnection {
+  return { table: 'leasehold', maxClockSkewMs: 1_000, [Symbol.dispose]: () => undefined, ...members } as never;
+}
+
+/** Answers each operation with this report, and notes what was asked. */
+export function operationsOf(report: unknown, asked: string[]) {
+  return {
+    execute: (verb: string, input: object, { by, reason }: { readonly by: string; readonly reason: string }) => {
+      asked.push(`→ ${verb} ${JSON.stringify(input)} by ${by}: ${reason}`);
+      return Promise.resolve(report);
+    },
+  };
+}
+
+/** Returns all that the command prints and how it ends, below its command line. */
+export async function printedBy(
+  argv: readonly string[],
+  connection: CliConnection,
+  asked: string[] = [],
+): Promise<string> {
+  const told = new Told();
+  const clock = new HastyClock(STARTED);
+  let exitCode: number = EXIT.done;
+  const bind = <Options>(command: Command, action: Action<Options>): Command =>
+    command.action(async (...received: unknown[]) => {
+      const options = command.optsWithGlobals<GlobalOptions & Options>();
+      const context = contextOf(options, told.output(options.json === true), clock, connection);
+      try {
+        exitCode = (await action(context, options, ...(received.slice(0, -2).flat() as string[]))) ?? EXIT.done;
+      } catch (error) {
+        const { message, exitCode: code } = failureOf(error, options.table);
+        context.output.error(message, code);
+        exitCode = code;
+      }
+    });
+  const program = await createProgram(bind, {}, argv);
+  for (const command of everyCommand(program))
+    command.configureOutput({ writeOut: told.write, writeErr: (text) => told.write(`! ${text}`) });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  }
+  const words = argv.map((word) => (/^[\w./=:@+-]+$/.test(word) ? word : `'${word}'`));
+  const ending = exitCode === EXIT.done ? [] : [`(exit code ${exitCode})`];
+  return [`$ leasehold ${words.join(' ')}`, told.text.trimEnd(), ...asked, ...ending, ''].join('\n');
+}
+
+function contextOf(settings: GlobalOptions, output: Output, clock: ManualClock, connection: CliConnection): Context {
+  const runtime = { ...systemRuntime, clock };
+  return {
+    settings,
+    output,
+    runtime,
+    environment: {},
+    stdin: Readable.from(['']) as unknown as NodeJS.ReadStream,
+    satellites: {},
+    connect: () => Promise.resolve({ ...connection, runtime }),
+  };
+}
+
+/** Whoever sleeps wakes at once, and the time has passed. */
+class HastyClock extends ManualClock {
+  override async sleep(ms: number): Promise<void> {
+    await this.advance(ms);
+  }
+}
+
+/** What a command has said so far; lines of standard error begin with `!`. */
+class Told {
+  text = '';
+
+  readonly write = (text: string): void => {
+    this.text += text;
+  };
+
+  output(isJson: boolean): Output {
+    return new Output({ isJson, out: this.#stream(''), err: this.#stream('! ') });
+  }
+
+  #stream(mark: string): NodeJS.WriteStream {
+    const stream = new Writable({
+      decodeStrings: false,
+      write: (text: string, _encoding, done) => {
+        this.write(mark + text);
+        done();
+      },
+    });
+    return stream as unknown as NodeJS.WriteStream;
+  }
+}
+
+export async function* each<T>(rows: readonly T[]): AsyncGenerator<T> {
+  for (const row of rows) yield await Promise.resolve(row);
+}

@@ -1,0 +1,355 @@
+/**
+ * All that commands print about rows of every kind, and how they end: columns, words, boundaries of times, refusals and exit codes.
+ *
+ * One golden file for each noun. After an intended change: `npx vitest run test/unit/cli/printed.test.ts -u`, and read the difference.
+ */
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { StoreUnavailableError, MismatchError } from '../../../shared/core/errors.ts';
+import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
+import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
+import {
+  ENDED,
+  LOCKS,
+  SCHEDULES,
+  SEMAPHORES,
+  SESSIONS,
+  UNFINISHED,
+  schedule,
+  session,
+} from '../../support/cli-rows.ts';
+import { NOW, connectionOf, each, operationsOf, printedBy } from '../../support/cli-scene.ts';
+
+const ENTRY = fileURLToPath(new URL('../../support/tasks-modules/hostile.ts', import.meta.url));
+const WHY = ['--reason', 'a drill', '--by', 'ann'];
+const ALL = new Map([...UNFINISHED, ...ENDED].map((task) => [task.id, task]));
+
+/** The tasks of each queue. The second one is paused as well, and none of its tasks runs. */
+const WAITING: Readonly<Record<string, readonly TaskRecord[]>> = {
+  default: UNFINISHED,
+  resting: UNFINISHED.filter(({ state }) => state === 'ready'),
+};
+
+/** A command line, and what an operation reports or a store answers. */
+type Line = readonly [argv: string, report?: unknown];
+
+const startsWith = (prefix: string) => (row: { readonly key?: string; readonly name?: string }) =>
+  (row.key ?? row.name ?? '').startsWith(prefix);
+const known = (ids: Iterable<string>) =>
+  new Map(SESSIONS.filter(({ id }) => new Set(ids).has(id)).map((one) => [one.id, one]));
+
+const leasehold = (report: unknown) => ({
+  locks: {
+    list: (prefix: string) => each(LOCKS.filter(startsWith(prefix))),
+    get: (key: string) => Promise.resolve(LOCKS.find((lock) => lock.key === key)),
+    look: (key: string) =>
+      Promise.resolve({ info: LOCKS.find((lock) => lock.key === key), closedUntil: key === 'left' ? NOW + 1 : NOW }),
+    watch: (_: string, { index }: { readonly index: number }) => {
+      if (index >= 3) throw new StoreUnavailableError('DynamoDB is away', { applied: 'no' });
+      return Promise.resolve({ index: index + 1, info: [LOCKS[0], LOCKS[2], undefined][index] });
+    },
+  },
+  sessions: {
+    list: (prefix: string) => each(SESSIONS.filter(startsWith(prefix))),
+    get: (id: string) => Promise.resolve(known([id]).get(id)),
+  },
+  schedules: {
+    list: ({ queue }: { readonly queue: string }) => each(SCHEDULES.filter((row) => row.queue === queue)),
+    get: (name: string) => Promise.resolve(SCHEDULES.find((row) => row.name === name)),
+    next: (row: { readonly nextAt: number }, count: number) =>
+      Array.from({ length: row.nextAt === Infinity ? 0 : count }, (_, n) => row.nextAt + n * 86_400_000),
+  },
+  session: () => ({ id: 'here', holder: {}, report, [Symbol.asyncDispose]: () => Promise.resolve() }),
+});
+
+const store = (report: unknown) => ({
+  get: ({ id }: { readonly id: string }) => Promise.resolve(ALL.get(id)),
+  getFailure: ({ id }: { readonly id: string }) =>
+    Promise.resolve(id === 'dead' ? { stack: 'TypeError: x\n  at \u001b[2J', leaseCounter: 5 } : undefined),
+  getMany: (keys: readonly { readonly id: string }[]) => Promise.resolve(keys.flatMap(({ id }) => ALL.get(id) ?? [])),
+  getKeys: () => Promise.resolve(new Map()),
+  claim: () => Promise.resolve(report),
+  page: ({ queue, priority, shard }: { readonly queue: string; readonly priority: string; readonly shard: number }) =>
+    Promise.resolve({
+      hints: shard === 2 ? (WAITING[queue] ?? []).filter((task) => task.priority === priority) : [],
+      next: undefined,
+    }),
+  pageOfGroups: () => Promise.resolve({ entries: [], next: undefined }),
+});
+
+const connection = (report: unknown, asked: string[]) => {
+  const operations = operationsOf(report, asked);
+  const dead = () => each(ENDED.filter(({ state }) => state === 'dead'));
+  const record = { isPaused: true, shards: 3, tookMs: 1_500, announcedNames: ['resize', 'publish'] };
+  let looks = 0;
+  return connectionOf({
+    leasehold: leasehold(report),
+    operations,
+    audit: { list: () => each((report ?? []) as readonly object[]) },
+    semaphores: {
+      list: (prefix: string) =>
+        each(
+          prefix === workersSemaphore('')
+            ? [workersSemaphore('default')]
+            : SEMAPHORES.map(({ name }) => name).filter((name) => name.startsWith(prefix)),
+        ),
+      get: (name: string) =>
+        Promise.resolve(
+          name === workersSemaphore('default') ? SEMAPHORES[0] : SEMAPHORES.find((one) => one.name === name),
+        ),
+    },
+    sessions: {
+      get: (id: string) => Promise.resolve(known([id]).get(id)),
+      getMany: (ids: readonly string[]) => Promise.resolve(known(ids)),
+      page: (name: string) =>
+        Promise.resolve({ ids: name.startsWith('worker/default') ? SESSIONS.map(({ id }) => id) : [] }),
+    },
+    queue: (queue: string, shards: number) => ({
+      queue,
+      shards,
+      operations,
+      store: store(report),
+      operator: { dead: queue === 'default' ? dead : () => each([]), key: () => Promise.resolve(report) },
+      queues: {
+        glance: () => Promise.resolve(queue in WAITING ? record : undefined),
+        get: () => {
+          if (report === 'soon away' && ++looks > 2)
+            throw new StoreUnavailableError('DynamoDB is away', { applied: 'no' });
+          return Promise.resolve(queue in WAITING ? record : undefined);
+        },
+      },
+      client: {
+        validate: (name: string, input: unknown, options: object) => {
+          asked.push(`→ ${name} ${JSON.stringify(input)} ${JSON.stringify(options)} in ${shards} shards`);
+          return Promise.resolve({ name, input });
+        },
+        enqueueAll: () => Promise.resolve([report]),
+        result: () => Promise.resolve((report as { readonly outcome?: object }).outcome),
+      },
+    }),
+  });
+};
+
+const added = (id: string, outcome?: object) => ({ id, queue: 'default', created: true, replaced: false, outcome });
+const ended = (kind: string, facts: object) => added('a', { kind, task: { state: 'ready' }, ...facts });
+const key = (facts: object) => ({
+  key: 'k',
+  queue: 'media',
+  limits: [1, 3],
+  count: 2,
+  running: Array.from({ length: 2 }, () => ALL.get('busy')),
+  waiting: 4,
+  difference: 0,
+  isExact: true,
+  ...facts,
+});
+const acts = [
+  { at: NOW, by: 'a'.repeat(25), verb: 'lock.release', target: 'held 42', outcome: 'released', reason: 'r'.repeat(61) },
+];
+
+const NOUNS: Readonly<Record<string, readonly Line[]>> = {
+  locks: [
+    ['locks'],
+    ['locks list --all'],
+    ['locks list held --limit 1'],
+    ['locks list held/ --json'],
+    ['locks list nothing'],
+    ['locks list nothing --all'],
+    ...LOCKS.map(({ key: of }): Line => [`locks show ${of}`]),
+    ['locks show left'],
+    ['locks show nothing'],
+    ['locks watch held'],
+    ['locks release held --token 42 WHY --yes held', { kind: 'released', closedUntil: NOW + 1 }],
+    ['locks release held --token 42 WHY --yes held --lock-delay 5s', { kind: 'released', closedUntil: NOW }],
+    ['locks release held --token 42 WHY --yes held', { kind: 'superseded', current: LOCKS[2] }],
+    ['locks release held --token 42 WHY --yes held', { kind: 'superseded', current: LOCKS[0] }],
+    ['locks release held --token 41 WHY --yes held'],
+    ['locks release closed --token 41 WHY --yes closed'],
+    ['locks release nothing --token 41 WHY --yes nothing'],
+    ['locks release held --token 42 WHY --yes hold'],
+    ['locks release held --token 0 WHY'],
+    ['locks release held --token 42 --yes held'],
+  ],
+  sessions: [
+    ['sessions'],
+    ['sessions list --all'],
+    ['sessions list nobody'],
+    ['sessions list nobody --all'],
+    ['sessions list --max-clock-skew 999ms'],
+    ...SESSIONS.map(({ id }): Line => [`sessions show ${id}`]),
+    ['sessions show nobody'],
+    ['sessions destroy live WHY --yes live', { kind: 'destroyed', session: session('live', {}) }],
+    ['sessions destroy live WHY --yes live', { kind: 'gone', session: SESSIONS[5] }],
+    ['sessions destroy live WHY --yes live', { kind: 'gone' }],
+    ['sessions destroy gone WHY --yes gone'],
+    ['sessions destroy nobody WHY --yes nobody'],
+    ['sessions destroy live WHY'],
+  ],
+  semaphores: [
+    ['semaphores'],
+    ['semaphores list idle'],
+    ['semaphores list nothing'],
+    ['semaphores show uploads'],
+    ['semaphores show idle'],
+    ['semaphores show nothing'],
+    ['semaphores evict uploads --token 2 WHY --yes uploads', { session: 'session-2' }],
+    ['semaphores evict uploads --token 2 WHY --yes uploads'],
+    ['semaphores evict uploads --token 3 WHY'],
+    ['semaphores evict uploads --token 4 WHY'],
+    ['semaphores limit uploads 5 WHY --yes uploads'],
+    ['semaphores limit idle declared WHY --yes idle'],
+    ['semaphores limit uploads 0 WHY'],
+    ['semaphores limit nothing 1 WHY'],
+  ],
+  tasks: [
+    ['tasks'],
+    ...['ready', 'delayed', 'running', 'dead'].map((state): Line => [`tasks list --state ${state}`]),
+    ['tasks list --state lost'],
+    ['tasks list --queue empty'],
+    ['tasks list --name other'],
+    ['tasks list --limit 2'],
+    ...[...UNFINISHED, ...ENDED].map(({ id }): Line => [`tasks show ${id}`]),
+    ...[0, 1, 2, 3, 4, 5].map((index): Line => [`tasks show pack/${index}`]),
+    ['tasks show nothing'],
+  ],
+  'tasks, acts': [
+    ['tasks retry plain'],
+    ['tasks retry later --by ann', { kind: 'rescheduled', task: {} }],
+    ['tasks retry dead --by ann', { kind: 'retried', task: {} }],
+    ['tasks retry parent WHY', { kind: 'waits', children: { total: 3, pending: 2 } }],
+    ['tasks retry busy WHY', { kind: 'unfit', state: 'running' }],
+    ['tasks retry later WHY', { kind: 'missing' }],
+    ['tasks retry nothing'],
+    ['tasks retry'],
+    ['tasks retry plain --all'],
+    ['tasks retry plain --name resize --limit 3'],
+    ['tasks retry --all --name resize --error E --limit 3 WHY --yes default', 3],
+    ['tasks retry --all --by ann --yes default', 1],
+    ['tasks retry --all --yes other'],
+    ['tasks retry --all --limit 0'],
+    ['tasks cancel plain WHY --yes plain', { kind: 'cancelled' }],
+    ['tasks cancel busy WHY --yes busy', { kind: 'requested', session: 'live' }],
+    ['tasks cancel pack/3 WHY --yes pack/3', { kind: 'cancelled' }],
+    ['tasks cancel done WHY --yes done', { kind: 'ended', state: 'done' }],
+    ['tasks cancel plain WHY --yes plain', { kind: 'missing' }],
+    ['tasks cancel busy WHY --yes plain'],
+    ['tasks cancel busy WHY'],
+    ['tasks cancel nothing WHY --yes nothing'],
+    ...['nothing', 'busy', 'done', 'expired', 'held', 'later', 'plain'].map((id): Line => [
+      `tasks run ${id} --entry ENTRY`,
+    ]),
+    ['tasks run fine --entry ENTRY', { kind: 'refused' }],
+    ['tasks run fine --entry ENTRY', { kind: 'refused', current: ALL.get('busy') }],
+    ['tasks run fine --entry ENTRY', { kind: 'refused', current: ALL.get('keyed') }],
+    ['tasks run plain'],
+  ],
+  queues: [
+    ['queues'],
+    ['queues list --limit 1 --json'],
+    ['queues stats default'],
+    ['queues stats default --shards 1'],
+    ['queues stats media'],
+    ['queues stats medla'],
+    ['queues pause default WHY', { isPaused: true }],
+    ['queues resume default WHY', { isPaused: false }],
+    ['queues resume empty WHY', { isPaused: false }],
+    ['queues drain empty'],
+    ['queues drain resting'],
+    ['queues drain default --timeout 5s'],
+    ['queues drain default --timeout 5'],
+    ['watch --every 10s', 'soon away'],
+  ],
+  keys: [
+    ['keys show k', key({})],
+    ['keys show k', key({ limits: [], count: 1, running: [], difference: 1 })],
+    ['keys show k', key({ difference: 2, isExact: false })],
+    ['keys show k', key({ difference: -1 })],
+    ['keys show k', key({ running: Array.from({ length: 21 }, () => ALL.get('busy')) })],
+    ['keys show k', key({ limits: [], count: 0 })],
+    ['keys show k --queue other', key({ count: 0, running: [] })],
+    ['keys recount k --queue media WHY --yes k', { kind: 'recounted', before: 2, after: 1 }],
+    ['keys recount k --shards 16 WHY --yes k', { kind: 'right', before: 2, after: 2 }],
+    ['keys recount k WHY --yes l'],
+    ['keys pass k WHY --yes k', { kind: 'passed', head: 'a', next: 'b' }],
+    ['keys pass k WHY --yes k', { kind: 'passed', head: 'a' }],
+    ['keys pass k --queue media WHY --yes k', { kind: 'alive', head: 'a', state: 'running' }],
+    ['keys pass k WHY --yes k', { kind: 'empty' }],
+  ],
+  schedules: [
+    ['schedules'],
+    ['schedules list --queue other'],
+    ['schedules next nightly'],
+    ['schedules next nightly --limit 2 --json'],
+    ['schedules next over'],
+    ['schedules next paused'],
+    ['schedules next paused --json'],
+    ['schedules next nothing'],
+    ['schedules next nightly --limit 101'],
+    ['schedules define nightly report --cron 0_3_*_*_* WHY', schedule('nightly', {})],
+    [
+      'schedules define nightly report [1] --cron 0_3_*_*_* --zone UTC --missed all --tolerance 10m --overlap skip --start-at 2027-01-31 --end-at 2027-02-28 --jitter 5m --priority low --max-attempts 3 --timeout 90s --queue media WHY',
+      schedule('nightly', { nextAt: Infinity }),
+    ],
+    ['schedules define nightly report --cron 0_3_*_*_* --missed none WHY'],
+    ['schedules define nightly report WHY'],
+    ['schedules remove nightly WHY --yes nightly', true],
+    ['schedules remove nightly WHY --yes nightly', false],
+    ['schedules run nightly WHY', { kind: 'enqueued', task: { id: 'nightly@1' } }],
+    ['schedules run nightly WHY', { kind: 'skipped' }],
+    ['schedules run nightly WHY', { kind: 'missing' }],
+    ['schedules pause nightly --queue media WHY', schedule('nightly', { pausedAt: NOW })],
+    ['schedules resume nightly WHY', schedule('nightly', {})],
+    ['schedules resume nightly WHY'],
+  ],
+  enqueue: [
+    ['enqueue resize {} --id a', added('a')],
+    ['enqueue resize --shards 1 --priority low --delay 10m --key k --limit 2 --rate 10/1m --tenant ada', added('a')],
+    ['enqueue resize --run-at 2027-01-31T08:00:00Z --expires-in 1h --on-duplicate keep --window 1d', added('a')],
+    ['enqueue resize --expires-at 2027-01-31 --max-attempts 1 --timeout 90s --key k --ordered', added('a')],
+    ['enqueue resize', { id: 'a', created: false, replaced: true }],
+    ['enqueue resize', { id: 'a', created: false, replaced: false }],
+    ['enqueue resize --json', { id: 'a', created: false, replaced: false }],
+    ['enqueue resize --id a', new MismatchError('task a', 'exists already')],
+    ['enqueue resize --dry-run', added('a')],
+    ['enqueue resice --dry-run', added('a')],
+    ['enqueue resize --wait 30s', ended('done', { result: { bytes: 7 } })],
+    ['enqueue resize --wait 30s --json', ended('done', {})],
+    ['enqueue resize --wait 30s', ended('dead', { error: { name: 'E', message: 'too bad' } })],
+    ['enqueue resize --wait 30s', ended('dead', {})],
+    ['enqueue resize --wait 30s', ended('cancelled', { reason: 'unwanted' })],
+    ['enqueue resize --wait 30s', ended('cancelled', {})],
+    ['enqueue resize --wait 500ms', ended('deadline', {})],
+    ['enqueue resize --wait 30s --dry-run'],
+    ['enqueue'],
+    ['enqueue resize --file -'],
+    ['enqueue resize {'],
+    ['enqueue resize --priority urgent'],
+    ['enqueue resize --rate 10'],
+    ['enqueue --file /nowhere/tasks'],
+  ],
+  'audit and cost': [
+    ['audit', acts],
+    ['audit'],
+    ['cost'],
+    ['cost --tasks-per-day 1e6 --seconds-per-task 2 --pack-size 16 --no-alarms --tracing'],
+    ['cost --architecture mips'],
+  ],
+};
+
+/** `WHY` and `ENTRY` stand for more, and `_` for a space within a word. */
+function argvOf(line: string): string[] {
+  return line
+    .split(' ')
+    .flatMap((word) => (word === 'WHY' ? WHY : word === 'ENTRY' ? [ENTRY] : [word.replaceAll('_', ' ')]));
+}
+
+test.each(Object.entries(NOUNS))('what commands print about %s', async (noun, lines) => {
+  const blocks: string[] = [];
+  for (const [argv, report] of lines) {
+    const asked: string[] = [];
+    blocks.push(await printedBy(argvOf(argv), connection(report, asked), asked));
+  }
+
+  const printed = blocks.join('\n').replaceAll(ENTRY, 'ENTRY');
+  await expect(printed).toMatchFileSnapshot(`./printed/${noun.replaceAll(/\W+/g, '-')}.txt`);
+});
