@@ -108,7 +108,7 @@ async function showStats({ output, connect }: Context, { shards }: ShardsOptions
   using connection = await connect();
   const there = connection.queue(queue, shards);
   const census = await summarizeQueue(connection, there);
-  if (isEmpty(census) && !(await isOnRecord(connection, there))) throw await noSuchQueue(connection, queue);
+  if (isEmpty(census) && !(await isOnRecord(connection, there))) await ensureServed(connection, queue);
   output.answer(census, () => censusText(census));
 }
 
@@ -121,10 +121,12 @@ async function isOnRecord({ semaphores }: CliConnection, { queue, queues }: Queu
   return (await queues.get(queue)) !== undefined || (await semaphores.get(workersSemaphore(queue))) !== undefined;
 }
 
-async function noSuchQueue(connection: CliConnection, queue: string): Promise<CommandError> {
+/** A worker that was started by hand leaves nothing but its session. */
+async function ensureServed(connection: CliConnection, queue: string): Promise<void> {
   const { rows: served } = await take(servedQueues(connection), QUEUES_SUGGESTED);
+  if (served.includes(queue)) return;
   const lacks = 'it has no task that waits or is dead, and no worker has served it';
-  return new CommandError(EXIT.notFound, `there is no queue ${queue}: ${lacks}${hintFor(queue, served)}`);
+  throw new CommandError(EXIT.notFound, `there is no queue ${queue}: ${lacks}${hintFor(queue, served)}`);
 }
 
 async function change(
