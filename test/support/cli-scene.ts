@@ -10,24 +10,12 @@ import { Output } from '../../cli/output.ts';
 import { createProgram } from '../../cli/program.ts';
 import type { GlobalOptions } from '../../cli/settings.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { STARTED } from './made-rows.ts';
 import { ManualClock } from './manual-clock.ts';
-
-export const STARTED = '2026-11-27T12:00:00Z';
-export const NOW = Date.parse(STARTED);
 
 /** @param members those that the command uses. A member that is called and is not there fails the command */
 export function connectionOf(members: object): CliConnection {
   return { table: 'leasehold', maxClockSkewMs: 1_000, [Symbol.dispose]: () => undefined, ...members } as never;
-}
-
-/** Answers each operation with this report, and notes what was asked. */
-export function operationsOf(report: unknown, asked: string[]) {
-  return {
-    execute: (verb: string, input: object, { by, reason }: { readonly by: string; readonly reason: string }) => {
-      asked.push(`→ ${verb} ${JSON.stringify(input)} by ${by}: ${reason}`);
-      return Promise.resolve(report);
-    },
-  };
 }
 
 /** Returns all that the command prints and how it ends, below its command line. */
@@ -107,8 +95,4 @@ class Told {
     });
     return stream as unknown as NodeJS.WriteStream;
   }
-}
-
-export async function* each<T>(rows: readonly T[]): AsyncGenerator<T> {
-  for (const row of rows) yield await Promise.resolve(row);
 }

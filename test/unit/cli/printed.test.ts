@@ -6,116 +6,54 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { StoreUnavailableError, MismatchError } from '../../../shared/core/errors.ts';
-import { workersSemaphore } from '../../../shared/tasks/dispatch/dispatcher.ts';
-import type { TaskRecord } from '../../../shared/tasks/task/task.ts';
+import { ENDED, LOCKS, NOW, QUEUE_RECORD, SESSIONS, UNFINISHED, schedule, session } from '../../support/made-rows.ts';
 import {
-  ENDED,
-  LOCKS,
-  SCHEDULES,
-  SEMAPHORES,
-  SESSIONS,
-  UNFINISHED,
-  schedule,
-  session,
-} from '../../support/cli-rows.ts';
-import { NOW, connectionOf, each, operationsOf, printedBy } from '../../support/cli-scene.ts';
+  ALL,
+  each,
+  leaseholdOf,
+  operationsOf,
+  semaphoreClient,
+  sessionStore,
+  storeOf,
+} from '../../support/made-stores.ts';
+import { connectionOf, printedBy } from '../../support/cli-scene.ts';
 
 const ENTRY = fileURLToPath(new URL('../../support/tasks-modules/hostile.ts', import.meta.url));
 const WHY = ['--reason', 'a drill', '--by', 'ann'];
-const ALL = new Map([...UNFINISHED, ...ENDED].map((task) => [task.id, task]));
 
-/** The tasks of each queue. The second one is paused as well, and none of its tasks runs. */
-const WAITING: Readonly<Record<string, readonly TaskRecord[]>> = {
-  default: UNFINISHED,
-  resting: UNFINISHED.filter(({ state }) => state === 'ready'),
+const QUEUE_RECORDS: Readonly<Record<string, object>> = {
+  default: QUEUE_RECORD,
+  resting: { ...QUEUE_RECORD, tookMs: undefined, workerSettings: { concurrency: 10, startWithinMs: 10_000 } },
+  seen: { isPaused: false },
 };
 
 /** A command line, and what an operation reports or a store answers. */
 type Line = readonly [argv: string, report?: unknown];
 
-const startsWith = (prefix: string) => (row: { readonly key?: string; readonly name?: string }) =>
-  (row.key ?? row.name ?? '').startsWith(prefix);
-const known = (ids: Iterable<string>) =>
-  new Map(SESSIONS.filter(({ id }) => new Set(ids).has(id)).map((one) => [one.id, one]));
-
-const leasehold = (report: unknown) => ({
-  locks: {
-    list: (prefix: string) => each(LOCKS.filter(startsWith(prefix))),
-    get: (key: string) => Promise.resolve(LOCKS.find((lock) => lock.key === key)),
-    look: (key: string) =>
-      Promise.resolve({ info: LOCKS.find((lock) => lock.key === key), closedUntil: key === 'left' ? NOW + 1 : NOW }),
-    watch: (_: string, { index }: { readonly index: number }) => {
-      if (index >= 3) throw new StoreUnavailableError('DynamoDB is away', { applied: 'no' });
-      return Promise.resolve({ index: index + 1, info: [LOCKS[0], LOCKS[2], undefined][index] });
-    },
-  },
-  sessions: {
-    list: (prefix: string) => each(SESSIONS.filter(startsWith(prefix))),
-    get: (id: string) => Promise.resolve(known([id]).get(id)),
-  },
-  schedules: {
-    list: ({ queue }: { readonly queue: string }) => each(SCHEDULES.filter((row) => row.queue === queue)),
-    get: (name: string) => Promise.resolve(SCHEDULES.find((row) => row.name === name)),
-    next: (row: { readonly nextAt: number }, count: number) =>
-      Array.from({ length: row.nextAt === Infinity ? 0 : count }, (_, n) => row.nextAt + n * 86_400_000),
-  },
-  session: () => ({ id: 'here', holder: {}, report, [Symbol.asyncDispose]: () => Promise.resolve() }),
-});
-
-const store = (report: unknown) => ({
-  get: ({ id }: { readonly id: string }) => Promise.resolve(ALL.get(id)),
-  getFailure: ({ id }: { readonly id: string }) =>
-    Promise.resolve(id === 'dead' ? { stack: 'TypeError: x\n  at \u001b[2J', leaseCounter: 5 } : undefined),
-  getMany: (keys: readonly { readonly id: string }[]) => Promise.resolve(keys.flatMap(({ id }) => ALL.get(id) ?? [])),
-  getKeys: () => Promise.resolve(new Map()),
-  claim: () => Promise.resolve(report),
-  page: ({ queue, priority, shard }: { readonly queue: string; readonly priority: string; readonly shard: number }) =>
-    Promise.resolve({
-      hints: shard === 2 ? (WAITING[queue] ?? []).filter((task) => task.priority === priority) : [],
-      next: undefined,
-    }),
-  pageOfGroups: () => Promise.resolve({ entries: [], next: undefined }),
-});
-
 const connection = (report: unknown, asked: string[]) => {
   const operations = operationsOf(report, asked);
-  const dead = () => each(ENDED.filter(({ state }) => state === 'dead'));
-  const record = { isPaused: true, shards: 3, tookMs: 1_500, announcedNames: ['resize', 'publish'] };
+  const dead = (queue: string) => () =>
+    each(['default', 'dead'].includes(queue) ? ENDED.filter(({ state }) => state === 'dead') : []);
+  const record = (queue: string) => Promise.resolve(QUEUE_RECORDS[queue]);
   let looks = 0;
   return connectionOf({
-    leasehold: leasehold(report),
+    leasehold: leaseholdOf(report),
     operations,
     audit: { list: () => each((report ?? []) as readonly object[]) },
-    semaphores: {
-      list: (prefix: string) =>
-        each(
-          prefix === workersSemaphore('')
-            ? [workersSemaphore('default')]
-            : SEMAPHORES.map(({ name }) => name).filter((name) => name.startsWith(prefix)),
-        ),
-      get: (name: string) =>
-        Promise.resolve(
-          name === workersSemaphore('default') ? SEMAPHORES[0] : SEMAPHORES.find((one) => one.name === name),
-        ),
-    },
-    sessions: {
-      get: (id: string) => Promise.resolve(known([id]).get(id)),
-      getMany: (ids: readonly string[]) => Promise.resolve(known(ids)),
-      page: (name: string) =>
-        Promise.resolve({ ids: name.startsWith('worker/default') ? SESSIONS.map(({ id }) => id) : [] }),
-    },
+    semaphores: semaphoreClient,
+    sessions: sessionStore,
     queue: (queue: string, shards: number) => ({
       queue,
       shards,
       operations,
-      store: store(report),
-      operator: { dead: queue === 'default' ? dead : () => each([]), key: () => Promise.resolve(report) },
+      store: storeOf(report),
+      operator: { dead: dead(queue), key: () => Promise.resolve(report) },
       queues: {
-        glance: () => Promise.resolve(queue in WAITING ? record : undefined),
+        glance: () => record(queue),
         get: () => {
           if (report === 'soon away' && ++looks > 2)
             throw new StoreUnavailableError('DynamoDB is away', { applied: 'no' });
-          return Promise.resolve(queue in WAITING ? record : undefined);
+          return record(queue);
         },
       },
       client: {
@@ -250,12 +188,18 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['queues stats default --shards 1'],
     ['queues stats media'],
     ['queues stats medla'],
+    ...['resting', 'due', 'delayed', 'dead', 'seen', 'dispatched'].map((queue): Line => [`queues stats ${queue}`]),
     ['queues pause default WHY', { isPaused: true }],
     ['queues resume default WHY', { isPaused: false }],
-    ['queues resume empty WHY', { isPaused: false }],
+    ...['due', 'dead', 'seen', 'dispatched', 'empty'].map((queue): Line => [
+      `queues pause ${queue} WHY`,
+      { isPaused: true },
+    ]),
     ['queues drain empty'],
     ['queues drain resting'],
     ['queues drain default --timeout 5s'],
+    ['queues drain resting --timeout 5999ms'],
+    ['queues drain due --timeout 30s'],
     ['queues drain default --timeout 5'],
     ['watch --every 10s', 'soon away'],
   ],

@@ -1,12 +1,13 @@
-/** Rows of every kind, around one moment, for what commands print about them. */
+/** Rows of every kind, around one moment, for what commands print and the console shows about them. */
 import type { SemaphoreState } from '../../shared/coordination/semaphore/state.ts';
 import type { LockInfo } from '../../shared/coordination/lock/lock-record.ts';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import type { ScheduleRecord } from '../../shared/tasks/schedule/schedule.ts';
 import { NEVER } from '../../shared/tasks/task/batch.ts';
 import type { ReadyTask, TaskRecord } from '../../shared/tasks/task/task.ts';
-import { NOW } from './cli-scene.ts';
 
+export const STARTED = '2026-11-27T12:00:00Z';
+export const NOW = Date.parse(STARTED);
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -249,3 +250,12 @@ export const SCHEDULES: readonly ScheduleRecord[] = [
     cron: `${'1,'.repeat(12)}2 * * * *`,
   }),
 ];
+
+/** As deployed workers and a dispatcher have left it. */
+export const QUEUE_RECORD = {
+  isPaused: true,
+  reason: 'a drill',
+  shards: 3,
+  tookMs: 1_500,
+  announcedNames: ['resize', 'publish'],
+};

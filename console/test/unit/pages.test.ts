@@ -1,0 +1,270 @@
+/**
+ * All that the console's server answers about rows of every kind, and what it makes of each act: figures, bounds, words and status codes.
+ *
+ * After an intended change: `npx vitest run console/test/unit/pages.test.ts -u`, and read the difference.
+ */
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { MismatchError, StoreUnavailableError } from '../../../shared/core/errors.ts';
+import { ENDED, LOCKS, NOW, QUEUE_RECORD, STARTED, ago, schedule } from '../../../test/support/made-rows.ts';
+import {
+  each,
+  leaseholdOf,
+  operationsOf,
+  semaphoreClient,
+  sessionStore,
+  storeOf,
+} from '../../../test/support/made-stores.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import type { ConsoleConnection } from '../../connection.ts';
+import type { Feed } from '../../feed.ts';
+import { createRoutes } from '../../routes.ts';
+import { SharedReads } from '../../shared-reads.ts';
+import { OverviewRead } from '../../views/overview.ts';
+import { SessionBook } from '../../views/session-book.ts';
+
+/** One poll after the other, of a console that was opened a minute before. */
+const SOME_TIME_MS = 60_000;
+
+interface Settings {
+  readonly isLocal?: boolean;
+  readonly isReadOnly?: boolean;
+}
+
+function consoleOver(report: unknown, { isLocal = true, isReadOnly = false }: Settings = {}) {
+  const clock = new ManualClock(STARTED);
+  clock.step(-SOME_TIME_MS);
+  const asked: string[] = [];
+  let units = 0;
+  const leasehold = {
+    ...leaseholdOf(report),
+    semaphores: semaphoreClient,
+    schedules: {
+      list: ({ queue }: { readonly queue: string }) =>
+        each(
+          queue === 'default'
+            ? [
+                schedule('hourly', {
+                  cron: '0 * * * *',
+                  definedAt: ago(4.5 * 3_600_000),
+                  nextAt: ago(3_600_000),
+                  leftOut: [{ at: ago(7_200_000), why: 'overlap' }],
+                }),
+                schedule('paused', { nextAt: Infinity, pausedAt: ago(60_000), options: { priority: 'high' } }),
+                schedule('damaged', { cron: 'x', nextAt: NOW }),
+              ]
+            : [],
+        ),
+    },
+  };
+  const stores = () => {
+    const before = units;
+    const reading = <T>(answer: T): T => {
+      units++;
+      return answer;
+    };
+    const store = storeOf(report);
+    return {
+      leasehold,
+      sessions: sessionStore,
+      semaphores: semaphoreClient,
+      operations: operationsOf(report, asked),
+      audit: { list: () => each([{ at: NOW, verb: 'lock.release' }]) },
+      queues: { get: () => Promise.resolve(QUEUE_RECORD), glance: () => Promise.resolve(QUEUE_RECORD) },
+      tasks: {
+        ...store,
+        getMany: (keys: readonly { readonly id: string }[]) => reading(store.getMany(keys)),
+        getBatch: ({ id }: { readonly id: string }) =>
+          Promise.resolve({
+            id,
+            total: 3,
+            pending: 1,
+            waiter: { kind: 'task', task: { queue: 'default', id: 'plain' } },
+          }),
+      },
+      operatorStore: {
+        pageOfDead: () =>
+          reading(
+            Promise.resolve({
+              keys: ENDED.flatMap(({ state, queue, id }) =>
+                state === 'dead' ? [{ queue, id, diedAt: ago(60_000) }] : [],
+              ),
+              next: undefined,
+            }),
+          ),
+      },
+      spent: () => units - before,
+    };
+  };
+  const page = { Table: { TableSizeBytes: 8_193 }, Items: [], ConsumedCapacity: { CapacityUnits: 2.5 } };
+  const options = { table: 'leasehold', shards: 4, maxClockSkewMs: 1_000, queues: ['default'], isReadOnly, by: 'ann' };
+  const connection = {
+    options,
+    isLocal,
+    info: { table: 'leasehold', isLocal, isReadOnly, by: 'ann' },
+    runtime: { clock },
+    now: () => clock.now(),
+    readUnits: () => units,
+    spend: (more: number) => void (units += more),
+    openClient: () => Promise.resolve({ send: () => Promise.resolve(page) }),
+    open: stores,
+  } as unknown as ConsoleConnection;
+  const book = new SessionBook(connection);
+  const overview = new OverviewRead(connection, book);
+  const feed = { hurry: () => void asked.push('→ the next poll at once') } as unknown as Feed;
+  const looks = new SharedReads(clock, { everyMs: 1_000, unitsPerSecond: 10 });
+  clock.step(SOME_TIME_MS);
+  return { routes: createRoutes({ connection, feed, overview, book, looks }), overview, clock, asked };
+}
+
+function shown(what: string, ...parts: readonly unknown[]): string {
+  const told = parts.map((part) =>
+    typeof part === 'string'
+      ? part
+      : inspect(part, { depth: 8, compact: 6, breakLength: 120, maxStringLength: 300, maxArrayLength: 300 }),
+  );
+  return [`# ${what}`, ...told, ''].join('\n');
+}
+
+async function answered(response: Response | Promise<Response>): Promise<readonly unknown[]> {
+  const answer = await response;
+  const body: unknown = await answer.json();
+  return [...(answer.status === 200 ? [] : [`status ${answer.status}`]), body];
+}
+
+const PAGES = [
+  '/connection',
+  ...['unfinished', 'ready', 'delayed', 'running'].map((state) => `/tasks?queue=default&state=${state}`),
+  '/tasks?queue=default&name=fi',
+  '/tasks?queue=default&id=la',
+  '/tasks?queue=default&after=x',
+  '/tasks?queue=default&state=dead',
+  '/tasks',
+  '/dead?queue=default',
+  '/dead?queue=default&name=res&id=de&fault=other',
+  '/finished?queue=default&units=10',
+  '/finished?queue=default&units=0',
+  '/finished?queue=default&units=1000001',
+  '/finished?queue=default&units=1&outcome=lost',
+  '/price',
+  '/names?queue=default',
+  ...['plain', 'later', 'parent', 'busy', 'orphan', 'done', 'dead', 'pack'].map((id) => `/task?queue=default&id=${id}`),
+  '/task?queue=default&id=nothing',
+  '/sessions',
+  '/locks?prefix=held',
+  '/semaphores',
+  '/schedules',
+  '/audit',
+];
+
+test('what the pages of the console are answered', async () => {
+  const { routes, overview, clock } = consoleOver(undefined);
+  const parts: string[] = [];
+  for (let round = 1; round <= 3; round++) {
+    const units = await overview.look();
+    parts.push(shown(`poll ${round}`, units, overview.overview()));
+    clock.step(10_000);
+  }
+  clock.step(-30_000);
+  for (const page of PAGES) parts.push(shown(`GET ${page}`, ...(await answered(routes.request(page)))));
+
+  const remote = consoleOver(undefined, { isLocal: false });
+  for (const page of ['/task?queue=default&id=parent', '/task?queue=default&id=parent&children', '/dead?queue=default'])
+    parts.push(shown(`GET ${page}, of a table elsewhere`, ...(await answered(remote.routes.request(page)))));
+
+  await expect(parts.join('\n')).toMatchFileSnapshot('./pages.txt');
+});
+
+const TASK = { queue: 'media', id: 'a', leaseCounter: 5 };
+const WHO = { queue: 'media', name: 'nightly' };
+
+/** What the page asks, and what the operation reports or throws. */
+const ACTS: readonly (readonly [act: object, report?: unknown])[] = [
+  [{ verb: 'task.run-now', ...TASK }, { kind: 'rescheduled' }],
+  [{ verb: 'task.run-now', ...TASK }, { kind: 'missing' }],
+  [
+    { verb: 'task.run-now', ...TASK },
+    { kind: 'waits', children: { total: 2, pending: 1 } },
+  ],
+  [
+    { verb: 'task.run-now', ...TASK },
+    { kind: 'unfit', state: 'done' },
+  ],
+  [{ verb: 'task.retry', ...TASK }, { kind: 'retried' }],
+  [{ verb: 'task.retry', ...TASK }, { kind: 'missing' }],
+  [
+    { verb: 'task.retry', ...TASK },
+    { kind: 'unfit', state: 'done' },
+  ],
+  [{ verb: 'task.cancel', ...TASK }, { kind: 'missing' }],
+  [
+    { verb: 'task.cancel', ...TASK },
+    { kind: 'ended', state: 'dead' },
+  ],
+  [{ verb: 'task.cancel', ...TASK }, { kind: 'cancelled' }],
+  [
+    { verb: 'task.cancel', ...TASK },
+    { kind: 'requested', session: 's' },
+  ],
+  [{ verb: 'task.cancel', ...TASK, leaseCounter: 0 }, new MismatchError('task a', 'changed since')],
+  [{ verb: 'queue.pause', queue: 'media' }, { isPaused: true }],
+  [{ verb: 'queue.resume', queue: 'media' }, { isPaused: false }],
+  [
+    { verb: 'schedule.run', ...WHO },
+    { kind: 'enqueued', task: { queue: 'media', id: 'nightly@1' } },
+  ],
+  [{ verb: 'schedule.run', ...WHO }, { kind: 'missing' }],
+  [{ verb: 'schedule.run', ...WHO }, { kind: 'skipped' }],
+  [{ verb: 'schedule.pause', ...WHO }, { pausedAt: 1 }],
+  [{ verb: 'schedule.resume', ...WHO }, {}],
+  [{ verb: 'schedule.resume', ...WHO }],
+  [{ verb: 'queue.retry', queue: 'media' }, 1],
+  [{ verb: 'queue.retry', queue: 'media', name: 'resize', fault: 'E', diedUntil: 0 }, 2],
+  [
+    { verb: 'task.enqueue', queue: 'media', name: 'resize' },
+    { id: 'a', created: true },
+  ],
+  [
+    { verb: 'task.enqueue', queue: 'media', name: 'resize', id: 'a', input: [1], delayMs: 5 },
+    { id: 'a', created: false },
+  ],
+  [{ verb: 'lock.release', key: 'k', leaseCounter: 4 }, { kind: 'released' }],
+  [
+    { verb: 'lock.release', key: 'k', leaseCounter: 4 },
+    { kind: 'superseded', current: LOCKS[0] },
+  ],
+  [
+    { verb: 'lock.release', key: 'k', leaseCounter: 4 },
+    { kind: 'superseded', current: LOCKS[2] },
+  ],
+  [{ verb: 'semaphore.evict', name: 'n', leaseCounter: 4 }, { session: 's' }],
+  [{ verb: 'semaphore.evict', name: 'n', leaseCounter: 4 }],
+  [{ verb: 'session.destroy', id: 's' }, { kind: 'destroyed' }],
+  [{ verb: 'session.destroy', id: 's' }, { kind: 'gone' }],
+  [{ verb: 'session.destroy', id: 's' }, new StoreUnavailableError('DynamoDB is away', { applied: 'no' })],
+  [{ verb: 'session.destroy', id: 's' }, Object.assign(new Error('no table'), { name: 'ResourceNotFoundException' })],
+  [{ verb: 'session.destroy', id: 's' }, new TypeError('a fault')],
+  [{ verb: 'session.destroy', id: '' }],
+  [{ verb: 'session.destroy', id: 's', reason: '' }],
+  [{ verb: 'lock.release', key: 'k' }],
+  [{ verb: 'lock.release', key: 'k', leaseCounter: -1 }],
+  [{ verb: 'lock.release', key: 'k', leaseCounter: 1.5 }],
+  [{ verb: 'task.enqueue', queue: 'media', name: 'resize', delayMs: '5' }],
+  [{ verb: 'queue.retry', queue: 'media', name: 7 }],
+  [{ verb: 'table.drop' }],
+  [[]],
+];
+
+test('what the console makes of acts', async () => {
+  const parts: string[] = [];
+  const perform = async (act: object, report: unknown, settings?: Settings): Promise<void> => {
+    const { routes, asked } = consoleOver(report, settings);
+    const body = JSON.stringify(Array.isArray(act) ? act : { reason: 'a drill', ...act });
+    const answer = await answered(routes.request('/acts', { method: 'POST', body }));
+    parts.push(shown(body, ...answer, ...asked));
+  };
+  for (const [act, report] of ACTS) await perform(act, report);
+  await perform({ verb: 'session.destroy', id: 's' }, { kind: 'destroyed' }, { isReadOnly: true });
+
+  await expect(parts.join('\n')).toMatchFileSnapshot('./made-acts.txt');
+});
