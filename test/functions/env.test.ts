@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ENV, parseDispatchEnv, parseWorkEnv, schedulesText } from '../../functions/env.ts';
+import { ENV, parseDispatchEnv, parseWakeEnv, parseWorkEnv, schedulesText } from '../../functions/env.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
@@ -116,3 +116,60 @@ describe('parseDispatchEnv', () => {
     expect(() => parseDispatchEnv(worker)).toThrow('LEASEHOLD_WORKER_FUNCTION is not set');
   });
 });
+
+/** On both sides of bounds, and of every form that some variable has. */
+const VALUES = [
+  ...[
+    '',
+    '0',
+    '1',
+    '2',
+    '256',
+    '257',
+    '999',
+    '1000',
+    '1001',
+    '3000',
+    '60000',
+    '60001',
+    '900000',
+    '900001',
+    '1e3',
+    '1.5',
+  ],
+  ...['parent', 'link', 'none', '[]', '["a"]', '{}', '[{"queue":"a"}]', 'http://a', 'ftp://a', 'text'],
+];
+
+test('the values that variables of the functions may have', async () => {
+  const parsers = {
+    worker: (own: object): unknown => parseWorkEnv({ ...worker, ...own }),
+    dispatcher: (own: object): unknown => parseDispatchEnv({ ...dispatcher, ...own }),
+    waker: (own: object): unknown =>
+      parseWakeEnv({ LEASEHOLD_TABLE: 't', LEASEHOLD_WAKE_QUEUES: '[{"queue":"a","workerFunction":"w"}]', ...own }),
+  };
+  const lines: string[] = [];
+  for (const [who, parse] of Object.entries(parsers))
+    for (const name of Object.values(ENV)) {
+      const byDefault = parse({}) as Record<string, unknown>;
+      const told = new Map<string, string[]>();
+      for (const value of VALUES) {
+        const what = outcomeOf(byDefault, () => parse({ [name]: value })).replaceAll(JSON.stringify(value), '…');
+        told.set(what, [...(told.get(what) ?? []), value]);
+      }
+      lines.push(`${name} of the ${who}`, ...[...told].map(([what, values]) => `  ${values.join(' | ')}: ${what}`));
+    }
+
+  await expect(lines.join('\n')).toMatchFileSnapshot('./env.golden.txt');
+});
+
+/** The members that are not as by default, or the error. */
+function outcomeOf(byDefault: Readonly<Record<string, unknown>>, parse: () => unknown): string {
+  try {
+    const changed = Object.entries(parse() as object).filter(
+      ([member, value]) => JSON.stringify(value) !== JSON.stringify(byDefault[member]),
+    );
+    return changed.length === 0 ? 'changes nothing' : JSON.stringify(Object.fromEntries(changed));
+  } catch (error) {
+    return String(error);
+  }
+}

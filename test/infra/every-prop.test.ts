@@ -1,13 +1,20 @@
-/** Each property of the construct changes something in the stack: one that is accepted and ignored would pass every other test. */
+/**
+ * The whole stack, and what each property of the construct changes in it.
+ *
+ * After an intended change: `npx vitest run test/infra/every-prop.test.ts -u`, and read the difference.
+ */
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Tracing } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import { Topic } from 'aws-cdk-lib/aws-sns';
 import { expect, test } from 'vitest';
 import type { TaskWorkersProps } from '../../infra/task-workers-props.ts';
 import { PROPS } from '../../infra/task-workers-props.ts';
 import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
-import { synthesize } from './synthesize.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import { ENTRY, synthesize } from './synthesize.ts';
 
 /** What needs another construct, or shows in a bundle only, has a test of its own. */
 const ELSEWHERE: readonly (keyof TaskWorkersProps)[] = [
@@ -53,8 +60,24 @@ const BESIDE: Readonly<Partial<Record<keyof TaskWorkersProps, TaskWorkersProps>>
   flexibleWindow: { schedule: ScheduleExpression.rate(Duration.hours(1)) },
 };
 
-const template = (props: TaskWorkersProps): unknown => synthesize(props).template().toJSON();
+const template = (props: TaskWorkersProps): readonly string[] => linesOf(synthesize(props).template().toJSON());
 const plain = template({});
+
+/** One line for each value, with its path. Hashes of the CDK's assets and of versions are left out. */
+function linesOf(value: unknown, path = ''): string[] {
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([name, member]) => linesOf(member, path === '' ? name : `${path}.${name}`));
+  return [`${path} = ${JSON.stringify(value)}`.replaceAll(/\b[0-9a-f]{32,64}\b/g, 'HASH')];
+}
+
+/** Lines that are only in one of them. */
+function difference(before: readonly string[], after: readonly string[]): string[] {
+  const [old, changed] = [new Set(before), new Set(after)];
+  return [
+    ...before.filter((line) => !changed.has(line)).map((line) => `- ${line}`),
+    ...after.filter((line) => !old.has(line)).map((line) => `+ ${line}`),
+  ];
+}
 
 test('all are here', () => {
   expect([...Object.keys(OTHERS), ...ELSEWHERE].sort()).toEqual([...PROPS].sort());
@@ -64,8 +87,28 @@ test('the same properties make the same stack', () => {
   expect(template({})).toEqual(plain);
 });
 
-test.each(Object.entries(OTHERS))('%s', (name, value: unknown) => {
-  const beside = BESIDE[name as keyof TaskWorkersProps];
+test('the stack without any property', async () => {
+  await expect(plain.join('\n')).toMatchFileSnapshot('./stack.txt');
+});
 
-  expect(template({ ...beside, [name]: value })).not.toEqual(beside === undefined ? plain : template(beside));
+test('a second queue on the table, with a topic for alarms, and all that may be granted', async () => {
+  const synthesized = synthesize();
+  const { stack, workers } = synthesized;
+  const alarmTopic = new Topic(stack, 'Topic');
+  const mail = new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', table: workers.table, alarmTopic });
+  const assumedBy = new ServicePrincipal('ec2.amazonaws.com');
+  for (const verb of ['Enqueue', 'Replace', 'Coordinate', 'Schedule', 'Observe', 'Operate'] as const)
+    mail[`grant${verb}`](new Role(stack, verb, { assumedBy }));
+
+  await expect(difference(plain, linesOf(synthesized.template().toJSON())).join('\n')).toMatchFileSnapshot(
+    './second-queue.txt',
+  );
+});
+
+test.each(Object.entries(OTHERS))('%s', async (name, value: unknown) => {
+  const beside = BESIDE[name as keyof TaskWorkersProps];
+  const changes = difference(beside === undefined ? plain : template(beside), template({ ...beside, [name]: value }));
+
+  expect(changes).not.toEqual([]);
+  await expect(changes.join('\n')).toMatchFileSnapshot(`./props/${name}.txt`);
 });

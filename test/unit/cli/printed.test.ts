@@ -4,6 +4,8 @@
  * One golden file for each noun. After an intended change: `npx vitest run test/unit/cli/printed.test.ts -u`, and read the difference.
  */
 import { fileURLToPath } from 'node:url';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { marshall } from '@aws-sdk/util-dynamodb';
 import { expect, test } from 'vitest';
 import { StoreUnavailableError, MismatchError } from '../../../shared/core/errors.ts';
 import { ENDED, LOCKS, NOW, QUEUE_RECORD, SESSIONS, UNFINISHED, schedule, session } from '../../support/made-rows.ts';
@@ -30,7 +32,20 @@ const QUEUE_RECORDS: Readonly<Record<string, object>> = {
 /** A command line, and what an operation reports or a store answers. */
 type Line = readonly [argv: string, report?: unknown];
 
-const connection = (report: unknown, asked: string[]) => {
+/** Reads these rows, in pages of two. */
+function tableOf(rows: readonly object[]): DynamoDBClient {
+  const client = new DynamoDBClient({ region: 'eu-west-1' });
+  let at = 0;
+  return Object.assign(client, {
+    send: () => {
+      const Items = rows.slice(at, at + 2).map((row) => marshall(row));
+      at = at + 2 >= rows.length ? 0 : at + 2;
+      return Promise.resolve({ Items, LastEvaluatedKey: at === 0 ? undefined : { at: { N: String(at) } } });
+    },
+  });
+}
+
+const connection = (argv: readonly string[], report: unknown, asked: string[]) => {
   const operations = operationsOf(report, asked);
   const dead = (queue: string) => () =>
     each(['default', 'dead'].includes(queue) ? ENDED.filter(({ state }) => state === 'dead') : []);
@@ -39,9 +54,25 @@ const connection = (report: unknown, asked: string[]) => {
   return connectionOf({
     leasehold: leaseholdOf(report),
     operations,
-    audit: { list: () => each((report ?? []) as readonly object[]) },
+    audit: {
+      list: () => each((report ?? []) as readonly object[]),
+      record: async (entry: object, act: () => Promise<never>, outcomeOf: (result: never) => string) => {
+        asked.push(`→ writes ${JSON.stringify(entry)}`);
+        const result = await act();
+        asked.push(`→ and ${outcomeOf(result)}`);
+        return result;
+      },
+    },
     semaphores: semaphoreClient,
     sessions: sessionStore,
+    openClient: () => Promise.resolve(tableOf(argv.includes('epoch') ? (report as readonly object[]) : [])),
+    epoch: {
+      endSession: (id: string) => Promise.resolve(asked.push(`→ ends ${id}`) > 0),
+      raise: ({ pk, counter }: { readonly pk: string; readonly counter: number }, floor: number) => {
+        asked.push(`→ raises ${pk} from ${counter} to ${floor}`);
+        return Promise.resolve(pk !== 'busy');
+      },
+    },
     queue: (queue: string, shards: number) => ({
       queue,
       shards,
@@ -83,6 +114,24 @@ const key = (facts: object) => ({
 });
 const acts = [
   { at: NOW, by: 'a'.repeat(25), verb: 'lock.release', target: 'held 42', outcome: 'released', reason: 'r'.repeat(61) },
+];
+
+const placeOf = (place: object): string => Buffer.from(JSON.stringify(place)).toString('base64url');
+
+/** Of each kind that counts, and some that do not; a counter that is as high as the clock and its bound stays. */
+const ROWS = [
+  { pk: 'lock', sk: 'lock', leaseCounter: 4, modifyIndex: 5 },
+  { pk: 'entry', sk: 'lock', modifyIndex: 5 },
+  { pk: 'new', sk: 'task', leaseCounter: NOW + 1_000 },
+  { pk: 'task', sk: 'task', leaseCounter: NOW + 999, state: 'running' },
+  { pk: 'permits', sk: 'permits', leaseCounter: 4 },
+  { pk: 'semaphore', sk: 'semaphore', leaseCounter: 4 },
+  { pk: 'line', sk: 'line', tail: 4 },
+  { pk: 'group', sk: 'waitgroup', generation: 4, state: 'complete' },
+  { pk: 'incomplete', sk: 'waitgroup', generation: 4, state: 'open' },
+  { pk: 'lasting', sk: 'session', id: 'lasting', status: 'live' },
+  { pk: 'ended', sk: 'session', id: 'ended', status: 'invalid' },
+  { pk: 'queue', sk: 'queue', leaseCounter: 4 },
 ];
 
 const NOUNS: Readonly<Record<string, readonly Line[]>> = {
@@ -271,6 +320,19 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['enqueue resize --rate 10'],
     ['enqueue --file /nowhere/tasks'],
   ],
+  epoch: [
+    ['epoch raise WHY --yes leasehold', ROWS],
+    ['epoch raise WHY --yes leasehold --json', [...ROWS, { pk: 'busy', sk: 'task', leaseCounter: 4 }]],
+    ['epoch raise WHY --yes leasehold --old-table leasehold', ROWS],
+    ['epoch raise WHY --yes leasehold --old-table other', ROWS],
+    ['epoch raise WHY --yes leasehold', [{ pk: 's', sk: 'session', id: 'a', status: 'live', expiresAt: NOW - 999 }]],
+    ['epoch raise WHY --yes leasehold', [{ pk: 's', sk: 'session', id: 'a', status: 'live', expiresAt: NOW - 1_000 }]],
+    [`epoch raise WHY --yes leasehold --resume ${placeOf({ floor: 7, after: { at: { N: '2' } } })}`, ROWS],
+    [`epoch raise WHY --yes leasehold --resume ${placeOf({ floor: 0.5, after: {} })}`, ROWS],
+    [`epoch raise WHY --yes leasehold --resume ${placeOf({ floor: 7 })}`, ROWS],
+    ['epoch raise WHY --yes other', ROWS],
+    ['epoch raise WHY', []],
+  ],
   'audit and cost': [
     ['audit', acts],
     ['audit'],
@@ -291,7 +353,8 @@ test.each(Object.entries(NOUNS))('what commands print about %s', async (noun, li
   const blocks: string[] = [];
   for (const [argv, report] of lines) {
     const asked: string[] = [];
-    blocks.push(await printedBy(argvOf(argv), connection(report, asked), asked));
+    const words = argvOf(argv);
+    blocks.push(await printedBy(words, connection(words, report, asked), asked));
   }
 
   const printed = blocks.join('\n').replaceAll(ENTRY, 'ENTRY');

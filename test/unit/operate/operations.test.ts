@@ -1,5 +1,6 @@
 /** Operators' acts are written down before they are done: an operator who cannot write does nothing. */
 import { expect, test } from 'vitest';
+import { ENDED } from '../../support/made-rows.ts';
 import { AuditStore } from '../../../shared/operate/audit/audit-store.ts';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
@@ -171,3 +172,120 @@ test('is done, and said to be, although its outcome could not be written down', 
   expect(await world.operations.execute('queue.pause', { queue: 'media' }, ANN)).toMatchObject({ isPaused: true });
   expect(await world.acts()).toEqual(['queue.pause media: begun']);
 });
+
+/** Reports of each client that an operation may ask, one after the other. */
+const REPORTS: { readonly [Verb in OperationVerb]: readonly (readonly [input: object, report: unknown])[] } = {
+  'task.run-now': [[{ queue: 'q', id: 'a', leaseCounter: 4 }, { kind: 'rescheduled' }]],
+  'task.retry': [[{ queue: 'q', id: 'a', leaseCounter: 0 }, { kind: 'unfit' }]],
+  'task.cancel': [[{ queue: 'q', id: 'pack/1' }, { kind: 'cancelled' }]],
+  'queue.pause': [[{ queue: 'q' }, { isPaused: true }]],
+  'queue.resume': [[{ queue: 'q' }, { isPaused: false }]],
+  'queue.retry': [
+    [{ queue: 'q' }, 2],
+    [{ queue: 'q', name: 'resize', limit: 1 }, 1],
+    [{ queue: 'q', name: 'other' }, 0],
+    [{ queue: 'q', fault: 'TypeError: x is \u0007 undefined' }, 1],
+    [{ queue: 'q', diedUntil: (ENDED[2] as { readonly finishedAt: number }).finishedAt }, 1],
+    [{ queue: 'q', diedUntil: (ENDED[2] as { readonly finishedAt: number }).finishedAt - 1 }, 0],
+  ],
+  'key.recount': [
+    [
+      { queue: 'q', key: 'k', shards: 3 },
+      { before: 2, after: 1 },
+    ],
+    [
+      { queue: 'q', key: 'k' },
+      { before: 2, after: 2 },
+    ],
+  ],
+  'key.pass': [[{ queue: 'q', key: 'k' }, { kind: 'passed' }]],
+  'task.enqueue': [
+    [
+      { queue: 'q', name: 'n', input: 1 },
+      { id: 'made', created: true },
+    ],
+    [
+      { queue: 'q', name: 'n', input: 1, id: 'a', delayMs: 0 },
+      { id: 'a', created: false },
+    ],
+  ],
+  'lock.release': [[{ key: 'k', leaseCounter: 4, lockDelay: 0 }, { kind: 'released' }]],
+  'semaphore.evict': [
+    [{ name: 's', token: 4 }, {}],
+    [{ name: 's', token: 4 }, undefined],
+  ],
+  'semaphore.limit': [
+    [{ name: 's', seen: 2, limit: 3 }, true],
+    [{ name: 's', seen: 2, limit: 'declared' }, false],
+  ],
+  'schedule.define': [[{ queue: 'q', name: 's', task: 't', input: 1, options: { cron: 'c', queue: 'no' } }, {}]],
+  'schedule.remove': [
+    [{ queue: 'q', name: 's' }, true],
+    [{ queue: 'q', name: 's' }, false],
+  ],
+  'schedule.run': [
+    [
+      { queue: 'q', name: 's' },
+      { kind: 'enqueued', task: { id: 's@1' } },
+    ],
+    [{ queue: 'q', name: 's' }, { kind: 'skipped' }],
+  ],
+  'schedule.pause': [
+    [{ queue: 'q', name: 's' }, {}],
+    [{ queue: 'q', name: 's' }, undefined],
+  ],
+  'schedule.resume': [
+    [{ queue: 'q', name: 's' }, {}],
+    [{ queue: 'q', name: 's' }, undefined],
+  ],
+  'session.destroy': [[{ id: 's' }, { kind: 'destroyed' }]],
+};
+
+test('what each operation asks of its client, and what it writes down', async () => {
+  const lines: string[] = [];
+  for (const [verb, cases] of Object.entries(REPORTS))
+    for (const [input, report] of cases)
+      lines.push(`${verb} ${JSON.stringify(input)}`, ...(await told(verb, input, report)));
+
+  await expect(lines.join('\n')).toMatchFileSnapshot('./operations.golden.txt');
+});
+
+async function told(verb: string, input: object, report: unknown): Promise<string[]> {
+  const lines: string[] = [];
+  const dead = ENDED.filter(({ state }) => state === 'dead');
+  const client = (name: string): object =>
+    new Proxy(
+      {},
+      {
+        get:
+          (_, method) =>
+          (...given: readonly { readonly choose?: (task: unknown) => boolean }[]) => {
+            lines.push(`  ${name}.${String(method)} ${JSON.stringify(given)}`);
+            const choose = given[0]?.choose;
+            if (choose !== undefined)
+              lines.push(
+                `  chooses ${dead
+                  .filter(choose)
+                  .map(({ id }) => id)
+                  .join(', ')}`,
+              );
+            return Promise.resolve(report);
+          },
+      },
+    );
+  const audit = {
+    record: async (entry: object, execute: () => Promise<unknown>, outcomeOf: (result: unknown) => string) => {
+      lines.push(`  writes ${JSON.stringify(entry)}`);
+      const result = await execute();
+      lines.push(`  and ${outcomeOf(result)}`);
+      return result;
+    },
+  };
+  const clients = Object.fromEntries(
+    ['tasks', 'operator', 'locks', 'semaphores', 'sessions', 'schedules'].map((name) => [name, client(name)]),
+  );
+  const ports = { ...clients, audit, runtime: { clock: new FakeClock(new Date(STARTS_AT)) } };
+  const operations = new Operations(ports as never);
+  expect(await operations.execute(verb as OperationVerb, input as never, ANN)).toEqual(report);
+  return lines;
+}
