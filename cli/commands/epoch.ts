@@ -67,7 +67,7 @@ async function raiseEpoch(context: Context, options: Options): Promise<ExitCode>
   const start = options.resume === undefined ? undefined : parsePlace(options.resume);
   // The clock of the process that issued the last token may have been ahead of ours.
   const floor = start?.floor ?? runtime.clock.now() + connection.maxClockSkewMs;
-  await confirm(context, `end all sessions of table ${table} and lift its counters`, table, options);
+  await confirm(context, 'ends all sessions and raises the counters of table', table, options);
   const report = await connection.audit.record(
     { verb: 'epoch.raise', target: `${table} ${floor}`, ...operatorOf(options) },
     () => walk(client, connection, { floor, after: start?.after }, (place) => output.note(`at ${place}`)),

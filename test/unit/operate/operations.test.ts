@@ -174,7 +174,7 @@ test('is done, and said to be, although its outcome could not be written down', 
 });
 
 /** Reports of each client that an operation may ask, one after the other. */
-const REPORTS: { readonly [Verb in OperationVerb]: readonly (readonly [input: object, report: unknown])[] } = {
+const REPORTS: Readonly<Record<OperationVerb, readonly (readonly [input: object, report: unknown])[]>> = {
   'task.run-now': [[{ queue: 'q', id: 'a', leaseCounter: 4 }, { kind: 'rescheduled' }]],
   'task.retry': [[{ queue: 'q', id: 'a', leaseCounter: 0 }, { kind: 'unfit' }]],
   'task.cancel': [[{ queue: 'q', id: 'pack/1' }, { kind: 'cancelled' }]],
