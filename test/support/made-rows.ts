@@ -159,7 +159,7 @@ export const UNFINISHED: readonly TaskRecord[] = [
     priority: 'high',
     links: { concurrency: { key: 'customer-8', limit: 1, rate: { count: 5, perMs: MINUTE } } },
   }),
-  task('held', { isHeld: true, links: { line: { key: 'in-order', ticket: 4 } } }),
+  task('held', { isInLine: true, links: { line: { key: 'in-order', ticket: 4 } } }),
   task('expired', { expiresAt: NOW }),
   task('fine', { name: 'fine' }),
   task('busy', {

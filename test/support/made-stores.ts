@@ -64,6 +64,7 @@ export const storeOf = (report: unknown) => ({
     Promise.resolve(id === 'dead' ? { stack: 'TypeError: x\n  at \u001b[2J', leaseCounter: 5 } : undefined),
   getMany: (keys: readonly { readonly id: string }[]) => Promise.resolve(keys.flatMap(({ id }) => ALL.get(id) ?? [])),
   getKeys: () => Promise.resolve(new Map()),
+  getTurns: () => Promise.resolve(new Map([['in-order', 3]])),
   claim: () => Promise.resolve(report),
   page: (partition: Partition) =>
     Promise.resolve({ hints: waitingIn(partition).filter((task) => !isInGroup(task)), next: undefined }),
