@@ -112,7 +112,7 @@ export type {
 } from '../shared/tasks/task/task-request.ts';
 export type { CancelReport } from '../shared/tasks/queue/cancel-item.ts';
 export type { KeyReport, KeysQuery, RecountReport } from '../shared/tasks/queue/key-report.ts';
-export type { PassReport } from '../shared/tasks/queue/pass-turn.ts';
+export type { PassReport, TurnReport } from '../shared/tasks/queue/pass-turn.ts';
 export type {
   KeyOption,
   QueueOption,

@@ -16,60 +16,62 @@ import type { OperatorPorts } from './cancel-item.ts';
 import { SETTLE_MS } from './key-report.ts';
 import { openEntries } from './listing.ts';
 
-/** Some task has the turn, or none is in the line. */
-type Kept =
-  /** The task with the turn passes it itself when it ends; if it was cancelled, the next worker passes it. */
+/** Which task has the turn of a line. */
+export type TurnReport =
+  /** It passes the turn itself when it ends; if it was cancelled, the next worker passes it. */
   | { readonly kind: 'alive'; readonly head: string; readonly state: TaskRecord['state'] }
   /** No task waits or runs. */
-  | { readonly kind: 'empty' };
+  | { readonly kind: 'empty' }
+  /** The task with this ticket is gone. `next` is absent if no task waits behind it. */
+  | { readonly kind: 'lost'; readonly ticket: number; readonly next?: string };
 
-/** The ticket of a task that is gone. */
-interface Gone {
-  readonly ticket: number;
-  /** The task behind it; absent if none waits. */
-  readonly next?: string;
-}
-
-export type TurnReport = Kept | ({ readonly kind: 'lost' } & Gone);
-export type PassReport = Kept | ({ readonly kind: 'passed' } & Gone);
+export type PassReport =
+  | Exclude<TurnReport, { readonly kind: 'lost' }>
+  | { readonly kind: 'passed'; readonly ticket: number; readonly next?: string };
 
 /**
  * Says which task has the turn, and changes nothing.
  * @throws CorruptItemError for a damaged row of the queue, because its task may be the one with the turn
  */
 export function reportTurn(ports: OperatorPorts, queue: string, key: string): Promise<TurnReport> {
-  return whileItStands(ports, queue, key, async (line, gone) => {
+  return whileItStands(ports, queue, key, async (line, lost) => {
     const now = await ports.operations.getLine(queue, key);
-    return now?.turn === line.turn ? { kind: 'lost', ...gone } : contended();
+    return now?.turn === line.turn ? lost : contended();
   });
 }
 
 /** Passes the turn if no task has it. @throws CorruptItemError like `reportTurn` */
 export function passTurn(ports: OperatorPorts, queue: string, key: string): Promise<PassReport> {
   const { operations, runtime } = ports;
-  return whileItStands(ports, queue, key, async (line, gone) => {
+  return whileItStands(ports, queue, key, async (line, lost) => {
     const outcome = await operations.passLine(queue, key, line, stampOf(runtime));
-    return outcome.kind === 'refused' ? contended(outcome) : { kind: 'passed', ...gone };
+    return outcome.kind === 'refused' ? contended(outcome) : { ...lost, kind: 'passed' };
   });
 }
 
-/** @param onGone called if no task has the turn; looks again if the line has moved */
+type Lost = Extract<TurnReport, { readonly kind: 'lost' }>;
+
+/** @param onLost called if no task has the turn; looks again if the line has moved */
 function whileItStands<Report>(
   ports: OperatorPorts,
   queue: string,
   key: string,
-  onGone: (line: LineState, gone: Gone) => Promise<Report | Contended>,
-): Promise<Report | Kept> {
-  return retryContended<Report | Kept>(`the line of key ${key} in queue ${queue}`, ACT, async () => {
-    const line = await ports.operations.getLine(queue, key);
-    if (line === undefined || line.turn > line.tail) return { kind: 'empty' };
-    await ports.runtime.clock.sleep(SETTLE_MS);
-    const members = await membersOf(ports, queue, key);
-    const head = members.get(line.turn);
-    if (head !== undefined) return { kind: 'alive', head: head.id, state: head.state };
-    const next = members.get(Math.min(...members.keys()))?.id;
-    return onGone(line, defined({ ticket: line.turn, next }));
-  });
+  onLost: (line: LineState, lost: Lost) => Promise<Report | Contended>,
+): Promise<Report | Exclude<TurnReport, Lost>> {
+  return retryContended<Report | Exclude<TurnReport, Lost>>(
+    `the line of key ${key} in queue ${queue}`,
+    ACT,
+    async () => {
+      const line = await ports.operations.getLine(queue, key);
+      if (line === undefined || line.turn > line.tail) return { kind: 'empty' };
+      await ports.runtime.clock.sleep(SETTLE_MS);
+      const members = await membersOf(ports, queue, key);
+      const head = members.get(line.turn);
+      if (head !== undefined) return { kind: 'alive', head: head.id, state: head.state };
+      const next = members.get(Math.min(...members.keys()))?.id;
+      return onLost(line, { kind: 'lost', ...defined({ ticket: line.turn, next }) });
+    },
+  );
 }
 
 /** By ticket. */
