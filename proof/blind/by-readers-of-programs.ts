@@ -265,4 +265,52 @@ export const BY_READERS_OF_PROGRAMS: readonly BlindBug[] = [
     ],
     killedBy: { test: 'console/test/unit/acts.test.ts', title: 'finds ended tasks by the beginning' },
   },
+  {
+    id: 'N184',
+    what: 'Conflicts in a file of tasks leave the exit code at 0.',
+    swaps: [
+      {
+        file: 'cli/commands/enqueue.ts',
+        from: 'return conflicts.length > 0 ? EXIT.refused : EXIT.done;',
+        to: 'return EXIT.done;',
+      },
+    ],
+    killedBy: { test: 'test/unit/cli/printed.test.ts', title: 'what commands print about enqueue' },
+  },
+  {
+    id: 'N185',
+    what: 'An index that is changed or deleted is reported as fine.',
+    swaps: [
+      {
+        file: 'cli/doctor/table.ts',
+        from: "index.IndexStatus !== undefined && index.IndexStatus !== 'ACTIVE'",
+        to: "index.IndexStatus === 'CREATING'",
+      },
+    ],
+    killedBy: { test: 'test/unit/cli/doctor.test.ts', title: 'the table' },
+  },
+  {
+    id: 'N186',
+    what: 'The flow of a long queue counts tasks behind a page that was cut.',
+    swaps: [
+      {
+        file: 'console/views/flow.ts',
+        from: 'other.isMore ? (other.hints.at(-1)?.readyAt ?? -Infinity) : Infinity',
+        to: 'Infinity',
+      },
+    ],
+    killedBy: { test: 'console/test/unit/memory.test.ts', title: 'the flow counts' },
+  },
+  {
+    id: 'N187',
+    what: 'Sessions that ended in order are listed as lost.',
+    swaps: [
+      {
+        file: 'console/views/session-book.ts',
+        from: "if (session.reason === 'ended') return;",
+        to: '',
+      },
+    ],
+    killedBy: { test: 'console/test/unit/memory.test.ts', title: 'of sessions that have ended' },
+  },
 ];

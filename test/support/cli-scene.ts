@@ -60,11 +60,14 @@ function contextOf(settings: GlobalOptions, output: Output, clock: ManualClock, 
     output,
     runtime,
     environment: {},
-    stdin: Readable.from(['']) as unknown as NodeJS.ReadStream,
+    stdin: Readable.from([TASKS]) as unknown as NodeJS.ReadStream,
     satellites: {},
     connect: () => Promise.resolve({ ...connection, runtime }),
   };
 }
+
+/** The command's standard input: a file of tasks. */
+const TASKS = '{"name":"resize","id":"a"}\n\n{"name":"resize","id":"b","priority":"low"}\n{"name":"fine","id":"c"}\n';
 
 /** Whoever sleeps wakes at once, and the time has passed. */
 class HastyClock extends ManualClock {

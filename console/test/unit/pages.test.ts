@@ -158,13 +158,19 @@ const PAGES = [
 ];
 
 test('what the pages of the console are answered', async () => {
-  const { routes, overview, clock } = consoleOver(undefined);
+  const { routes, overview, clock } = consoleOver({ isPaused: true });
   const parts: string[] = [];
   for (let round = 1; round <= 3; round++) {
     const units = await overview.look();
     parts.push(shown(`poll ${round}`, units, overview.overview()));
     clock.step(10_000);
   }
+  parts.push(shown('a poll at the same moment', await overview.look()));
+  await routes.request('/acts', {
+    method: 'POST',
+    body: JSON.stringify({ verb: 'queue.pause', queue: 'media', reason }),
+  });
+  parts.push(shown('a poll after an act on a queue, whose dead tasks it reads again', await overview.look()));
   clock.step(-30_000);
   for (const page of PAGES) parts.push(shown(`GET ${page}`, ...(await answered(routes.request(page)))));
 
@@ -175,6 +181,7 @@ test('what the pages of the console are answered', async () => {
   await expect(parts.join('\n')).toMatchFileSnapshot('./pages.txt');
 });
 
+const reason = 'a drill';
 const TASK = { queue: 'media', id: 'a', leaseCounter: 5 };
 const WHO = { queue: 'media', name: 'nightly' };
 

@@ -29,7 +29,8 @@ const VALUES = [
   '2m',
   '36500d',
 ];
-const FORMS = ['a b', 'a=3', '=3', 'a=0', '10/1m', '0/1m', '2027-01-31', 'soon', 'eu-west-1', 'ab', 'a/b/c'];
+const ARN = 'arn:aws-cn:dynamodb:cn-north-1:1:table/leases';
+const FORMS = ['a b', 'a=3', '=3', 'a=0', '10/1m', '0/1m', '2027-01-31', 'soon', 'eu-west-1', 'ab', 'a/b/c', ARN];
 
 const commands = everyCommand(await createProgram((command) => command, {}));
 

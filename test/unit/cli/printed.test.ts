@@ -88,11 +88,12 @@ const connection = (argv: readonly string[], report: unknown, asked: string[]) =
         },
       },
       client: {
-        validate: (name: string, input: unknown, options: object) => {
+        validate: (task: string | { readonly name: string }, input: unknown, options: object) => {
+          const name = typeof task === 'string' ? task : task.name;
           asked.push(`→ ${name} ${JSON.stringify(input)} ${JSON.stringify(options)} in ${shards} shards`);
-          return Promise.resolve({ name, input });
+          return Promise.resolve({ name, input, queue, ...options });
         },
-        enqueueAll: () => Promise.resolve([report]),
+        enqueueAll: () => Promise.resolve(Array.isArray(report) ? report : [report]),
         result: () => Promise.resolve((report as { readonly outcome?: object }).outcome),
       },
     }),
@@ -315,6 +316,12 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['enqueue resize --wait 30s --dry-run'],
     ['enqueue'],
     ['enqueue resize --file -'],
+    ['enqueue --file -', [added('a'), added('b'), { id: 'c', created: false, replaced: false }]],
+    ['enqueue --file - --json', [added('a'), new MismatchError('task b', 'taken'), { id: 'c', replaced: true }]],
+    ['enqueue --file -', [added('a'), new MismatchError('task b', 'taken'), added('c')]],
+    ['enqueue --file - --dry-run'],
+    ['enqueue --file - --entry ENTRY'],
+    ['enqueue --file - --id a --wait 1s'],
     ['enqueue resize {'],
     ['enqueue resize --priority urgent'],
     ['enqueue resize --rate 10'],
