@@ -93,7 +93,7 @@ export class TaskPicker {
     this.#ports = ports;
     const part = settings.homeShards.length / settings.shards / (settings.slice?.of ?? 1);
     const onJoined = (lane: Lane): void => this.#partitions.found(lane);
-    const onPassed = this.expectFollowers.bind(this);
+    const onPassed = (): void => this.expectFollowers();
     this.#candidates = new Candidates({ session, ...settings, part }, { ...ports, onJoined, onPassed });
     this.#partitions = new Partitions(settings, ports);
     this.#foreign = new ForeignShards(settings, ports, this.#partitions);
@@ -134,17 +134,16 @@ export class TaskPicker {
 
   /** Notes that tasks were enqueued. @param ids their ids, if known. Without ids, every own source is worth a poll */
   expectTasks(ids: readonly string[] = []): void {
-    const { queue } = this.#settings;
     this.#isEmpty = false;
-    if (ids.length > 0 && this.#announced.add(ids.map((id) => ({ queue, id })))) return;
+    if (ids.length > 0 && this.#announced.add(ids.map((id) => ({ queue: this.#settings.queue, id })))) return;
     this.#heatOwn();
   }
 
-  /** Notes that a task that runs or ended here has made others due. They may be in any shard, even one that no other worker polls. */
-  expectFollowers(): void {
+  /** Notes that a task here has made others due, in any shard. A worker that exits polls all its sources before; others read these rows. */
+  expectFollowers(followers: readonly TaskKey[] = []): void {
     this.#followedAt = ++this.#changes;
-    this.#isEmpty = false;
-    this.#heatOwn();
+    const { exitsWhenEmpty, queue: own } = this.#settings;
+    this.expectTasks(exitsWhenEmpty ? [] : followers.flatMap(({ queue, id }) => (queue === own ? [id] : [])));
   }
 
   /** Returns how long a slot without a candidate rests, unless something wakes it. */

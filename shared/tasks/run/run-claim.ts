@@ -46,7 +46,7 @@ import { MAX_HAND_BACKS, judgeFailure, judgeHandBack, judgeOutage } from './sett
 import { describeThrown } from './thrown.ts';
 import type { AttemptTrace } from './traced.ts';
 import type { TaskStore } from '../task/task-store.ts';
-import type { Claim, Json, RunningTask } from '../task/task.ts';
+import type { Claim, Json, RunningTask, TaskKey } from '../task/task.ts';
 import { RESULT_LIMIT_BYTES, claimOf, describeTask, revocationOf } from '../task/task.ts';
 
 export interface RunPorts {
@@ -66,7 +66,7 @@ export interface RunPorts {
   /** Called when the task is handed back again without progress. `handBacks`: how many times in a row. */
   readonly onStalled?: (handBacks: number) => void;
   /** Called when this run has added tasks to the queue. */
-  readonly onFollowers?: () => void;
+  readonly onFollowers?: (followers?: readonly TaskKey[]) => void;
   /** Called when the task code has ended, before its end is written. */
   readonly onCodeEnded?: (() => void) | undefined;
   readonly trace?: AttemptTrace | undefined;
@@ -278,7 +278,7 @@ class ClaimRun {
       nextSequence: () => session.nextSequence(),
       verb: (settlement, send, name) => this.#writer.verb(settlement, send, name),
       trace: this.#ports.trace,
-      onFollowers: () => this.#ports.onFollowers?.(),
+      onFollowers: (followers) => this.#ports.onFollowers?.(followers),
       onProgress: () => {
         this.#hasProgressed = true;
       },

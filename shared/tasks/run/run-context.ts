@@ -47,7 +47,7 @@ interface RunContextPorts {
   readonly nextSequence: () => number;
   readonly verb: SendVerb;
   /** Called when an operation of this claim has added tasks to the queue. */
-  readonly onFollowers: () => void;
+  readonly onFollowers: (followers: readonly NewTask[]) => void;
   /** Called when the operation that ended the claim has started its follower. */
   readonly onFollowed: () => void;
   /** Called when the attempt has saved new progress. */
@@ -128,7 +128,7 @@ class ClaimVerbs {
       return isApplied(outcome, `commit of ${key}`);
     };
     await verb('done', send, 'commit');
-    if (children.length > 0) this.#ports.onFollowers();
+    if (children.length > 0) this.#ports.onFollowers(children);
     return SETTLED;
   }
 
@@ -163,7 +163,7 @@ class ClaimVerbs {
       return isApplied(outcome, `waiting of ${key}`);
     };
     await verb('snoozed', send, 'wait_for');
-    this.#ports.onFollowers();
+    this.#ports.onFollowers(children);
     return SETTLED;
   }
 

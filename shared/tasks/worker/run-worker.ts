@@ -328,7 +328,7 @@ class QueueWorker {
           onStalled: (handBacks) => {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
-          onFollowers: () => this.#picker.expectFollowers(),
+          onFollowers: (followers) => this.#picker.expectFollowers(followers),
           // A pack has more items, and a task of a key keeps its slot until its end is written.
           onCodeEnded: task.bulk === undefined && task.links === undefined ? onCodeEnded : undefined,
         },

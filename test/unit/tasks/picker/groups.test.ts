@@ -4,6 +4,7 @@ import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.
 import { HandedBackError } from '../../../../shared/tasks/task/control.ts';
 import { SCAN_ENTRIES } from '../../../../shared/tasks/picker/tuning.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { MEMORY_TTL_MS, openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
@@ -310,6 +311,31 @@ test('the first task with a key is found soon by a worker that no dispatcher hel
   await q.clock.advance(35 * SECOND_MS);
 
   expect(startedAtMs).toHaveLength(1);
+  handBack.abort(new HandedBackError('deadline'));
+  await q.clock.runUntil(standing, () => true);
+});
+
+test('a task that a standing worker commits is read by its id, and no partition is polled for it', async () => {
+  await fill(1);
+  let left = 100;
+  const link = defineTask({ name: 'chain', run: () => undefined });
+  const chain = defineTask({
+    name: 'chain',
+    run: (_input, context) => (left-- > 0 ? context.commit(null, [], { spawn: [spawn(link, {})] }) : undefined),
+  });
+  const handBack = new AbortController();
+  const homeShards = [0, 1, 2, 3, 4, 5, 6, 7];
+  const options = { lingerMs: Infinity, shards: 8, homeShards, handBack: handBack.signal };
+  const standing = q.start({ keyed: keyed(0), chain }, options);
+  await q.clock.advance(SECOND_MS);
+  const polls = () => requests('task.page') + requests('task.pageOfGroups');
+  const before = polls();
+
+  await q.client.enqueue('chain', {}, { id: 'first' });
+  await q.clock.advance(10 * SECOND_MS);
+
+  expect(left).toBeLessThan(0);
+  expect(polls() - before).toBeLessThan(400);
   handBack.abort(new HandedBackError('deadline'));
   await q.clock.runUntil(standing, () => true);
 });
