@@ -69,7 +69,7 @@ async function judgeCounts(there: QueueConnection, clock: Pick<Clock, 'now'>): P
   }
   const { key, count, running } = worst;
   const found = `key ${key} counts ${plural(count, 'running task')}, and ${running.length} run`;
-  const others = wrong.length === 1 ? '' : `; so do ${plural(wrong.length - 1, 'other key')}`;
+  const others = wrong.length === 1 ? '' : `; ${plural(wrong.length - 1, 'other key')} too`;
   return warning(check, `${found}${others}`, `leasehold keys recount ${key} --queue ${queue}`);
 }
 

@@ -100,7 +100,7 @@ test.each([
   [
     'two are wrong',
     [report({ difference: 1 }), report({ difference: 1, key: 'l' })],
-    'key k counts 2 running tasks, and 0 run; so do 1 other key',
+    'key k counts 2 running tasks, and 0 run; 1 other key too',
   ],
 ])('keys of tasks: %s', async (_what, reports, found) => {
   const asked: unknown[] = [];
