@@ -211,12 +211,6 @@ export const SWITCHES: readonly Switch[] = [
     what: 'a row that was calculated is written, whatever came between',
   },
   {
-    broken: ['byNonce'],
-    model: 'semaphore',
-    changes: { MaxNet: '3' },
-    what: 'what came between is told by the nonce, which a repeated request brings back, and not by the revision',
-  },
-  {
     broken: ['noBar'],
     model: 'semaphore',
     what: 'an admission does not ask whether its claim was given back or given up',
