@@ -266,7 +266,7 @@ export const BY_READERS_OF_PROGRAMS: readonly BlindBug[] = [
     killedBy: { test: 'console/test/unit/acts.test.ts', title: 'finds ended tasks by the beginning' },
   },
   {
-    id: 'N184',
+    id: 'N189',
     what: 'Conflicts in a file of tasks leave the exit code at 0.',
     swaps: [
       {
@@ -278,7 +278,7 @@ export const BY_READERS_OF_PROGRAMS: readonly BlindBug[] = [
     killedBy: { test: 'test/unit/cli/printed.test.ts', title: 'what commands print about enqueue' },
   },
   {
-    id: 'N185',
+    id: 'N190',
     what: 'An index that is changed or deleted is reported as fine.',
     swaps: [
       {
@@ -290,7 +290,7 @@ export const BY_READERS_OF_PROGRAMS: readonly BlindBug[] = [
     killedBy: { test: 'test/unit/cli/doctor.test.ts', title: 'the table' },
   },
   {
-    id: 'N186',
+    id: 'N191',
     what: 'The flow of a long queue counts tasks behind a page that was cut.',
     swaps: [
       {
@@ -302,7 +302,7 @@ export const BY_READERS_OF_PROGRAMS: readonly BlindBug[] = [
     killedBy: { test: 'console/test/unit/memory.test.ts', title: 'the flow counts' },
   },
   {
-    id: 'N187',
+    id: 'N192',
     what: 'Sessions that ended in order are listed as lost.',
     swaps: [
       {
