@@ -1,9 +1,10 @@
 /**
- * Checks full keys and lines. If a key's count is above the number of its running tasks, slots are lost; if no task has the turn of a line, the
- * line stands still.
+ * Checks full keys and lines. If a key's count is above the number of its running tasks, slots are lost. If no task has the turn of a line,
+ * its other tasks wait forever.
  */
 import { openEntries } from '../../shared/tasks/queue/listing.ts';
 import { NEVER } from '../../shared/tasks/task/batch.ts';
+import { FirstTickets } from '../../shared/tasks/task/line.ts';
 import type { ReadyEntry } from '../../shared/tasks/task/task-store.ts';
 import type { Clock } from '../../shared/core/runtime/clock.ts';
 import type { QueueConnection } from '../connection.ts';
@@ -25,7 +26,7 @@ export async function judgeKeys(there: QueueConnection, clock: Pick<Clock, 'now'
   return (await judgeLines(there)) ?? judgeCounts(there, clock);
 }
 
-/** Undefined: each line that was read has a task with the turn, or none. */
+/** @returns undefined if no line was found whose turn is lost */
 async function judgeLines(there: QueueConnection): Promise<Finding | undefined> {
   const { queue, operator } = there;
   const suspects = await linesBehind(there);
@@ -41,16 +42,17 @@ async function judgeLines(there: QueueConnection): Promise<Finding | undefined> 
 /** Lines whose first ticket is above their turn: a parent that waits for children stands elsewhere, or the task with the turn is gone. */
 async function linesBehind(there: QueueConnection): Promise<readonly string[]> {
   const { queue, store } = there;
-  const first = new Map<string, number>();
+  const firsts = new FirstTickets();
   let entries = 0;
   for await (const page of openEntries(store, { queue, shards: await shardsInUse(there), now: NEVER })) {
-    for (const { line } of page)
-      if (line !== undefined) first.set(line.key, Math.min(line.ticket, first.get(line.key) ?? Infinity));
+    for (const { line } of page) firsts.see(line);
     entries += page.length;
     if (entries >= ENTRIES) break;
   }
-  const turns = await store.getTurns(queue, [...first.keys()].slice(0, LINES), { isConsistent: true });
-  return [...turns].flatMap(([key, turn]) => (turn > 0 && (first.get(key) ?? 0) > turn ? [key] : [])).slice(0, KEYS);
+  const turns = await store.getTurns(queue, [...firsts.byLine.keys()].slice(0, LINES), { isConsistent: true });
+  return [...turns]
+    .flatMap(([key, turn]) => (turn > 0 && (firsts.byLine.get(key) ?? 0) > turn ? [key] : []))
+    .slice(0, KEYS);
 }
 
 async function judgeCounts(there: QueueConnection, clock: Pick<Clock, 'now'>): Promise<Finding> {

@@ -126,7 +126,7 @@ function readUnitsOfBacklog(shards: number): number {
   return LANES * (shards + SHARDS_BEYOND) * READ_UNITS_PER_PAGE;
 }
 
-/** The most of one wake: it starts workers, and has read as many rows of inserted tasks, of its sample, and of their keys and lines, as it may. */
+/** The most of one wake: it starts workers, and has read as many rows of tasks, sampled tasks, keys and lines as it may. */
 export function mostReadUnitsOfWake(shards: number): number {
   const { glance, start, sampled } = READ_UNITS_PER_WAKE;
   return glance + start + readUnitsOfBacklog(shards) + 4 * SAMPLED * sampled;

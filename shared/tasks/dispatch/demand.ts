@@ -6,12 +6,11 @@
  * tasks held by a worker without a permit, tasks of a key at capacity, tasks of a key whose rate is used up and of which none runs, and tasks
  * whose name no worker knows.
  */
-import type { KeyState } from '../task/key-limit.ts';
 import { isOutOfRate } from '../task/key-limit.ts';
 import type { ReadyEntry, ReadyPartition } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
-import type { Turns } from './read-turns.ts';
-import { isBehind } from './read-turns.ts';
+import type { KeyStates, Turns } from './read-links.ts';
+import { isBehind } from './read-links.ts';
 import { SHOWS_AT_LAST_MS } from './pending-starts.ts';
 
 /** Entries due in one partition of the ready index, counted up to a bound. */
@@ -46,7 +45,7 @@ export interface SampleFacts {
   /** Live sessions that hold tasks without a permit: workers outside Lambda. */
   readonly elsewhere: ReadonlySet<string>;
   /** States of keys with a rate, as far as they were read. */
-  readonly keys: ReadonlyMap<string, KeyState>;
+  readonly keys: KeyStates;
   /** Turns of lines. A task of a line that is not among them counts as if it had the turn. */
   readonly turns: Turns;
   /** Names that the workers of this queue do not define, as they report. */

@@ -5,12 +5,11 @@
  * So this reads the rows behind the entries, oldest first, until it finds a waiting task. A task of a key at capacity does not count, and
  * neither does one behind others in its line: no worker could start it.
  */
-import type { KeyState } from '../task/key-limit.ts';
 import { fullnessOf } from '../task/key-limit.ts';
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { ReadyTask, TaskRecord } from '../task/task.ts';
-import type { Turns } from './read-turns.ts';
-import { isBehind, readTurns } from './read-turns.ts';
+import type { KeyStates, Turns } from './read-links.ts';
+import { isBehind, readKeys, readTurns } from './read-links.ts';
 
 /** Rows per request after the first: the maximum of one request. */
 const BATCH = 100;
@@ -47,38 +46,22 @@ export async function findOldestReady(
 ): Promise<OldestReady> {
   const entries = choose(due.toSorted((one, other) => one.readyAt - other.readyAt));
   const looked: TaskRecord[] = [];
-  const keys: KeyStates = new Map();
+  const ports = { tasks, onDamaged };
+  let keys: KeyStates = new Map();
   let turns: Turns = new Map();
   let batch = entries.splice(0, atLeast);
   while (batch.length > 0) {
     const rows = await tasks.getMany(batch, onDamaged);
     looked.push(...rows);
     const waiting = rows.filter((row) => row.state === 'ready');
-    turns = await readTurns(waiting, { tasks, onDamaged }, { known: turns, limit: KEYS_LIMIT });
+    turns = await readTurns(waiting, ports, { known: turns, limit: KEYS_LIMIT });
     const first = waiting.filter((task) => !isBehind(task, turns));
-    await readKeys(first, keys, tasks, onDamaged);
+    keys = await readKeys(first, ports, { known: keys, limit: KEYS_LIMIT });
     const ready = first.filter((task) => hasRoom(task, keys, now)).map(({ readyAt }) => readyAt);
     if (ready.length > 0) return { looked, readyAt: Math.min(...ready) };
     batch = entries.splice(0, BATCH);
   }
   return { looked, readyAt: undefined };
-}
-
-type KeyStates = Map<string, KeyState | undefined>;
-
-/** Adds the states of these tasks' keys, up to `KEYS_LIMIT` in all. */
-async function readKeys(
-  waiting: readonly ReadyTask[],
-  known: KeyStates,
-  tasks: Pick<TaskStore, 'getKeys'>,
-  onDamaged?: (error: unknown) => void,
-): Promise<void> {
-  const [first] = waiting;
-  const keys = new Set(waiting.flatMap(({ links }) => links?.concurrency?.key ?? []));
-  const unknown = [...keys].filter((key) => !known.has(key)).slice(0, KEYS_LIMIT - known.size);
-  if (first === undefined || unknown.length === 0) return;
-  const states = await tasks.getKeys(first.queue, unknown, onDamaged);
-  for (const key of unknown) known.set(key, states.get(key));
 }
 
 function hasRoom({ links }: ReadyTask, keys: KeyStates, now: number): boolean {

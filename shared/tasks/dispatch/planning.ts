@@ -10,9 +10,9 @@ import type { SessionStore } from '../../session/session-store.ts';
 import type { QueueRecord } from '../task/queue-store.ts';
 import type { ReadyEntry, TaskStore } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
-import type { Demand, SampleFacts } from './demand.ts';
+import type { Demand } from './demand.ts';
 import { servable, spread } from './demand.ts';
-import { readTurns } from './read-turns.ts';
+import { readKeys, readTurns } from './read-links.ts';
 import type { PlanSettings, Why } from './plan.ts';
 import { wantedWorkers } from './plan.ts';
 
@@ -70,7 +70,8 @@ export async function plan(
     const sample = await rowsOf(spread(hints, SAMPLED), rows, ports);
     const now = ports.runtime.clock.now();
     const elsewhere = await sessionsElsewhere(sample, new Set(holders), now, ports, settings);
-    const keys = await keysOf(sample, ports);
+    const rated = sample.filter(({ state, links }) => state === 'ready' && links?.concurrency?.rate !== undefined);
+    const keys = await readKeys(rated, ports);
     const turns = await readTurns(sample, ports);
     const unknownNames = new Set(record?.unknownNames);
     return servable(seen, sample, { now, elsewhere, keys, turns, unknownNames }, settings);
@@ -86,15 +87,6 @@ async function rowsOf(
   const unread = entries.filter(({ id }) => !read.has(id));
   const others = unread.length === 0 ? [] : await tasks.getMany(unread, onDamaged);
   return [...entries.flatMap(({ id }) => read.get(id) ?? []), ...others];
-}
-
-/** States of the keys of waiting tasks. */
-async function keysOf(rows: readonly TaskRecord[], { tasks, onDamaged }: PlanningPorts): Promise<SampleFacts['keys']> {
-  const waiting = rows.filter(({ state, links }) => state === 'ready' && links?.concurrency?.rate !== undefined);
-  const [first] = waiting;
-  if (first === undefined) return new Map();
-  const keys = new Set(waiting.flatMap(({ links }) => links?.concurrency?.key ?? []));
-  return tasks.getKeys(first.queue, [...keys], onDamaged);
 }
 
 /** Live sessions that hold one of these tasks without a permit. Expired sessions do not count: their tasks wait to be taken over. */

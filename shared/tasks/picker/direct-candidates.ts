@@ -1,6 +1,6 @@
 /**
- * `DirectCandidates` holds candidates that need no poll: the next task for a key's slot that was freed here, or of a line, and tasks named by the
- * worker's event.
+ * `DirectCandidates` holds candidates that need no poll: the next task of a key or line of which a task has ended here, and tasks named by
+ * the worker's event.
  * They are tried before all others while they are fresh. Other workers see them in the index.
  */
 import type { Clock } from '../../core/runtime/clock.ts';

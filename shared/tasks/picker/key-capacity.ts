@@ -102,14 +102,14 @@ export class KeyCapacity {
     return isOwnFull && (this.#postponed.get(limit.key)?.size ?? 0) >= aheadOf(limit) ? lookAtNothing() : undefined;
   }
 
-  /** Whether the key is full and all its running tasks are known: its other tasks, also those that were read ahead, are not worth a read. */
+  /** Whether the key is full and all its running tasks are known. Then its other tasks, and entries that were read ahead, are not read. */
   isPassed(limit: KeyLimit): boolean {
     return this.isFull(limit) && this.runners.areKnown(limit.key, this.#tried.get(limit.key)?.size ?? 0);
   }
 
   /**
-   * Leaves out the entries of keys without capacity, but for those to look at. The rows of keys of which nothing is known are read in one
-   * batch, because reading the rows of tasks that cannot start costs more.
+   * Leaves out the entries of keys without capacity, except the ones to look at. Reads the rows of unknown keys in one batch, because the
+   * rows of tasks that cannot start cost more.
    */
   async withRoom(partition: string, entries: readonly GroupEntry[]): Promise<ReadonlySet<GroupEntry>> {
     const limits = new Map(entries.flatMap(({ hint }) => this.#isUnknown(hint.limit)));
@@ -304,7 +304,7 @@ export class KeyCapacity {
     this.#sharedUntil.set(key, this.#ports.runtime.clock.monotonic() + HELD_RECHECK_MS);
   }
 
-  /** A key of which a task has just ended here, or is tried here, is not looked up: the next claim finds out. */
+  /** If a task of the key has just ended here, or is tried here, the key's row is not read: the next claim finds out. */
   #isUnknown(limit: KeyLimit | undefined): readonly (readonly [string, KeyLimit])[] {
     if (limit === undefined || this.isFull(limit) || (this.#tried.get(limit.key)?.size ?? 0) > 0) return [];
     const endedHereAt = this.#endedHereAt.get(limit.key) ?? -Infinity;

@@ -3,8 +3,8 @@
  * whose workers have crashed. So it looks for the running ones among them, until it knows as many as the key's row counts.
  * It begins with as many tasks as the key's limit, because the running ones are usually the first. The longer the key stands still, the
  * deeper it looks: a task that a crashed worker ran at depth `n` is found after n / 25 heartbeats at most, also by workers that exit soon.
- * Of the tasks that it knows to run, it only checks the sessions. A task that starts changes the key's row, and what was known of the key
- * no longer counts.
+ * It only checks the sessions of running tasks that it knows. When a task starts, the key's row changes, and the worker forgets what it
+ * knew of the key.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { KeyLimit } from '../task/key-limit.ts';
@@ -87,7 +87,7 @@ export class KeyRunners {
     if (view?.runners.delete(id) === true) for (const look of view.looks.values()) look.startOver();
   }
 
-  /** Whether all running tasks of a key that was seen full are known, so that none of its tasks is worth reading. */
+  /** Whether all running tasks of a key that was seen full are known. Then its other tasks are not worth reading. */
   areKnown(key: string, tried: number): boolean {
     const view = this.#keys.get(key);
     return view !== undefined && view.runners.size + tried >= view.seen.running;
@@ -138,7 +138,7 @@ export class KeyRunners {
     return this.#keys.has(key);
   }
 
-  /** @returns the keys of which nothing is known any more */
+  /** @returns the keys that were forgotten */
   forget(): readonly string[] {
     const before = this.#clock.monotonic() - PAGE_MAX_AGE_MS - 2 * FULL_KEY.most;
     const old = [...this.#keys].flatMap(([key, { metAtMonotonicMs }]) => (metAtMonotonicMs < before ? [key] : []));
@@ -161,7 +161,7 @@ class OneLook implements Look {
   from: string | undefined;
   readonly #isKnown: (key: TaskKey) => boolean;
   readonly #isWorthReading: (key: TaskKey) => boolean;
-  /** Whether it has passed a task that was not to be read then, and of which it knows nothing. */
+  /** Whether it has passed an unknown task without reading it. */
   #hasMissed = false;
   /** Entries passed since the group's first one. */
   #passed = 0;

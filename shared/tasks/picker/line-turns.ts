@@ -1,6 +1,6 @@
 /**
  * What one worker knows of the turns of lines. A turn only grows, so a turn that was read has come, however old the read is.
- * A line is read again only if its first task seems to be behind the turn: at once if the first entry has changed, and else in growing gaps.
+ * A line is read again only if its first ticket seems to be above the turn: at once if the first entry has changed, else in growing gaps.
  */
 import { StoreUnavailableError } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';

@@ -3,7 +3,8 @@
  *
  * Groups are in their own index, ordered by tenant, by key, and then by due time. A worker walks through it in a circle: it takes the
  * few oldest tasks of one tenant, skips the rest of them to the next tenant, and starts again after the last. It also skips the tasks of
- * a key that is full, tasks that are not due, and tasks behind the first one of their line. A skip is one query, however many entries it passes over.
+ * a key that is full, tasks that are not due, and tasks behind the first one of their line. A skip is one query, however many entries it
+ * passes over.
  * The worker begins at a random position, different for each worker. There are no counters and nothing is held back:
  * a tenant or a full key costs no write, and one without tasks is free.
  *

@@ -53,6 +53,11 @@ export class FirstTickets {
       this.#first.set(place.key, place.ticket);
   }
 
+  /** The first ticket that was seen of each line. */
+  get byLine(): ReadonlyMap<string, number> {
+    return this.#first;
+  }
+
   /** Whether no entry was seen before it in its line. */
   has(place: LinePlace | undefined): boolean {
     return place === undefined || this.#first.get(place.key) === place.ticket;
