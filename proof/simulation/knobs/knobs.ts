@@ -58,7 +58,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   },
   'shared/tasks/dispatch/measure.ts': { CONCURRENT_POLLS: FEW(16), FOREIGN_PAGE: FEW(50) },
   'shared/tasks/dispatch/oldest-ready.ts': { BATCH: FEW(100), KEYS_LIMIT: FEW(100) },
-  'shared/tasks/dispatch/pending-starts.ts': { HEARD_KEPT: FEW(20) },
+  'shared/tasks/dispatch/pending-starts.ts': { HEARD_KEPT: FEW(10), IDS_NOTED: FEW(2) },
   'shared/tasks/dispatch/planning.ts': { SAMPLED: FEW(25) },
   'shared/tasks/dispatch/recur.ts': { SCHEDULES_IN_FLIGHT: FEW(64) },
   'shared/tasks/dispatch/wake.ts': { ROWS_AT_A_TIME: FEW(25), NOTE_ATTEMPTS: FEW(5), MAX_ANNOUNCED_IDS: FEW(10_000) },
@@ -139,7 +139,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/dynamo/engine/skew-gauge.ts': 'KEPT_MS DISAGREEMENT_MS',
       'shared/tasks/queue/key-report.ts': 'SETTLE_MS',
       'shared/tasks/schedule/schedule.ts': 'HORIZON_MS',
-      'shared/tasks/dispatch/wake.ts': 'INDEX_LAG_MS STREAM_MS KEPT_MS',
+      'shared/tasks/dispatch/wake.ts': 'INDEX_LAG_MS KEPT_MS',
     },
   },
   {

@@ -2,13 +2,12 @@
  * `PendingStarts` are the workers of a queue that wakers have started but that hold no permit yet.
  *
  * A start becomes visible when the permits' counter changes. If that takes longer than two seconds, the start may have failed, or the
- * function
- * may load slowly. So the wakers start other workers and wait twice as long for these, up to 10 s.
+ * function may
+ * load slowly. So the wakers start other workers and wait twice as long for these, up to 10 s.
  * A function that takes 9 s to load thus gets three starts, and not one each second.
  *
- * The note about these starts is in the queue's row, because each shard of the table's stream has its own waker. It is a hint: without it,
- * more
- * workers start.
+ * The note about these starts is in the queue's row, because each shard of the table's stream has its own waker.
+ * It is a hint: without it, more workers start.
  */
 import type { Heard, StartsNote } from '../task/queue-store.ts';
 
@@ -44,17 +43,23 @@ export class PendingStarts {
     return now < untilMs && untilMs <= now + 2 * SHOWS_AT_LAST_MS;
   }
 
-  /** Returns how many tasks wakers, including this one, have noted since then. */
-  heardSince(since: number): number {
-    return sum(this.#note.heard.filter(({ at }) => since < at));
+  /** Returns the tasks that wakers, including this one, have noted since then. */
+  heardSince(since: number): readonly Heard[] {
+    return this.#note.heard.filter(({ at }) => since < at);
   }
 
   /** Returns the note to write after `starts` more workers were started, and more tasks were announced. */
-  plus(starts: number, token: number, now: number, heard: { readonly count: number; readonly since: number }): Starts {
+  plus(
+    starts: number,
+    token: number,
+    now: number,
+    heard: { readonly ids: readonly string[]; readonly since: number },
+  ): Starts {
     const { count, token: before, untilMs, waitMs } = this.#note;
     const haveShown = token > before;
     const haveFailed = count > 0 && now >= untilMs && !haveShown;
     const wait = haveShown ? SHOWS_WITHIN_MS : haveFailed ? Math.min(SHOWS_AT_LAST_MS, 2 * waitMs) : waitMs;
+    const { ids } = heard;
     const kept = this.#note.heard.filter(({ at }) => heard.since < at && at <= now + SHOWS_AT_LAST_MS);
     return {
       count: this.count(token, now) + starts,
@@ -62,14 +67,14 @@ export class PendingStarts {
       // Only starts extend the note's time.
       untilMs: starts > 0 ? now + wait : untilMs,
       waitMs: starts > 0 ? wait : waitMs,
-      heard: heard.count > 0 ? [...kept, { at: now, count: heard.count }].slice(-HEARD_KEPT) : kept,
+      heard:
+        ids.length > 0
+          ? [...kept, { at: now, count: ids.length, ids: ids.slice(0, IDS_NOTED) }].slice(-HEARD_KEPT)
+          : kept,
     };
   }
 }
 
-/** A row of a kilobyte costs one write unit. */
-const HEARD_KEPT = 20;
-
-function sum(heard: readonly Heard[]): number {
-  return heard.reduce((all, { count }) => all + count, 0);
-}
+/** With these two, the queue's row usually stays below a kilobyte, which costs one write unit. */
+const HEARD_KEPT = 10;
+const IDS_NOTED = 2;

@@ -73,8 +73,6 @@ const ROWS_AT_A_TIME = 25;
 export const INDEX_LAG_MS = 1_000;
 /** How many times a waker starts over because another one was faster. */
 const NOTE_ATTEMPTS = 5;
-/** A task usually arrives through the stream within this time. */
-const STREAM_MS = 1_000;
 /** How long a waker can recognize its own tasks in a note or in the index. A task is noted within the lag of the index. */
 const KEPT_MS = 2 * INDEX_LAG_MS;
 /** Maximum number of recently inserted tasks to remember. */
@@ -157,7 +155,7 @@ export class Waker {
     const added = ids.filter((id) => !known.has(id));
     this.#inserted += added.length;
     const kept = this.#heard.filter(({ at }) => now - at < KEPT_MS);
-    this.#heard = [...kept, ...added.map((id) => ({ id, at: now, notedAt: undefined }))].slice(-MAX_ANNOUNCED_IDS);
+    this.#heard = [...kept, ...added.map((id) => ({ id, at: now, isNoted: false }))].slice(-MAX_ANNOUNCED_IDS);
   }
 
   /**
@@ -175,19 +173,21 @@ export class Waker {
       const now = runtime.clock.now();
       const starting = this.#starts.count(permits?.leaseCounter ?? 0, now);
       const holders = live.map(({ session }) => session);
-      const demand = { ...look.demand, due: look.demand.due + this.#heardByOthers(look, now) };
-      const found = await plan({ demand, hints: look.hints, rows, record, holders, starting }, this.#ports, settings);
+      const others = this.#heardByOthers(look.shown, now);
+      const demand = { ...look.demand, due: look.demand.due + others.count };
+      const hints = [...look.hints, ...others.ids.map((id) => ({ queue, id, readyAt: now }))];
+      const found = await plan({ demand, hints, rows, record, holders, starting }, this.#ports, settings);
       const missing = Math.max(0, found.planned.wanted - live.length - starting);
       const decision = { ...found, missing, reason: reasonOf(live.length, starting) };
       const unnoted = this.#unnoted(now);
       if (missing === 0 && (!this.#starts.areRecent(now) || unnoted.length === 0)) return decision;
       const token = missing === 0 ? (permits?.leaseCounter ?? 0) : await this.#tokenBeforeStart(permits);
-      const heard = { count: unnoted.length, since: now - INDEX_LAG_MS };
+      const heard = { ids: unnoted.map(({ id }) => id), since: now - INDEX_LAG_MS };
       const starts = this.#starts.plus(missing, token, now, heard);
       const stamp = stampOf(runtime);
       const outcome = await queues?.noteStarts(queue, observed, starts, stamp);
       const current = outcome?.kind === 'refused' ? outcome.current?.starts : undefined;
-      if (outcome?.kind === 'applied' || current?.nonce === stamp.nonce) for (const one of unnoted) one.notedAt = now;
+      if (outcome?.kind === 'applied' || current?.nonce === stamp.nonce) for (const one of unnoted) one.isNoted = true;
       if (current === undefined || current.nonce === stamp.nonce || attempt === NOTE_ATTEMPTS) {
         this.#starts.learn(starts);
         return decision;
@@ -198,17 +198,19 @@ export class Waker {
     }
   }
 
-  /** Number of tasks that wakers of other shards have noted and that the index does not show yet. */
-  #heardByOthers({ hints }: BacklogReading, now: number): number {
-    const since = now - INDEX_LAG_MS;
-    const noted = this.#heard.filter(({ notedAt }) => notedAt !== undefined && since < notedAt).length;
+  /** Tasks that wakers of other shards have noted and that the index does not show yet: their estimated number, and some of their ids. */
+  #heardByOthers(shown: ReadonlySet<string>, now: number): { readonly count: number; readonly ids: readonly string[] } {
     const own = new Set(this.#heard.map(({ id }) => id));
-    const shown = hints.filter(({ id, readyAt }) => !own.has(id) && since - STREAM_MS < readyAt).length;
-    return Math.max(0, this.#starts.heardSince(since) - noted - shown);
+    const noted = this.#starts.heardSince(now - INDEX_LAG_MS).filter(({ ids }) => !ids.some((id) => own.has(id)));
+    const unseen = noted.map(({ count, ids }) => {
+      const hidden = ids.filter((id) => !shown.has(id));
+      return { count: (count * hidden.length) / ids.length, ids: hidden };
+    });
+    return { count: unseen.reduce((all, { count }) => all + count, 0), ids: unseen.flatMap(({ ids }) => ids) };
   }
 
   #unnoted(now: number): readonly HeardTask[] {
-    return this.#heard.filter(({ at, notedAt }) => now - at < INDEX_LAG_MS && notedAt === undefined);
+    return this.#heard.filter(({ at, isNoted }) => now - at < INDEX_LAG_MS && !isNoted);
   }
 
   /** Returns the last token of the permits, after setting their limit to `maxWorkers`, which creates a missing row. */
@@ -280,8 +282,8 @@ export class Waker {
 interface HeardTask {
   readonly id: string;
   readonly at: number;
-  /** When the note of starts reported the task to other wakers. */
-  notedAt: number | undefined;
+  /** Whether the note of starts has told other wakers. */
+  isNoted: boolean;
 }
 
 interface Situation {

@@ -1,4 +1,4 @@
-import type { QueueRecord, QueueStore, StartsNote, WorkerHints } from '../task/queue-store.ts';
+import type { Heard, QueueRecord, QueueStore, StartsNote, WorkerHints } from '../task/queue-store.ts';
 import { MAX_SHARDS } from '../task/task.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
@@ -62,10 +62,12 @@ function decodeStarts(note: unknown): StartsNote | undefined {
   const { count, token, untilMs, waitMs, heard, nonce } = note;
   if (typeof count !== 'number' || typeof token !== 'number' || typeof untilMs !== 'number') return undefined;
   if (typeof waitMs !== 'number' || typeof nonce !== 'string' || !Array.isArray(heard)) return undefined;
-  const areHeard = (heard as readonly unknown[]).every(
-    (one) => isObject(one) && typeof one.at === 'number' && typeof one.count === 'number',
-  );
-  return areHeard ? { count, token, untilMs, waitMs, heard: heard as StartsNote['heard'], nonce } : undefined;
+  return heard.every(isHeard) ? { count, token, untilMs, waitMs, heard, nonce } : undefined;
+}
+
+function isHeard(value: unknown): value is Heard {
+  if (!isObject(value) || typeof value.at !== 'number' || typeof value.count !== 'number') return false;
+  return Array.isArray(value.ids) && value.ids.length > 0 && value.ids.every((id) => typeof id === 'string');
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

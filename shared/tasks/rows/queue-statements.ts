@@ -164,10 +164,17 @@ export function noteStarts(
     guard: observed === undefined ? 'attribute_exists(#pk) AND attribute_not_exists(#starts)' : '#starts = :observed',
     effect: 'SET #starts = :starts',
     values: {
-      ':starts': { count, token, untilMs, waitMs, heard: heard.map(({ at, count }) => ({ at, count })), nonce },
+      ':starts': {
+        count,
+        token,
+        untilMs,
+        waitMs,
+        heard: heard.map(({ at, count, ids }) => ({ at, count, ids: [...ids] })),
+        nonce,
+      },
       ...(observed === undefined
         ? {}
-        : { ':observed': { ...observed, heard: observed.heard.map((one) => ({ ...one })) } }),
+        : { ':observed': { ...observed, heard: observed.heard.map((one) => ({ ...one, ids: [...one.ids] })) } }),
     },
   });
 }

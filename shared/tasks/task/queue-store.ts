@@ -43,6 +43,8 @@ export interface StartsNote {
 export interface Heard {
   readonly at: number;
   readonly count: number;
+  /** Some of the tasks, at least one. */
+  readonly ids: readonly string[];
 }
 
 /** Hints of a worker for dispatcher and waker; harmless if lost or outdated. */

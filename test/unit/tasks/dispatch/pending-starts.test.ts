@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { PendingStarts } from '../../../../shared/tasks/dispatch/pending-starts.ts';
 
-const NOTHING = { count: 0, since: 0 };
+const NOTHING = { ids: [], since: 0 };
 
 describe('PendingStarts', () => {
   test('counts started workers until they appear in the permits', () => {
@@ -38,10 +38,10 @@ describe('PendingStarts', () => {
   test('counts a start no longer because more tasks are announced', () => {
     const starts = new PendingStarts();
     starts.learn(starts.plus(3, 0, 0, NOTHING));
-    starts.learn(starts.plus(0, 0, 1_500, { count: 9, since: 0 }));
+    starts.learn(starts.plus(0, 0, 1_500, { ids: ['a', 'b', 'c'], since: 0 }));
 
     expect([starts.count(0, 1_999), starts.count(0, 2_000)]).toEqual([3, 0]);
-    expect(starts.heardSince(0)).toBe(9);
+    expect(starts.heardSince(0)).toEqual([{ at: 1_500, count: 3, ids: ['a', 'b'] }]);
   });
 
   test('resets the wait after a start has become visible', () => {

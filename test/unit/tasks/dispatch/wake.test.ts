@@ -31,6 +31,13 @@ const SETTINGS: WakerSettings = {
   maxClockSkewMs: 1_000,
 };
 
+interface KeyLimits {
+  readonly limit: number;
+  readonly rate?: { readonly count: number; readonly per: string };
+}
+
+const ONE_AN_HOUR: KeyLimits = { limit: 5, rate: { count: 1, per: '1h' } };
+
 function open(settings: Partial<WakerSettings> = {}) {
   const all = { ...SETTINGS, ...settings };
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
@@ -88,10 +95,10 @@ function open(settings: Partial<WakerSettings> = {}) {
       for (const id of ids) await client.enqueue('task', {}, { id, ...(runInMs > 0 ? { delay: runInMs } : {}) });
       return ids;
     },
-    /** One task of a key that starts one an hour. */
-    async enqueueOfKey(): Promise<string> {
+    /** One task of a key. */
+    async enqueueOfKey(limits: KeyLimits): Promise<string> {
       const id = systemIds.unique();
-      await client.enqueue('task', {}, { id, key: 'k', limit: 5, rate: { count: 1, per: '1h' } });
+      await client.enqueue('task', {}, { id, key: 'k', ...limits });
       return id;
     },
     async runToEnd(id: string): Promise<void> {
@@ -147,8 +154,8 @@ describe('a wake of a queue', () => {
 
   test('starts no worker for a task of a key whose rate is used up', async () => {
     const q = open();
-    await q.runToEnd(await q.enqueueOfKey());
-    const ids = [await q.enqueueOfKey()];
+    await q.runToEnd(await q.enqueueOfKey(ONE_AN_HOUR));
+    const ids = [await q.enqueueOfKey(ONE_AN_HOUR)];
 
     expect(await q.waker.wake(ids)).toMatchObject({ started: 0, planned: { due: 0, why: 'keysFull' } });
     await q.clock.advance(3_600_000);
@@ -302,6 +309,30 @@ describe('a wake of a queue', () => {
 
     expect(await q.newWaker().wake(await q.enqueue(1))).toMatchObject({ started: 0, reason: 'justStarted' });
     expect((await q.stores.queues.get(QUEUE))?.starts).toMatchObject({ count: 1, heard: [{ count: 1 }, { count: 1 }] });
+  });
+
+  test('counts tasks of a key that wakers of other shards have noted up to its limit', async () => {
+    const q = open({ concurrency: 1 });
+    await q.hasRow();
+    const wakers = Array.from({ length: 4 }, () => q.newWaker());
+    const ids = await Promise.all(wakers.map(() => q.enqueueOfKey({ limit: 1 })));
+
+    // The index shows the first task of the key, as many as may run.
+    for (const nth of [1, 2, 3, 0]) await wakers[nth]?.wake(ids.slice(nth, nth + 1));
+
+    expect(q.started).toHaveLength(1);
+  });
+
+  test('counts a noted task that the index shows once, however long the stream took', async () => {
+    const q = open({ concurrency: 1 });
+    await q.hasRow();
+    const [late = '', next = ''] = await q.enqueue(2);
+    await q.clock.advance(8_000);
+    await q.newWaker().wake([late]);
+
+    await q.newWaker().wake([next]);
+
+    expect(q.started).toHaveLength(2);
   });
 
   test("does not mistake a task that it noted late for another shard's task", async () => {
