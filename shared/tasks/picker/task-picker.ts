@@ -169,12 +169,12 @@ export class TaskPicker {
       case 'ended':
       case 'settled':
       case 'kept':
-        this.#ended(task, outcome === 'ended');
+        this.#ended(task, outcome);
         if (outcome !== 'kept') this.#releaseKeySlot(task);
         break;
       case 'expired':
       case 'undecided':
-        this.#ended(task, outcome === 'expired');
+        this.#ended(task, outcome);
         this.#candidates.skip(task, outcome === 'expired' ? undefined : Infinity);
         break;
       case 'unknownName':
@@ -195,11 +195,14 @@ export class TaskPicker {
   }
 
   /** Its end may have made others due: a callback, a parent, the next of its key, the next of its line, which is tried at once if known. */
-  #ended(task: Linked, isOver = false): void {
+  #ended(task: Linked, outcome: Outcome): void {
     this.#endedAt = ++this.#changes;
     this.#isEmpty = false;
     this.#candidates.ended(task);
     if (task.links !== undefined) this.#followedAt = this.#changes;
+    // A postponed task keeps its turn, and its batch waits for it.
+    if (outcome === 'settled') return;
+    const isOver = outcome === 'ended' || outcome === 'expired';
     const isFollowed = isOver && this.#directCandidates.followInLine(task, this.#heatOwn.bind(this));
     if (task.links?.batch !== undefined || (task.links?.line !== undefined && !isFollowed)) this.#heatOwn();
   }

@@ -16,6 +16,7 @@ import { systemIds } from '../../../../shared/core/runtime/ids.ts';
 import { SemaphoreClient } from '../../../../shared/coordination/semaphore/semaphore-client.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import type { ReadyPartition } from '../../../../shared/tasks/task/task-store.ts';
+import type { Duration } from '../../../../shared/core/validate/duration.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
@@ -33,7 +34,7 @@ const SETTINGS: WakerSettings = {
 
 interface KeyLimits {
   readonly limit: number;
-  readonly rate?: { readonly count: number; readonly per: string };
+  readonly rate?: { readonly count: number; readonly per: Duration };
 }
 
 const ONE_AN_HOUR: KeyLimits = { limit: 5, rate: { count: 1, per: '1h' } };

@@ -340,6 +340,28 @@ test('a task that a standing worker commits is read by its id, and no partition 
   await q.clock.runUntil(standing, () => true);
 });
 
+test('a standing worker polls no other partition when a task that has the turn of its line is tried again', async () => {
+  await fill(1);
+  let attempts = 0;
+  const retry = { maxAttempts: 100, backoff: 200, backoffCap: 200 };
+  const stumbles = defineTask({ name: 'stumbles', retry, run: () => (++attempts, Promise.reject(new Error('no'))) });
+  const handBack = new AbortController();
+  const homeShards = [0, 1, 2, 3, 4, 5, 6, 7];
+  const options = { lingerMs: Infinity, shards: 8, homeShards, handBack: handBack.signal };
+  const standing = q.start({ keyed: keyed(0), stumbles }, options);
+  await q.clock.advance(SECOND_MS);
+  const polls = () => requests('task.page') + requests('task.pageOfGroups');
+  const before = polls();
+
+  await q.client.enqueue('stumbles', {}, { id: 'first', key: 'line', ordered: true });
+  await q.clock.advance(10 * SECOND_MS);
+
+  expect(attempts).toBeGreaterThan(8);
+  expect(polls() - before).toBeLessThan(400);
+  handBack.abort(new HandedBackError('deadline'));
+  await q.clock.runUntil(standing, () => true);
+});
+
 test('a full key whose known runner crashes is served again by a worker that is never without other tasks', async () => {
   await fill(2);
   const dying = new Mortal();
