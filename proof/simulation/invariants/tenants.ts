@@ -37,10 +37,9 @@ export const tenants: Family = (assumptions, report, measure) => {
     if (before !== undefined) waiting.get(partitionOf(before))?.delete(row);
     if (after === undefined) return;
     // A task that shares its key, or has been tried already, may wait for other reasons.
-    const isFresh = after.state === 'ready' && after.attempts === 0 && after.leaseCounter === before?.leaseCounter;
-    const isNew = after.state === 'ready' && before === undefined;
+    const isUntried = after.state === 'ready' && after.attempts === 0 && before?.state !== 'running';
     const isKnown = after.name !== UNKNOWN_NAME;
-    if ((isNew || isFresh) && isKnown && after.key === undefined && after.line === undefined) {
+    if (isUntried && isKnown && after.key === undefined && after.line === undefined) {
       const rows = waiting.get(partitionOf(after)) ?? new Map<string, Waiting>();
       const dueAt = Math.max(at, Number(after.readyAt) - EPOCH_MS + assumptions.maxClockSkewMs);
       waiting.set(partitionOf(after), rows.set(row, { tenant: item.tenant, dueAt, passedBy: new Map() }));
