@@ -5,7 +5,6 @@
  * meets. Each names the test that finds it, in the first tier but for one.
  */
 export interface BlindBug {
-  /** `N`: by a reader. `S`: by a tool. */
   readonly id: string;
   /** What a user would see. */
   readonly what: string;

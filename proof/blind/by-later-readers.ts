@@ -3,36 +3,6 @@ import type { BlindBug } from './bug.ts';
 
 export const BY_LATER_READERS: readonly BlindBug[] = [
   {
-    id: 'N29',
-    what: 'A session is lost after an outage of answers that it should survive.',
-    swaps: [
-      {
-        file: 'shared/session/keep-alive.ts',
-        from: `      return this.#renew(ttlMs);\n    }\n    this.markLost`,
-        to: `      return true;\n    }\n    this.markLost`,
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/session/heartbeats.test.ts',
-      title: 'survives every outage that ends a quarter of a heartbeat before its trust does',
-    },
-  },
-  {
-    id: 'N30',
-    what: 'Only the first block of the event loop is ever reported.',
-    swaps: [
-      {
-        file: 'shared/session/event-loop-lag.ts',
-        from: `    this.#longestMs = 0;\n    this.#isTold = false;`,
-        to: `    this.#longestMs = 0;`,
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/session/blocked-loop.test.ts',
-      title: 'reports each block, if a renewal came between them',
-    },
-  },
-  {
     id: 'N31',
     what: 'A node that is deregistered ends the sessions of only one of its checks.',
     swaps: [
@@ -87,21 +57,6 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     killedBy: { test: 'test/unit/client/pages.test.ts', title: 'list all members of a group' },
   },
   {
-    id: 'N35',
-    what: 'A claim that may be applied is forgotten after a throttled request, and its task stands still.',
-    swaps: [
-      {
-        file: 'shared/tasks/worker/decided-claim.ts',
-        from: "isUnresolved ||= error.applied === 'unknown';",
-        to: "isUnresolved = error.applied === 'unknown';",
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/tasks/worker/undecided-claim.test.ts',
-      title: 'and before that answers that it was throttled',
-    },
-  },
-  {
     id: 'N36',
     what: 'A service believes the token of a permit whose session has died.',
     swaps: [
@@ -114,21 +69,6 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     killedBy: {
       test: 'test/conformance/semaphore.test.ts',
       title: 'verifies a token for as long as its session lives',
-    },
-  },
-  {
-    id: 'N37',
-    what: 'Started workers count as pending for longer with each task that is announced, and no others are started.',
-    swaps: [
-      {
-        file: 'shared/tasks/dispatch/pending-starts.ts',
-        from: 'untilMs: starts > 0 ? now + wait : untilMs,',
-        to: 'untilMs: now + wait,',
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/tasks/dispatch/pending-starts.test.ts',
-      title: 'counts a start no longer because more tasks are announced',
     },
   },
   {
@@ -153,15 +93,6 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N40',
-    what: 'With two rights around a handler, the outer one ends with the inner one.',
-    swaps: [{ file: 'functions/middleware/held-right.ts', from: '      found.#users++;\n', to: '' }],
-    killedBy: {
-      test: 'test/functions/held-right.test.ts',
-      title: 'keep the outer right until the inner one is given back',
-    },
-  },
-  {
     id: 'N41',
     what: 'A release without an answer fails an invocation whose work is done.',
     swaps: [
@@ -181,18 +112,6 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N42',
-    what: "The client's queue does not apply to its schedules.",
-    swaps: [
-      {
-        file: 'shared/client/leasehold.ts',
-        from: 'new ScheduleClient(ports, { queue })',
-        to: 'new ScheduleClient(ports)',
-      },
-    ],
-    killedBy: { test: 'test/unit/client/default-queue.test.ts', title: 'a schedule' },
-  },
-  {
     id: 'N100',
     what: 'A watch leaves a listener on the long-lived signal of its caller.',
     swaps: [
@@ -206,18 +125,6 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
       test: 'test/unit/core/wait/shared-poll.test.ts',
       title: 'leaves nothing on the signal of its waiter, however the wait ends',
     },
-  },
-  {
-    id: 'N101',
-    what: 'A request that waited for its turn leaves a listener on its signal.',
-    swaps: [
-      {
-        file: 'shared/core/runtime/in-flight.ts',
-        from: "      patience?.signal.removeEventListener('abort', giveUp);\n",
-        to: '',
-      },
-    ],
-    killedBy: { test: 'test/unit/core/runtime/in-flight.test.ts', title: 'passes a free slot to the longest waiter' },
   },
   {
     id: 'N102',
@@ -244,88 +151,6 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     },
   },
   {
-    id: 'N104',
-    what: 'A server that closes waits for its requests in flight.',
-    swaps: [{ file: 'shared/core/listen.ts', from: '  server.closeAllConnections();\n', to: '' }],
-    killedBy: { test: 'test/unit/core/listen.test.ts', title: 'a server that is closed ends its requests in flight' },
-  },
-  {
-    id: 'N105',
-    what: 'A gathered read ignores the limits of its caller.',
-    swaps: [
-      {
-        file: 'shared/dynamo/gathering-sender.ts',
-        from: 'if (!isPlainGet(statement) || limits !== undefined)',
-        to: 'if (!isPlainGet(statement))',
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/dynamo/gathering-sender.test.ts',
-      title: 'that carry limits are sent within them, alone',
-    },
-  },
-  {
-    id: 'N106',
-    what: 'Two commits that differ in a set have the same token.',
-    swaps: [
-      { file: 'shared/dynamo/engine/transaction.ts', from: 'value instanceof Set ? [...value] : typeof', to: 'typeof' },
-    ],
-    killedBy: {
-      test: 'test/unit/dynamo/engine/transaction.test.ts',
-      title: 'differs with every value that an action can hold',
-    },
-  },
-  {
-    id: 'N107',
-    what: 'close leaves the connections of the SDK client open.',
-    swaps: [
-      {
-        file: 'shared/dynamo/connect.ts',
-        from: 'made.made()?.then((mine) => mine.destroy(), ignored);',
-        to: 'made.made()?.then(ignored, ignored);',
-      },
-    ],
-    killedBy: { test: 'test/unit/dynamo/connect.test.ts', title: 'closes its own client of the SDK' },
-  },
-  {
-    id: 'N108',
-    what: 'A wait for the end of a session leaves its timer when its signal aborts.',
-    swaps: [
-      {
-        file: 'shared/session/session-client.ts',
-        from: '* runtime.random.next(), signal);',
-        to: '* runtime.random.next());',
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/coordination/wait-options.test.ts',
-      title: 'a wait for the end of a session ends with its signal',
-    },
-  },
-  {
-    id: 'N109',
-    what: 'A watch leaves its timer until its time is over.',
-    swaps: [
-      { file: 'shared/coordination/lock/lock-client.ts', from: '      finished.abort();', to: '      void finished;' },
-    ],
-    killedBy: { test: 'test/unit/coordination/leftovers.test.ts', title: 'a watch that ends long before its time' },
-  },
-  {
-    id: 'N110',
-    what: 'A key that is open again says that it is closed until a moment in the past.',
-    swaps: [
-      {
-        file: 'shared/coordination/lock/lock-reader.ts',
-        from: 'return openAt > this.#ports.runtime.clock.now() ? openAt : 0;',
-        to: 'return openAt;',
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/coordination/lock/readers.test.ts',
-      title: 'agree on a key that was released by force long ago',
-    },
-  },
-  {
     id: 'N111',
     what: 'lockAll that fails keeps the keys that it took.',
     swaps: [
@@ -338,42 +163,6 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     killedBy: {
       test: 'test/unit/coordination/lock/lost-answer.test.ts',
       title: 'to a caller who wants several, of a key that its session holds, leaves the others free',
-    },
-  },
-  {
-    id: 'N112',
-    what: 'With many permits open, a session forgets those that it requests.',
-    swaps: [
-      {
-        file: 'shared/coordination/semaphore/permit-book.ts',
-        from: 'semaphore === name && its < token && !tokens.has(its)',
-        to: 'semaphore === name && !tokens.has(its)',
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/coordination/semaphore/permit-book.test.ts',
-      title: 'forgets no permit that is requested or in the row',
-    },
-  },
-  {
-    id: 'N113',
-    what: 'A test process stays alive for three seconds after its last drain.',
-    swaps: [{ file: 'shared/testing/kit-worker.ts', from: '      stopWatching();', to: '      void stopWatching;' }],
-    killedBy: { test: 'test/unit/testing/leftovers.test.ts', title: 'drain leaves none' },
-  },
-  {
-    id: 'N114',
-    what: 'everyCrash accepts a task whose killed request differs between runs.',
-    swaps: [
-      {
-        file: 'shared/testing/every-crash.ts',
-        from: 'Array.from({ length: request }, (_, at) => at)',
-        to: 'Array.from({ length: request - 1 }, (_, at) => at)',
-      },
-    ],
-    killedBy: {
-      test: 'test/unit/testing/every-crash.test.ts',
-      title: 'refuses a task whose step 0 differs between its runs',
     },
   },
   {
