@@ -1,33 +1,29 @@
 /** The ports of dispatchers and operators that are about whole queues, with every write on record. */
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
+import type { Stamp } from '../../shared/core/lease/stamp.ts';
 import { queueKey, scheduleKey, slotKey } from '../../shared/dynamo/engine/keys.ts';
 import type { SlotStore } from '../../shared/tasks/dispatch/slot-store.ts';
 import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
 import type { ScheduleStore } from '../../shared/tasks/schedule/schedule-store.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
-import { writerOf } from './observed-stores.ts';
-import type { Recorder } from './recorder.ts';
+import { recording, writerOf } from './observed-stores.ts';
+import type { Call, Recorder } from './recorder.ts';
+
+type Named = Parameters<ScheduleStore['get']>[0];
+
+const observeWrites = recording<ScheduleStore>({
+  put: (definition, _nextAt, _observed, stamp) => ofSchedule('schedule.put', definition, stamp),
+  pause: (observed, _to, stamp) => ofSchedule('schedule.pause', observed, stamp),
+  remove: (observed, stamp) => ofSchedule('schedule.remove', observed, stamp),
+  advance: (observed, _step, stamp) => ofSchedule('schedule.advance', observed, stamp),
+});
 
 export function observeSchedules(store: ScheduleStore, process: SimulatedProcess, recorder: Recorder): ScheduleStore {
   const write = writerOf(process, recorder);
-  const row = ({ queue, name }: { readonly queue: string; readonly name: string }): string =>
-    scheduleKey(queue, name).pk;
   return {
-    ...store,
-    put: (definition, nextAt, observed, stamp) =>
-      write({ verb: 'schedule.put', row: row(definition), nonce: stamp.nonce }, () =>
-        store.put(definition, nextAt, observed, stamp),
-      ),
-    pause: (observed, to, stamp) =>
-      write({ verb: 'schedule.pause', row: row(observed), nonce: stamp.nonce }, () => store.pause(observed, to, stamp)),
-    remove: (observed, stamp) =>
-      write({ verb: 'schedule.remove', row: row(observed), nonce: stamp.nonce }, () => store.remove(observed, stamp)),
-    advance: (observed, step, stamp) =>
-      write({ verb: 'schedule.advance', row: row(observed), nonce: stamp.nonce }, () =>
-        store.advance(observed, step, stamp),
-      ),
+    ...observeWrites(store, process, recorder),
     makeSlot: async (observed, task, step, stamp) => {
-      const made = await write({ verb: 'schedule.make', row: row(observed), nonce: stamp.nonce }, async () => {
+      const made = await write(ofSchedule('schedule.make', observed, stamp), async () => {
         const outcome = await store.makeSlot(observed, task, step, stamp);
         return { kind: outcome.kind === 'made' ? 'applied' : 'canceled', outcome } as const;
       });
@@ -40,7 +36,7 @@ export function observeSchedules(store: ScheduleStore, process: SimulatedProcess
       const calls: Promise<unknown>[] = [];
       const unique = (): string => {
         const nonce = runtime.ids.unique();
-        calls.push(write({ verb: 'task.cancel', row: row(schedule), nonce }, () => over.promise).catch(() => {}));
+        calls.push(write(ofSchedule('task.cancel', schedule, { nonce }), () => over.promise).catch(() => {}));
         return nonce;
       };
       const ids = { unique, ordered: () => runtime.ids.ordered() };
@@ -54,40 +50,22 @@ export function observeSchedules(store: ScheduleStore, process: SimulatedProcess
   };
 }
 
-export function observeSlots(store: SlotStore, process: SimulatedProcess, recorder: Recorder): SlotStore {
-  const write = writerOf(process, recorder);
-  return {
-    ...store,
-    take: (tick, taking) =>
-      write({ verb: 'slot.take', row: slotKey(tick.schedule, tick.slot).pk, nonce: taking.nonce }, () =>
-        store.take(tick, taking),
-      ),
-  };
+function ofSchedule(verb: string, { queue, name }: Named, { nonce }: Pick<Stamp, 'nonce'>): Call {
+  return { verb, row: scheduleKey(queue, name).pk, nonce };
 }
 
-export function observeQueues(store: QueueStore, process: SimulatedProcess, recorder: Recorder): QueueStore {
-  const write = writerOf(process, recorder);
-  return {
-    ...store,
-    change: (queue, observed, to, stamp) =>
-      write({ verb: 'queue.change', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
-        store.change(queue, observed, to, stamp),
-      ),
-    noteUse: (queue, observed, use, stamp) =>
-      write({ verb: 'queue.noteUse', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
-        store.noteUse(queue, observed, use, stamp),
-      ),
-    announceNames: (queue, observed, names, stamp, limits) =>
-      write({ verb: 'queue.announceNames', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
-        store.announceNames(queue, observed, names, stamp, limits),
-      ),
-    noteHints: (queue, hints, stamp, limits) =>
-      write({ verb: 'queue.noteHints', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
-        store.noteHints(queue, hints, stamp, limits),
-      ),
-    noteStarts: (queue, observed, starts, stamp) =>
-      write({ verb: 'queue.noteStarts', row: queueKey(queue).pk, nonce: stamp.nonce }, () =>
-        store.noteStarts(queue, observed, starts, stamp),
-      ),
-  };
+export const observeSlots = recording<SlotStore>({
+  take: ({ schedule, slot }, { nonce }) => ({ verb: 'slot.take', row: slotKey(schedule, slot).pk, nonce }),
+});
+
+export const observeQueues = recording<QueueStore>({
+  change: (queue, _observed, _to, stamp) => ofQueue('queue.change', queue, stamp),
+  noteUse: (queue, _observed, _use, stamp) => ofQueue('queue.noteUse', queue, stamp),
+  announceNames: (queue, _observed, _names, stamp) => ofQueue('queue.announceNames', queue, stamp),
+  noteHints: (queue, _hints, stamp) => ofQueue('queue.noteHints', queue, stamp),
+  noteStarts: (queue, _observed, _starts, stamp) => ofQueue('queue.noteStarts', queue, stamp),
+});
+
+function ofQueue(verb: string, queue: string, { nonce }: Stamp): Call {
+  return { verb, row: queueKey(queue).pk, nonce };
 }
