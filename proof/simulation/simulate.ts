@@ -17,7 +17,6 @@ makeTurnable();
 const { wholeNumber } = await import('../../cli/arguments.ts');
 const { minutes, seed } = await import('../../test/support/arguments.ts');
 const { printFailure, replay } = await import('./replay.ts');
-const { printParts } = await import('./parts.ts');
 
 const FAILURES_SHOWN = 3;
 
@@ -28,7 +27,6 @@ interface Flags {
   readonly from: bigint;
   readonly profile: ProfileName;
   readonly workers: number;
-  readonly parts: boolean;
   readonly json: boolean;
   /** Settings of the profile to change after drawing it: how a shrunk failure is replayed. */
   readonly changes: Partial<Profile>;
@@ -47,14 +45,7 @@ const command = new Command('npm run simulate --')
   .addOption(new Option('--profile <name>', 'what they are made of').choices(PROFILE_NAMES).default('mix'))
   .option('--workers <n>', 'histories side by side', wholeNumber(1), availableParallelism())
   .addOption(
-    new Option('--parts', 'tell instead where the time of so many goes')
-      .default(false)
-      .conflicts(['seed', 'minutes', 'workers', 'changes']),
-  )
-  .addOption(
-    new Option('--json', 'the figures as one JSON object, as the last line')
-      .default(false)
-      .conflicts(['seed', 'parts']),
+    new Option('--json', 'the figures as one JSON object, as the last line').default(false).conflicts(['seed']),
   )
   .addOption(
     new Option('--changes <json>', 'settings to change in the profile that was drawn')
@@ -69,10 +60,6 @@ async function main({ seed, ...flags }: Flags): Promise<number> {
       exitCode: 2,
     });
   const { histories = Infinity } = flags;
-  if (flags.parts) {
-    await printParts({ ...flags, histories });
-    return 0;
-  }
   const tally = await runMany({
     ...flags,
     histories,
