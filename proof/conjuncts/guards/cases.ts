@@ -3,12 +3,18 @@ import { GROUP_CASES, RATE_CASES } from './coordination.ts';
 import { LOCK_CASES, SESSION_CASES } from './locks.ts';
 import { KEY_CASES } from './keys.ts';
 import { OTHER_CASES } from './others.ts';
-import type { Case } from './rows.ts';
 import { FOLLOWER_CASES } from './followers.ts';
 import { SEMAPHORE_CASES } from './semaphores.ts';
 import { TASK_CASES } from './tasks.ts';
 
-export const CASES: readonly Case[] = [
-  ...[...TASK_CASES, ...FOLLOWER_CASES, ...LOCK_CASES, ...SESSION_CASES, ...SEMAPHORE_CASES],
-  ...[...GROUP_CASES, ...RATE_CASES, ...KEY_CASES, ...OTHER_CASES],
-];
+export const CASES = Object.entries({
+  ...TASK_CASES,
+  ...FOLLOWER_CASES,
+  ...LOCK_CASES,
+  ...SESSION_CASES,
+  ...SEMAPHORE_CASES,
+  ...GROUP_CASES,
+  ...RATE_CASES,
+  ...KEY_CASES,
+  ...OTHER_CASES,
+});

@@ -4,8 +4,8 @@ import { barCommit } from '../../../shared/tasks/rows/task/commit-statements.ts'
 import { followTask, promoteFollower } from '../../../shared/tasks/rows/task/follower-statements.ts';
 import { takeOverTask } from '../../../shared/tasks/rows/task/task-statements.ts';
 import type { RunningTask } from '../../../shared/tasks/task/task.ts';
-import type { Case, Rows } from './rows.ts';
-import { TABLE, newTask } from './rows.ts';
+import type { Cases, Rows } from './rows.ts';
+import { TABLE, newTask, ofEach } from './rows.ts';
 import { HOLDERS, ONLOOKERS } from './tasks.ts';
 
 const ENDS_ATTEMPT = ['complete', 'commit', 'discard', 'giveUp', 'retry', 'release', 'snooze', 'wait'];
@@ -18,70 +18,48 @@ const promoted = (seen: RunningTask, rows: Rows): Statement => {
   return promoteFollower(TABLE, seen, { how: 'done', follower: seen.follower }, 1, rows.stamp());
 };
 
-export const FOLLOWER_CASES: readonly Case[] = [
-  ...[...ENDS_ATTEMPT.map((verb) => `task.${verb}`), 'task.bury', 'task.cancel'].map((verb): Case => [
-    `${verb}: attribute_not_exists(#follower)`,
-    (rows) => {
+export const FOLLOWER_CASES: Cases = {
+  ...ofEach([...ENDS_ATTEMPT.map((verb) => `task.${verb}`), 'task.bury', 'task.cancel'], (verb) => ({
+    [`${verb}: attribute_not_exists(#follower)`](rows) {
       const seen = rows.running(rows.session('s'));
       followed(rows, seen);
       return (HOLDERS[verb] ?? ONLOOKERS[verb]!)(seen, rows);
     },
-  ]),
-  [
-    'task.follow: attribute_not_exists(#follower)',
-    (rows) => {
-      const seen = rows.running();
-      followed(rows, seen);
-      return followTask(TABLE, seen, newTask(), rows.stamp());
-    },
-  ],
-  [
-    'task.follow: #leaseCounter = :observedCounter',
-    (rows) => {
-      const seen = rows.running();
-      rows.claimedAgain(seen);
-      return followTask(TABLE, seen, newTask(), rows.stamp());
-    },
-  ],
-  [
-    'task.follow: #state = :running',
-    (rows) => {
-      const seen = rows.running();
-      rows.completed(seen);
-      return followTask(TABLE, seen, newTask(), rows.stamp());
-    },
-  ],
-  [
-    'task.follow: #follower.#nonce = :observedNonce',
-    (rows) => {
-      const seen = followed(rows, rows.running());
-      followed(rows, seen);
-      return followTask(TABLE, seen, newTask(), rows.stamp());
-    },
-  ],
-  [
-    'task.promote: #follower.#nonce = :followerNonce',
-    (rows) => {
-      const seen = followed(rows, rows.running());
-      followed(rows, seen);
-      return promoted(seen, rows);
-    },
-  ],
-  [
-    'task.promote: #sequence < :sequence',
-    (rows) => {
-      const seen = followed(rows, rows.running());
-      const commit = { ...rows.stamp(), sequence: 1 };
-      rows.write(barCommit(TABLE, seen, commit));
-      return promoteFollower(TABLE, seen, { how: 'done', follower: seen.follower! }, 1, commit);
-    },
-  ],
-  [
-    'task.promote: #leaseCounter = :counter',
-    (rows) => {
-      const seen = followed(rows, rows.running());
-      rows.write(takeOverTask(TABLE, seen, 's', rows.stamp()));
-      return promoted(seen, rows);
-    },
-  ],
-];
+  })),
+  'task.follow: attribute_not_exists(#follower)'(rows) {
+    const seen = rows.running();
+    followed(rows, seen);
+    return followTask(TABLE, seen, newTask(), rows.stamp());
+  },
+  'task.follow: #leaseCounter = :observedCounter'(rows) {
+    const seen = rows.running();
+    rows.claimedAgain(seen);
+    return followTask(TABLE, seen, newTask(), rows.stamp());
+  },
+  'task.follow: #state = :running'(rows) {
+    const seen = rows.running();
+    rows.completed(seen);
+    return followTask(TABLE, seen, newTask(), rows.stamp());
+  },
+  'task.follow: #follower.#nonce = :observedNonce'(rows) {
+    const seen = followed(rows, rows.running());
+    followed(rows, seen);
+    return followTask(TABLE, seen, newTask(), rows.stamp());
+  },
+  'task.promote: #follower.#nonce = :followerNonce'(rows) {
+    const seen = followed(rows, rows.running());
+    followed(rows, seen);
+    return promoted(seen, rows);
+  },
+  'task.promote: #sequence < :sequence'(rows) {
+    const seen = followed(rows, rows.running());
+    const commit = { ...rows.stamp(), sequence: 1 };
+    rows.write(barCommit(TABLE, seen, commit));
+    return promoteFollower(TABLE, seen, { how: 'done', follower: seen.follower! }, 1, commit);
+  },
+  'task.promote: #leaseCounter = :counter'(rows) {
+    const seen = followed(rows, rows.running());
+    rows.write(takeOverTask(TABLE, seen, 's', rows.stamp()));
+    return promoted(seen, rows);
+  },
+};

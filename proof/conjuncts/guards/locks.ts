@@ -6,8 +6,8 @@ import * as locks from '../../../shared/coordination/lock/row/lock-statements.ts
 import { commitLocks } from '../../../shared/coordination/lock/row/lock-transaction-statements.ts';
 import * as sessions from '../../../shared/session/row/session-statements.ts';
 import type { FreeLock, HeldLock, LockRecord } from '../../../shared/coordination/lock/lock-record.ts';
-import type { Case, Rows } from './rows.ts';
-import { NOW, TABLE, beside } from './rows.ts';
+import type { Cases, Rows } from './rows.ts';
+import { NOW, TABLE, beside, ofEach } from './rows.ts';
 
 const LATER = NOW + 60_000;
 const CONTENT = { value: 'v', encoding: 'text', flags: 0 } as never;
@@ -22,193 +22,126 @@ const OF_A_TENURE: Readonly<Record<string, (held: HeldLock, rows: Rows) => State
     locks.forceReleaseLock(TABLE, held, { by: 'me', reason: 'stuck', lockDelayMs: 0, tell: false }, rows.stamp()),
 };
 
-export const LOCK_CASES: readonly Case[] = [
-  ...Object.entries(OF_A_TENURE).flatMap(([verb, send]): readonly Case[] => [
-    [
-      `${verb}: #session = :session`,
-      (rows) => {
-        const held = acquired(rows);
-        rows.write(released(held, rows));
-        return send(held, rows);
-      },
-    ],
-    [
-      `${verb}: #leaseCounter = :counter`,
-      (rows) => {
-        const held = acquired(rows);
-        rows.write(released(held, rows));
-        acquired(rows);
-        return send(held, rows);
-      },
-    ],
-  ]),
-  ...['lock.release', 'lock.settle', 'lock.disown'].map((verb): Case => [
-    `${verb}: attribute_not_exists(#value)`,
-    (rows) => {
+export const LOCK_CASES: Cases = {
+  ...ofEach(Object.entries(OF_A_TENURE), ([verb, send]) => ({
+    [`${verb}: #session = :session`](rows) {
+      const held = acquired(rows);
+      rows.write(released(held, rows));
+      return send(held, rows);
+    },
+    [`${verb}: #leaseCounter = :counter`](rows) {
+      const held = acquired(rows);
+      rows.write(released(held, rows));
+      acquired(rows);
+      return send(held, rows);
+    },
+  })),
+  ...ofEach(['lock.release', 'lock.settle', 'lock.disown'], (verb) => ({
+    [`${verb}: attribute_not_exists(#value)`](rows) {
       const held = acquired(rows);
       rows.write(locks.putValue(TABLE, 'k', held, CONTENT, rows.stamp()));
       return OF_A_TENURE[verb]!(held, rows);
     },
-  ]),
-  [
-    'lock.acquire: attribute_not_exists(#session)',
-    (rows) => {
-      acquired(rows);
-      return locks.acquireLock(TABLE, request('other'), rows.stamp());
-    },
-  ],
-  [
-    'lock.acquire: (attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)',
-    (rows) => {
-      rows.write(settled(acquired(rows), rows, LATER));
-      return locks.acquireLock(TABLE, request('other'), rows.stamp());
-    },
-  ],
-  [
-    'lock.acquire: (attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)',
-    (rows) => {
-      rows.write(released(acquired(rows), rows));
-      return locks.acquireLock(TABLE, { ...request('other'), openBefore: NOW }, rows.stamp());
-    },
-  ],
-  [
-    'lock.acquire: (attribute_not_exists(#v) OR #v = :v)',
-    (rows) => {
-      rows.write(released(acquired(rows), rows));
-      rows.set(lockKey('k'), 'v', 99);
-      return locks.acquireLock(TABLE, request('other'), rows.stamp());
-    },
-  ],
-  [
-    'lock.update: #nonce = :observedNonce',
-    (rows) => {
-      const held = acquired(rows);
-      rows.write(locks.updateLock(TABLE, held, CONTENT, rows.stamp()));
-      return locks.updateLock(TABLE, held, undefined, rows.stamp());
-    },
-  ],
-  [
-    'lock.bar: attribute_not_exists(#pk)',
-    (rows) => {
-      acquired(rows);
-      return locks.voidLateAcquire(TABLE, { key: 'k', observed: undefined, notBeforeAsked: NOW }, rows.stamp());
-    },
-  ],
-  [
-    'lock.bar: #nonce = :observedNonce',
-    (rows) => {
-      rows.write(released(acquired(rows), rows));
-      const observed = seen(rows) as FreeLock;
-      acquired(rows);
-      return locks.voidLateAcquire(TABLE, { key: 'k', observed, notBeforeAsked: NOW }, rows.stamp());
-    },
-  ],
-  ['lock.acquireAll: attribute_not_exists(#pk)', (rows) => together(rows, ['k', 'free'])],
-  ['lock, SET #nonce = :nonce: attribute_not_exists(#pk)', (rows) => together(rows, ['free', 'k'])],
-  ['lock.acquireAll: #nonce = :observedNonce', (rows) => together(rows, ['k', 'free'], changed(rows))],
-  ['lock, SET #nonce = :nonce: #nonce = :observedNonce', (rows) => together(rows, ['free', 'k'], changed(rows))],
-  [
-    'lock.put: attribute_not_exists(#pk)',
-    (rows) => {
-      acquired(rows);
-      return locks.putValue(TABLE, 'k', undefined, CONTENT, rows.stamp());
-    },
-  ],
-  ['lock.put: #nonce = :observedNonce', (rows) => locks.putValue(TABLE, 'k', changed(rows), CONTENT, rows.stamp())],
-  ['lock.remove: #nonce = :observedNonce', (rows) => locks.removeEntry(TABLE, changed(rows), rows.stamp())],
-  [
-    'lock.commit: attribute_not_exists(#pk)',
-    (rows) => {
-      acquired(rows);
-      return committed(rows, 'k', []);
-    },
-  ],
-  ['lock, check: #nonce = :observedNonce', (rows) => committed(rows, 'free', [changed(rows)])],
-];
+  })),
+  'lock.acquire: attribute_not_exists(#session)'(rows) {
+    acquired(rows);
+    return locks.acquireLock(TABLE, request('other'), rows.stamp());
+  },
+  'lock.acquire: (attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)'(rows) {
+    rows.write(settled(acquired(rows), rows, LATER));
+    return locks.acquireLock(TABLE, request('other'), rows.stamp());
+  },
+  'lock.acquire: (attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)'(rows) {
+    rows.write(released(acquired(rows), rows));
+    return locks.acquireLock(TABLE, { ...request('other'), openBefore: NOW }, rows.stamp());
+  },
+  'lock.acquire: (attribute_not_exists(#v) OR #v = :v)'(rows) {
+    rows.write(released(acquired(rows), rows));
+    rows.set(lockKey('k'), 'v', 99);
+    return locks.acquireLock(TABLE, request('other'), rows.stamp());
+  },
+  'lock.update: #nonce = :observedNonce'(rows) {
+    const held = acquired(rows);
+    rows.write(locks.updateLock(TABLE, held, CONTENT, rows.stamp()));
+    return locks.updateLock(TABLE, held, undefined, rows.stamp());
+  },
+  'lock.bar: attribute_not_exists(#pk)'(rows) {
+    acquired(rows);
+    return locks.voidLateAcquire(TABLE, { key: 'k', observed: undefined, notBeforeAsked: NOW }, rows.stamp());
+  },
+  'lock.bar: #nonce = :observedNonce'(rows) {
+    rows.write(released(acquired(rows), rows));
+    const observed = seen(rows) as FreeLock;
+    acquired(rows);
+    return locks.voidLateAcquire(TABLE, { key: 'k', observed, notBeforeAsked: NOW }, rows.stamp());
+  },
+  'lock.acquireAll: attribute_not_exists(#pk)': (rows) => together(rows, ['k', 'free']),
+  'lock, SET #nonce = :nonce: attribute_not_exists(#pk)': (rows) => together(rows, ['free', 'k']),
+  'lock.acquireAll: #nonce = :observedNonce': (rows) => together(rows, ['k', 'free'], changed(rows)),
+  'lock, SET #nonce = :nonce: #nonce = :observedNonce': (rows) => together(rows, ['free', 'k'], changed(rows)),
+  'lock.put: attribute_not_exists(#pk)'(rows) {
+    acquired(rows);
+    return locks.putValue(TABLE, 'k', undefined, CONTENT, rows.stamp());
+  },
+  'lock.put: #nonce = :observedNonce': (rows) => locks.putValue(TABLE, 'k', changed(rows), CONTENT, rows.stamp()),
+  'lock.remove: #nonce = :observedNonce': (rows) => locks.removeEntry(TABLE, changed(rows), rows.stamp()),
+  'lock.commit: attribute_not_exists(#pk)'(rows) {
+    acquired(rows);
+    return committed(rows, 'k', []);
+  },
+  'lock, check: #nonce = :observedNonce': (rows) => committed(rows, 'free', [changed(rows)]),
+};
 
-export const SESSION_CASES: readonly Case[] = [
-  [
-    'session.create: attribute_not_exists(#pk)',
-    (rows) => {
-      rows.session('s');
-      return created(rows, {});
-    },
-  ],
-  [
-    'session.renew: #nonce = :lastNonce',
-    (rows) => {
-      const lastNonce = nonceOf(rows, rows.session('s'));
-      rows.write(renewed(rows, lastNonce, NOW));
-      return renewed(rows, lastNonce, NOW);
-    },
-  ],
-  ['session.renew: #expiresAt > :now', (rows) => renewed(rows, nonceOf(rows, rows.session('s')), LATER)],
-  [
-    'session.expire: #status = :live',
-    (rows) => {
-      rows.write(ended(rows, rows.session('s')));
-      return expired(rows, LATER);
-    },
-  ],
-  [
-    'session.expire: #renewals = :renewals',
-    (rows) => {
-      rows.write(renewed(rows, nonceOf(rows, rows.session('s')), NOW));
-      return expired(rows, LATER);
-    },
-  ],
-  [
-    'session.expire: #expiresAt <= :expiredBefore',
-    (rows) => {
-      rows.session('s');
-      return expired(rows, NOW);
-    },
-  ],
-  [
-    'session.invalidate: #status = :live',
-    (rows) => {
-      rows.write(ended(rows, rows.session('s')));
-      return ended(rows, 's');
-    },
-  ],
-  [
-    'session.renewRemote: #status = :live',
-    (rows) => {
-      rows.write(created(rows, { remote: true }));
-      rows.write(ended(rows, 's'));
-      return renewedRemotely(rows, { now: NOW, expiredBefore: NOW });
-    },
-  ],
-  [
-    'session.renewRemote: #remote = :remote',
-    (rows) => {
-      rows.session('s');
-      return renewedRemotely(rows, { now: NOW, expiredBefore: NOW });
-    },
-  ],
-  [
-    'session.renewRemote: #expiresAt > :expiredBefore',
-    (rows) => {
-      rows.write(created(rows, { remote: true }));
-      return renewedRemotely(rows, { now: LATER, expiredBefore: LATER });
-    },
-  ],
-  [
-    'session.renewRemote: (attribute_not_exists(#updatedAt) OR #updatedAt < :now)',
-    (rows) => {
-      rows.write(created(rows, { remote: true }));
-      rows.write(renewedRemotely(rows, { now: NOW + 1_000, expiredBefore: NOW }));
-      return renewedRemotely(rows, { now: NOW, expiredBefore: NOW });
-    },
-  ],
-  [
-    'session, SET #revoked = list_append(if_not_exists(#revoked: #status = :live',
-    (rows) => {
-      rows.write(ended(rows, rows.session('s')));
-      return beside(rows, sessions.revokeFromSession(TABLE, 's', 'lock/k'));
-    },
-  ],
-];
+export const SESSION_CASES: Cases = {
+  'session.create: attribute_not_exists(#pk)'(rows) {
+    rows.session('s');
+    return created(rows, {});
+  },
+  'session.renew: #nonce = :lastNonce'(rows) {
+    const lastNonce = nonceOf(rows, rows.session('s'));
+    rows.write(renewed(rows, lastNonce, NOW));
+    return renewed(rows, lastNonce, NOW);
+  },
+  'session.renew: #expiresAt > :now': (rows) => renewed(rows, nonceOf(rows, rows.session('s')), LATER),
+  'session.expire: #status = :live'(rows) {
+    rows.write(ended(rows, rows.session('s')));
+    return expired(rows, LATER);
+  },
+  'session.expire: #renewals = :renewals'(rows) {
+    rows.write(renewed(rows, nonceOf(rows, rows.session('s')), NOW));
+    return expired(rows, LATER);
+  },
+  'session.expire: #expiresAt <= :expiredBefore'(rows) {
+    rows.session('s');
+    return expired(rows, NOW);
+  },
+  'session.invalidate: #status = :live'(rows) {
+    rows.write(ended(rows, rows.session('s')));
+    return ended(rows, 's');
+  },
+  'session.renewRemote: #status = :live'(rows) {
+    rows.write(created(rows, { remote: true }));
+    rows.write(ended(rows, 's'));
+    return renewedRemotely(rows, { now: NOW, expiredBefore: NOW });
+  },
+  'session.renewRemote: #remote = :remote'(rows) {
+    rows.session('s');
+    return renewedRemotely(rows, { now: NOW, expiredBefore: NOW });
+  },
+  'session.renewRemote: #expiresAt > :expiredBefore'(rows) {
+    rows.write(created(rows, { remote: true }));
+    return renewedRemotely(rows, { now: LATER, expiredBefore: LATER });
+  },
+  'session.renewRemote: (attribute_not_exists(#updatedAt) OR #updatedAt < :now)'(rows) {
+    rows.write(created(rows, { remote: true }));
+    rows.write(renewedRemotely(rows, { now: NOW + 1_000, expiredBefore: NOW }));
+    return renewedRemotely(rows, { now: NOW, expiredBefore: NOW });
+  },
+  'session, SET #revoked = list_append(if_not_exists(#revoked: #status = :live'(rows) {
+    rows.write(ended(rows, rows.session('s')));
+    return beside(rows, sessions.revokeFromSession(TABLE, 's', 'lock/k'));
+  },
+};
 
 function request(session: string) {
   return { key: 'k', session, content: undefined, isListed: true, openBefore: NOW + 1 };

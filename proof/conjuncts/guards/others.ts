@@ -27,37 +27,27 @@ import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts'
 import type { CheckRecord } from '../../../shared/session/health.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
 import type { QueueRecord, StartsNote } from '../../../shared/tasks/task/queue-store.ts';
-import type { Case, Rows } from './rows.ts';
+import type { Cases, Rows } from './rows.ts';
 import { NOW, TABLE, beside, checkedBeside, newTask } from './rows.ts';
 
 /** Creates a row, changes it, or rests on how it was observed. */
 type Write = (rows: Rows) => Statement;
 
 /** Done twice, and meant once. */
-function twice(conjunct: string, write: Write): Case {
-  return [
-    conjunct,
-    (rows) => {
-      rows.write(write(rows));
-      return write(rows);
-    },
-  ];
+function twice(write: Write): Write {
+  return (rows) => {
+    rows.write(write(rows));
+    return write(rows);
+  };
 }
 
 /** A statement built from the row before `write`, sent after it. */
-function outdated<Row>(
-  conjunct: string,
-  observe: (rows: Rows) => Row,
-  write: (observed: Row, rows: Rows) => Statement,
-): Case {
-  return [
-    conjunct,
-    (rows) => {
-      const observed = observe(rows);
-      rows.write(write(observed, rows));
-      return write(observed, rows);
-    },
-  ];
+function outdated<Row>(observe: (rows: Rows) => Row, write: (observed: Row, rows: Rows) => Statement): Write {
+  return (rows) => {
+    const observed = observe(rows);
+    rows.write(write(observed, rows));
+    return write(observed, rows);
+  };
 }
 
 const HEALTH = { node: 'n', id: 'c', status: 'passing', note: '', ttlMs: null } as const;
@@ -123,138 +113,111 @@ const behind = (rows: Rows, { input }: Statement<'put'>): Statement => {
   return { ...transaction, input: { ...transaction.input, TransactItems: items } };
 };
 
-function raised(conjunct: string, sk: keyof typeof RAISES, at: number, row: Readonly<Record<string, unknown>>): Case {
-  return [
-    `epoch.raise: ${conjunct}`,
-    (rows) => {
-      const raise = RAISES[sk]![at]!;
-      rows.write(createStatement('test.put', TABLE, { pk: 'row', sk, ...row }));
-      return raiseCounters(TABLE, { pk: 'row', sk, raise, counter: 1 }, 100, rows.stamp());
-    },
-  ];
+function raised(sk: keyof typeof RAISES, at: number, row: Readonly<Record<string, unknown>>): Write {
+  return (rows) => {
+    const raise = RAISES[sk]![at]!;
+    rows.write(createStatement('test.put', TABLE, { pk: 'row', sk, ...row }));
+    return raiseCounters(TABLE, { pk: 'row', sk, raise, counter: 1 }, 100, rows.stamp());
+  };
 }
 
-export const OTHER_CASES: readonly Case[] = [
-  twice('task.enqueue: attribute_not_exists(#pk)', (rows) => enqueueTask(TABLE, newTask(), 1, rows.stamp())),
-  twice('pack.enqueue: attribute_not_exists(#pk)', (rows) =>
+export const OTHER_CASES: Cases = {
+  'task.enqueue: attribute_not_exists(#pk)': twice((rows) => enqueueTask(TABLE, newTask(), 1, rows.stamp())),
+  'pack.enqueue: attribute_not_exists(#pk)': twice((rows) =>
     enqueuePack(TABLE, { ...newTask(), input: [null] }, 1, rows.stamp()),
   ),
-  twice('batch.create: attribute_not_exists(#pk)', (rows) =>
+  'batch.create: attribute_not_exists(#pk)': twice((rows) =>
     createBatch(TABLE, { ...BATCH, total: 1, waiter: { kind: 'nobody' } }, rows.stamp()),
   ),
-  twice('slot.take: attribute_not_exists(#pk)', (rows) =>
+  'slot.take: attribute_not_exists(#pk)': twice((rows) =>
     takeSlot(TABLE, { schedule: 's', slot: '2027-01-01T00:00:00Z' }, { by: 'me', ...rows.stamp() }),
   ),
-  twice('audit.begin: attribute_not_exists(#pk)', (rows) => beginAct(TABLE, ACT, rows.stamp().nonce)),
-  [
-    'audit.end: #status = :begun',
-    (rows) => {
-      rows.write(beginAct(TABLE, ACT, rows.stamp().nonce));
-      rows.write(endAct(TABLE, ACT, 'done', rows.stamp().nonce));
-      return endAct(TABLE, ACT, 'failed', rows.stamp().nonce);
-    },
-  ],
-  twice('check.register: attribute_not_exists(#pk)', registered),
-  outdated('check.report: #nonce = :observedNonce', checkSeen, (seen, rows) =>
+  'audit.begin: attribute_not_exists(#pk)': twice((rows) => beginAct(TABLE, ACT, rows.stamp().nonce)),
+  'audit.end: #status = :begun'(rows) {
+    rows.write(beginAct(TABLE, ACT, rows.stamp().nonce));
+    rows.write(endAct(TABLE, ACT, 'done', rows.stamp().nonce));
+    return endAct(TABLE, ACT, 'failed', rows.stamp().nonce);
+  },
+  'check.register: attribute_not_exists(#pk)': twice(registered),
+  'check.report: #nonce = :observedNonce': outdated(checkSeen, (seen, rows) =>
     reportCheck(TABLE, seen, { status: 'passing', note: '' }, rows.stamp()),
   ),
-  outdated('check.deregister: #nonce = :observedNonce', checkSeen, (seen, rows) =>
+  'check.deregister: #nonce = :observedNonce': outdated(checkSeen, (seen, rows) =>
     deregisterCheck(TABLE, seen, rows.stamp()),
   ),
-  twice('queue.change: attribute_not_exists(#pk)', (rows) => changeQueue(TABLE, 'q', undefined, PAUSE, rows.stamp())),
-  outdated('queue.change: #nonce = :observedNonce', queueSeen, (seen, rows) =>
+  'queue.change: attribute_not_exists(#pk)': twice((rows) => changeQueue(TABLE, 'q', undefined, PAUSE, rows.stamp())),
+  'queue.change: #nonce = :observedNonce': outdated(queueSeen, (seen, rows) =>
     changeQueue(TABLE, 'q', seen, PAUSE, rows.stamp()),
   ),
-  twice('queue.noteUse: attribute_not_exists(#pk)', (rows) => noteUse(TABLE, 'q', undefined, USE, rows.stamp())),
-  outdated('queue.noteUse: #nonce = :observedNonce', queueSeen, (seen, rows) =>
+  'queue.noteUse: attribute_not_exists(#pk)': twice((rows) => noteUse(TABLE, 'q', undefined, USE, rows.stamp())),
+  'queue.noteUse: #nonce = :observedNonce': outdated(queueSeen, (seen, rows) =>
     noteUse(TABLE, 'q', seen, USE, rows.stamp()),
   ),
-  ['queue.noteHints: attribute_exists(#pk)', () => noteHints(TABLE, 'q', HINTS)],
-  twice('queue.announceNames: attribute_not_exists(#names)', (rows) =>
+  'queue.noteHints: attribute_exists(#pk)': () => noteHints(TABLE, 'q', HINTS),
+  'queue.announceNames: attribute_not_exists(#names)': twice((rows) =>
     announceNames(TABLE, 'q', undefined, ['work'], rows.stamp()),
   ),
-  outdated('queue.announceNames: #names = :observedNames', namesSeen, (seen, rows) =>
+  'queue.announceNames: #names = :observedNames': outdated(namesSeen, (seen, rows) =>
     announceNames(TABLE, 'q', seen, ['work', 'other'], rows.stamp()),
   ),
-  ['queue.noteStarts: attribute_exists(#pk)', (rows) => noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp())],
-  [
-    'queue.noteStarts: attribute_not_exists(#starts)',
-    (rows) => {
-      queueSeen(rows);
-      rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
-      return noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp());
-    },
-  ],
-  outdated('queue.noteStarts: #starts = :observed', startsSeen, (seen, rows) =>
+  'queue.noteStarts: attribute_exists(#pk)': (rows) => noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()),
+  'queue.noteStarts: attribute_not_exists(#starts)'(rows) {
+    queueSeen(rows);
+    rows.write(noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp()));
+    return noteStarts(TABLE, 'q', undefined, STARTS, rows.stamp());
+  },
+  'queue.noteStarts: #starts = :observed': outdated(startsSeen, (seen, rows) =>
     noteStarts(TABLE, 'q', seen, STARTS, rows.stamp()),
   ),
-  twice('schedule.put: attribute_not_exists(#pk)', (rows) =>
+  'schedule.put: attribute_not_exists(#pk)': twice((rows) =>
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),
   ),
-  outdated('schedule.advance: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+  'schedule.advance: #nonce = :observedNonce': outdated(scheduleSeen, (seen, rows) =>
     advanceSchedule(TABLE, seen, { nextAt: NOW }, rows.stamp()),
   ),
-  outdated('schedule.make: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+  'schedule.make: #nonce = :observedNonce': outdated(scheduleSeen, (seen, rows) =>
     advanceSchedule(TABLE, seen, { nextAt: NOW, lastAt: NOW }, rows.stamp(), 'schedule.make'),
   ),
-  outdated('schedule.pause: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+  'schedule.pause: #nonce = :observedNonce': outdated(scheduleSeen, (seen, rows) =>
     pauseSchedule(TABLE, seen, { pausedAt: NOW }, rows.stamp()),
   ),
-  outdated('schedule.resume: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+  'schedule.resume: #nonce = :observedNonce': outdated(scheduleSeen, (seen, rows) =>
     pauseSchedule(TABLE, seen, { nextAt: NOW }, rows.stamp()),
   ),
-  outdated('schedule.remove: #nonce = :observedNonce', scheduleSeen, (seen, rows) =>
+  'schedule.remove: #nonce = :observedNonce': outdated(scheduleSeen, (seen, rows) =>
     removeSchedule(TABLE, seen, rows.stamp()),
   ),
-  [
-    'payload.delete: #nonce = :nonce',
-    (rows) => {
-      rows.write(putPayload(TABLE, newTask(), 'other', rows.stamp()));
-      return deletePayload(TABLE, newTask(), { nonce: 'before', isApart: false });
-    },
-  ],
-  twice('failure.keep: attribute_not_exists(#pk) OR #leaseCounter < :counter', (rows) =>
+  'payload.delete: #nonce = :nonce'(rows) {
+    rows.write(putPayload(TABLE, newTask(), 'other', rows.stamp()));
+    return deletePayload(TABLE, newTask(), { nonce: 'before', isApart: false });
+  },
+  'failure.keep: attribute_not_exists(#pk) OR #leaseCounter < :counter': twice((rows) =>
     putFailure(TABLE, CLAIM, 'stack', rows.stamp()),
   ),
-  [
-    'batch, SET #pending = #pending - :one: #pending > :one',
-    (rows) => {
-      counted(rows, 1);
-      return beside(rows, countDown(TABLE, BATCH, 'done'));
-    },
-  ],
-  [
-    'batch, SET #pending = #pending - :one: #pending = :one',
-    (rows) => {
-      counted(rows, 2);
-      return beside(rows, countLast(TABLE, BATCH, 'done', rows.stamp()));
-    },
-  ],
-  [
-    'batch, check: #pending > :zero',
-    (rows) => {
-      counted(rows, 1);
-      rows.write(countLast(TABLE, BATCH, 'done', rows.stamp()));
-      return checkedBeside(rows, isPending(TABLE, BATCH));
-    },
-  ],
-  [
-    'batch, put: attribute_not_exists(#pk)',
-    (rows) => {
-      counted(rows, 1);
-      return behind(rows, createBatch(TABLE, { ...BATCH, total: 1, waiter: { kind: 'nobody' } }, rows.stamp()));
-    },
-  ],
-  [
-    'task, put: attribute_not_exists(#pk)',
-    (rows) => {
-      rows.ready();
-      return behind(rows, enqueueTask(TABLE, newTask(), 1, rows.stamp()));
-    },
-  ],
-  raised('#leaseCounter = :observed', 'task', 0, { leaseCounter: 2 }),
-  raised('#modifyIndex = :observed', 'lock', 1, { modifyIndex: 2 }),
-  raised('attribute_not_exists(#leaseCounter)', 'lock', 1, { modifyIndex: 1, leaseCounter: 7 }),
-  raised('#generation = :observed', 'waitgroup', 0, { generation: 2, state: 'complete' }),
-  raised('#state = :complete', 'waitgroup', 0, { generation: 1, state: 'open' }),
-];
+  'batch, SET #pending = #pending - :one: #pending > :one'(rows) {
+    counted(rows, 1);
+    return beside(rows, countDown(TABLE, BATCH, 'done'));
+  },
+  'batch, SET #pending = #pending - :one: #pending = :one'(rows) {
+    counted(rows, 2);
+    return beside(rows, countLast(TABLE, BATCH, 'done', rows.stamp()));
+  },
+  'batch, check: #pending > :zero'(rows) {
+    counted(rows, 1);
+    rows.write(countLast(TABLE, BATCH, 'done', rows.stamp()));
+    return checkedBeside(rows, isPending(TABLE, BATCH));
+  },
+  'batch, put: attribute_not_exists(#pk)'(rows) {
+    counted(rows, 1);
+    return behind(rows, createBatch(TABLE, { ...BATCH, total: 1, waiter: { kind: 'nobody' } }, rows.stamp()));
+  },
+  'task, put: attribute_not_exists(#pk)'(rows) {
+    rows.ready();
+    return behind(rows, enqueueTask(TABLE, newTask(), 1, rows.stamp()));
+  },
+  'epoch.raise: #leaseCounter = :observed': raised('task', 0, { leaseCounter: 2 }),
+  'epoch.raise: #modifyIndex = :observed': raised('lock', 1, { modifyIndex: 2 }),
+  'epoch.raise: attribute_not_exists(#leaseCounter)': raised('lock', 1, { modifyIndex: 1, leaseCounter: 7 }),
+  'epoch.raise: #generation = :observed': raised('waitgroup', 0, { generation: 2, state: 'complete' }),
+  'epoch.raise: #state = :complete': raised('waitgroup', 0, { generation: 1, state: 'open' }),
+};

@@ -17,8 +17,13 @@ import { memoryDynamo } from '../../../shared/testing/memory-table.ts';
 export const TABLE = 't';
 export const NOW = 1_700_000_000_000;
 
-/** Builds a write that comes too late, or meets what it did not expect. */
-export type Case = readonly [conjunct: string, build: (rows: Rows) => Statement];
+/** By conjunct: builds a write that comes too late, or meets what it did not expect, so that this conjunct alone refuses it. */
+export type Cases = Readonly<Record<string, (rows: Rows) => Statement>>;
+
+/** The cases of several verbs. */
+export function ofEach<T>(all: readonly T[], casesOf: (one: T) => Cases): Cases {
+  return Object.fromEntries(all.flatMap((one) => Object.entries(casesOf(one))));
+}
 
 export class Rows {
   readonly store: SimulatedDynamo = memoryDynamo(TABLE, () => NOW);

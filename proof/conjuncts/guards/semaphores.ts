@@ -3,7 +3,7 @@ import { semaphoreKey } from '../../../shared/dynamo/engine/keys.ts';
 import { decodeSemaphore } from '../../../shared/coordination/semaphore/row/semaphore-codec.ts';
 import * as semaphores from '../../../shared/coordination/semaphore/row/semaphore-statements.ts';
 import { HOLDERS_LIMIT, MARKS_LIMIT } from '../../../shared/coordination/semaphore/semaphore.ts';
-import type { Case, Rows } from './rows.ts';
+import type { Cases, Rows } from './rows.ts';
 import { NOW, TABLE } from './rows.ts';
 
 const SEMAPHORE = { name: 'sem', limit: 5 };
@@ -11,190 +11,123 @@ const FIRST = { session: 's', since: NOW, permits: 1 };
 const SECOND = { session: 's', since: NOW + 1, permits: 1 };
 const MANY_MARKS = Object.fromEntries(Array.from({ length: MARKS_LIMIT }, (_, at) => [`a${at}`, 1]));
 
-export const SEMAPHORE_CASES: readonly Case[] = [
-  [
-    'semaphore.create: attribute_not_exists(#pk)',
-    (rows) => {
-      made(rows);
-      return semaphores.createSemaphore(TABLE, SEMAPHORE, FIRST, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: #v = :v',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'v', 99);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: #declared = :limit',
-    (rows) => {
-      made(rows);
-      return semaphores.admitHolder(TABLE, { ...SEMAPHORE, limit: 4 }, SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: #free >= :permits',
-    (rows) => {
-      made(rows);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, { ...SECOND, permits: 5 }, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: size(#holders) < :holdersLimit',
-    (rows) => {
-      made(rows);
-      const many = Object.fromEntries(Array.from({ length: HOLDERS_LIMIT }, (_, at) => [`a/${at}/1`, at]));
-      rows.set(semaphoreKey('sem'), 'holders', many);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: attribute_not_exists(#waiting)',
-    (rows) => {
-      made(rows);
-      rows.write(queued(rows));
-      return semaphores.admitHolder(TABLE, SEMAPHORE, { ...SECOND, session: 'other' }, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: attribute_not_exists(#holders.#PERMIT)',
-    (rows) => {
-      made(rows);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, FIRST, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: #floor < :since',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'floor', SECOND.since);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)',
-    (rows) => {
-      made(rows);
-      rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
-      return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.admit: size(#left) < :marksLimit',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'left', MANY_MARKS);
-      return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.queue: #v = :v',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'v', 99);
-      return queued(rows);
-    },
-  ],
-  [
-    'semaphore.queue: (attribute_not_exists(#waiting) OR (size(#waiting) < :waitingLimit AND NOT contains(#waiting, :ticket)))',
-    (rows) => {
-      made(rows);
-      rows.write(queued(rows));
-      return queued(rows);
-    },
-  ],
-  [
-    'semaphore.queue: attribute_not_exists(#holders.#PERMIT)',
-    (rows) => {
-      made(rows);
-      rows.write(semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp()));
-      return queued(rows);
-    },
-  ],
-  [
-    'semaphore.queue: #floor < :since',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'floor', SECOND.since);
-      return queued(rows);
-    },
-  ],
-  [
-    'semaphore.queue: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)',
-    (rows) => {
-      made(rows);
-      rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
-      return queued(rows);
-    },
-  ],
-  [
-    'semaphore.forgo: #v = :v',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'v', 99);
-      return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.forgo: #floor < :since',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'floor', SECOND.since);
-      return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.forgo: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)',
-    (rows) => {
-      made(rows);
-      rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
-      return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.forgo: size(#left) < :marksLimit',
-    (rows) => {
-      made(rows);
-      rows.set(semaphoreKey('sem'), 'left', MANY_MARKS);
-      return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.release: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION <= :since)',
-    (rows) => {
-      const [permit] = made(rows).holders;
-      rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
-      return semaphores.releaseHolder(TABLE, 'sem', { permit: permit!, left: NOW }, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.release: (#holders.#PERMIT = :token OR #holders.#PERMIT[0] = :token)',
-    (rows) => {
-      const [permit] = made(rows).holders;
-      rows.write(semaphores.releaseHolder(TABLE, 'sem', { permit: permit!, left: NOW }, rows.stamp()));
-      return semaphores.releaseHolder(TABLE, 'sem', { permit: permit!, left: NOW }, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.evict: #holders.#PERMIT = :token',
-    (rows) => {
-      const [permit] = made(rows).holders;
-      const eviction = { by: 'me', reason: 'stuck', lockDelayMs: 1, isLive: false };
-      rows.write(semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp()));
-      return semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp());
-    },
-  ],
-  [
-    'semaphore.replace: #revision = :observedRevision',
-    (rows) => {
-      const before = made(rows);
-      rows.write(semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp()));
-      return semaphores.replaceSemaphore(TABLE, before, before, rows.stamp());
-    },
-  ],
-];
+export const SEMAPHORE_CASES: Cases = {
+  'semaphore.create: attribute_not_exists(#pk)'(rows) {
+    made(rows);
+    return semaphores.createSemaphore(TABLE, SEMAPHORE, FIRST, rows.stamp());
+  },
+  'semaphore.admit: #v = :v'(rows) {
+    made(rows);
+    rows.set(semaphoreKey('sem'), 'v', 99);
+    return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
+  },
+  'semaphore.admit: #declared = :limit'(rows) {
+    made(rows);
+    return semaphores.admitHolder(TABLE, { ...SEMAPHORE, limit: 4 }, SECOND, rows.stamp());
+  },
+  'semaphore.admit: #free >= :permits'(rows) {
+    made(rows);
+    return semaphores.admitHolder(TABLE, SEMAPHORE, { ...SECOND, permits: 5 }, rows.stamp());
+  },
+  'semaphore.admit: size(#holders) < :holdersLimit'(rows) {
+    made(rows);
+    const many = Object.fromEntries(Array.from({ length: HOLDERS_LIMIT }, (_, at) => [`a/${at}/1`, at]));
+    rows.set(semaphoreKey('sem'), 'holders', many);
+    return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
+  },
+  'semaphore.admit: attribute_not_exists(#waiting)'(rows) {
+    made(rows);
+    rows.write(queued(rows));
+    return semaphores.admitHolder(TABLE, SEMAPHORE, { ...SECOND, session: 'other' }, rows.stamp());
+  },
+  'semaphore.admit: attribute_not_exists(#holders.#PERMIT)'(rows) {
+    made(rows);
+    return semaphores.admitHolder(TABLE, SEMAPHORE, FIRST, rows.stamp());
+  },
+  'semaphore.admit: #floor < :since'(rows) {
+    made(rows);
+    rows.set(semaphoreKey('sem'), 'floor', SECOND.since);
+    return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
+  },
+  'semaphore.admit: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)'(rows) {
+    made(rows);
+    rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
+    return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
+  },
+  'semaphore.admit: size(#left) < :marksLimit'(rows) {
+    made(rows);
+    rows.set(semaphoreKey('sem'), 'left', MANY_MARKS);
+    return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
+  },
+  'semaphore.queue: #v = :v'(rows) {
+    made(rows);
+    rows.set(semaphoreKey('sem'), 'v', 99);
+    return queued(rows);
+  },
+  'semaphore.queue: (attribute_not_exists(#waiting) OR (size(#waiting) < :waitingLimit AND NOT contains(#waiting, :ticket)))'(
+    rows,
+  ) {
+    made(rows);
+    rows.write(queued(rows));
+    return queued(rows);
+  },
+  'semaphore.queue: attribute_not_exists(#holders.#PERMIT)'(rows) {
+    made(rows);
+    rows.write(semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp()));
+    return queued(rows);
+  },
+  'semaphore.queue: #floor < :since'(rows) {
+    made(rows);
+    rows.set(semaphoreKey('sem'), 'floor', SECOND.since);
+    return queued(rows);
+  },
+  'semaphore.queue: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)'(rows) {
+    made(rows);
+    rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
+    return queued(rows);
+  },
+  'semaphore.forgo: #v = :v'(rows) {
+    made(rows);
+    rows.set(semaphoreKey('sem'), 'v', 99);
+    return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
+  },
+  'semaphore.forgo: #floor < :since'(rows) {
+    made(rows);
+    rows.set(semaphoreKey('sem'), 'floor', SECOND.since);
+    return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
+  },
+  'semaphore.forgo: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)'(rows) {
+    made(rows);
+    rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
+    return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
+  },
+  'semaphore.forgo: size(#left) < :marksLimit'(rows) {
+    made(rows);
+    rows.set(semaphoreKey('sem'), 'left', MANY_MARKS);
+    return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
+  },
+  'semaphore.release: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION <= :since)'(rows) {
+    const [permit] = made(rows).holders;
+    rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
+    return semaphores.releaseHolder(TABLE, 'sem', { permit: permit!, left: NOW }, rows.stamp());
+  },
+  'semaphore.release: (#holders.#PERMIT = :token OR #holders.#PERMIT[0] = :token)'(rows) {
+    const [permit] = made(rows).holders;
+    rows.write(semaphores.releaseHolder(TABLE, 'sem', { permit: permit!, left: NOW }, rows.stamp()));
+    return semaphores.releaseHolder(TABLE, 'sem', { permit: permit!, left: NOW }, rows.stamp());
+  },
+  'semaphore.evict: #holders.#PERMIT = :token'(rows) {
+    const [permit] = made(rows).holders;
+    const eviction = { by: 'me', reason: 'stuck', lockDelayMs: 1, isLive: false };
+    rows.write(semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp()));
+    return semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp());
+  },
+  'semaphore.replace: #revision = :observedRevision'(rows) {
+    const before = made(rows);
+    rows.write(semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp()));
+    return semaphores.replaceSemaphore(TABLE, before, before, rows.stamp());
+  },
+};
 
 /** A semaphore with its first holder. */
 function made(rows: Rows) {

@@ -9,8 +9,8 @@ import * as operator from '../../../shared/tasks/rows/task/operator-statements.t
 import * as packs from '../../../shared/tasks/rows/task/pack-statements.ts';
 import * as tasks from '../../../shared/tasks/rows/task/task-statements.ts';
 import type { CancelledTask, EndedTask, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
-import type { Case, Rows } from './rows.ts';
-import { NOW, TABLE, beside, checkedBeside, newTask } from './rows.ts';
+import type { Cases, Rows } from './rows.ts';
+import { NOW, TABLE, beside, checkedBeside, newTask, ofEach } from './rows.ts';
 
 const ERROR = { name: 'Error', message: 'failed', at: NOW };
 const CANCELLATION = { at: NOW, reason: 'not wanted' };
@@ -43,43 +43,31 @@ export const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) 
   'pack.cancelItem': (seen) => packs.cancelItem(TABLE, seen, 1),
 };
 
-const OF_HOLDERS = Object.entries(HOLDERS).flatMap(([verb, send]): readonly Case[] => [
-  [
-    `${verb}: #leaseCounter = :counter`,
-    (rows) => {
-      const claim = rows.running();
-      rows.claimedAgain(claim);
-      return send(claim, rows);
-    },
-  ],
-  [
-    `${verb}: #state = :running`,
-    (rows) => {
-      const claim = rows.running();
-      rows.completed(claim);
-      return send(claim, rows);
-    },
-  ],
-]);
+const OF_HOLDERS = ofEach(Object.entries(HOLDERS), ([verb, send]) => ({
+  [`${verb}: #leaseCounter = :counter`](rows) {
+    const claim = rows.running();
+    rows.claimedAgain(claim);
+    return send(claim, rows);
+  },
+  [`${verb}: #state = :running`](rows) {
+    const claim = rows.running();
+    rows.completed(claim);
+    return send(claim, rows);
+  },
+}));
 
-const OF_ONLOOKERS = Object.entries(ONLOOKERS).flatMap(([verb, send]): readonly Case[] => [
-  [
-    `${verb}: #leaseCounter = :observedCounter`,
-    (rows) => {
-      const seen = rows.running(rows.session('s'));
-      rows.claimedAgain(seen);
-      return send(seen, rows);
-    },
-  ],
-  [
-    `${verb}: #state = :running`,
-    (rows) => {
-      const seen = rows.running(rows.session('s'));
-      rows.completed(seen);
-      return send(seen, rows);
-    },
-  ],
-]);
+const OF_ONLOOKERS = ofEach(Object.entries(ONLOOKERS), ([verb, send]) => ({
+  [`${verb}: #leaseCounter = :observedCounter`](rows) {
+    const seen = rows.running(rows.session('s'));
+    rows.claimedAgain(seen);
+    return send(seen, rows);
+  },
+  [`${verb}: #state = :running`](rows) {
+    const seen = rows.running(rows.session('s'));
+    rows.completed(seen);
+    return send(seen, rows);
+  },
+}));
 
 /** Statements that depend on a waiting task as it was observed. */
 const OBSERVERS: Readonly<Record<string, (seen: ReadyTask, rows: Rows) => Statement>> = {
@@ -91,130 +79,108 @@ const OBSERVERS: Readonly<Record<string, (seen: ReadyTask, rows: Rows) => Statem
   'task.replace': (seen, rows) => operator.replaceTask(TABLE, seen, newTask(), 1, rows.stamp()),
 };
 
-const OF_OBSERVERS = Object.entries(OBSERVERS).map(([verb, send]): Case => [
-  `${verb}: #nonce = :observedNonce`,
-  (rows) => {
+const OF_OBSERVERS = ofEach(Object.entries(OBSERVERS), ([verb, send]) => ({
+  [`${verb}: #nonce = :observedNonce`](rows) {
     const seen = rows.ready();
     rows.write(operator.rescheduleTask(TABLE, seen, { priority: 'high', runAt: NOW }, 1, rows.stamp()));
     return send(seen, rows);
   },
-]);
+}));
 
 const AGAIN = { runAt: NOW, keepsChildren: false };
-const OF_THE_ENDED = (
-  [
-    ['task.revive', (seen: EndedTask, rows: Rows) => operator.reviveTask(TABLE, seen, AGAIN, 1, rows.stamp())],
-    ['task.renew', (seen: EndedTask, rows: Rows) => operator.renewTask(TABLE, seen, newTask(), 1, rows.stamp())],
-  ] as const
-).map(([verb, send]): Case => [
-  `${verb}: #nonce = :observedNonce`,
-  (rows) => {
+/** Statements that depend on an ended task as it was observed. */
+const OBSERVERS_OF_THE_END: Readonly<Record<string, (seen: EndedTask, rows: Rows) => Statement>> = {
+  'task.revive': (seen, rows) => operator.reviveTask(TABLE, seen, AGAIN, 1, rows.stamp()),
+  'task.renew': (seen, rows) => operator.renewTask(TABLE, seen, newTask(), 1, rows.stamp()),
+};
+
+const OF_THE_ENDED = ofEach(Object.entries(OBSERVERS_OF_THE_END), ([verb, send]) => ({
+  [`${verb}: #nonce = :observedNonce`](rows) {
     const seen = rows.completed(rows.running());
     rows.write(operator.reviveTask(TABLE, seen, AGAIN, 1, rows.stamp()));
     rows.completed(rows.claimed(rows.seen() as ReadyTask));
     return send(seen, rows);
   },
-]);
+}));
 
-const TOO_EARLY: readonly Case[] = [
-  ['task.claim: #readyAt <= :now', (rows) => tasks.claimTask(TABLE, rows.ready(), 's', rows.stamp(NOW - 1))],
-  ['task.join: #readyAt <= :now', (rows) => joinGroup(TABLE, rows.ready(), 1, rows.stamp(NOW - 1))],
-  [
-    'task.expire: #expiresAt <= :now',
-    (rows) => operator.expireTask(TABLE, rows.ready({ expiresAt: LATER }), 'late', rows.stamp()),
-  ],
-  [
-    'task.claim: #expiresAt > :now',
-    (rows) => tasks.claimTask(TABLE, rows.ready({ expiresAt: LATER }), 's', rows.stamp(LATER)),
-  ],
-  [
-    'task.expire: #nonce = :observedNonce',
-    (rows) => {
-      const seen = rows.ready({ expiresAt: NOW });
-      rows.write(operator.rescheduleTask(TABLE, seen, { priority: 'high', runAt: NOW }, 1, rows.stamp()));
-      return operator.expireTask(TABLE, seen, 'late', rows.stamp());
-    },
-  ],
-  ...['task.progress', 'task.bar', 'task.commit', 'task.wait'].map((verb): Case => [
-    `${verb}: #sequence < :sequence`,
-    (rows) => {
+const TOO_EARLY: Cases = {
+  'task.claim: #readyAt <= :now': (rows) => tasks.claimTask(TABLE, rows.ready(), 's', rows.stamp(NOW - 1)),
+  'task.join: #readyAt <= :now': (rows) => joinGroup(TABLE, rows.ready(), 1, rows.stamp(NOW - 1)),
+  'task.expire: #expiresAt <= :now': (rows) =>
+    operator.expireTask(TABLE, rows.ready({ expiresAt: LATER }), 'late', rows.stamp()),
+  'task.claim: #expiresAt > :now': (rows) =>
+    tasks.claimTask(TABLE, rows.ready({ expiresAt: LATER }), 's', rows.stamp(LATER)),
+  'task.expire: #nonce = :observedNonce'(rows) {
+    const seen = rows.ready({ expiresAt: NOW });
+    rows.write(operator.rescheduleTask(TABLE, seen, { priority: 'high', runAt: NOW }, 1, rows.stamp()));
+    return operator.expireTask(TABLE, seen, 'late', rows.stamp());
+  },
+  ...ofEach(['task.progress', 'task.bar', 'task.commit', 'task.wait'], (verb) => ({
+    [`${verb}: #sequence < :sequence`](rows) {
       const claim = rows.running();
       rows.write(barCommit(TABLE, claim, first(rows)));
       return HOLDERS[verb]!(claim, rows);
     },
-  ]),
-];
+  })),
+};
 
-const OF_PACKS: readonly Case[] = [
-  ...(['pack.record', 'pack.finish', 'pack.commit', 'pack.move'] as const).map((verb): Case => [
-    `${verb}: #sequence = :previousSequence`,
-    (rows) => {
+const OF_PACKS: Cases = {
+  ...ofEach(['pack.record', 'pack.finish', 'pack.commit', 'pack.move'] as const, (verb) => ({
+    [`${verb}: #sequence = :previousSequence`](rows) {
       const claim = rows.running();
       rows.write(packs.recordItems(TABLE, claim, entry(5), numbered(rows, 0)));
       return HOLDERS[verb]!(claim, rows);
     },
-  ]),
-  ...(['#done', '#moved'] as const).flatMap((how): readonly Case[] => [
-    [
-      `pack.commit: NOT contains(${how}, :item)`,
-      (rows) => packs.commitItem(TABLE, decided(rows, how), 1, entry(), numbered(rows, 1)),
-    ],
-    [`pack.move: NOT contains(${how}, :item)`, (rows) => moved(decided(rows, how), rows, { index: 1, after: 1 })],
-    [`pack.cancelItem: NOT contains(${how}, :item)`, (rows) => packs.cancelItem(TABLE, decided(rows, how), 1)],
-  ]),
-  [
-    'pack.cancelItem: #state = :ready',
-    (rows) => {
-      const seen = rows.ready();
-      rows.claimed(seen);
-      return packs.cancelItem(TABLE, seen, 1);
-    },
-  ],
-];
+  })),
+  ...ofEach(['#done', '#moved'] as const, (how) => ({
+    [`pack.commit: NOT contains(${how}, :item)`]: (rows) =>
+      packs.commitItem(TABLE, decided(rows, how), 1, entry(), numbered(rows, 1)),
+    [`pack.move: NOT contains(${how}, :item)`]: (rows) => moved(decided(rows, how), rows, { index: 1, after: 1 }),
+    [`pack.cancelItem: NOT contains(${how}, :item)`]: (rows) => packs.cancelItem(TABLE, decided(rows, how), 1),
+  })),
+  'pack.cancelItem: #state = :ready'(rows) {
+    const seen = rows.ready();
+    rows.claimed(seen);
+    return packs.cancelItem(TABLE, seen, 1);
+  },
+};
 
-const OF_LINES: readonly Case[] = [
-  [
-    'task, SET #readyAt = :readyAt: #children = :batch',
-    (rows) => {
-      rows.write(waitForChildren(TABLE, rows.running(), 'later', 1, first(rows)));
-      return beside(rows, woken(rows));
-    },
-  ],
-  [
-    'task, check: attribute_not_exists(#children) OR #children <> :batch OR #state <> :ready',
-    (rows) => {
-      rows.write(waitForChildren(TABLE, rows.running(), 'batch', 1, first(rows)));
-      return checkedBeside(rows, isNotWaiting(TABLE, { queue: 'q', id: 'id' }, { queue: 'q', id: 'batch' }));
-    },
-  ],
-  [
-    'task, SET #readyAt = :readyAt: #state = :ready',
-    (rows) => {
-      rows.write(waitForChildren(TABLE, rows.running(), 'batch', 1, first(rows)));
-      rows.write(operator.cancelWaitingTask(TABLE, rows.seen() as ReadyTask, CANCELLATION, rows.stamp()));
-      return beside(rows, woken(rows));
-    },
-  ],
-  [
-    'task.leaveLine: #nonce = :observedNonce',
-    (rows) => {
-      const waiting = rows.ready({}, { key: 'line', ticket: 1, isFirst: false });
-      rows.write(operator.cancelWaitingTask(TABLE, waiting, CANCELLATION, rows.stamp(), 1));
-      const cancelled = rows.seen() as CancelledTask;
-      rows.write(operator.reviveTask(TABLE, cancelled, { runAt: NOW, keepsChildren: false }, 1, rows.stamp()));
-      return lines.leaveLine(TABLE, cancelled, rows.stamp());
-    },
-  ],
-  ['line, SET #turn = :turn: #turn = :ticket', (rows) => beside(rows, stepped(line(rows), 2, { pass: 2, joins: 0 }))],
-  ['line, SET #turn = :turn: #tail = :tail', (rows) => beside(rows, stepped(line(rows), 1, { pass: 1, joins: 1 }))],
-  ['line, SET #tail = :last REMOVE #ttl: #tail = :tail', (rows) => beside(rows, stepped(line(rows), 1, { joins: 1 }))],
-  ['line, SET #v = :v: attribute_not_exists(#tail)', (rows) => beside(rows, stepped(line(rows), 0, { joins: 1 }))],
-];
+const OF_LINES: Cases = {
+  'task, SET #readyAt = :readyAt: #children = :batch'(rows) {
+    rows.write(waitForChildren(TABLE, rows.running(), 'later', 1, first(rows)));
+    return beside(rows, woken(rows));
+  },
+  'task, check: attribute_not_exists(#children) OR #children <> :batch OR #state <> :ready'(rows) {
+    rows.write(waitForChildren(TABLE, rows.running(), 'batch', 1, first(rows)));
+    return checkedBeside(rows, isNotWaiting(TABLE, { queue: 'q', id: 'id' }, { queue: 'q', id: 'batch' }));
+  },
+  'task, SET #readyAt = :readyAt: #state = :ready'(rows) {
+    rows.write(waitForChildren(TABLE, rows.running(), 'batch', 1, first(rows)));
+    rows.write(operator.cancelWaitingTask(TABLE, rows.seen() as ReadyTask, CANCELLATION, rows.stamp()));
+    return beside(rows, woken(rows));
+  },
+  'task.leaveLine: #nonce = :observedNonce'(rows) {
+    const waiting = rows.ready({}, { key: 'line', ticket: 1, isFirst: false });
+    rows.write(operator.cancelWaitingTask(TABLE, waiting, CANCELLATION, rows.stamp(), 1));
+    const cancelled = rows.seen() as CancelledTask;
+    rows.write(operator.reviveTask(TABLE, cancelled, { runAt: NOW, keepsChildren: false }, 1, rows.stamp()));
+    return lines.leaveLine(TABLE, cancelled, rows.stamp());
+  },
+  'line, SET #turn = :turn: #turn = :ticket': (rows) => beside(rows, stepped(line(rows), 2, { pass: 2, joins: 0 })),
+  'line, SET #turn = :turn: #tail = :tail': (rows) => beside(rows, stepped(line(rows), 1, { pass: 1, joins: 1 })),
+  'line, SET #tail = :last REMOVE #ttl: #tail = :tail': (rows) => beside(rows, stepped(line(rows), 1, { joins: 1 })),
+  'line, SET #v = :v: attribute_not_exists(#tail)': (rows) => beside(rows, stepped(line(rows), 0, { joins: 1 })),
+};
 
-export const TASK_CASES: readonly Case[] = [
-  ...[...OF_HOLDERS, ...OF_ONLOOKERS, ...OF_OBSERVERS, ...OF_THE_ENDED],
-  ...[...TOO_EARLY, ...OF_PACKS, ...OF_LINES],
-];
+export const TASK_CASES: Cases = {
+  ...OF_HOLDERS,
+  ...OF_ONLOOKERS,
+  ...OF_OBSERVERS,
+  ...OF_THE_ENDED,
+  ...TOO_EARLY,
+  ...OF_PACKS,
+  ...OF_LINES,
+};
 
 function entry(...done: readonly number[]) {
   return { done, results: undefined };
