@@ -5,34 +5,28 @@ export const BY_READERS_OF_PROGRAMS: readonly BlindBug[] = [
   {
     id: 'N137',
     what: 'An invocation ends while its permit is still being released.',
-    swaps: [
-      {
-        file: 'functions/work.ts',
-        from: `await permit.permit\n          .release()`,
-        to: `void permit.permit\n          .release()`,
-      },
-    ],
-    killedBy: {
-      test: 'test/functions/continuation.test.ts',
-      title: 'has released its permit before it ends its session',
-    },
+    file: 'functions/work.ts',
+    from: `await permit.permit\n          .release()`,
+    to: `void permit.permit\n          .release()`,
+    test: 'test/functions/continuation.test.ts',
+    title: 'has released its permit before it ends its session',
   },
   {
     id: 'N166',
     what: '--shards is ignored.',
-    swaps: [
-      {
-        file: 'cli/connection.ts',
-        from: 'const ofItsShards = createStores(sender, { table, shards });',
-        to: 'const ofItsShards = stores;',
-      },
-    ],
-    killedBy: { test: 'test/cli/enqueue.test.ts', title: 'puts tasks into the shards that it is told of' },
+    file: 'cli/connection.ts',
+    from: 'const ofItsShards = createStores(sender, { table, shards });',
+    to: 'const ofItsShards = stores;',
+    test: 'test/cli/enqueue.test.ts',
+    title: 'puts tasks into the shards that it is told of',
   },
   {
     id: 'N168',
     what: 'Functions trace before they may.',
-    swaps: [{ file: 'infra/handler-function.ts', from: `    this.function.node.addDependency(policy);\n`, to: '' }],
-    killedBy: { test: 'test/infra/task-workers.test.ts', title: 'trace only once they have the rights' },
+    file: 'infra/handler-function.ts',
+    from: `    this.function.node.addDependency(policy);\n`,
+    to: '',
+    test: 'test/infra/task-workers.test.ts',
+    title: 'trace only once they have the rights',
   },
 ];

@@ -1,9 +1,9 @@
 /** Source with a blind or a seeded bug in it. */
-import type { BlindBug } from './bug.ts';
+import type { Bug } from './bug.ts';
 
 /** @throws if a piece does not occur exactly once */
-export function swapped(source: string, file: string, { id, swaps }: Pick<BlindBug, 'id' | 'swaps'>): string {
-  return swaps
+export function swapped(source: string, file: string, { id, also = [], ...first }: Bug): string {
+  return [first, ...also]
     .filter((swap) => swap.file === file)
     .reduce((text, { from, to }) => {
       const found = text.split(from).length - 1;

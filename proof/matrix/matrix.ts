@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { sideBySide } from '../../shared/core/runtime/in-flight.ts';
 import { startTestEngines } from '../../test/support/engines.ts';
+import type { Bug as Seeded } from '../blind/bug.ts';
+import { filesOf } from '../blind/bug.ts';
 import { BLIND_BUGS } from '../blind/bugs.ts';
 import { MUTANTS } from '../mutants/all.ts';
 import type { Bug } from './judge.ts';
@@ -48,7 +50,7 @@ export async function writeMatrix(
   }
 }
 
-function bugOf({ id, what, swaps }: (typeof MUTANTS)[number] | (typeof BLIND_BUGS)[number]) {
-  const files = [...new Set(swaps.map(({ file }) => file))];
-  return { id, what, files, env: { KNOWN_BUG: id } } satisfies Bug & { what: string };
+function bugOf(bug: Seeded) {
+  const { id, what } = bug;
+  return { id, what, files: filesOf(bug), env: { KNOWN_BUG: id } } satisfies Bug & { what: string };
 }

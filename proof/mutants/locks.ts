@@ -8,20 +8,18 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M21',
     what: 'an invalidation imposes no lock-delay',
-    swaps: [{ file: 'shared/session/session-record.ts', from: "reason === 'ended' || lockDelayMs === 0", to: 'true' }],
+    file: 'shared/session/session-record.ts',
+    from: "reason === 'ended' || lockDelayMs === 0",
+    to: 'true',
     killedBy: ['I7'],
     changes: { lockShare: 0.8, lockDelayMs: 2_000 },
   },
   {
     id: 'M36',
     what: 'the sequences of a fence are compared as text',
-    swaps: [
-      {
-        file: FENCE,
-        from: "ExpressionAttributeValues: { ...values, ':leaseholdCounter': stamp.counter, ':leaseholdSequence': stamp.sequence },",
-        to: "ExpressionAttributeValues: { ...values, ':leaseholdCounter': stamp.counter, ':leaseholdSequence': (String(stamp.sequence)) },",
-      },
-    ],
+    file: FENCE,
+    from: "ExpressionAttributeValues: { ...values, ':leaseholdCounter': stamp.counter, ':leaseholdSequence': stamp.sequence },",
+    to: "ExpressionAttributeValues: { ...values, ':leaseholdCounter': stamp.counter, ':leaseholdSequence': (String(stamp.sequence)) },",
     killedBy: ['I2', 'I2b'],
     profile: 'network',
     changes: { lockShare: 0.8 },
@@ -29,13 +27,9 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M37',
     what: 'a contender takes a stale read’s missing session for a dead one (found by the simulation)',
-    swaps: [
-      {
-        file: CONTENDER,
-        from: 'lock.session !== expected || session === undefined',
-        to: '(lock.session !== expected)',
-      },
-    ],
+    file: CONTENDER,
+    from: 'lock.session !== expected || session === undefined',
+    to: '(lock.session !== expected)',
     killedBy: ['I8'],
     profile: 'store',
     changes: { lockShare: 0.8 },
@@ -43,12 +37,10 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X49',
     what: 'a refused write behind a fence is always taken for one’s own earlier attempt',
-    swaps: [
-      {
-        file: FENCE,
-        from: 'item?.[FENCE_ATTRIBUTES.counter] === counter',
-        to: '(item?.[FENCE_ATTRIBUTES.counter] !== undefined && counter !== undefined)',
-      },
+    file: FENCE,
+    from: 'item?.[FENCE_ATTRIBUTES.counter] === counter',
+    to: '(item?.[FENCE_ATTRIBUTES.counter] !== undefined && counter !== undefined)',
+    also: [
       {
         file: FENCE,
         from: 'item?.[FENCE_ATTRIBUTES.sequence] === sequence',
@@ -61,13 +53,9 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X50',
     what: 'a reader tidies up after the living as well',
-    swaps: [
-      {
-        file: READER,
-        from: "if (standing.kind === 'held') return { lock, holder: standing.by };",
-        to: "if (standing.kind === 'held') return { lock: await this.#tidy(lock, { disposition: { behaviour: 'release', notBefore: 0 } }), holder: (undefined) };",
-      },
-    ],
+    file: READER,
+    from: "if (standing.kind === 'held') return { lock, holder: standing.by };",
+    to: "if (standing.kind === 'held') return { lock: await this.#tidy(lock, { disposition: { behaviour: 'release', notBefore: 0 } }), holder: (undefined) };",
     killedBy: ['I5'],
     changes: { lockShare: 0.8 },
   },

@@ -1,15 +1,8 @@
-/**
- * A seeded bug: shipped source, changed while it is loaded.
- * The shipped code has no switch for it. A piece that no longer exists fails loudly.
- */
+import type { Bug } from '../blind/bug.ts';
 import type { Profile, ProfileName } from '../simulation/profile.ts';
-import type { Swap } from '../blind/bug.ts';
 
-export interface Mutant {
-  /** `M`: bugs that the protocol was designed against; `X`: later ones. */
-  readonly id: string;
-  readonly what: string;
-  readonly swaps: readonly Swap[];
+/** A seeded bug. `M`: bugs that the protocol was designed against; `X`: later ones. */
+export interface Mutant extends Bug {
   /** Any of these, and no other invariant, counts as its death. */
   readonly killedBy: readonly string[];
   /** The group of faults that brings it out; the swarm where absent. */

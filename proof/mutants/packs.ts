@@ -8,13 +8,9 @@ export const PACK_MUTANTS: readonly Mutant[] = [
   {
     id: 'X26',
     what: 'what a pack records has no order: a late request overwrites its successor',
-    swaps: [
-      {
-        file: PACK,
-        from: '#sequence = :previousSequence',
-        to: '(#sequence = :previousSequence OR #sequence <> :previousSequence)',
-      },
-    ],
+    file: PACK,
+    from: '#sequence = :previousSequence',
+    to: '(#sequence = :previousSequence OR #sequence <> :previousSequence)',
     killedBy: ['PACK'],
     profile: 'network',
     changes: { ...changes, late: 0.15, latestMs: 2_000, duplicate: 0.2 },

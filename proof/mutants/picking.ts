@@ -13,13 +13,9 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K1',
     what: 'each end of a task makes every own source worth a poll',
-    swaps: [
-      {
-        file: PICKER,
-        from: 'task.links?.batch !== undefined || (task.links?.line !== undefined && !isFollowed)',
-        to: 'true',
-      },
-    ],
+    file: PICKER,
+    from: 'task.links?.batch !== undefined || (task.links?.line !== undefined && !isFollowed)',
+    to: 'true',
     killedBy: ['CREEP'],
     profile: 'row',
     changes: { ...FED, stays: true, environments: 2, shards: 24, feedEveryMs: 60, latencyMs: 3, faultyMs: 12_000 },
@@ -27,13 +23,9 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K2',
     what: 'workers that share a shard have no slices of it',
-    swaps: [
-      {
-        file: PLAN,
-        from: 'sharing.length > 1 ? { nth: sharing.indexOf(worker), of: sharing.length } : undefined',
-        to: 'undefined',
-      },
-    ],
+    file: PLAN,
+    from: 'sharing.length > 1 ? { nth: sharing.indexOf(worker), of: sharing.length } : undefined',
+    to: 'undefined',
     killedBy: ['CROWD'],
     profile: 'backlog',
     changes: { ...BACKLOG, environments: 12, concurrency: 4, floodTasks: 1_600 },
@@ -41,13 +33,9 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K3',
     what: 'the oldest entries are not read again while there are others',
-    swaps: [
-      {
-        file: ENTRIES,
-        from: 'this.#options.isOwn() && this.#headAtMonotonicMs <= this.#ports.runtime.clock.monotonic()',
-        to: 'false',
-      },
-    ],
+    file: ENTRIES,
+    from: 'this.#options.isOwn() && this.#headAtMonotonicMs <= this.#ports.runtime.clock.monotonic()',
+    to: 'false',
     killedBy: ['LATE'],
     profile: 'backlog',
     changes: { ...BACKLOG, environments: 3, concurrency: 2, floodTasks: 4_000, crashEveryMs: 6_000, latencyMs: 30 },
@@ -55,13 +43,9 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K4',
     what: 'tasks that the own process has enqueued go before older ones of the index',
-    swaps: [
-      {
-        file: PICKER,
-        from: 'const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;',
-        to: 'const isNothing = (): boolean => (this.#buffer.found.length === 0 && this.#directCandidates.isEmpty && this.#announced.isEmpty);',
-      },
-    ],
+    file: PICKER,
+    from: 'const isNothing = (): boolean => this.#buffer.found.length === 0 && this.#directCandidates.isEmpty;',
+    to: 'const isNothing = (): boolean => (this.#buffer.found.length === 0 && this.#directCandidates.isEmpty && this.#announced.isEmpty);',
     killedBy: ['LATE'],
     profile: 'stays',
     changes: {
@@ -77,13 +61,9 @@ export const PICKING_MUTANTS: readonly Mutant[] = [
   {
     id: 'K5',
     what: 'a key whose latest start is in the future has not stood still before then',
-    swaps: [
-      {
-        file: 'shared/tasks/picker/key-runners.ts',
-        from: 'Math.max(stillMs, this.#clock.now() - view.seen.enteredAt)',
-        to: 'Math.min(stillMs + 1e12, this.#clock.now() - view.seen.enteredAt)',
-      },
-    ],
+    file: 'shared/tasks/picker/key-runners.ts',
+    from: 'Math.max(stillMs, this.#clock.now() - view.seen.enteredAt)',
+    to: 'Math.min(stillMs + 1e12, this.#clock.now() - view.seen.enteredAt)',
     killedBy: ['L10'],
     profile: 'keys',
   },

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 import { describe, expect, test } from 'vitest';
+import { filesOf } from '../blind/bug.ts';
 import { BLIND_BUGS } from '../blind/bugs.ts';
 import { swapped } from '../blind/swap.ts';
 import { EQUIVALENT } from '../conjuncts/equivalent.ts';
@@ -18,7 +19,7 @@ describe('bugs', () => {
   });
 
   test.each([...MUTANTS, ...BLIND_BUGS])('$id finds its places, and leaves code that can be loaded', (bug) => {
-    for (const file of new Set(bug.swaps.map((swap) => swap.file))) {
+    for (const file of filesOf(bug)) {
       const source = readFileSync(path.join(ROOT, file), 'utf8');
       const changed = swapped(source, file, bug);
 

@@ -8,36 +8,34 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M1',
     what: 'a claim does not raise the lease counter',
-    swaps: [{ file: STATEMENTS, from: '#leaseCounter = #leaseCounter + :one, ', to: '' }],
+    file: STATEMENTS,
+    from: '#leaseCounter = #leaseCounter + :one, ',
+    to: '',
     killedBy: ['I3'],
   },
   {
     id: 'M4',
     what: 'a waiting task carries a TTL, and is swept',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: `{\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }`,
-        to: `(((item) => ({ ...item, ttl: Math.floor(item.createdAt / 1_000) }))({\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }))`,
-      },
-    ],
+    file: STATEMENTS,
+    from: `{\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }`,
+    to: `(((item) => ({ ...item, ttl: Math.floor(item.createdAt / 1_000) }))({\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }))`,
     killedBy: ['I15'],
   },
   {
     id: 'M4b',
     what: 'ended tasks are swept at once',
-    swaps: [{ file: 'shared/dynamo/engine/schema.ts', from: 'task: 14,', to: 'task: 0,' }],
+    file: 'shared/dynamo/engine/schema.ts',
+    from: 'task: 14,',
+    to: 'task: 0,',
     killedBy: ['I25'],
   },
   {
     id: 'M49',
     what: 'a claim trusts the index: neither state nor counter nor nonce is compared',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: '#nonce = :observedNonce',
-        to: '(#nonce = :observedNonce OR #nonce <> :observedNonce)',
-      },
+    file: STATEMENTS,
+    from: '#nonce = :observedNonce',
+    to: '(#nonce = :observedNonce OR #nonce <> :observedNonce)',
+    also: [
       {
         file: STATEMENTS,
         from: "export const IS_DUE = '#state = :ready AND #leaseCounter = :observedCounter AND #readyAt <= :now';",
@@ -49,47 +47,35 @@ export const TASK_MUTANTS: readonly Mutant[] = [
   {
     id: 'M52',
     what: 'a completion does not compare session and counter',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: `return updateStatement('task.complete', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: \`\${IS_MINE} AND \${HAS_NO_FOLLOWER}\`,`,
-        to: `return updateStatement('task.complete', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: ('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'),`,
-      },
-    ],
+    file: STATEMENTS,
+    from: `return updateStatement('task.complete', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: \`\${IS_MINE} AND \${HAS_NO_FOLLOWER}\`,`,
+    to: `return updateStatement('task.complete', {\n    table,\n    key: taskKey(claim.queue, claim.id),\n    guard: ('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)'),`,
     killedBy: ['I16'],
     changes: { late: 0.15, latestMs: 30_000, freezeEveryMs: 4_000 },
   },
   {
     id: 'M51',
     what: 'progress does not compare session and counter',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: 'guard: `${IS_MINE} AND #sequence < :sequence`,',
-        to: "guard: `${('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)')} AND #sequence < :sequence`,",
-      },
-    ],
+    file: STATEMENTS,
+    from: 'guard: `${IS_MINE} AND #sequence < :sequence`,',
+    to: "guard: `${('#state = :running AND (#leaseCounter <> :counter OR #leaseCounter = :counter) AND (#session <> :session OR #session = :session)')} AND #sequence < :sequence`,",
     killedBy: ['I9'],
   },
   {
     id: 'X4',
     what: 'a release forgets all attempts so far',
-    swaps: [
-      {
-        file: STATEMENTS,
-        from: 'effect: `SET #state = :ready, #attempts = #attempts - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`,',
-        to: 'effect: `SET #state = :ready, #attempts = :one - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`,',
-      },
-    ],
+    file: STATEMENTS,
+    from: 'effect: `SET #state = :ready, #attempts = #attempts - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`,',
+    to: 'effect: `SET #state = :ready, #attempts = :one - :one, #nonce = :nonce, ${remember(claim)}${count} ${LEAVE_CLAIM}${forget}`,',
     killedBy: ['I18', 'I24'],
   },
   {
     id: 'X72',
     what: 'a worker claims tasks whose names it does not know',
-    swaps: [
-      { file: WORKER, from: 'definition === undefined && !isOverdue(candidate, runtime.clock.now())', to: 'false' },
-      { file: WORKER, from: '!isClaimed(claimed) || definition === undefined', to: '(!isClaimed(claimed))' },
-    ],
+    file: WORKER,
+    from: 'definition === undefined && !isOverdue(candidate, runtime.clock.now())',
+    to: 'false',
+    also: [{ file: WORKER, from: '!isClaimed(claimed) || definition === undefined', to: '(!isClaimed(claimed))' }],
     killedBy: ['NAME'],
   },
 ];
