@@ -36,17 +36,6 @@ export const COORDINATION_MUTANTS: readonly Mutant[] = [
     changes,
   },
   {
-    id: 'X63',
-    what: 'a holder takes its permit although it was evicted before the answer came (found by the simulation)',
-    file: 'shared/coordination/semaphore/semaphore-contender.ts',
-    from: 'permit?.closedUntil !== undefined',
-    to: 'false',
-    also: [{ file: 'shared/session/keep-alive.ts', from: 'this.#told.has(revocation)', to: 'false' }],
-    killedBy: ['I1'],
-    profile: 'network',
-    changes: { ...changes, replyLost: 0.3 },
-  },
-  {
     id: 'X100',
     what: 'a release leaves no mark',
     file: SEMAPHORE,

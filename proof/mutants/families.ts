@@ -32,22 +32,6 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     changes: { operator: true },
   },
   {
-    id: 'X249',
-    what: 'a task that waits for children keeps the slot of its key',
-    file: 'shared/tasks/rows/task/dynamo-task-store.ts',
-    from: "{ task: claim, to: 'ready', own, batch, effects }",
-    to: "{ task: claim, from: 'ready', to: 'ready', own, batch, effects }",
-    killedBy: ['KEY'],
-  },
-  {
-    id: 'X250',
-    what: 'a task that is handed back keeps the slot of its key',
-    file: 'shared/tasks/rows/task/dynamo-task-store.ts',
-    from: 'own: statements.releaseTask(table, claim, stamp),',
-    to: "own: statements.releaseTask(table, claim, stamp), from: 'ready',",
-    killedBy: ['KEY'],
-  },
-  {
     id: 'X111',
     what: "a late dispatcher's step is not refused",
     file: 'shared/tasks/rows/schedule-statements.ts',

@@ -32,15 +32,6 @@ export const LIVENESS_MUTANTS: readonly Mutant[] = [
     profile: 'processes',
   },
   {
-    id: 'X205',
-    what: 'a renewal clears what was taken away, told or not',
-    file: 'shared/session/row/session-statements.ts',
-    from: "if (told === 0) return '';",
-    to: "if ((true)) return (' REMOVE #revoked');",
-    killedBy: ['I1'],
-    changes: { lockShare: 0.8 },
-  },
-  {
     id: 'X217',
     what: 'a lost session does not abort the signal of a running task',
     file: RUN,
