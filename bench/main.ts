@@ -8,9 +8,7 @@ const BENCHES = {
   bulk: () => import('./bulk.ts'),
   'cold-start': () => import('./cold-start.ts'),
   consul: () => import('../consul/bench/bench.ts'),
-  creep: () => import('./creep.ts'),
   fanout: () => import('./fanout.ts'),
-  heard: () => import('./heard.ts'),
   idle: () => import('./idle.ts'),
   keys: () => import('./keys.ts'),
   locks: () => import('./locks.ts'),
@@ -19,7 +17,6 @@ const BENCHES = {
   scale: () => import('./scale.ts'),
   start: () => import('./start.ts'),
   stuck: () => import('./stuck.ts'),
-  takeover: () => import('./takeover.ts'),
   units: () => import('./units.ts'),
 } as const;
 

@@ -32,11 +32,6 @@ export interface World {
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export interface SimulatedWorld extends World {
-  /** Stops the process of a place at once: its timers no longer fire, and its requests get no response. */
-  kill(name: string): void;
-}
-
 export interface EngineTable extends AsyncDisposable {
   readonly client: DynamoDBClient;
   /** One of each, over the same engine. */
@@ -82,11 +77,10 @@ const EPOCH_MS = Date.UTC(2026, 10, 21);
  * The exact DynamoDB in memory that tests use, behind a network that takes time and loses nothing.
  * Time passes when everybody waits, so sixteen workers are as fast as sixteen machines, and the figures are the same on any.
  */
-export function simulatedWorld({ requestMs = REQUEST_MS } = {}): SimulatedWorld {
+export function simulatedWorld(): World {
   const timeline = new Timeline();
-  const processes = new Map<string, SimulatedProcess>();
   /** Each way takes between a sixth and five sixths of a request. */
-  const wayMs = (): number => ways.between(requestMs / 6, (5 * requestMs) / 6);
+  const wayMs = (): number => ways.between(REQUEST_MS / 6, (5 * REQUEST_MS) / 6);
   const prng = new Prng(SEED);
   const store = memoryDynamo(TABLE, () => EPOCH_MS + timeline.now);
   const ways = prng.fork('network');
@@ -103,7 +97,6 @@ export function simulatedWorld({ requestMs = REQUEST_MS } = {}): SimulatedWorld 
       const unique = (): string => `${name}-${++made}-${random.integer(0, 2 ** 48).toString(36)}`;
       const ids = { unique, ordered: unique };
       const process = new SimulatedProcess({ name, timeline, wall, random, ids });
-      processes.set(name, process);
       return { driver: network.driverOf(process), runtime: process.runtime };
     },
     async run(work) {
@@ -115,9 +108,6 @@ export function simulatedWorld({ requestMs = REQUEST_MS } = {}): SimulatedWorld 
       result.then(over, over);
       while (!state.isOver) await timeline.run(() => state.isOver);
       return result;
-    },
-    kill(name) {
-      processes.get(name)?.kill();
     },
   };
 }
