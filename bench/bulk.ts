@@ -5,7 +5,6 @@
  * Tasks do nothing; `--record-each` records the end of each task separately,
  * which is the highest cost of a task in a pack that makes no writes itself.
  */
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import type { TaskClient } from '../shared/tasks/queue/task-client.ts';
@@ -15,7 +14,7 @@ import type { BenchEngine } from './arguments.ts';
 import { engineOption, wholeNumber } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
-import { median } from './statistics.ts';
+import { median, tableOf } from './figures.ts';
 import type { World } from './table.ts';
 import { openTable } from './table.ts';
 
@@ -128,23 +127,24 @@ function figuresOf(rounds: readonly Round[], { tasks }: Settings) {
 
 function report(figures: ReturnType<typeof figuresOf>, settings: Settings): string {
   const { tasks, workers, concurrency, engine, packSize, recordEach } = settings;
-  const table = new Table({
-    head: ['median', 'one by one', 'in bulk', 'in bulk / one by one: median', 'least', 'most'],
-    style: { head: [], border: [] },
-  });
-  const row = (name: string, { plain, bulk, ratio }: Figure, digits: number): void => {
+  const row = (name: string, { plain, bulk, ratio }: Figure, digits: number): readonly string[] => {
     const cells = [ratio.median, ratio.min, ratio.max].map((each) => each.toFixed(2));
-    table.push([name, plain.toFixed(digits), bulk.toFixed(digits), ...cells]);
+    return [name, plain.toFixed(digits), bulk.toFixed(digits), ...cells];
   };
-  row('tasks/s', figures.tasksPerSecond, 0);
-  row('write units a task', figures.writeUnitsPerTask, 3);
-  row('read units a task', figures.readUnitsPerTask, 3);
-  row('requests a task', figures.requestsPerTask, 2);
-  row('done', figures.done, 0);
+  const table = tableOf(
+    ['median', 'one by one', 'in bulk', 'in bulk / one by one: median', 'least', 'most'],
+    [
+      row('tasks/s', figures.tasksPerSecond, 0),
+      row('write units a task', figures.writeUnitsPerTask, 3),
+      row('read units a task', figures.readUnitsPerTask, 3),
+      row('requests a task', figures.requestsPerTask, 2),
+      row('done', figures.done, 0),
+    ],
+  );
   const how = recordEach ? 'each end recorded by itself' : 'ends recorded together';
   return (
     `${tasks} no-op tasks of 60 bytes, ${packSize} a pack, ${how}; ` +
-    `${workers} workers of ${concurrency}, engine ${engine}, ${figures.rounds} rounds in turn\n${table.toString()}`
+    `${workers} workers of ${concurrency}, engine ${engine}, ${figures.rounds} rounds in turn\n${table}`
   );
 }
 

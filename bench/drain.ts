@@ -13,6 +13,7 @@ import type { WorkerReport, WorkerSettings } from '../shared/tasks/worker/run-wo
 import { runWorker } from '../shared/tasks/worker/run-worker.ts';
 import type { Place, World } from './table.ts';
 import { TABLE } from './table.ts';
+import { silent } from '../shared/testing/silent-log.ts';
 
 interface DrainSettings {
   readonly queue: string;
@@ -33,8 +34,6 @@ export interface Drained {
   /** How long the workers took, in the time of the world that they worked in. */
   readonly seconds: number;
 }
-
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** @param fill puts tasks of these definitions into the queue */
 export function drain(

@@ -112,8 +112,3 @@ export function newestEvidence(folder: string = EVIDENCE_FOLDER): Evidence | und
     .map((file) => EVIDENCE.parse(JSON.parse(readFileSync(path.join(folder, file), 'utf8'))))
     .find(({ platform }) => platform === 'aws');
 }
-
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? NaN;
-}

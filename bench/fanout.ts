@@ -4,14 +4,14 @@
  * Latencies are modelled until there is evidence from AWS: see `bench/latencies.ts`. Exits with 1 if a figure misses its target:
  * the median of all seeds, or the worst seed at 1.5 times the target.
  */
-import Table from 'cli-table3';
 import { Command, Option } from 'commander';
 import { milliseconds, wholeNumber, wholeNumbers } from './arguments.ts';
 import type { Conditions, Measured } from './fanout/measure.ts';
 import { measure } from './fanout/measure.ts';
 import type { Scene } from './fanout/scenes.ts';
 import { SCENES } from './fanout/scenes.ts';
-import { LATENCIES, sourceOfLatencies } from './latencies.ts';
+import { median, round, tableOf } from './figures.ts';
+import { LATENCIES, describeLatencies } from './latencies.ts';
 
 interface Options {
   readonly scene?: string;
@@ -41,10 +41,7 @@ export async function run(args: readonly string[]): Promise<number> {
     .parse([...args], { from: 'user' })
     .opts<Options>();
   const { seeds, startWithin: startWithinMs, wakes, streamShards } = options;
-  const table = new Table({
-    head: ['medians', 'last s', 'bound', 'p99 s', 'bound', 'billed s', 'bound', 'starts', 'in vain', 'again', ''],
-    style: { head: [], border: [] },
-  });
+  const rows: (string | number)[][] = [];
   const found: Record<string, object> = {};
   let isGood = true;
   for (const scene of SCENES.filter(({ name }) => name.includes(options.scene ?? ''))) {
@@ -59,11 +56,11 @@ export async function run(args: readonly string[]): Promise<number> {
       figure.toFixed(1),
     );
     const verdict = scene.wanted === undefined ? '' : missed.length === 0 ? 'met' : `MISSED: ${missed.join(', ')}`;
-    table.push([scene.name, ...figures, starts, middle.inVain, middle.again, verdict]);
+    rows.push([scene.name, ...figures, starts, middle.inVain, middle.again, verdict]);
     if (options.json === true) console.error(JSON.stringify({ scene: scene.name, missed, runs }));
   }
   if (options.json === true) console.log(JSON.stringify({ scenes: found }));
-  else report(table, options);
+  else report(rows, options);
   return isGood ? 0 : 1;
 }
 
@@ -93,19 +90,14 @@ function missedBy(
 
 function medianOf(runs: readonly Measured[]): Measured {
   const figures = Object.keys(runs[0] ?? {}) as (keyof Measured)[];
-  const median = (figure: keyof Measured): number => {
-    const sorted = runs.map((one) => one[figure]).toSorted((one, other) => one - other);
-    return Math.round((sorted[Math.floor((sorted.length - 1) / 2)] ?? NaN) * 1_000) / 1_000;
-  };
-  return Object.fromEntries(figures.map((figure) => [figure, median(figure)])) as unknown as Measured;
+  const middle = (figure: keyof Measured): number => round(median(runs.map((one) => one[figure])));
+  return Object.fromEntries(figures.map((figure) => [figure, middle(figure)])) as unknown as Measured;
 }
 
-function report(table: Table.Table, { seeds, wakes, streamShards }: Options): void {
-  console.log(table.toString());
-  const { streamMs, invokeMs, coldStartMs, dynamoMs, indexLagMs } = LATENCIES;
+function report(rows: readonly (readonly (string | number)[])[], { seeds, wakes, streamShards }: Options): void {
+  const head = ['medians', 'last s', 'bound', 'p99 s', 'bound', 'billed s', 'bound', 'starts', 'in vain', 'again', ''];
+  console.log(tableOf(head, rows));
   console.log(
-    `Seeds ${seeds.join(', ')}; wakes ${wakes}, ${streamShards} stream shards. ${sourceOfLatencies()}Stream ${streamMs.p50} and ` +
-      `${streamMs.p99} ms (p50, p99), invocation ${invokeMs.p50} and ${invokeMs.p99}, cold start ${coldStartMs}, ` +
-      `DynamoDB ${dynamoMs}, index up to ${indexLagMs} behind.`,
+    `Seeds ${seeds.join(', ')}; wakes ${wakes}, ${streamShards} stream shards. ${describeLatencies(LATENCIES)}`,
   );
 }

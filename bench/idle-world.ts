@@ -14,10 +14,10 @@ import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import { registerTasks } from '../shared/tasks/task/definition.ts';
-import type { TaskLog } from '../shared/tasks/task/context.ts';
 import type { WorkerReport } from '../shared/tasks/worker/run-worker.ts';
 import type { World } from './table.ts';
 import { TABLE, simulatedWorld } from './table.ts';
+import { silent } from '../shared/testing/silent-log.ts';
 
 export const IDLE_QUEUE = 'idle';
 export const IDLE_SHARDS = 8;
@@ -43,8 +43,6 @@ interface MeteredPlace {
   readonly runtime: Runtime;
   readonly stores: Stores;
 }
-
-export const silent: TaskLog = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** @param clientShards shards of the enqueuing clients; if more than the worker's, they are found once the queue's row counts them */
 export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
@@ -95,8 +93,4 @@ export function openIdleWorld({ clientShards = IDLE_SHARDS } = {}): IdleWorld {
       return await runWithSchedules(registerTasks(definitions), ports, settings, handBack);
     },
   };
-}
-
-function ignore(): void {
-  // The result is not used.
 }

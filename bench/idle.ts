@@ -8,7 +8,6 @@
  * is reported separately, because it polls more often then. Compute is the lifetime of the workers, plus 0.2 seconds per tick or wake.
  */
 import { permitHolders } from '../shared/tasks/dispatch/live-workers.ts';
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import { PRICES, priceOf } from '../shared/operate/cost/prices.ts';
 import type { DispatcherPorts, WorkEvent } from '../shared/tasks/dispatch/dispatcher.ts';
@@ -22,8 +21,10 @@ import { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-clie
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
 import { runWorker } from '../shared/tasks/worker/run-worker.ts';
+import { round, tableOf } from './figures.ts';
 import type { IdleWorld } from './idle-world.ts';
-import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld, silent } from './idle-world.ts';
+import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from './idle-world.ts';
+import { silent } from '../shared/testing/silent-log.ts';
 
 type Load = 'empty' | 'trickle' | 'longTask' | 'besideLongTask';
 const LOADS: readonly Load[] = ['empty', 'trickle', 'longTask', 'besideLongTask'];
@@ -54,37 +55,32 @@ const TIMING = sessionTiming({ lockDelayMs: 0 });
 const WORKER_MB = 512;
 const FUNCTION = { seconds: 0.2, mb: 256 };
 const SECONDS_PER_MONTH = 30 * 86_400;
-/**
- * At 426bdd9, by a similar program: `work` idle, and the queries of a worker during one task of 20 s in a queue with one recorded lane.
- */
-const BEFORE = {
-  work: { requestsPerSecond: 54, readUnitsPerSecond: 27, writeUnitsPerSecond: 3 },
-  longTask: { queries: 328 },
-};
 const QUERIES = ['task.page', 'task.pageOfGroups', 'schedule.due'];
 
 export async function run(argv: readonly string[]): Promise<number> {
   const { json } = parse(argv);
   const work = await measureWork('empty');
   const working = { trickle: await measureWork('trickle'), longTask: await measureWork('longTask') };
-  const deployed: Record<string, Measured> = {};
-  for (const load of LOADS) deployed[load] = await measureDeployed(load);
+  const deployed = {
+    empty: await measureDeployed('empty'),
+    trickle: await measureDeployed('trickle'),
+    longTask: await measureDeployed('longTask'),
+    besideLongTask: await measureDeployed('besideLongTask'),
+  };
   const oneTask = await measureOneTask();
   const dollarsPerMonth = {
     work: dollars(work.whole),
     workTrickle: dollars(working.trickle.whole),
-    workBefore: dollars(ofBefore()),
-    ...Object.fromEntries(LOADS.map((load) => [`deployed ${load}`, dollars(deployed[load] ?? work.whole)])),
+    ...Object.fromEntries(LOADS.map((load) => [`deployed ${load}`, dollars(deployed[load])])),
   };
   const answer = {
     work: { ...perSecond(work.whole), firstMinute: perSecond(work.first), afterwards: perSecond(work.later) },
-    trickle: { ...perSecond(working.trickle.whole), deployed: perSecond(deployed.trickle ?? work.whole) },
-    besideLongTask: { deployed: perSecond(deployed.besideLongTask ?? work.whole) },
+    trickle: { ...perSecond(working.trickle.whole), deployed: perSecond(deployed.trickle) },
+    besideLongTask: { deployed: perSecond(deployed.besideLongTask) },
     longTask: { queries: oneTask.queries, requests: oneTask.requests, readUnits: oneTask.readUnits },
     dollarsPerMonth,
-    before: BEFORE,
   };
-  console.log(json ? JSON.stringify(answer) : tableOf(work, working, deployed, oneTask));
+  console.log(json ? JSON.stringify(answer) : shown(work, working, deployed, oneTask));
   return 0;
 }
 
@@ -288,11 +284,6 @@ function between(begun: MeterReading, end: MeterReading, seconds: number): Measu
   };
 }
 
-function ofBefore(): Measured {
-  const { requestsPerSecond: requests, readUnitsPerSecond: readUnits, writeUnitsPerSecond: writeUnits } = BEFORE.work;
-  return { requests, queries: requests, readUnits, writeUnits, seconds: 1, invocations: 0, gbSeconds: 0 };
-}
-
 function perSecond({ writeUnits, readUnits, requests, seconds }: Measured) {
   return {
     writeUnitsPerSecond: round(writeUnits / seconds),
@@ -310,40 +301,25 @@ function dollars({ writeUnits, readUnits, invocations, gbSeconds, seconds }: Mea
   return round((spent / seconds) * SECONDS_PER_MONTH);
 }
 
-function round(figure: number): number {
-  return Math.round(figure * 100) / 100;
-}
-
-function tableOf(
+function shown(
   work: Worked,
   working: { readonly trickle: Worked; readonly longTask: Worked },
-  deployed: Readonly<Record<string, Measured>>,
+  deployed: Readonly<Record<Load, Measured>>,
   oneTask: Measured,
 ): string {
-  const head = ['', 'requests/s', 'write units/s', 'read units/s', 'queries', 'dollars a month'];
-  const table = new Table({
-    head,
-    style: { head: [], border: [], compact: true },
-    colAligns: ['left', ...head.slice(1).map(() => 'right' as const)],
-  });
-  const row = (what: string, measured: Measured, queries: number | '' = measured.queries): void => {
-    const { requestsPerSecond, writeUnitsPerSecond, readUnitsPerSecond } = perSecond(measured);
-    table.push([what, requestsPerSecond, writeUnitsPerSecond, readUnitsPerSecond, queries, dollars(measured)]);
-  };
-  row('work, empty, before', ofBefore(), '');
-  row('work, empty', work.whole);
-  row('work, empty, first minute', work.first);
-  row('work, empty, afterwards', work.later);
-  row('work, a task a minute', working.trickle.whole);
-  row('work, one task of 20 s', working.longTask.whole);
-  for (const load of LOADS) {
-    const measured = deployed[load];
-    if (measured !== undefined) row(`deployed, ${NAMES[load]}`, measured);
-  }
+  const head = ['', 'write units/s', 'read units/s', 'requests/s', 'queries', 'dollars a month'];
+  const measured: readonly (readonly [string, Measured])[] = [
+    ['work, empty', work.whole],
+    ['work, empty, first minute', work.first],
+    ['work, empty, afterwards', work.later],
+    ['work, a task a minute', working.trickle.whole],
+    ['work, one task of 20 s', working.longTask.whole],
+    ...LOADS.map((load) => [`deployed, ${NAMES[load]}`, deployed[load]] as const),
+  ];
+  const rows = measured.map(([what, one]) => [what, ...Object.values(perSecond(one)), one.queries, dollars(one)]);
   return (
-    `${table.toString()}\n` +
-    `A worker beside one task of 20 s sends ${oneTask.queries} queries and ${oneTask.requests} ` +
-    `requests; before, ${BEFORE.longTask.queries} queries.`
+    `${tableOf(head, rows)}\n` +
+    `A worker beside one task of 20 s sends ${oneTask.queries} queries and ${oneTask.requests} requests.`
   );
 }
 

@@ -5,12 +5,12 @@
  *
  * Time is simulated, and every worker is a session, as in `scale.ts`. Enqueuing is counted.
  */
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import { defineTask } from '../shared/tasks/task/definition.ts';
 import { KEY_LIMIT_MAX } from '../shared/tasks/task/key-limit.ts';
 import { wholeNumber, wholeNumbers } from './arguments.ts';
 import { drain } from './drain.ts';
+import { round, tableOf } from './figures.ts';
 import { simulatedWorld } from './table.ts';
 
 interface Settings {
@@ -43,7 +43,14 @@ export async function run(argv: readonly string[]): Promise<number> {
   const rows: Measured[] = [];
   for (const limit of settings.limits) rows.push(await measure(settings, limit));
   if (settings.ordered === true) rows.push(await measure(settings, 'in order'));
-  console.log(settings.json === true ? JSON.stringify({ tasks: settings.tasks, limits: rows }) : tableOf(rows));
+  console.log(
+    settings.json === true
+      ? JSON.stringify({ tasks: settings.tasks, limits: rows })
+      : tableOf(
+          HEAD,
+          rows.map((row) => Object.values<string | number>({ ...row })),
+        ),
+  );
   return rows.every(({ done }) => done === settings.tasks) ? 0 : 1;
 }
 
@@ -77,41 +84,16 @@ async function measure(
   return {
     limit,
     done,
-    claimsRefused,
     // From the first one's beginning to the last one's end: workers may stay for a moment.
     tasksPerSecond: round((1_000 * tasks) / ((ends.at(-1) ?? 0) - (ends[0] ?? 0))),
     transactionsPerTask: round(transactions / tasks),
     writeUnitsPerTask: round(cost.writeUnits / tasks),
     readUnitsPerTask: round(cost.readUnits / tasks),
+    claimsRefused,
   };
 }
 
-function tableOf(rows: readonly Measured[]): string {
-  const head = [
-    'limit',
-    'done',
-    'tasks/s',
-    'transactions a task',
-    'write units a task',
-    'read units a task',
-    'refused',
-  ];
-  const table = new Table({
-    head,
-    style: { head: [], border: [], compact: true },
-    colAligns: head.map(() => 'right'),
-  });
-  for (const { limit, done, tasksPerSecond, transactionsPerTask, ...row } of rows)
-    table.push([
-      ...[limit, done, tasksPerSecond, transactionsPerTask],
-      ...[row.writeUnitsPerTask, row.readUnitsPerTask, row.claimsRefused],
-    ]);
-  return table.toString();
-}
-
-function round(figure: number): number {
-  return Math.round(figure * 100) / 100;
-}
+const HEAD = ['limit', 'done', 'tasks/s', 'transactions a task', 'write units a task', 'read units a task', 'refused'];
 
 function parse(argv: readonly string[]): Settings {
   return new Command('npm run bench -- keys')

@@ -1,6 +1,7 @@
 /** The latencies of AWS that the fleet in virtual time assumes: measured by the newest evidence, or else modelled. */
 import type { Evidence } from './evidence.ts';
-import { newestEvidence, percentile } from './evidence.ts';
+import { newestEvidence } from './evidence.ts';
+import { percentile } from './figures.ts';
 
 /** A time whose logarithm is normal, by two of its percentiles. */
 export interface Spread {
@@ -35,11 +36,15 @@ const measured = evidence === undefined ? {} : measuredLatencies(evidence);
 /** For benches. Tests take `MODELLED`, so that new evidence does not change their verdict. */
 export const LATENCIES: Latencies = { ...MODELLED, ...measured };
 
-/** Says which latencies are modelled, and where the others were measured. */
-export function sourceOfLatencies(): string {
+/** Says which latencies are modelled, where the others were measured, and what they are. */
+export function describeLatencies({ streamMs, invokeMs, coldStartMs, dynamoMs, indexLagMs }: Latencies): string {
   const modelled = Object.keys(MODELLED).filter((name) => !(name in measured));
   const from = evidence === undefined ? '' : `Measured in ${evidence.region} at ${evidence.at}. `;
-  return `${from}${modelled.length === 0 ? '' : `Modelled, not measured: ${modelled.join(', ')}. `}`;
+  return (
+    `${from}${modelled.length === 0 ? '' : `Modelled, not measured: ${modelled.join(', ')}. `}` +
+    `Stream ${streamMs.p50} and ${streamMs.p99} ms (p50, p99), invocation ${invokeMs.p50} and ${invokeMs.p99}, ` +
+    `cold start ${coldStartMs}, DynamoDB ${dynamoMs}, index up to ${indexLagMs} behind.`
+  );
 }
 
 /** Returns the latencies that the evidence has measured. */

@@ -11,7 +11,6 @@
  * Rates depend on the machine and its other load; compare the ratios, each within one round, and the counts.
  * `--latency 5ms` delays every response, and is the closest to a service across a network.
  */
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import { startEngine } from '../local/engine.ts';
 import type { BenchEngine } from './arguments.ts';
@@ -21,6 +20,7 @@ import { openContestants } from './locks/contestants.ts';
 import { requestsOfCrowd } from './locks/crowd.ts';
 import type { SceneName, Spread, Turns } from './locks/cycles.ts';
 import { SCENES, SCENE_NAMES, playRounds, rateOf, ratiosTo, spreadOf } from './locks/cycles.ts';
+import { tableOf } from './figures.ts';
 import { openDelayedLine } from './locks/delay.ts';
 import { installPeers } from './locks/installed.ts';
 import type { Bill } from './locks/peers.ts';
@@ -125,36 +125,32 @@ function report(figures: Figures, { engine, latency, rounds }: Settings): string
 }
 
 function cyclesTable(entrants: readonly Entrant[]): string {
-  const table = newTable(['cycles a second', ...SCENE_NAMES.map(titleOf), 'requests', 'units (w/r)', 'client CPU, ms']);
-  for (const { contestant, turns, bill, cpuMsPerCycle } of entrants)
-    table.push([
-      contestant.name,
-      ...SCENE_NAMES.map((scene) => shown(rateOf(turns, scene), 0)),
-      bill.requests,
-      `${bill.writeUnits} / ${bill.readUnits}`,
-      shown(cpuMsPerCycle, 2),
-    ]);
-  return table.toString();
+  const head = ['cycles a second', ...SCENE_NAMES.map(titleOf), 'requests', 'units (w/r)', 'client CPU, ms'];
+  const rows = entrants.map(({ contestant, turns, bill, cpuMsPerCycle }) => [
+    contestant.name,
+    ...SCENE_NAMES.map((scene) => shown(rateOf(turns, scene), 0)),
+    ...[bill.requests, `${bill.writeUnits} / ${bill.readUnits}`, shown(cpuMsPerCycle, 2)],
+  ]);
+  return tableOf(head, rows);
 }
 
 function ratiosTable({ ratios, ratiosToAll }: Figures): string {
-  const table = newTable(['leasehold, times the rate of', ...SCENE_NAMES.map(titleOf)]);
-  const row = (name: string, spreads: Figures['ratios']): void => {
-    table.push([name, ...SCENE_NAMES.map((scene) => shown(spreads[scene], 2))]);
-  };
-  row('the best client that takes over from the dead', ratios);
-  row('the best client of all', ratiosToAll);
-  return table.toString();
+  const row = (name: string, spreads: Figures['ratios']) => [
+    name,
+    ...SCENE_NAMES.map((scene) => shown(spreads[scene], 2)),
+  ];
+  return tableOf(
+    ['leasehold, times the rate of', ...SCENE_NAMES.map(titleOf)],
+    [row('the best client that takes over from the dead', ratios), row('the best client of all', ratiosToAll)],
+  );
 }
 
 function takeoverTable(rows: NonNullable<Figures['rescues']>): string {
-  const table = newTable(['ms from death to the next grant, lease 2 s', 'arrives at 0.1 s', 'at 1.5 s', 'at 3 s']);
-  for (const { name, ms } of rows) table.push([name, ...ms.map((value) => value.toFixed(0))]);
-  return table.toString();
-}
-
-function newTable(head: readonly string[]): Table.Table {
-  return new Table({ head: [...head], style: { head: [], border: [] } });
+  const head = ['ms from death to the next grant, lease 2 s', 'arrives at 0.1 s', 'at 1.5 s', 'at 3 s'];
+  return tableOf(
+    head,
+    rows.map(({ name, ms }) => [name, ...ms.map((value) => value.toFixed(0))]),
+  );
 }
 
 const titleOf = (scene: SceneName): string => SCENES[scene].name;

@@ -4,7 +4,6 @@
  * Each release leaves a mark in the row, so a late copy of a request cannot take a permit. This measures the price:
  * write units to acquire and release, with and without waiting; the largest row; and the units of one "full".
  */
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import { itemSizeBytes } from '../shared/dynamo/engine/capacity.ts';
 import type { DynamoItem } from '../shared/dynamo/engine/driver.ts';
@@ -18,6 +17,7 @@ import { sessionTiming } from '../shared/core/lease/timing.ts';
 import { acquirePermit, tryAcquirePermit } from '../shared/coordination/semaphore/acquire.ts';
 import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { wholeNumber } from './arguments.ts';
+import { round, tableOf } from './figures.ts';
 import type { Place } from './table.ts';
 import { TABLE, simulatedWorld } from './table.ts';
 
@@ -59,7 +59,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
   const crowds: Figures[] = [];
   for (const crowd of CROWDS) crowds.push(await measure(crowd, settings));
-  console.log(settings.json ? JSON.stringify({ ...settings, crowds }) : tableOf(crowds));
+  console.log(settings.json ? JSON.stringify({ ...settings, crowds }) : shown(crowds));
   return 0;
 }
 
@@ -128,17 +128,10 @@ function ofSemaphore(meter: Meter): { readonly units: number; readonly requests:
   };
 }
 
-function tableOf(crowds: readonly Figures[]): string {
-  const table = new Table({
-    head: ['', 'acquired', 'full', 'write units each', 'units a "full"', 'requests each', 'largest row, bytes'],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const crowd of crowds) {
-    const { what, acquired, full, unitsEach, unitsEachFull, requestsEach, largestRowBytes } = crowd;
-    const figures = [unitsEach, unitsEachFull, requestsEach].map((figure) => figure.toFixed(2));
-    table.push([what, acquired, full, ...figures, largestRowBytes]);
-  }
-  return table.toString();
+function shown(crowds: readonly Figures[]): string {
+  const head = ['', 'acquired', 'full', 'largest row, bytes', 'write units each', 'units a "full"', 'requests each'];
+  const rows = crowds.map(({ what, ...figures }) => [what, ...Object.values(figures).map(round)]);
+  return tableOf(head, rows);
 }
 
 function parse(argv: readonly string[]): Settings {

@@ -10,7 +10,6 @@
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import type { DynamoCalls, DynamoDriver } from '../shared/dynamo/engine/driver.ts';
 import { sideBySide } from '../shared/core/runtime/in-flight.ts';
@@ -19,7 +18,7 @@ import type { BenchEngine } from './arguments.ts';
 import { engineOption, wholeNumber } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
-import { median } from './statistics.ts';
+import { median, tableOf } from './figures.ts';
 import type { EngineTable, World } from './table.ts';
 import { TABLE, openTable, worldOver } from './table.ts';
 import type { TaskMix } from './task-mix.ts';
@@ -162,11 +161,11 @@ function figuresOf(rounds: readonly Round[], { tasks }: Settings): object {
 }
 
 function report(rounds: readonly Round[], { tasks, workers, concurrency, engine, mix }: Settings): string {
-  const table = new Table({ head: ['figure', 'median', 'least', 'most'], style: { head: [], border: [] } });
+  const rows: string[][] = [];
   const row = (name: string, figure: (round: Round) => number, digits: number): void => {
     const values = rounds.map(figure);
     const shown = [median(values), Math.min(...values), Math.max(...values)];
-    table.push([name, ...shown.map((value) => value.toFixed(digits))]);
+    rows.push([name, ...shown.map((value) => value.toFixed(digits))]);
   };
   for (const name of CONTESTANTS) {
     row(`${NAMES[name]}, tasks/s`, (round) => tasks / round[name].seconds, 0);
@@ -181,7 +180,7 @@ function report(rounds: readonly Round[], { tasks, workers, concurrency, engine,
   row('done', ({ wire }) => wire.done, 0);
   return (
     `${tasks} no-op tasks${describe(mix)}, ${workers} workers of ${concurrency}, engine ` +
-    `${engine}, ${rounds.length} rounds in turn\n${table.toString()}`
+    `${engine}, ${rounds.length} rounds in turn\n${tableOf(['figure', 'median', 'least', 'most'], rows)}`
   );
 }
 

@@ -7,7 +7,6 @@
  * heartbeats and occasional polls during the time that a task waits for the machine.
  * `--engine embedded` measures exactly that. Enqueuing is counted; the dispatcher's tick is shown separately.
  */
-import Table from 'cli-table3';
 import { Command, Option } from 'commander';
 import { MAX_SHARDS } from '../functions/env.ts';
 import { systemRuntime } from '../shared/core/runtime/runtime.ts';
@@ -15,6 +14,7 @@ import { defineTask } from '../shared/tasks/task/definition.ts';
 import { wholeNumber, wholeNumbers } from './arguments.ts';
 import type { Drained } from './drain.ts';
 import { drain } from './drain.ts';
+import { tableOf } from './figures.ts';
 import type { World } from './table.ts';
 import { openTable, simulatedWorld } from './table.ts';
 import { PLAIN, enqueueMix } from './task-mix.ts';
@@ -59,7 +59,7 @@ async function measureAll(settings: Settings, worldOf: () => World): Promise<num
     }
   const failures = judge(rows);
   if (settings.json === true) console.log(JSON.stringify({ rows: rows.map(figuresOf), failures }));
-  else console.log([tableOf(rows), describe(settings, rows), ...failures].join('\n'));
+  else console.log([tableOf(HEAD, rows.map(shown)), describe(settings, rows), ...failures].join('\n'));
   return failures.length === 0 ? 0 : 1;
 }
 
@@ -78,20 +78,13 @@ async function measure(
   return { ...drained, tasks, workers };
 }
 
-function tableOf(rows: readonly Measured[]): string {
-  const head = ['tasks', 'workers', 'done', 'write units a task', 'read units a task', 'refused claims', 'tasks/s'];
-  const table = new Table({
-    head,
-    style: { head: [], border: [], compact: true },
-    colAligns: head.map(() => 'right'),
-  });
-  for (const row of rows)
-    table.push([
-      ...[row.tasks, row.workers, row.done],
-      ...[writeUnits(row).toFixed(3), readUnits(row).toFixed(3)],
-      ...[`${(refusedShare(row) * 100).toFixed(2)} %`, tasksPerSecond(row).toFixed(0)],
-    ]);
-  return table.toString();
+const HEAD = ['tasks', 'workers', 'done', 'write units a task', 'read units a task', 'refused claims', 'tasks/s'];
+
+function shown(row: Measured): readonly (string | number)[] {
+  return [
+    ...[row.tasks, row.workers, row.done, writeUnits(row).toFixed(3), readUnits(row).toFixed(3)],
+    ...[`${(refusedShare(row) * 100).toFixed(2)} %`, tasksPerSecond(row).toFixed(0)],
+  ];
 }
 
 function describe({ engine, shards, concurrency, taskMs }: Settings, rows: readonly Measured[]): string {

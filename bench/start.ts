@@ -5,7 +5,6 @@
  * The shipped client, waker, worker and stores run in simulated time, so the figures are the same on any machine.
  * The latencies around them are modelled until there is evidence from AWS: see `bench/latencies.ts`.
  */
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { sessionTiming } from '../shared/core/lease/timing.ts';
@@ -13,10 +12,12 @@ import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { runWithSchedules } from '../shared/client/run-with-schedules.ts';
 import type { TaskRegistry } from '../shared/tasks/task/definition.ts';
 import { defineTask, registerTasks } from '../shared/tasks/task/definition.ts';
+import { percentile, tableOf } from './figures.ts';
 import type { Latencies } from './latencies.ts';
-import { LATENCIES, sourceOfLatencies } from './latencies.ts';
+import { LATENCIES, describeLatencies } from './latencies.ts';
 import { CONCURRENCY, QUEUE, SHARDS, WokenFleet } from './woken-fleet.ts';
 import { wholeNumber } from './arguments.ts';
+import { silent } from '../shared/testing/silent-log.ts';
 
 const WANTED = {
   cold: { p50: 900, p99: 1_800 },
@@ -134,7 +135,6 @@ async function workForEver(
     { timing: sessionTiming({ lockDelayMs: 0 }), name: 'work', node: 'laptop', behaviour: 'release' },
     { store: stores.sessions, runtime, gauge },
   );
-  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   const onEnqueued = (listener: (ids: readonly string[]) => void): (() => void) => {
     const follow = (id: string): void => listener([id]);
     fleet.followers.add(follow);
@@ -143,31 +143,21 @@ async function workForEver(
     };
   };
   const settings = { queue: QUEUE, shards: SHARDS, concurrency: CONCURRENCY, graceMs: 5_000, untilDrained: false };
-  const ports = { ...stores, session, runtime, gauge, log, onEnqueued: hears ? onEnqueued : undefined };
+  const ports = { ...stores, session, runtime, gauge, log: silent, onEnqueued: hears ? onEnqueued : undefined };
   await runWithSchedules(registry, ports, settings, new AbortController().signal);
 }
 
 function figuresOf(times: readonly number[]): Figures {
-  const sorted = times.toSorted((one, other) => one - other);
-  const at = (share: number): number => Math.round(sorted[Math.ceil(share * sorted.length) - 1] ?? NaN);
-  return { p50: at(0.5), p99: at(0.99) };
+  return { p50: Math.round(percentile(times, 0.5)), p99: Math.round(percentile(times, 0.99)) };
 }
 
 function report(found: readonly [Scene, Figures][], tasks: number, latencies: Latencies): void {
-  const table = new Table({
-    head: [`ms to the first line, ${tasks} tasks each`, 'p50', 'p99', 'wanted', ''],
-    style: { head: [], border: [] },
-  });
-  for (const [scene, figures] of found) {
+  const rows = found.map(([scene, figures]) => {
     const wanted = WANTED[scene];
     const bounds = [wanted.p50, wanted.p99].filter(Number.isFinite).join(' and ');
     const verdict = bounds === '' ? '' : isMet(scene, figures) ? 'met' : 'MISSED';
-    table.push([NAMES[scene], figures.p50, figures.p99, bounds, verdict]);
-  }
-  console.log(table.toString());
-  const { streamMs, invokeMs, coldStartMs, dynamoMs, indexLagMs } = latencies;
-  console.log(
-    `${sourceOfLatencies()}Stream ${streamMs.p50} and ${streamMs.p99} ms (p50, p99), invocation ${invokeMs.p50} and ${invokeMs.p99}, ` +
-      `cold start ${coldStartMs}, DynamoDB ${dynamoMs}, index up to ${indexLagMs} behind.`,
-  );
+    return [NAMES[scene], figures.p50, figures.p99, bounds, verdict];
+  });
+  console.log(tableOf([`ms to the first line, ${tasks} tasks each`, 'p50', 'p99', 'wanted', ''], rows));
+  console.log(describeLatencies(latencies));
 }

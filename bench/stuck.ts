@@ -6,7 +6,6 @@
  * Only requests of the standing worker count. Exits with 1 if a figure is above its bound. The bounds are for one key.
  * A task that becomes due is moved to the others of its key once, so minutes count as later ones once the last task in backoff is due.
  */
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import { noSkewGauge } from '../shared/core/lease/skew.ts';
 import { stampOf } from '../shared/core/lease/stamp.ts';
@@ -16,6 +15,7 @@ import { SessionHolder } from '../shared/session/keep-alive.ts';
 import { inFlight } from '../shared/core/runtime/in-flight.ts';
 import { defineTask } from '../shared/tasks/task/definition.ts';
 import { wholeNumber } from './arguments.ts';
+import { percentile, round, tableOf } from './figures.ts';
 import type { IdleWorld } from './idle-world.ts';
 import { IDLE_QUEUE, openIdleWorld } from './idle-world.ts';
 
@@ -64,7 +64,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const settings = parse(argv);
   const figures = await measure(settings);
   const isMet = (Object.keys(WANTED) as (keyof typeof WANTED)[]).every((name) => figures[name] <= WANTED[name]);
-  console.log(settings.json ? JSON.stringify({ ...settings, ...figures, isMet }) : tableOf(figures));
+  console.log(settings.json ? JSON.stringify({ ...settings, ...figures, isMet }) : shown(figures));
   return isMet ? 0 : 1;
 }
 
@@ -149,15 +149,14 @@ function minuteOf(
   after: MeterReading,
   { done, left }: { readonly done: readonly number[]; readonly left: readonly number[] },
 ): Minute {
-  const sorted = done.toSorted((one, other) => one - other);
   const readUnits = after.readUnits - before.readUnits;
   return {
     writeUnits: round(after.writeUnits - before.writeUnits),
     readUnits: round(readUnits),
     readUnitsPerSecond: round((readUnits * SECOND_MS) / MINUTE_MS),
-    plainDone: sorted.length,
+    plainDone: done.length,
     plainLeft: left.length,
-    waitMs: { p50: round(sorted[Math.floor(sorted.length / 2)] ?? 0), most: round(Math.max(0, ...sorted, ...left)) },
+    waitMs: { p50: round(percentile(done, 0.5)), most: round(Math.max(0, ...done, ...left)) },
   };
 }
 
@@ -176,7 +175,7 @@ function figuresOf(perMinute: readonly Minute[], { backoff, backoffMinutes }: Se
   };
 }
 
-function tableOf({ perMinute }: Figures): string {
+function shown({ perMinute }: Figures): string {
   const head = [
     'minute',
     'write units',
@@ -187,15 +186,13 @@ function tableOf({ perMinute }: Figures): string {
     'wait p50, ms',
     'wait at most, ms',
   ];
-  const style = { head: [], border: [], compact: true };
-  const table = new Table({ head, style, colAligns: head.map(() => 'right') });
-  for (const [at, { writeUnits, readUnits, readUnitsPerSecond, plainDone, plainLeft, waitMs }] of perMinute.entries())
-    table.push([at + 1, writeUnits, readUnits, readUnitsPerSecond, plainDone, plainLeft, waitMs.p50, waitMs.most]);
-  return table.toString();
-}
-
-function round(figure: number): number {
-  return Math.round(figure * 100) / 100;
+  const rows = perMinute.map(({ waitMs, ...figures }, at) => [
+    at + 1,
+    ...Object.values(figures),
+    waitMs.p50,
+    waitMs.most,
+  ]);
+  return tableOf(head, rows);
 }
 
 function parse(argv: readonly string[]): Settings {

@@ -7,7 +7,6 @@
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
-import Table from 'cli-table3';
 import { Command } from 'commander';
 import { TABLE_SHAPE } from '../shared/operate/cost/verb-units.ts';
 import type { WriteUnits } from '../shared/dynamo/engine/capacity.ts';
@@ -22,6 +21,7 @@ import { systemRuntime } from '../shared/core/runtime/runtime.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption } from './arguments.ts';
 import { exerciseVerbs } from './every-verb.ts';
+import { tableOf } from './figures.ts';
 import { openTable } from './table.ts';
 
 type Writes = 'put' | 'update' | 'delete' | 'transactWrite';
@@ -38,7 +38,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   const { engine: kind, json } = parse(argv);
   await using table = await openTable(kind, TABLE);
   const rows = await measureUnits(table.client, TABLE);
-  console.log(json ? JSON.stringify(rows) : tableOf(rows));
+  console.log(json ? JSON.stringify(rows) : shown(rows));
   return 0;
 }
 
@@ -80,20 +80,16 @@ interface UnitsRow {
   readonly model: ModelUnits;
 }
 
-function tableOf(rows: readonly UnitsRow[]): string {
-  const table = new Table({
-    head: ['verb', 'requests', 'refused', 'writes: model', 'engine', 'reads: model', 'engine', ''],
-    style: { head: [], border: [], compact: true },
-    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'right', 'left'],
-  });
+function shown(rows: readonly UnitsRow[]): string {
   const each = (units: number, { requests }: UnitsRow): string =>
     units === 0 ? '' : String(Math.round((units / requests) * 100) / 100);
-  for (const row of rows) {
+  const cellsOf = (row: UnitsRow): readonly (string | number)[] => {
     const isSame = row.model.write === row.writeUnits && row.model.read === row.readUnits;
     const cells = [row.model.write, row.writeUnits, row.model.read, row.readUnits].map((units) => each(units, row));
-    table.push([row.verb, row.requests, row.refused || '', ...cells, isSame ? '' : '≠']);
-  }
-  return `Units per request, index entries included.\n${table.toString()}`;
+    return [row.verb, row.requests, row.refused || '', ...cells, isSame ? '' : '≠'];
+  };
+  const head = ['verb', 'requests', 'refused', 'writes: model', 'engine', 'reads: model', 'engine', ''];
+  return `Units per request, index entries included.\n${tableOf(head, rows.map(cellsOf))}`;
 }
 
 /** Adds to `modelled`, before each answer, what the model says that the request costs. */

@@ -37,6 +37,7 @@ import { Timeline } from '../test/support/machines/timeline.ts';
 import { WallClock } from '../test/support/machines/wall-clock.ts';
 import type { Latencies, Spread } from './latencies.ts';
 import { LATENCIES } from './latencies.ts';
+import { silent } from '../shared/testing/silent-log.ts';
 
 export interface FleetSettings {
   readonly seed: bigint;
@@ -72,7 +73,6 @@ const MARGIN_MS = 10_000;
 const EPOCH_MS = Date.UTC(2026, 10, 22);
 /** The 99th percentile in standard deviations. */
 const Z99 = 2.326;
-const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 interface Place {
   readonly runtime: Runtime;

@@ -3,6 +3,7 @@ import type { EnqueueOptions } from '../../shared/tasks/queue/task-client.ts';
 import { defineTask, registerTasks } from '../../shared/tasks/task/definition.ts';
 import type { FleetSettings } from '../woken-fleet.ts';
 import { CONCURRENCY, WokenFleet } from '../woken-fleet.ts';
+import { percentile } from '../figures.ts';
 import { boundOf } from './bound.ts';
 import type { Arrival, Scene } from './scenes.ts';
 import { CHILD_MS } from './scenes.ts';
@@ -116,11 +117,11 @@ class Run {
       tickMs: this.#conditions.wakes === 'dropped' ? TICK_MS : undefined,
     });
     return {
-      lastS: at(this.#delays, 1),
-      p99S: at(this.#delays, 0.99),
+      lastS: percentile(this.#delays, 1) / 1_000,
+      p99S: percentile(this.#delays, 0.99) / 1_000,
       billedS: (after.billedMs - before.billedMs) / 1_000,
-      boundLastS: at(bound.delays, 1),
-      boundP99S: at(bound.delays, 0.99),
+      boundLastS: percentile(bound.delays, 1) / 1_000,
+      boundP99S: percentile(bound.delays, 0.99) / 1_000,
       boundBilledS: bound.billedMs / 1_000,
       starts: after.starts - before.starts,
       inVain: after.inVain - before.inVain,
@@ -182,10 +183,4 @@ function inOrder(arrivals: readonly Arrival[]): Iterable<[number, (readonly [num
 
 function workOf({ at: moment, ms, children = 0, items = 1 }: Arrival) {
   return { at: moment, ms: ms * items, then: Array.from({ length: children }, () => CHILD_MS) };
-}
-
-/** A percentile, in seconds. */
-function at(times: readonly number[], part: number): number {
-  const sorted = times.toSorted((one, other) => one - other);
-  return (sorted[Math.ceil(part * sorted.length) - 1] ?? NaN) / 1_000;
 }

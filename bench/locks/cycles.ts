@@ -1,6 +1,6 @@
 /** Cycles of acquiring and giving back, by contestants that take turns; who begins changes from round to round. */
 import { systemClock as clock } from '../../shared/core/runtime/clock.ts';
-import { median } from '../statistics.ts';
+import { median } from '../figures.ts';
 import type { Contestant } from './contestants.ts';
 
 const FLOWS = 16;

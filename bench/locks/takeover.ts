@@ -8,7 +8,7 @@ import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { TABLE } from './contestants.ts';
 import type { Acquire, Peer } from './peers.ts';
 import { deliveryHero, lockClient } from './peers.ts';
-import { median } from '../statistics.ts';
+import { median } from '../figures.ts';
 
 const LEASE_MS = 2_000;
 /** Early, late, and after the lease is over. */

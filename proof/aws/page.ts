@@ -1,6 +1,7 @@
 /** The page of one run's evidence: every figure in it comes from the JSON file. */
 import type { Evidence, Measured, PartName } from '../../bench/evidence.ts';
-import { PART_NAMES, percentile } from '../../bench/evidence.ts';
+import { PART_NAMES } from '../../bench/evidence.ts';
+import { percentile } from '../../bench/figures.ts';
 
 const TITLES: Readonly<Record<PartName, string>> = {
   tasks: 'Tasks, some of which end their worker',

@@ -22,6 +22,7 @@ import type { CrashPoint } from './crash-points.ts';
 import { dying, limited, mapTasks } from './crash-points.ts';
 import type { FakeClock } from './fake-clock.ts';
 import { WorkerProcess, currentProcess } from './worker-process.ts';
+import { silent } from './silent-log.ts';
 
 export interface WorkOptions {
   /**
@@ -59,7 +60,6 @@ const GRACE_MS = 1_000;
 const LAMBDA_LIFE_MS = 15 * 60_000;
 /** Real time, shorter than the timeouts of test runners, which end the test without a reason. */
 const PATIENCE_MS = 3_000;
-const silent: TaskLog = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export class KitWorkers {
   readonly #registry: TaskRegistry;
@@ -164,8 +164,4 @@ function stillRunning(names: readonly string[]): string {
     `the test kit waits for the code of ${names.join(', ')}, and its clock stands still meanwhile: ` +
     'if that code waits for a time-out, pass { timePasses: true }'
   );
-}
-
-function ignore(): void {
-  // A test that wants to see the log gives its own.
 }

@@ -18,10 +18,10 @@ import { simulatedDriver } from '../../shared/testing/simulated-dynamo/driver.ts
 import { memoryDynamo } from '../../shared/testing/memory-table.ts';
 import type { Recording } from './recording.ts';
 import { recordingDriver } from './recording.ts';
+import { silent } from '../../shared/testing/silent-log.ts';
 
 const TABLE_NAME = 'leasehold';
 const SHARDS = 2;
-const ignore = (): void => undefined;
 
 export type World = ReturnType<typeof openWorld>;
 
@@ -57,8 +57,7 @@ export function openWorld(recording: Recording = { expressions: new Set(), names
         graceMs: 50,
         deadlineMonotonicMs: Infinity,
       };
-      const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-      const ports = { ...stores, ...foundation, session, log };
+      const ports = { ...stores, ...foundation, session, log: silent };
       return await runWorker(registerTasks(definitions), ports, settings, new AbortController().signal);
     },
   };

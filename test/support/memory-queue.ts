@@ -25,11 +25,11 @@ import { FakeClock } from '../../shared/testing/fake-clock.ts';
 import { memoryDynamo } from '../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../shared/testing/simulated-dynamo/driver.ts';
 import type { Mortal } from './mortal.ts';
+import { silent } from '../../shared/testing/silent-log.ts';
 
 const TABLE = 'leasehold';
 export const QUEUE = 'default';
 export const MEMORY_TTL_MS = 3_000;
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export interface MemoryQueue {
   readonly table: string;
@@ -145,8 +145,4 @@ export function openMemoryQueue(
     };
     return process === undefined ? workAndEnd() : Promise.race([workAndEnd(), process.death]);
   }
-}
-
-function ignore(): undefined {
-  return undefined;
 }

@@ -17,6 +17,7 @@ import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
 import type { WorkerPorts, WorkerReport } from '../../shared/tasks/worker/run-worker.ts';
 import { runWorker } from '../../shared/tasks/worker/run-worker.ts';
 import type { TestStore } from './stores.ts';
+import { silent } from '../../shared/testing/silent-log.ts';
 
 export interface QueueUnderTest {
   readonly queue: string;
@@ -46,7 +47,6 @@ interface WorkOptions {
 const SHARDS = 2;
 /** Also the time limit for additional writes of a task: a kept stack, a removed payload. Longer than any pause of the machine. */
 const GRACE_MS = 300_000;
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): QueueUnderTest {
   const { sender, meter } = store.openSender(runtime, store.driver);
@@ -94,5 +94,3 @@ export function openQueue(store: TestStore, runtime: Runtime = systemRuntime): Q
     units: () => Object.fromEntries(Object.entries(meter.read().byVerb).map(([verb, cost]) => [verb, cost.writeUnits])),
   };
 }
-
-function ignore(): void {}

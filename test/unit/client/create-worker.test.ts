@@ -10,6 +10,7 @@ import { createLeasehold } from '../../../shared/client/leasehold.ts';
 import { defineSchedule } from '../../../shared/tasks/schedule/declaration.ts';
 import { DoNotRetry } from '../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { silent } from '../../../shared/testing/silent-log.ts';
 
 let engine: MemoryEngine;
 let leasehold: Leasehold;
@@ -24,13 +25,11 @@ afterAll(async () => {
   await engine.stop();
 });
 
-const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-
 const greet = defineTask({ name: 'greet', run: ({ name }: { readonly name: string }) => `hello ${name}` });
 
 describe('a worker of one’s own process', () => {
   const create = (exports: Readonly<Record<string, unknown>>, options: WorkerOptions = {}) =>
-    createWorker(exports, { endpoint: engine.endpoint, log: quiet, ...options });
+    createWorker(exports, { endpoint: engine.endpoint, log: silent, ...options });
 
   test('listens to the stream of an engine on this machine', async () => {
     const asked = vi.spyOn(globalThis, 'fetch');

@@ -6,6 +6,7 @@ import { defineTask, registerTasks } from '../../../shared/tasks/task/definition
 import { runWorker } from '../../../shared/tasks/worker/run-worker.ts';
 import type { Process } from '../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../support/coordination.ts';
+import { silent } from '../../../shared/testing/silent-log.ts';
 
 const SETTINGS = {
   queue: 'default',
@@ -16,8 +17,6 @@ const SETTINGS = {
   graceMs: 1_000,
   deadlineMonotonicMs: Infinity,
 };
-const ignore = (): void => undefined;
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
 /** Each query answers with one row at most. */

@@ -1,7 +1,8 @@
 /** A long-lived worker: its cost while idle, and how soon it finds new tasks. In simulated time. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { IdleWorld } from '../../../bench/idle-world.ts';
-import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld, silent } from '../../../bench/idle-world.ts';
+import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from '../../../bench/idle-world.ts';
+import { silent } from '../../../shared/testing/silent-log.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { stampOf } from '../../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';

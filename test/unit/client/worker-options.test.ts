@@ -21,11 +21,11 @@ import { STATIC_CREDENTIALS } from '../../support/drivers.ts';
 import { serviceError, startFaultServer } from '../../support/fault-server.ts';
 import { recordSpans } from '../../support/spans.ts';
 import { whenAborted } from '../../support/when-aborted.ts';
+import { silent } from '../../../shared/testing/silent-log.ts';
 
 const TABLE = 'leasehold';
 const HOUR_MS = 3_600_000;
 const clients: Leasehold[] = [];
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 let engine: MemoryEngine;
 let other: MemoryEngine;

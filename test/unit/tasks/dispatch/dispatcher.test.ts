@@ -21,6 +21,7 @@ import type { Priority, TaskRecord } from '../../../../shared/tasks/task/task.ts
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
+import { silent } from '../../../../shared/testing/silent-log.ts';
 
 const TABLE = 'leasehold';
 const QUEUE = 'q';
@@ -133,12 +134,6 @@ function open({
       );
     },
   };
-}
-
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
-
-function ignore(): undefined {
-  return undefined;
 }
 
 function named(prefix: string, count: number): readonly string[] {

@@ -14,6 +14,7 @@ import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
 import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
+import { silent } from '../../../../shared/testing/silent-log.ts';
 
 interface Attempt {
   readonly handBack: AbortController;
@@ -21,10 +22,7 @@ interface Attempt {
   readonly context: TaskContext;
 }
 
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 const hang = (): Promise<never> => Promise.withResolvers<never>().promise;
-
-function ignore(): void {}
 
 test.each<[string, string, (attempt: Attempt) => unknown]>([
   ['returns', 'done', () => 'result'],

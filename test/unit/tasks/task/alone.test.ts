@@ -21,6 +21,7 @@ import { runWorker } from '../../../../shared/tasks/worker/run-worker.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
+import { silent } from '../../../../shared/testing/silent-log.ts';
 
 const TABLE = 'leasehold';
 const QUEUE = 'default';
@@ -29,7 +30,6 @@ const GRACE_MS = 4_000;
 const HOME = [0, 1];
 const ALL = Array.from({ length: SHARDS }, (_, shard) => shard);
 const never = new Promise<never>(ignore);
-const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 interface WorkOptions {
   readonly home?: readonly number[];

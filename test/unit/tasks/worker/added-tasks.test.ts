@@ -1,6 +1,7 @@
 /** A worker whose dispatcher polls the unused lanes: before it exits, it polls those in which its own tasks may have added others. */
 import { expect, test } from 'vitest';
-import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld, silent } from '../../../../bench/idle-world.ts';
+import { IDLE_QUEUE, IDLE_SHARDS, openIdleWorld } from '../../../../bench/idle-world.ts';
+import { silent } from '../../../../shared/testing/silent-log.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
