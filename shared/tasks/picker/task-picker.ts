@@ -231,9 +231,7 @@ export class TaskPicker {
   async #refillOnce(): Promise<void> {
     this.#waiting++;
     this.#refilling ??= this.#refill().finally(() => (this.#refilling = undefined));
-    await this.#refilling.finally(() => {
-      this.#waiting--;
-    });
+    await this.#refilling.finally(() => void this.#waiting--);
   }
 
   /** Polls until one shows something to try, or none is worth a poll. */
