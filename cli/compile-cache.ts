@@ -3,8 +3,7 @@
  * Measured: `leasehold --version` in 0.40 s of a core instead of 0.62 s.
  *
  * Node runs the code in this folder without checking its owner, so no other user may write to it. Node's own default, a fixed name in the
- * common
- * temporary folder, would let any user of the machine run code as another user.
+ * common temporary folder, would let any user of the machine run code as another user.
  */
 import { lstatSync, mkdirSync, statSync } from 'node:fs';
 import module from 'node:module';

@@ -2,8 +2,7 @@
  * Files of this package by their names in the repository.
  *
  * A compiled module may be in a different folder than its source, because the build joins modules. So modules must not locate files
- * relative to
- * themselves.
+ * relative to themselves.
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';

@@ -3,8 +3,7 @@
  *
  * A process that serves many callers, such as a gateway, spends its time on requests rather than on rows.
  * Reads of one turn of the event loop share a request. It is sent at once while few requests are in flight, otherwise when one of them
- * ends,
- * or after a few milliseconds, so that a hanging request does not delay other reads.
+ * ends, or after a few milliseconds, so that a hanging request does not delay other reads.
  * Each row is read as in a separate request: strongly consistent, after its caller's call, at the same price in units.
  * Reads with a separate limit, and all other requests, are not combined.
  */

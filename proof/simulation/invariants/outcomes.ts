@@ -29,8 +29,7 @@ interface Operation {
 /**
  * Verbs that a late attempt may apply once more, because the effect is harmless and is judged where it shows:
  * a copy of an admission, or of a queue entry, that arrives while its contender still waits belongs to that contender,
- * and cannot arrive later;
- * a bucket gives too little rather than too much; an existing member stays as it is,
+ * and cannot arrive later; a bucket gives too little rather than too much; an existing member stays as it is,
  * and is done once it was reported done, whenever that arrives.
  */
 const REPEATABLE = new Set([

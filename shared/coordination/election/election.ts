@@ -201,8 +201,7 @@ function isNews(info: LockInfo | undefined, shown: Reign | undefined, index: num
   // A reader without write access learns of a leader's end only from its session, because the row stays unchanged.
   if (leader === undefined) return shown?.leader !== undefined;
   // A leader ends only once. The same row means the same leader, and its end may already have been shown: an outdated replica may still
-  // show a live
-  // session.
+  // show a live session.
   if (info?.modifyIndex === index) return false;
   return leader.term !== shown?.leader?.term || leader.value !== shown.leader.value;
 }

@@ -3,8 +3,7 @@
  * `unresolved-keys.ts` has the same for the keys of locks.
  *
  * One read and one write settle this: the write removes entries that are not in the session's book, bars its blind requests, and changes
- * the
- * revision that requests in flight name. The session's heartbeats retry it until the store responds.
+ * the revision that requests in flight name. The session's heartbeats retry it until the store responds.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';

@@ -14,8 +14,7 @@ export const noSkewGauge: SkewGauge = { provenSkewMs: () => 0 };
 
 /**
  * A takeover depends on comparing clocks. If two machines each differ from the store by at most half of the clock bound, they differ from
- * each other
- * by at most the clock bound.
+ * each other by at most the clock bound.
  * @param refusing the refused operation, for the message
  * @throws ClockSkewError when ours is proven wrong by more than half of the bound
  */

@@ -88,8 +88,7 @@ export function checkStatement(table: string, key: RowKey, guard: string, values
 
 /**
  * A transaction whose later attempts contain their own time. They do not have a token, because the service accepts a repeated token only
- * with
- * the same parameters. Instead, the first action's nonce distinguishes a lost response from a refusal, as in a single write.
+ * with the same parameters. Instead, the first action's nonce distinguishes a lost response from a refusal, as in a single write.
  * @param again the same transaction as of a wall time
  */
 export function restampedTransaction(

@@ -2,8 +2,7 @@
  * `PendingStarts` are the workers of a queue that wakers have started but that hold no permit yet.
  *
  * A start becomes visible when the permits' counter changes. If that takes longer than two seconds, the start may have failed, or the
- * function may
- * load slowly. So the wakers start other workers and wait twice as long for these, up to 10 s.
+ * function may load slowly. So the wakers start other workers and wait twice as long for these, up to 10 s.
  * A function that takes 9 s to load thus gets three starts, and not one each second.
  *
  * The note about these starts is in the queue's row, because each shard of the table's stream has its own waker.

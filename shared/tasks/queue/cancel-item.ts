@@ -12,8 +12,7 @@ import type { TaskAndPackStore } from '../bulk/pack-store.ts';
 
 /**
  * Cancels an item at once if its pack waits or the item has not started. If it runs, the holder learns of it at its next heartbeat, and the
- * item
- * may complete first.
+ * item may complete first.
  * @returns undefined if the pack has changed since: read it again
  */
 export async function cancelItem(

@@ -50,8 +50,7 @@ const OUTAGE_LIMIT_MS = 86_400_000;
 
 /**
  * Decides about an attempt that threw because our own store was throttled or did not answer. The task's code is not to blame, so the task
- * is
- * handed back and retried after a pause. Its last request was not applied; otherwise the hand-back finds that the task has ended.
+ * is handed back and retried after a pause. Its last request was not applied; otherwise the hand-back finds that the task has ended.
  * Returns undefined if it counts as a normal failure.
  * That includes a task with `maxAttempts: 1`, because its other effects must not repeat.
  */

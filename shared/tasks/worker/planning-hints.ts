@@ -5,8 +5,7 @@
  * The hint is the mean time in a slot. Each task counts up to `startWithinMs`, because for a plan all longer tasks are alike.
  * So a task counts as soon as that time is over, and a few long tasks do not hide that the others are short.
  * A worker writes when it exits, 10 s after its first task, and then at most once a minute. It writes only if the mean has changed by a
- * fifth, or
- * if names are missing.
+ * fifth, or if names are missing.
  * A hint that is lost or overwritten only changes how many workers start, not what they do.
  */
 import { CorruptItemError, StoreUnavailableError } from '../../core/errors.ts';

@@ -78,8 +78,7 @@ export function createLockStore(sender: Sender, table: string): LockStore {
 
 /**
  * An attempt with a lost response is recognised by the record that it wrote, even if the key was acquired since then. A tenure ends only
- * once,
- * and the record's time distinguishes it from another call of the same operator.
+ * once, and the record's time distinguishes it from another call of the same operator.
  */
 function isEndedBy(
   { lastForced }: LockRecord,
