@@ -6,10 +6,8 @@ import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphor
 import { WaitGroup } from '../../../shared/coordination/waitgroup/group.ts';
 import { Session } from '../../../shared/client/session.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
-import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
 import { HealthClient } from '../../../shared/session/health-client.ts';
-import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { SessionClient } from '../../../shared/session/session-client.ts';
 import { TaskClient } from '../../../shared/tasks/queue/task-client.ts';
 import { TaskOperator } from '../../../shared/tasks/queue/task-operator.ts';
@@ -18,7 +16,7 @@ import { BUCKET } from '../invariants/ratelimits.ts';
 import { TABLE_NAME } from '../rows.ts';
 import { USERS_SESSION } from '../workloads/linger.ts';
 import type { WorkerPlace } from '../workloads/worker-place.ts';
-import { QUEUE, sessionEventsAt, storesAt } from '../workloads/worker-place.ts';
+import { QUEUE, openSession, storesAt } from '../workloads/worker-place.ts';
 import { PROFILE } from './stage.ts';
 
 export interface Clients {
@@ -60,21 +58,9 @@ export async function sessionAt(
   place: WorkerPlace,
   bound?: { readonly node: string; readonly checks: readonly string[] },
 ): Promise<Session> {
-  const { process, recorder } = place;
-  const { runtime } = process;
-  const { ttlMs, lockDelayMs, maxClockSkewMs } = PROFILE;
+  const { runtime } = place.process;
   const stores = storesAt(place);
-  const holder = await SessionHolder.create(
-    {
-      timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
-      name: USERS_SESSION,
-      node: process.name,
-      behaviour: 'release',
-      ...bound,
-    },
-    { store: stores.sessions, runtime, gauge: noSkewGauge, events: sessionEventsAt(place) },
-  );
-  recorder.holds(process, holder);
+  const holder = await openSession(place, stores.sessions, { name: USERS_SESSION, ...bound });
   const { clock } = runtime;
   const ports = { ...stores, runtime, gauge: noSkewGauge, table: TABLE_NAME };
   return new Session(holder, { ...ports, turns: new WaiterQueue(clock), line: new WaiterQueue(clock) });

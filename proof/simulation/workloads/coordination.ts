@@ -1,14 +1,13 @@
 /** Users of semaphores, wait groups and rate limits: a session, a little of everything, and an orderly end, or not. */
 import { rateLimitKey } from '../../../shared/dynamo/engine/keys.ts';
 import { LeaseLostError, MismatchError, StoreUnavailableError } from '../../../shared/core/errors.ts';
-import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
 import { RateLimiter } from '../../../shared/coordination/ratelimit/rate-limiter.ts';
 import { SemaphoreClient } from '../../../shared/coordination/semaphore/semaphore-client.ts';
 import type { Permit } from '../../../shared/coordination/semaphore/permit.ts';
 import { SemaphoreFullError } from '../../../shared/coordination/semaphore/semaphore-contender.ts';
 import { Session } from '../../../shared/client/session.ts';
-import { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { WaitGroup } from '../../../shared/coordination/waitgroup/group.ts';
 import { wasAborted } from '../../../test/support/machines/abort-signal.ts';
 import type { RightName } from '../history.ts';
@@ -17,7 +16,7 @@ import { BUCKET, BUCKET_KEYS } from '../invariants/ratelimits.ts';
 import { groupRow, semaphoreRow } from '../observed-coordination.ts';
 import { TABLE_NAME } from '../rows.ts';
 import type { WorkerPlace } from './worker-place.ts';
-import { sessionEventsAt, storesAt } from './worker-place.ts';
+import { openSession, storesAt } from './worker-place.ts';
 
 /** Name, limit, and whether its contenders queue. Small, so that they are full. */
 const SEMAPHORES = [
@@ -40,20 +39,11 @@ interface User {
 
 /** @returns how the invocation ended */
 export async function coordinate(place: WorkerPlace): Promise<string> {
-  const { process, profile, prng, recorder } = place;
+  const { process, profile, prng } = place;
   const { runtime } = process;
-  const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
+  const { maxClockSkewMs } = profile;
   const stores = storesAt(place);
-  const holder = await SessionHolder.create(
-    {
-      timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
-      name: 'coordinator',
-      node: process.name,
-      behaviour: 'release',
-    },
-    { store: stores.sessions, runtime, gauge: place.gauge, events: sessionEventsAt(place) },
-  );
-  recorder.holds(process, holder);
+  const holder = await openSession(place, stores.sessions, { name: 'coordinator' });
   const ports = { ...stores, runtime, gauge: place.gauge };
   const { name: bucket, ...rate } = BUCKET;
   const user: User = {

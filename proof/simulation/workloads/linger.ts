@@ -6,7 +6,6 @@ import { defined } from '../../../shared/core/defined.ts';
 import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
 import { electionKey } from '../../../shared/coordination/election/election.ts';
 import { LeaseLostError, MismatchError, StoreUnavailableError } from '../../../shared/core/errors.ts';
-import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { LockClient } from '../../../shared/coordination/lock/lock-client.ts';
 import { LockUnavailableError } from '../../../shared/coordination/lock/lock-record.ts';
 import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
@@ -14,7 +13,7 @@ import { RateLimiter } from '../../../shared/coordination/ratelimit/rate-limiter
 import { SemaphoreFullError } from '../../../shared/coordination/semaphore/semaphore-contender.ts';
 import type { SessionPorts } from '../../../shared/client/session.ts';
 import { Session } from '../../../shared/client/session.ts';
-import { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { WaitGroup } from '../../../shared/coordination/waitgroup/group.ts';
 import { wasAborted } from '../../../test/support/machines/abort-signal.ts';
 import type { Prng } from '../../../test/support/machines/prng.ts';
@@ -26,7 +25,7 @@ import { semaphoreRow } from '../observed-coordination.ts';
 import { TABLE_NAME } from '../rows.ts';
 import { LOCK_KEYS } from './locks.ts';
 import type { WorkerPlace } from './worker-place.ts';
-import { sessionEventsAt, storesAt } from './worker-place.ts';
+import { openSession, storesAt } from './worker-place.ts';
 
 /** This name distinguishes users' sessions from workers' sessions. */
 export const USERS_SESSION = 'user';
@@ -72,9 +71,9 @@ export async function linger(place: WorkerPlace, lingering: Lingering): Promise<
 
 /** One caller after the other under one session; a new session when it is lost. */
 async function stay(place: WorkerPlace, lingering: Lingering, lines: Lines, number: number): Promise<string> {
-  const { process, profile, recorder, seen } = place;
+  const { process, profile, seen } = place;
   const { runtime } = process;
-  const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
+  const { maxClockSkewMs } = profile;
   const prng = place.prng.fork(`user ${number}`);
   const endsAt = runtime.clock.monotonic() + 0.7 * profile.invocationMs;
   const isOver = (): boolean => lingering.isOver() || runtime.clock.monotonic() >= endsAt;
@@ -84,21 +83,12 @@ async function stay(place: WorkerPlace, lingering: Lingering, lines: Lines, numb
     const ports = { ...stores, runtime, gauge: place.gauge };
     let holder: SessionHolder;
     try {
-      holder = await SessionHolder.create(
-        {
-          timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
-          name: USERS_SESSION,
-          node: process.name,
-          behaviour: 'release',
-        },
-        { store: stores.sessions, runtime, gauge: place.gauge, events: sessionEventsAt(place) },
-      );
+      holder = await openSession(place, stores.sessions, { name: USERS_SESSION });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       await runtime.clock.sleep(1_000);
       continue;
     }
-    recorder.holds(process, holder);
     const { name: bucket, ...rate } = BUCKET;
     const user: User = {
       ...lingering,

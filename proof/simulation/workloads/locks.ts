@@ -6,40 +6,31 @@ import type { DynamoDriver, DynamoItem } from '../../../shared/dynamo/engine/dri
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { lockKey } from '../../../shared/dynamo/engine/keys.ts';
 import { LeaseLostError, StoreUnavailableError } from '../../../shared/core/errors.ts';
-import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { LockClient } from '../../../shared/coordination/lock/lock-client.ts';
 import type { Lock } from '../../../shared/coordination/lock/lock.ts';
 import { LockUnavailableError } from '../../../shared/coordination/lock/lock-record.ts';
 import { WaiterQueue } from '../../../shared/core/wait/waiter-queue.ts';
 import { Session } from '../../../shared/client/session.ts';
-import { SessionHolder } from '../../../shared/session/keep-alive.ts';
+import type { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { wasAborted } from '../../../test/support/machines/abort-signal.ts';
 import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
 import { REGISTER_PREFIX } from '../invariants/locks.ts';
 import type { RightName } from '../history.ts';
 import { TABLE_NAME, USER_TABLE } from '../rows.ts';
 import type { WorkerPlace } from './worker-place.ts';
-import { sessionEventsAt, storesAt } from './worker-place.ts';
+import { openSession, storesAt } from './worker-place.ts';
 
 /** Few, so that they are contended for. */
 export const LOCK_KEYS = ['alpha', 'beta', 'gamma'] as const;
 
 /** @returns how the invocation ended */
 export async function useLocks(place: WorkerPlace): Promise<string> {
-  const { process, profile, prng, recorder, seen } = place;
+  const { process, profile, prng, seen } = place;
   const { runtime } = process;
-  const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
+  const { maxClockSkewMs } = profile;
   const { sessions, locks, semaphores } = storesAt(place);
-  const holder = await SessionHolder.create(
-    {
-      timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
-      name: 'locker',
-      node: process.name,
-      behaviour: prng.pick(['release', 'release', 'delete'] as const),
-    },
-    { store: sessions, runtime, gauge: place.gauge, events: sessionEventsAt(place) },
-  );
-  recorder.holds(process, holder);
+  const behaviour = prng.pick(['release', 'release', 'delete'] as const);
+  const holder = await openSession(place, sessions, { name: 'locker', behaviour });
   const ports = { locks, semaphores, sessions, runtime, gauge: place.gauge };
   const session = new Session(holder, { ...ports, table: TABLE_NAME, turns: new WaiterQueue(runtime.clock) });
   const endsAt = runtime.clock.monotonic() + 0.7 * profile.invocationMs;

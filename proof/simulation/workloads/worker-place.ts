@@ -4,7 +4,9 @@ import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
 import type { SendObserver } from '../../../shared/dynamo/engine/send.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
 import type { SkewGauge } from '../../../shared/core/lease/skew.ts';
+import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import type { SessionEvents } from '../../../shared/session/keep-alive.ts';
+import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { RateLimitStore } from '../../../shared/coordination/ratelimit/ratelimit-store.ts';
 import type { SemaphoreStore } from '../../../shared/coordination/semaphore/semaphore-store.ts';
 import type { CheckStore } from '../../../shared/session/check-store.ts';
@@ -100,8 +102,27 @@ export function storesAt(
   };
 }
 
+type Options = Parameters<typeof SessionHolder.create>[0];
+
+/** A session of this process, whose holder can be asked what it believes. */
+export async function openSession(
+  place: WorkerPlace,
+  store: SessionStore,
+  options: Pick<Options, 'name'> & Partial<Options>,
+): Promise<SessionHolder> {
+  const { process, profile, recorder, gauge } = place;
+  const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
+  const timing = sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs });
+  const holder = await SessionHolder.create(
+    { timing, node: process.name, behaviour: 'release', ...options },
+    { store, runtime: process.runtime, gauge, events: sessionEventsAt(place) },
+  );
+  recorder.holds(process, holder);
+  return holder;
+}
+
 /** Watches how a session is lost. */
-export function sessionEventsAt({ process, recorder, seen, violated }: WorkerPlace): SessionEvents {
+function sessionEventsAt({ process, recorder, seen, violated }: WorkerPlace): SessionEvents {
   return {
     onLost({ reason }) {
       seen(`session lost: ${reason}`);

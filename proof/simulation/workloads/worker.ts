@@ -1,6 +1,4 @@
 /** The shipped worker as one invocation runs it: a session, tasks until the backlog is drained or time is up, and an orderly end. */
-import { sessionTiming } from '../../../shared/core/lease/timing.ts';
-import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import type { TaskEvents } from '../../../shared/tasks/run/events.ts';
 import type { TaskLog } from '../../../shared/tasks/task/context.ts';
 import { HandedBackError } from '../../../shared/tasks/task/control.ts';
@@ -15,7 +13,7 @@ import { workInChain } from './chain.ts';
 import { tasksAt } from './task-code.ts';
 
 import type { WorkerPlace } from './worker-place.ts';
-import { QUEUE, START_WITHIN_MS, sessionEventsAt, storesAt } from './worker-place.ts';
+import { QUEUE, START_WITHIN_MS, openSession, storesAt } from './worker-place.ts';
 
 const SEND_HOME_EVERY_MS = 5_000;
 
@@ -25,27 +23,12 @@ const silentLog: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
 export async function work(place: WorkerPlace, event: Invocation): Promise<string> {
   const { process, profile, recorder, prng, seen, violated, restock } = place;
   const { runtime } = process;
-  const { ttlMs, lockDelayMs, maxClockSkewMs } = profile;
   // As in `shared/client`: a long-lived worker hears of the tasks that its own process enqueues.
   const bus = new EnqueueBus();
   const { sessions, tasks, queues, schedules } = storesAt(place, (created, now) =>
     bus.announce(TABLE_NAME, created, now),
   );
-  const session = await SessionHolder.create(
-    {
-      timing: sessionTiming({ ttlMs, lockDelayMs, maxClockSkewMs }),
-      name: 'worker',
-      node: process.name,
-      behaviour: 'release',
-    },
-    {
-      store: sessions,
-      runtime,
-      gauge: place.gauge,
-      events: sessionEventsAt(place),
-    },
-  );
-  recorder.holds(process, session);
+  const session = await openSession(place, sessions, { name: 'worker' });
   const handBack = new AbortController();
   const finished = new AbortController();
   const graceMs = Math.floor(profile.invocationMs / 10);
@@ -72,7 +55,7 @@ export async function work(place: WorkerPlace, event: Invocation): Promise<strin
       startWithinMs: START_WITHIN_MS,
     };
     // The longest tasks still fit into an invocation, so that every one of them ends some day.
-    const slowMs = Math.min(ttlMs, profile.invocationMs / 8);
+    const slowMs = Math.min(profile.ttlMs, profile.invocationMs / 8);
     const registry = tasksAt(
       { process, holder: session, recorder, prng, slowMs, seen, violated, restock },
       knowsAllTasks(session.id),
