@@ -170,55 +170,15 @@ export class Digest {
     this.#text(event.kind);
     this.#number(event.at);
     this.#text(event.process);
-    switch (event.kind) {
-      case 'called':
-        this.#text(event.nonce);
-        {
-          this.#text(event.verb);
-          return;
-        }
-      case 'returned':
-        this.#number(event.operation);
-        {
-          this.#text(event.outcome);
-          return;
-        }
-      case 'sent':
-      case 'read': {
-        this.#number(event.request);
-        return;
-      }
-      case 'applied':
-        this.#text(event.row);
-        {
-          this.#text(typeof event.after?.nonce === 'string' ? event.after.nonce : '');
-          return;
-        }
-      case 'refused':
-      case 'swept': {
-        this.#text(event.row);
-        return;
-      }
-      case 'believes':
-      case 'doubts':
-      case 'acted':
-      case 'began':
-      case 'ended':
-      case 'denied':
-        this.#text(event.row);
-        {
-          this.#number(event.token);
-          return;
-        }
-      case 'acknowledged': {
-        this.#text(event.row);
-        return;
-      }
-      case 'happened': {
-        this.#text(event.what);
-        return;
-      }
-    }
+    if (event.kind === 'called') this.#text(event.nonce);
+    if (event.kind === 'returned') this.#number(event.operation);
+    if (event.kind === 'sent' || event.kind === 'read') this.#number(event.request);
+    if ('row' in event && event.kind !== 'called') this.#text(event.row);
+    if ('verb' in event) this.#text(event.verb);
+    if ('outcome' in event) this.#text(event.outcome);
+    if ('token' in event) this.#number(event.token);
+    if (event.kind === 'applied') this.#text(typeof event.after?.nonce === 'string' ? event.after.nonce : '');
+    if (event.kind === 'happened') this.#text(event.what);
   }
 
   toString(): string {

@@ -8,16 +8,12 @@ interface Failure {
   readonly violation: Violation;
 }
 
+/** What is added up; `coreMs` is time of a core, which is what a machine with other work gives. */
+const COUNTS = ['histories', 'steps', 'turns', 'requests', 'accepted', 'virtualMs', 'coreMs'] as const;
+type Counts = Readonly<Record<(typeof COUNTS)[number], number>>;
+
 /** One core's report. */
-export interface BatchMessage {
-  readonly histories: number;
-  readonly steps: number;
-  readonly turns: number;
-  readonly requests: number;
-  readonly accepted: number;
-  readonly virtualMs: number;
-  /** Time of a core, which is what a machine with other work gives. */
-  readonly coreMs: number;
+export interface BatchMessage extends Counts {
   readonly seen: ReadonlyMap<string, number>;
   /** By rule with a bound: the amount that came nearest to it. */
   readonly nearest: ReadonlyMap<string, Nearest>;
@@ -25,18 +21,7 @@ export interface BatchMessage {
 }
 
 export function emptyMessage(): BatchMessage {
-  return {
-    histories: 0,
-    steps: 0,
-    turns: 0,
-    requests: 0,
-    accepted: 0,
-    virtualMs: 0,
-    coreMs: 0,
-    seen: new Map(),
-    nearest: new Map(),
-    failures: [],
-  };
+  return { ...countsBy(() => 0), seen: new Map(), nearest: new Map(), failures: [] };
 }
 
 /** The leap over all retention is not lived through, so it does not count as virtual time. */
@@ -44,19 +29,9 @@ const LEAP_MS = 40 * 86_400_000;
 
 export function include(message: BatchMessage, result: HistoryResult, coreMs: number): BatchMessage {
   const [violation] = result.violations;
-  const lived = result.virtualMs >= LEAP_MS ? result.virtualMs - LEAP_MS : result.virtualMs;
-  return merge(message, {
-    histories: 1,
-    steps: result.steps,
-    turns: result.turns,
-    requests: result.requests,
-    accepted: result.accepted,
-    virtualMs: lived,
-    coreMs,
-    seen: result.seen,
-    nearest: result.nearest,
-    failures: violation === undefined ? [] : [{ seed: result.seed, violation }],
-  });
+  const virtualMs = result.virtualMs >= LEAP_MS ? result.virtualMs - LEAP_MS : result.virtualMs;
+  const failures = violation === undefined ? [] : [{ seed: result.seed, violation }];
+  return merge(message, { ...result, histories: 1, virtualMs, coreMs, failures });
 }
 
 function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
@@ -64,18 +39,12 @@ function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
   for (const [what, count] of other.seen) seen.set(what, (seen.get(what) ?? 0) + count);
   const nearest = new Map(one.nearest);
   for (const [rule, measured] of other.nearest) if (isNearer(measured, nearest.get(rule))) nearest.set(rule, measured);
-  return {
-    histories: one.histories + other.histories,
-    steps: one.steps + other.steps,
-    turns: one.turns + other.turns,
-    requests: one.requests + other.requests,
-    accepted: one.accepted + other.accepted,
-    virtualMs: one.virtualMs + other.virtualMs,
-    coreMs: one.coreMs + other.coreMs,
-    seen,
-    nearest,
-    failures: [...one.failures, ...other.failures],
-  };
+  const failures = [...one.failures, ...other.failures];
+  return { ...countsBy((name) => one[name] + other[name]), seen, nearest, failures };
+}
+
+function countsBy(count: (name: keyof Counts) => number): Counts {
+  return Object.fromEntries(COUNTS.map((name) => [name, count(name)])) as Counts;
 }
 
 const each = (prefix: string, ...names: readonly string[]): string[] => names.map((name) => `${prefix}${name}`);
