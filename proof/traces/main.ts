@@ -1,8 +1,7 @@
 /**
- * `npm run spec:traces -- [--histories N] [--from SEED] [--profile NAME] [--sum FILE] [--mutants [IDS...]] [--json] [--jar FILE]`
+ * `npm run spec:traces -- [--histories N] [--from SEED] [--profile NAME] [--sum FILE] [--json] [--jar FILE]`
  *
- * Runs histories of the shipped code, and checks the lives of their task, lock and session rows against the specification; with `--mutants`
- * it runs deliberately broken code, whose lives must be rejected.
+ * Runs histories of the shipped code, and checks the lives of their task, lock and session rows against the specification.
  */
 import { Command, Option } from 'commander';
 import { wholeNumber } from '../../cli/arguments.ts';
@@ -15,7 +14,6 @@ import { runSeed } from '../simulation/run-seed.ts';
 import { rejectedOf } from './check.ts';
 import type { Exported } from './export.ts';
 import { exportTraces } from './export.ts';
-import { NOTICED_BY_TRACES, checkMutants } from './mutants.ts';
 import type { Sum } from './sum.ts';
 import { nothingFrom, readSum, rowsOf, unseenIn, withHistory, writeSum } from './sum.ts';
 
@@ -25,7 +23,6 @@ interface Flags {
   readonly profile: ProfileName;
   readonly json: boolean;
   readonly sum?: string;
-  readonly mutants?: readonly string[] | true;
   readonly jar?: string;
 }
 
@@ -41,18 +38,15 @@ const command = new Command('npm run spec:traces --')
   .addOption(new Option('--from <n>', 'the first seed').argParser(seed).default(1n, '1'))
   .addOption(new Option('--profile <name>', 'what a history is made of').choices(PROFILE_NAMES).default('swarm'))
   .option('--sum <file>', 'go on where the last sitting ended, and add this one to the file')
-  .option('--mutants [ids...]', 'instead, seeded bugs of the code, each in so many histories at most')
   .option('--json', 'one JSON object at the end', false)
   .option('--jar <file>', 'a jar of TLC that is here already');
 
-async function main({ histories, from, profile, json, sum: file, mutants, jar }: Flags): Promise<number> {
+async function main({ histories, from, profile, json, sum: file, jar }: Flags): Promise<number> {
   const tlc = findTlc(jar);
   if (typeof tlc === 'string') {
     console.log(`skipped: ${tlc}`);
     return process.env.CI === 'true' ? 1 : 0;
   }
-  if (mutants !== undefined)
-    return (await checkMutants(mutants === true ? NOTICED_BY_TRACES : mutants, histories, json)) === 0 ? 0 : 1;
   let sum = (file === undefined ? undefined : readSum(file)) ?? nothingFrom(Number(from));
   const atOnce = isLasting(profile) ? LASTING_A_FILE : HISTORIES_A_FILE;
   for (let left = histories; left > 0; left -= atOnce) {
