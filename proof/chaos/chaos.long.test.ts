@@ -16,7 +16,6 @@ describe.skipIf(endpoint === null)('chaos on real processes', () => {
       minutes,
       longestMinutes,
       seed,
-      workload: 'all',
       profile,
     });
 

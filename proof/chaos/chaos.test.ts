@@ -19,7 +19,6 @@ describe.skipIf(endpoint === null)('workers that are killed and frozen behind a 
         minutes: MINUTES,
         longestMinutes: LONGEST_MINUTES,
         seed: 5n,
-        workload: 'all',
         profile: WITHIN_BOUND,
       });
 

@@ -19,13 +19,12 @@ import { minutes, seed } from '../../test/support/arguments.ts';
 import { PROFILES } from './profile.ts';
 import type { ChaosResult, Progress } from './run.ts';
 import { runChaos } from './run.ts';
-import type { Violation, Workload } from './verdict.ts';
+import type { Violation } from './verdict.ts';
 import { VIOLATIONS } from './verdict.ts';
 
 interface Flags {
   readonly minutes: number;
   readonly seed: bigint;
-  readonly workload: Workload;
   readonly profile: string;
   readonly engine: string;
   readonly json: boolean;
@@ -42,7 +41,6 @@ const command = new Command('npm run chaos --')
       .argParser(seed)
       .default(1n, '1'),
   )
-  .addOption(new Option('--workload <name>', 'what they do').choices(['all', 'tasks', 'register']).default('all'))
   .addOption(
     new Option('--profile <name>', 'how far clocks go wrong')
       .choices(PROFILES.map(({ name }) => name))

@@ -24,7 +24,7 @@ import { readJournal } from './journal.ts';
 import { Nemesis } from './nemesis.ts';
 import { Producer } from './producer.ts';
 import type { Profile } from './profile.ts';
-import type { Judgement, Workload } from './verdict.ts';
+import type { Judgement } from './verdict.ts';
 import { judge, missedFaults } from './verdict.ts';
 
 interface ChaosOptions {
@@ -36,7 +36,6 @@ interface ChaosOptions {
    */
   readonly longestMinutes?: number;
   readonly seed: bigint;
-  readonly workload: Workload;
   readonly profile: Profile;
   /** Told a few times a second. */
   readonly onProgress?: (progress: Progress) => void;
@@ -74,7 +73,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 }
 
 async function runIn(folder: string, options: ChaosOptions): Promise<ChaosResult> {
-  const { endpoint, profile, seed, workload, stop } = options;
+  const { endpoint, profile, seed, stop } = options;
   const journal = path.join(folder, 'journal.jsonl');
   await writeFile(journal, '');
   const platform = createPlatformTally();
@@ -89,11 +88,11 @@ async function runIn(folder: string, options: ChaosOptions): Promise<ChaosResult
     { faulty, direct: deployment.client },
     { table: deployment.tables.leasehold, openTasks: profile.openTasks },
   );
-  const load = startLoad(deployment, { workload, profile, random: random.fork('schedule') });
+  const load = startLoad(deployment, profile, random.fork('schedule'));
   const producing = new AbortController();
   try {
     const began = systemClock.monotonic();
-    const produced = workload === 'register' ? Promise.resolve() : producer.produce(producing.signal);
+    const produced = producer.produce(producing.signal);
     const report = (phase: Progress['phase']): void => {
       options.onProgress?.({
         phase,
@@ -154,7 +153,7 @@ async function runIn(folder: string, options: ChaosOptions): Promise<ChaosResult
       platform,
       leaks,
     };
-    return { ...judge(evidence, workload), healedSeconds };
+    return { ...judge(evidence), healedSeconds };
   } finally {
     producing.abort();
     await nemesis.stop();
@@ -169,25 +168,19 @@ function faultsOf({ tally }: Nemesis): number {
 }
 
 /** Wakes the dispatcher, every other tick twice, and keeps as many lock holders at work as the profile wants. */
-function startLoad(
-  { lambda }: Deployment,
-  { workload, profile, random }: { readonly workload: Workload; readonly profile: Profile; readonly random: Prng },
-) {
+function startLoad({ lambda }: Deployment, profile: Profile, random: Prng) {
   const holders = new AbortController();
-  const schedule =
-    workload === 'register'
-      ? undefined
-      : startSchedule({
-          name: 'chaos',
-          everyMs: TICK_MS,
-          duplicateRate: 0.5,
-          clock: systemClock,
-          random,
-          deliver: async (tick) => {
-            await lambda.invoke(FUNCTIONS.dispatch, tick, 'Event');
-          },
-        });
-  const holding = workload === 'tasks' ? Promise.resolve() : keepHolders();
+  const schedule = startSchedule({
+    name: 'chaos',
+    everyMs: TICK_MS,
+    duplicateRate: 0.5,
+    clock: systemClock,
+    random,
+    deliver: async (tick) => {
+      await lambda.invoke(FUNCTIONS.dispatch, tick, 'Event');
+    },
+  });
+  const holding = keepHolders();
   async function keepHolders(): Promise<void> {
     while (!holders.signal.aborted) {
       const atWork = lambda
@@ -205,7 +198,7 @@ function startLoad(
     async stop(): Promise<void> {
       holders.abort();
       await holding;
-      await schedule?.stop();
+      await schedule.stop();
     },
   };
 }

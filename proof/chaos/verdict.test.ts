@@ -8,7 +8,7 @@ import { judge } from './verdict.ts';
 
 describe('judge', () => {
   test('finds nothing wrong with a run in which all went well, and the control lost', () => {
-    const judgement = judge(evidence(), 'all');
+    const judgement = judge(evidence());
 
     expect(violated(judgement)).toEqual([]);
     expect(judgement.control).toEqual({ doubleEffects: 1, acknowledgedUpdates: 1, lostUpdates: 1 });
@@ -75,20 +75,20 @@ describe('judge', () => {
       violation: 'unexpectedErrors',
     },
   ])('notices $what', ({ change, violation }) => {
-    const judgement = judge(evidence(change), 'all');
+    const judgement = judge(evidence(change));
 
     expect(violated(judgement)).toContain(violation);
     expect(judgement.kept).toBe(false);
   });
 
   test('lets naive code end by errors of its SDK', () => {
-    expect(violated(judge(evidence({ journal: [...journal(), trouble('naive', 'TimeoutError')] }), 'all'))).toEqual([]);
+    expect(violated(judge(evidence({ journal: [...journal(), trouble('naive', 'TimeoutError')] })))).toEqual([]);
   });
 
   test('does not blame holders for believing too long when clocks were out of bounds', () => {
     const overlap = line({ kind: 'believed', arm: 'fenced', key: 'fenced/1', token: 21 }, 45);
 
-    const judgement = judge(evidence({ journal: [...journal(), overlap], clocksWithinBound: false }), 'all');
+    const judgement = judge(evidence({ journal: [...journal(), overlap], clocksWithinBound: false }));
 
     expect(violated(judgement)).toEqual([]);
     expect(judgement.figures.beliefOverlaps).toBe(1);
@@ -97,11 +97,11 @@ describe('judge', () => {
   test('does not count a run whose control lost nothing', () => {
     const tame = { ledger: ledger({ 'naive-1': { commits: 1, token: 5 } }), journal: journal().slice(0, -1) };
 
-    expect(judge(evidence(tame), 'all')).toMatchObject({ kept: false, shortfalls: [expect.stringContaining('naive')] });
+    expect(judge(evidence(tame))).toMatchObject({ kept: false, shortfalls: [expect.stringContaining('naive')] });
   });
 
   test('does not count a run of minutes that did next to nothing, nor one that never met a fault of some kind', () => {
-    const { shortfalls } = judge(evidence({ minutes: 2 }), 'all');
+    const { shortfalls } = judge(evidence({ minutes: 2 }));
 
     expect(shortfalls.join('\n')).toMatch(/processFaults: 0/);
     expect(shortfalls.join('\n')).toMatch(/acknowledgedUpdates: 2, at least/);

@@ -2,8 +2,6 @@
 import type { Evidence } from './evidence.ts';
 import type { Arm, JournalLine } from './journal.ts';
 
-export type Workload = 'tasks' | 'register' | 'all';
-
 interface Figures {
   readonly minutes: number;
   readonly processFaults: number;
@@ -81,20 +79,15 @@ const EXPECTED_OF_NAIVE_CODE: ReadonlySet<string> = new Set([
 const EXPECTED_OF_BROKEN_CLOCKS: ReadonlySet<string> = new Set(['CorruptItemError']);
 
 /** Per minute. A run that did less has shown nothing. */
-const MINIMUM_PER_MINUTE: Readonly<Record<Workload, Partial<Figures>>> = {
-  all: {
-    processFaults: 60,
-    ambiguousOutcomes: 60,
-    storeRequests: 2_000,
-    done: 60,
-    takeovers: 5,
-    duplicateTicks: 10,
-    acquires: 60,
-    acknowledgedUpdates: 30,
-  },
-  tasks: { processFaults: 60, ambiguousOutcomes: 60, storeRequests: 2_000, done: 60, takeovers: 5, duplicateTicks: 10 },
-  // A holder sends one request after the other.
-  register: { processFaults: 60, ambiguousOutcomes: 15, storeRequests: 500, acquires: 60, acknowledgedUpdates: 30 },
+const MINIMUM_PER_MINUTE: Partial<Figures> = {
+  processFaults: 60,
+  ambiguousOutcomes: 60,
+  storeRequests: 2_000,
+  done: 60,
+  takeovers: 5,
+  duplicateTicks: 10,
+  acquires: 60,
+  acknowledgedUpdates: 30,
 };
 /** Starting up and settling down take their part of a short run. */
 const START_UP_MINUTES = 0.15;
@@ -107,7 +100,7 @@ export function missedFaults(minutes: number, torment: Torment): readonly string
   return Object.entries(faultsOf(torment)).flatMap(([fault, count]) => (count === 0 ? [fault] : []));
 }
 
-export function judge(evidence: Evidence, workload: Workload): Judgement {
+export function judge(evidence: Evidence): Judgement {
   const violations: Record<Violation, string[]> = {
     ...judgeTasks(evidence),
     ...judgeGrants(evidence),
@@ -122,7 +115,7 @@ export function judge(evidence: Evidence, workload: Workload): Judgement {
   };
   const figures = figuresOf(evidence, violations.beliefOverlaps.length);
   if (!evidence.clocksWithinBound) violations.beliefOverlaps = [];
-  const shortfalls = shortfallsOf(evidence, figures, control, workload);
+  const shortfalls = shortfallsOf(evidence, figures, control);
   return {
     kept: shortfalls.length === 0 && Object.values(violations).every((cases) => cases.length === 0),
     figures,
@@ -272,15 +265,10 @@ function figuresOf(evidence: Evidence, beliefOverlaps: number): Figures {
   };
 }
 
-function shortfallsOf(
-  evidence: Evidence,
-  figures: Figures,
-  control: Judgement['control'],
-  workload: Workload,
-): string[] {
+function shortfallsOf(evidence: Evidence, figures: Figures, control: Judgement['control']): string[] {
   const shortfalls: string[] = [];
   const effective = Math.max(0, evidence.minutes - START_UP_MINUTES);
-  for (const [name, perMinute] of Object.entries(MINIMUM_PER_MINUTE[workload])) {
+  for (const [name, perMinute] of Object.entries(MINIMUM_PER_MINUTE)) {
     const found = figures[name as keyof Figures];
     const wanted = Math.ceil(perMinute * effective);
     if (found < wanted) shortfalls.push(`${name}: ${found}, at least ${wanted} are wanted`);
