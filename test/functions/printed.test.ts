@@ -1,0 +1,342 @@
+/**
+ * Everything that the functions print over a few invocations: log lines and metrics, whole.
+ * After an intended change: `npx vitest run test/functions/printed.test.ts -u`, and read the difference.
+ */
+import { EventEmitter, once } from 'node:events';
+import { DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { Context } from 'aws-lambda';
+import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
+import { ENV } from '../../functions/env.ts';
+import { createWorkHandler } from '../../functions/work.ts';
+import type { Leasehold } from '../../shared/client/leasehold.ts';
+import { createLeasehold } from '../../shared/client/leasehold.ts';
+import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
+import { semaphoreKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import { createTable } from '../../shared/dynamo/table.ts';
+import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { defineTask } from '../../shared/tasks/task/definition.ts';
+import { DoNotRetry } from '../../shared/tasks/task/control.ts';
+import { dataPointsOf } from '../support/cloudwatch.ts';
+import { openInvokeServer } from '../support/invoke-server.ts';
+import { whenAborted } from '../support/when-aborted.ts';
+
+const endpoint = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
+const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+
+/** A worker's time, enough to have begun a task on a busy machine. */
+const CLAIMED_WITHIN_MS = 7_000;
+
+/** What was printed since the last heading, a line each. */
+let printed: string[] = [];
+let table = '';
+let client: DynamoDBClient;
+let lambda: Awaited<ReturnType<typeof openInvokeServer>>;
+/** Ids in the order in which they were first seen. */
+let ids: string[] = [];
+let invocations = 0;
+/** Workers that earlier scenes have started. */
+let startedBefore = 0;
+
+beforeEach(async () => {
+  [printed, ids, invocations, startedBefore] = [[], [], 0, 0];
+  table = `printed-${systemRuntime.ids.unique()}`;
+  lambda = await openInvokeServer();
+  client = new DynamoDBClient({ endpoint: endpoint ?? '', ...clientConfig });
+  await createTable(client, table);
+  const variables = {
+    [ENV.table]: table,
+    [ENV.queue]: 'q',
+    [ENV.shards]: '1',
+    [ENV.endpoint]: endpoint ?? '',
+    [ENV.concurrency]: '1',
+    [ENV.deadlineMarginMs]: '1000',
+    [ENV.workerFunction]: 'the-worker',
+    [ENV.maxWorkers]: '2',
+    AWS_ENDPOINT_URL_LAMBDA: lambda.endpoint,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    POWERTOOLS_DEV: 'true',
+    POWERTOOLS_METRICS_DISABLED: 'false',
+    POWERTOOLS_LOG_LEVEL: 'DEBUG',
+  };
+  for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+  for (const stream of ['debug', 'info', 'warn', 'error', 'log'] as const)
+    vi.spyOn(console, stream).mockImplementation((line: unknown) => void printed.push(String(line)));
+});
+
+afterEach(async () => {
+  client.destroy();
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+  vi.resetModules();
+  await lambda[Symbol.asyncDispose]();
+});
+
+const contextOf = (remainingMs: number): Context => {
+  const startedAt = systemRuntime.clock.monotonic();
+  return {
+    functionName: 'the-worker',
+    awsRequestId: `invocation-${++invocations}`,
+    logStreamName: 'stream',
+    getRemainingTimeInMillis: () => remainingMs - (systemRuntime.clock.monotonic() - startedAt),
+  } as Context;
+};
+
+const at = async (queue: string, act: (leasehold: Leasehold) => Promise<unknown>): Promise<void> => {
+  using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue, shards: 1 });
+  await act(leasehold);
+};
+
+/** Runs one invocation; returns its heading, what it printed, and its result or its error. */
+async function scene(heading: string, invoke: () => Promise<unknown>): Promise<string> {
+  printed = [];
+  const ended = await invoke().then(
+    (result) => `returned ${JSON.stringify(result)}`,
+    (error: unknown) => `failed with ${String(error)}`,
+  );
+  const started = lambda.invoked.slice(startedBefore).map((start) => `started ${JSON.stringify(start)}`);
+  startedBefore = lambda.invoked.length;
+  // How often a session is renewed depends on the machine, and so does the order of what two tasks print.
+  const lines = printed.filter((line) => !line.includes('session renewed'));
+  const logged = lines.filter((line) => !line.includes('"_aws"')).map(readable);
+  return [`## ${heading}`, ...logged.sort(), ...metricsOf(lines), ...started.sort(), ended].map(lasting).join('\n');
+}
+
+/** A log line without what is the same in each. */
+function readable(line: string): string {
+  if (!line.startsWith('{')) return line;
+  const { level, message, timestamp, service, cold_start, sampling_rate, function_name, ...rest } = JSON.parse(
+    line,
+  ) as Record<string, unknown>;
+  void [timestamp, cold_start, sampling_rate, function_name];
+  return `${String(level)} ${String(service)}: ${String(message)} ${JSON.stringify(rest)}`;
+}
+
+/** The sum of each metric, or for times how many values it has. */
+function metricsOf(lines: readonly string[]): readonly string[] {
+  const points = dataPointsOf(lines.join('\n'));
+  const names = new Map<string, number>();
+  for (const { namespace, name, dimensions, value } of points) {
+    const whose = `METRIC ${namespace} ${JSON.stringify(dimensions)} ${name}${name.endsWith('Ms') ? ' values' : ''}`;
+    names.set(whose, (names.get(whose) ?? 0) + (name.endsWith('Ms') ? 1 : value));
+  }
+  return [...names].map(([name, sum]) => `${name}: ${sum}`).sort();
+}
+
+/** Replaces what differs from run to run, and drops counts of zero. */
+function lasting(text: string): string {
+  return text
+    .replaceAll(table, 'TABLE')
+    .replaceAll(/,?"capacity":\{.*?("throttled":\d+).*?\}\}\}/g, ',"capacity":{$1}')
+    .replaceAll(/("(?:\w*(?:Ms|At)|at|leaseCounter)":)-?\d+(?:\.\d+)?/g, '$1"<ms>"')
+    .replaceAll(/(?<=[{,])"\w+":0(?:,|(?=\}))/g, '')
+    .replaceAll(/\b1\d{12}\b/g, '<ms>')
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, (id) => {
+      if (!ids.includes(id)) ids.push(id);
+      return `<id ${ids.indexOf(id) + 1}>`;
+    })
+    .replaceAll(/\\n +at .*?(?=")/g, '<stack>');
+}
+
+test.skipIf(endpoint === null)('the worker', async () => {
+  const begun = new EventEmitter();
+  const retry = { backoff: '4h' } as const;
+  const fine = defineTask({ name: 'fine', run: () => 'result' });
+  const wrong = defineTask({
+    name: 'wrong',
+    retry,
+    run: (how: string) => {
+      throw how === 'no use' ? new DoNotRetry(how) : new TypeError(how, { cause: new Error('the cause') });
+    },
+  });
+  const later = defineTask({ name: 'later', run: (_: unknown, task) => task.snooze('1h') });
+  const stopped = async (signal: AbortSignal) => {
+    await whenAborted(signal);
+    throw signal.reason;
+  };
+  /** Its first attempt lasts until it is stopped. */
+  const hangs = defineTask({
+    name: 'hangs',
+    run: (_: unknown, task) => {
+      begun.emit('hangs');
+      return task.attempt > 1 ? undefined : stopped(task.signal);
+    },
+  });
+  const late = defineTask({ name: 'late', retry, timeout: '20ms', run: (_: unknown, task) => stopped(task.signal) });
+  const tasks = { fine, wrong, later, hangs, late };
+  const told: string[] = [];
+  const run = async (
+    heading: string,
+    event: object = {},
+    { work = createWorkHandler(tasks), ms = 60_000 }: { work?: ReturnType<typeof createWorkHandler>; ms?: number } = {},
+  ) => told.push(await scene(heading, async () => work({ queue: 'q', homeShards: [0], ...event }, contextOf(ms))));
+
+  await run('nothing to do');
+  vi.stubEnv(ENV.timedNames, JSON.stringify(['fine', 'nowhere']));
+  for (const [heading, name, input, options] of [
+    ['a task with times of its own', 'fine', 1, {}],
+    ['an attempt that fails', 'wrong', 'boom', { key: 'k', limit: 1 }],
+    ['the last attempt', 'wrong', 'boom', { maxAttempts: 1 }],
+    ['an error that is not retried', 'wrong', 'no use', {}],
+    ['a timeout', 'late', null, {}],
+    ['a task that waits', 'later', null, {}],
+    ['a task for later', 'fine', null, { delay: '1h' }],
+    ['a task that expired', 'fine', null, { expiresIn: '1ms' }],
+    ['a task with an unknown name', 'nobody', null, {}],
+  ] as const) {
+    const queue = heading.replaceAll(' ', '-');
+    vi.stubEnv(ENV.queue, queue);
+    await at(queue, ({ tasks: client }) => client.enqueue(name, input, { id: 't', ...options }));
+    await run(heading, { queue });
+    vi.stubEnv(ENV.timedNames, undefined);
+  }
+
+  vi.stubEnv(ENV.queue, 'q');
+  await at('q', ({ operator }) => operator.pause({ queue: 'q', reason: 'a test' }));
+  await run('a paused queue');
+  await at('q', ({ operator }) => operator.resume({ queue: 'q' }));
+  vi.stubEnv(ENV.queue, 'next');
+  await run('a start that follows another worker', { queue: 'next', after: 'the-one-before', generation: 3 });
+  await run('the same start, delivered again', { queue: 'next', after: 'the-one-before', generation: 3 });
+  await run('a start for another queue');
+  vi.stubEnv(ENV.maxWorkers, '3');
+  await run('another limit than the one declared', { queue: 'next' });
+  vi.stubEnv(ENV.maxWorkers, '1');
+  vi.stubEnv(ENV.queue, 'full');
+  await at('full', async (leasehold) => {
+    const session = await leasehold.session({ ttl: null });
+    await session.tryPermit(workersSemaphore('full'), { limit: 1 });
+    await run('as many others as there may be', { queue: 'full' });
+    await session.end();
+  });
+
+  vi.stubEnv(ENV.queue, 'torn');
+  const { pk } = taskKey('torn', 't');
+  await at('torn', ({ tasks: queue }) => queue.enqueue(fine, null, { id: 't' }));
+  await client.send(
+    new UpdateItemCommand({
+      TableName: table,
+      Key: { pk: { S: pk }, sk: { S: 'task' } },
+      UpdateExpression: 'REMOVE attempts',
+    }),
+  );
+  await run('a damaged row', { queue: 'torn' });
+
+  vi.stubEnv(ENV.queue, 'throttled');
+  let requests = 0;
+  const refusal = {
+    statusCode: 400,
+    headers: {},
+    body: Buffer.from('{"__type":"ThrottlingException","message":"too fast"}'),
+  };
+  const { requestHandler } = client.config;
+  const refusing = new DynamoDBClient({
+    endpoint: endpoint ?? '',
+    ...clientConfig,
+    requestHandler: {
+      handle: (...request: Parameters<typeof requestHandler.handle>) => {
+        requests++;
+        // Before these, it reads whether it is needed.
+        return 3 <= requests && requests <= 5 ? { response: refusal } : requestHandler.handle(...request);
+      },
+    } as typeof requestHandler,
+  });
+  vi.stubEnv(ENV.endpoint, undefined);
+  await run('a throttled table', { queue: 'throttled' }, { work: createWorkHandler(tasks, { client: refusing }) });
+  vi.stubEnv(ENV.endpoint, endpoint ?? '');
+  refusing.destroy();
+
+  vi.stubEnv(ENV.queue, 'end');
+  vi.stubEnv(ENV.continuation, '1');
+  lambda.fail();
+  await at('end', ({ tasks: queue }) => queue.enqueue(hangs, null, { id: 'handed-back' }));
+  await run('an end with a task at work', { queue: 'end', slice: { nth: 0, of: 2 } }, { ms: CLAIMED_WITHIN_MS });
+
+  vi.stubEnv(ENV.queue, 'lost');
+  vi.stubEnv(ENV.heartbeatMs, '500');
+  vi.stubEnv(ENV.concurrency, '2');
+  await at('lost', async ({ tasks: queue }) => {
+    await queue.enqueue(hangs, null, { id: 'taken-over' });
+    await queue.enqueue(hangs, null, { id: 'buried', maxAttempts: 1 });
+  });
+  const both = once(begun, 'hangs').then(() => once(begun, 'hangs'));
+  const lost = run('a session that an operator ends', { queue: 'lost' });
+  await both;
+  await at('lost', async ({ sessions }) => {
+    for await (const { id, status } of sessions.list()) if (status === 'live') await sessions.destroy(id);
+  });
+  await lost;
+  await run('the worker after that', { queue: 'lost' });
+
+  await expect(`${told.join('\n\n')}\n`).toMatchFileSnapshot('./work.golden.txt');
+});
+
+test.skipIf(endpoint === null)('the dispatcher and the waker', async () => {
+  const told: string[] = [];
+  let minute = 0;
+  const tick = async (heading: string, slot = `2026-08-01T00:0${minute++}:00Z`) =>
+    told.push(
+      await scene(heading, async () =>
+        (await import('../../functions/dispatch.ts')).handler({ schedule: 's', slot }, contextOf(60_000)),
+      ),
+    );
+  const wake = async (heading: string, ...tasks: readonly (readonly [queue: string, id: string])[]) =>
+    told.push(
+      await scene(heading, async () =>
+        (await import('../../functions/wake.ts')).handler(
+          {
+            Records: tasks.map(([queue, id]) => ({
+              eventName: 'INSERT',
+              dynamodb: { Keys: { pk: { S: taskKey(queue, id).pk }, sk: { S: 'task' } } },
+            })),
+          },
+          contextOf(60_000),
+        ),
+      ),
+    );
+  const enqueue = (queue: string, ...names: readonly string[]) =>
+    at(queue, async ({ tasks }) => {
+      for (const id of names) await tasks.enqueue('quick', null, { id });
+    });
+  vi.stubEnv(
+    ENV.wakeQueues,
+    JSON.stringify(
+      ['q', 'other', 'third', 'fourth'].map((queue) => ({
+        queue,
+        workerFunction: `work-${queue}`,
+        shards: 1,
+        maxWorkers: 2,
+      })),
+    ),
+  );
+
+  await tick('a tick with nothing to do');
+  await tick('the same tick again', '2026-08-01T00:00:00Z');
+  await tick('a slot that was not filled in', '<aws.scheduler.scheduled-time>');
+  await wake('a task that is gone', ['third', 'gone']);
+  await enqueue('q', 'a', 'b', 'c', 'd', 'e');
+  await enqueue('other', 'x');
+  await enqueue('fourth', 'd');
+  await wake(
+    'tasks of two queues, and of one that is not deployed',
+    ['q', 'a'],
+    ['q', 'b'],
+    ['other', 'x'],
+    ['none', 'y'],
+  );
+  await tick('a tick with more tasks than workers');
+
+  lambda.fail();
+  await enqueue('late', 'a');
+  vi.resetModules();
+  vi.stubEnv(ENV.queue, 'late');
+  await tick('a tick that can start none');
+
+  const { pk, sk } = semaphoreKey(workersSemaphore('other'));
+  await client.send(new PutItemCommand({ TableName: table, Item: { pk: { S: pk }, sk: { S: sk } } }));
+  await wake('a queue that cannot be read, and one that can', ['fourth', 'd'], ['other', 'x']);
+  await wake('none that can be read', ['other', 'x']);
+
+  await expect(`${told.join('\n\n')}\n`).toMatchFileSnapshot('./starts.golden.txt');
+});
