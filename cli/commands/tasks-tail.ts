@@ -62,7 +62,7 @@ async function tail({ output, connect, settings, runtime }: Context, options: Op
   );
 }
 
-interface End {
+export interface End {
   /** Distinguishes this end from other ends of the same task. */
   readonly of: string;
   readonly at: number;
@@ -72,7 +72,7 @@ interface End {
 }
 
 /** Returns how the task ended, or how its last attempt failed; undefined if neither has happened. */
-function endOf(task: TaskRecord): End | undefined {
+export function endOf(task: TaskRecord): End | undefined {
   const { lastError, leaseCounter, claimedAt } = task;
   const isFailure = task.state === 'dead' || (task.state === 'ready' && lastError !== undefined);
   if (!isFailure && task.state !== 'done' && task.state !== 'cancelled') return undefined;
@@ -86,7 +86,7 @@ function endOf(task: TaskRecord): End | undefined {
   };
 }
 
-function print(output: Output, task: TaskRecord, { at, how, tookMs, isFailure }: End): void {
+export function print(output: Output, task: TaskRecord, { at, how, tookMs, isFailure }: End): void {
   const { lastError, id, name: definition, attempts } = task;
   output.answer(task, () =>
     [

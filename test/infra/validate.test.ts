@@ -119,6 +119,18 @@ describe('TaskWorkers refuses', () => {
 });
 
 describe('settings that pass', () => {
+  test.each<Partial<TaskWorkersProps>>([
+    { workerTimeout: Duration.seconds(30), sessionTtl: Duration.seconds(30) },
+    { workerTimeout: Duration.seconds(15), sessionTtl: Duration.seconds(15), deadlineMargin: Duration.seconds(10) },
+    { workerTimeout: Duration.seconds(900), linger: Duration.seconds(890) },
+    { maxClockSkew: Duration.seconds(30) },
+    { lockDelay: Duration.seconds(60) },
+    { reservedConcurrency: 10 },
+    { queue: 'q'.repeat(64) },
+  ])('at their bounds: %o', (props) => {
+    expect(() => new TaskWorkers(newStack(), 'Media', { entry: ENTRY, ...props })).not.toThrow();
+  });
+
   const whole = (max: number): fc.Arbitrary<number> => fc.integer({ min: -1, max });
   const settings: fc.Arbitrary<WorkerSettings> = fc.record({
     entry: fc.constant(ENTRY),

@@ -1,6 +1,10 @@
 /** The console's reads without a page: what is shared, when it is asked again, and what stays in a list. */
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { describe, expect, test } from 'vitest';
+import { taskKey } from '../../../shared/dynamo/engine/keys.ts';
+import { encodeMap } from '../../../shared/dynamo/wire/attribute-value.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import { simulatedWorld } from '../../../test/support/coordination.ts';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { ConsoleConnection } from '../../connection.ts';
 import type { News } from '../../feed.ts';
@@ -9,8 +13,10 @@ import { SharedReads } from '../../shared-reads.ts';
 import { DeadLook } from '../../views/dead.ts';
 import { KnownNames } from '../../views/known-names.ts';
 import type { OverviewRead } from '../../views/overview.ts';
+import { lookAtFinished } from '../../views/scan.ts';
 
 const STARTS_AT = '2026-11-27T00:00:00Z';
+const QUEUE = 'jobs';
 const PACE = { everyMs: 1_000, unitsPerSecond: 10 };
 
 describe('an answer that viewers share', () => {
@@ -172,8 +178,6 @@ test('the units shown are those of reads and of scans', () => {
 });
 
 describe('the list of dead tasks', () => {
-  const QUEUE = 'jobs';
-
   /** A queue whose dead tasks the test changes; a page of the list has two entries, and a row costs half a unit. */
   function open() {
     const dead = new Map<string, { readonly diedAt: number; readonly message: string }>();
@@ -258,4 +262,57 @@ describe('the list of dead tasks', () => {
     expect(await groups()).toMatchObject([{ count: 30, shown: 20 }]);
     expect(await groups(fault)).toMatchObject([{ count: 30, shown: 30 }]);
   });
+});
+
+test('a scan shows the hundred tasks that ended last, of those that are asked for', async () => {
+  const world = simulatedWorld();
+  const { leasehold } = world.start();
+  const items: unknown[] = [];
+  for (let n = 0; n < 130; n++) {
+    const id = `${n % 13 === 0 ? 'other' : 't'}-${(n * 37) % 130}`;
+    await leasehold.tasks.enqueue(n === 5 ? 'another' : 'mail', null, { id, queue: QUEUE });
+    await world.clock.advance(1);
+    await leasehold.operator.cancel(id, { queue: QUEUE });
+    items.push(encodeMap((await world.row(taskKey(QUEUE, id))) ?? {}, (bytes) => bytes));
+  }
+  const noted: string[] = [];
+  let spent = 0;
+  const connection = {
+    openClient: () => {
+      const client = new DynamoDBClient({ region: 'r', credentials: { accessKeyId: 'a', secretAccessKey: 's' } });
+      return Promise.resolve(
+        Object.assign(client, {
+          send: () => Promise.resolve({ Items: [...items.toReversed(), {}], ConsumedCapacity: { CapacityUnits: 2.5 } }),
+        }),
+      );
+    },
+    options: { table: 'leasehold' },
+    spend: (units: number) => void (spent += units),
+    now: () => 7,
+  } as unknown as ConsoleConnection;
+  const names = {
+    note: (tasks: Iterable<{ readonly name: string }>) => void noted.push(...[...tasks].map(({ name }) => name)),
+  };
+  const look = (given: object) =>
+    lookAtFinished(connection, names as unknown as KnownNames, {
+      queue: QUEUE,
+      name: 'm',
+      id: 't-',
+      outcome: 'cancelled',
+      maxReadUnits: 10,
+      ...given,
+    });
+
+  const { value, units } = await look({});
+  expect(value.tasks.map(({ id }) => id)).toEqual(
+    Array.from({ length: 130 }, (_, n) => ({ n, id: `t-${(n * 37) % 130}` }))
+      .filter(({ n }) => n % 13 !== 0 && n !== 5)
+      .map(({ id }) => id)
+      .toReversed()
+      .slice(0, 100),
+  );
+  expect({ ...value, tasks: [] }).toEqual({ now: 7, queue: QUEUE, tasks: [], found: 119, units: 3, isCut: false });
+  expect([units, spent, noted.length]).toEqual([2.5, 2.5, 100]);
+  expect((await look({ outcome: 'done' })).value).toMatchObject({ tasks: [], found: 0 });
+  expect((await look({ name: '', id: '', outcome: undefined })).value).toMatchObject({ found: 130 });
 });

@@ -56,6 +56,17 @@ async function enqueue(count: number, options: EnqueueOptions & { readonly delay
 }
 
 describe('a long-lived worker', () => {
+  test('serves shards that only clients have, once the row of its queue counts them', async () => {
+    idle = openIdleWorld({ clientShards: 4 * IDLE_SHARDS });
+    await idle.world.run(() => idle.noteLanes('normal'));
+    await beside(async () => {
+      await enqueue(24);
+      await idle.clock.sleep(60_000);
+    });
+
+    expect(waited).toHaveLength(24);
+  });
+
   test.each([{ lanes: [] }, { lanes: ['normal'] }])(
     'pays 4 read units a second in its first idle minute and 1 afterwards, with lanes %o noted',
     async ({ lanes }) => {

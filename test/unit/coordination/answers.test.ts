@@ -4,31 +4,14 @@
  *
  * After an intended change: `npx vitest run test/unit/coordination/answers.test.ts -u`, and read the difference.
  */
-import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import type { Lock } from '../../../shared/coordination/lock/lock.ts';
 import type { Permit } from '../../../shared/coordination/semaphore/permit.ts';
 import type { Session } from '../../../shared/client/session.ts';
-import type { Process, World } from '../../support/coordination.ts';
-import { passTime, simulatedWorld } from '../../support/coordination.ts';
 import { loseNextAnswer } from '../../support/lost-answer.ts';
-import { Prng } from '../../support/machines/prng.ts';
+import { Story, shown } from '../../support/story.ts';
 
 const SECOND = 1_000;
-
-function shown(value: unknown): string {
-  if (value instanceof Error) {
-    const { name, message, stack: _, cause: __, ...facts } = value;
-    return `${name}: ${message}${Object.keys(facts).length === 0 ? '' : ` ${shown(facts)}`}`;
-  }
-  return inspect(value, {
-    depth: 8,
-    breakLength: Infinity,
-    compact: true,
-    maxArrayLength: null,
-    maxStringLength: null,
-  });
-}
 
 const lockFacts = ({ key, fencingToken, sequencer, value, flags, modifyIndex, signal }: Lock) => ({
   key,
@@ -46,59 +29,6 @@ const permitFacts = ({ semaphore, fencingToken, record, permits, signal }: Permi
   permits,
   signal: signal.aborted ? shown(signal.reason) : 'not aborted',
 });
-
-class Story {
-  readonly world: World = simulatedWorld();
-  readonly lines: string[] = [];
-  readonly here: Process;
-  readonly there: Process;
-  #ids = 0;
-
-  constructor() {
-    const ids = { unique: () => `id-${++this.#ids}`, ordered: () => `id-${++this.#ids}` };
-    this.here = this.world.start({}, { ids, random: new Prng(1n).fork('here') });
-    this.there = this.world.start({}, { ids, random: new Prng(1n).fork('there') });
-  }
-
-  /** Tells an answer or an error, and the requests of this process. */
-  async tell<T>(
-    what: string,
-    act: () => Promise<T> | T,
-    facts: (answer: T) => unknown = (answer) => answer,
-  ): Promise<T> {
-    const before = this.world.clock.now();
-    let answer: T | undefined;
-    let text = '';
-    const cost = await this.here.cost(() =>
-      passTime(
-        this.world,
-        (async () => act())().then(
-          (told) => {
-            answer = told;
-            text = shown(facts(told));
-          },
-          (error: unknown) => {
-            text = shown(error);
-          },
-        ),
-      ),
-    );
-    const tookMs = this.world.clock.now() - before;
-    const took = tookMs === 0 ? '' : ` (after ${tookMs} ms)`;
-    // How often a request is repeated without an answer depends on the machine.
-    const sent = this.here.driver.isDown || cost.requests === 0 ? '' : `: ${shown(cost)}`;
-    this.lines.push(`${what}${took}${sent}\n  ${text.replace(/after \d+ attempts/, 'after some attempts')}`);
-    return answer as T;
-  }
-
-  async pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= SECOND) {
-      await this.world.clock.advance(Math.min(left, SECOND));
-      await this.world.idle();
-    }
-    this.lines.push(`--- ${ms} ms later`);
-  }
-}
 
 test('sessions, locks and elections', async () => {
   const story = new Story();
