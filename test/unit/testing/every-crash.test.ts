@@ -38,6 +38,16 @@ test('applies a commit once, wherever its worker is killed', async () => {
   expect(twice).not.toContain('unanswered task.commit');
 });
 
+test('begins each run at the same wall time', async () => {
+  const times = new Set<number>();
+  const late = defineTask({ name: 'late', run: (_: unknown, task) => task.commit(null) });
+  const kit = createTestKit({ tasks: { late } });
+
+  await kit.everyCrash(late, null, ({ task }) => times.add(task.createdAt));
+
+  expect(times.size).toBe(1);
+});
+
 test('waits for the end of a task of a tenant, which has its entry in another index', async () => {
   const greet = defineTask({ name: 'greet', run: () => 'hello' });
   const kit = createTestKit({ tasks: { greet } });

@@ -50,6 +50,7 @@ test.each([
   ['jobId', ['id', 'priority', 'delay'], 'id'],
   ['stauts', ['state', 'status'], 'status'],
   ['maxWorker', ['maxWorkers', 'startWithin'], 'maxWorkers'],
+  ['ttl', ['ttlMs', 'sessionTtlMs', 'ttlUnit'], 'sessionTtlMs'],
 ])('takes %s for a typing error of one of %j', (name, known, meant) => {
   expect(hintFor(name, known)).toBe(`; did you mean ${meant}?`);
 });

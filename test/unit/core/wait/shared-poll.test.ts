@@ -155,6 +155,18 @@ describe('several watched keys', () => {
     ]);
   });
 
+  test('are not polled sooner because another of them is nudged', async () => {
+    const { clock, looks, poll, forever } = open({ togetherMs: 20 });
+    for (const key of ['a', 'b']) void poll.next(key, never, forever.signal);
+    await clock.advance(150);
+
+    poll.nudge((key) => key === 'a');
+    await clock.advance(50);
+
+    expect(looks).toMatchObject([{ keys: ['a', 'b'] }, { keys: ['a'], isNudged: true }]);
+    forever.abort();
+  });
+
   test('end with the error of their own poll only', async () => {
     const { clock, poll, forever } = open({
       look: async ([one], tell) => {

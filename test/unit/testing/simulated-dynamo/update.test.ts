@@ -27,6 +27,15 @@ function update(
   return Attributes;
 }
 
+test.each(['REMOVE a', 'DELETE a :v'])('%s makes no item where there is none', (expression) => {
+  const store = storeWith(undefined);
+  const values = expression.includes(':v') ? { ExpressionAttributeValues: { ':v': new Set(['x']) } } : {};
+
+  store.apply('update', { TableName: 'table', Key: KEY, UpdateExpression: expression, ...values });
+
+  expect(store.scan('table')).toEqual([]);
+});
+
 describe('SET', () => {
   test('computes every value from the item as it was', () => {
     expect(update({ a: 1, b: 2 }, 'SET a = b, b = a')).toEqual({ ...KEY, a: 2, b: 1 });
