@@ -57,6 +57,16 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         ...[called(event, -2, 'task.complete', claimIn(event)), told(event, -2, 'refused')],
       ],
     ),
+    'a claim that is missing': changed(isClaimed, () => []),
+    'an acknowledged end that is lost': (history, prng) => {
+      const confirmed = new Set(
+        history.flatMap((event) => (event.kind === 'returned' && event.outcome === 'applied' ? [event.operation] : [])),
+      );
+      return changed(
+        applied((event) => isDone(event) && event.operation !== undefined && confirmed.has(event.operation)),
+        () => [],
+      )(history, prng);
+    },
     'a refusal of the holder of a lock': changed(isLocked, (event) => [
       ...[event, called(event, -1, 'lock.release', claimIn(event)), told(event, -1, 'refused')],
     ]),
@@ -109,7 +119,9 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       { ...event, value: 'another' },
     ]),
   },
-  I3: { 'a counter that goes back': changed(isClaimed, (event) => [withAfter(event, { leaseCounter: 1 })]) },
+  I3: {
+    'a counter that goes back': changed(isClaimed, (event) => [withAfter(event, { leaseCounter: 1 })]),
+  },
   I4: { 'a renewal by another process': changed(isRenewed, (event) => [{ ...event, process: 'impostor' }]) },
   I5: {
     'a task given back by no call': changed(isRetried, (event) => [{ ...event, operation: undefined }]),
@@ -150,6 +162,16 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   },
   I11: {
     'a permit beyond the limit': changed(isAdmitted, (event) => [withAfter(event, { limit: 0, free: -1 })]),
+    'room that is counted wrong': changed(isAdmitted, (event) => [
+      withAfter(event, { free: Number(event.after?.free) + 1 }),
+    ]),
+    'a token of a permit that is given twice': changed(isAdmitted, (event) => [
+      withAfter(event, { leaseCounter: event.before?.leaseCounter ?? 0 }),
+    ]),
+    'a permit that vanishes': changed(isAdmitted, (event) => [
+      event,
+      followedBy(event, { holders: {}, free: event.after?.limit }),
+    ]),
   },
   I12: {
     'a limit that takes holders along': changed(isAdmitted, (event) => {
@@ -158,6 +180,24 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
     }),
   },
   I13: {
+    'a member that is added to a group that is over': changed(
+      applied(({ row, after }) => row.startsWith('waitgroup#') && after?.state === 'complete'),
+      (event) => {
+        const row = `${event.row}#${String(event.after?.generation)}/member#late`;
+        return [event, { ...event, row, before: undefined, after: { state: 'pending' } }];
+      },
+    ),
+    'a group that is over too early': changed(
+      applied(({ row, after }) => row.startsWith('waitgroup#') && after?.state === 'sealed'),
+      (event) => [event, followedBy(event, { state: 'complete', members: 99, lost: 0 })],
+    ),
+    'a wait that ends too early': changed(
+      applied(({ row, after }) => row.startsWith('waitgroup#') && after?.state === 'open'),
+      (event) => {
+        const value = JSON.stringify({ generation: event.after?.generation, members: 0, lost: 0 });
+        return [event, { kind: 'acknowledged', at: event.at, process: 'early', what: 'waited', row: event.row, value }];
+      },
+    ),
     'a member that ends twice': changed(
       applied(({ row, after }) => row.startsWith('waitgroup#') && after?.state === 'done'),
       (event) => [event, { ...event, before: event.after }],
@@ -171,6 +211,14 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   },
   I15: { 'a running task that is swept': changed(isClaimed, (event) => [event, swept(event)]) },
   I16: {
+    'a claim and the end of its task, swapped': (history, prng) => {
+      const ended = new Set(history.flatMap((event) => (isDone(event) ? [event.row] : [])));
+      const claims = history.flatMap((event, at) => (isClaimed(event) && ended.has(event.row) ? [{ event, at }] : []));
+      if (claims.length === 0) return undefined;
+      const { event, at } = prng.pick(claims);
+      const end = history.findIndex((other, after) => after > at && isDone(other) && other.row === event.row);
+      return end < 0 ? undefined : history.with(at, history[end]!).with(end, event);
+    },
     'a completion that is applied twice': changed(isDone, (event) => [event, followedBy(event, {})]),
     'a task that is done without having run': without((event) => event.kind === 'ended'),
   },
