@@ -26,7 +26,7 @@ export function queriesIn({ heldBack = 0 }: Pick<Assumptions, 'heldBack'>): numb
 const LEAST_UNITS = 1 / 2;
 /** The write itself, and reads that belong to it: of the row, of its holder's session, of its key. */
 const PER_WRITE = { readUnits: 2, requests: 4 };
-/** With lagging reads, claims of already ended rows fail, and another poll follows: the highest observed value is 2.6. */
+/** With lagging reads a claim of an ended row is refused, and its row is read again. */
 const READ_UNITS_PER_WRITE_BEHIND = 3;
 
 interface Load {
