@@ -1,5 +1,5 @@
 /** Judges bugs by every notation, each in processes of its own. A file keeps what is judged, and a later run goes on from it. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -36,6 +36,8 @@ interface Judged {
   readonly id: string;
   readonly notation: Notation;
   readonly cells: readonly Cell[];
+  /** At which it was judged. */
+  readonly commit: string;
 }
 
 export class Judge {
@@ -43,6 +45,7 @@ export class Judge {
   readonly #engine: string | undefined;
   readonly #judged = new Map<string, readonly Cell[]>();
   readonly #sound = new Set<string>();
+  readonly commits = new Set<string>();
 
   /** @param engine endpoint of an embedded engine */
   constructor(file: string, engine: string | undefined) {
@@ -50,7 +53,8 @@ export class Judge {
     this.#engine = engine;
     const lines = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
     for (const line of lines) {
-      const { id, notation, cells } = JSON.parse(line) as Judged;
+      const { id, notation, cells, commit } = JSON.parse(line) as Judged;
+      this.commits.add(commit);
       this.#judged.set(`${notation} ${id}`, cells);
     }
   }
@@ -71,7 +75,9 @@ export class Judge {
     const cells = notation === 'in process' ? await inProcess(bug) : await this.#tested(bug, notation);
     if (cells === undefined) return;
     this.#judged.set(`${notation} ${id}`, cells);
-    const line: Judged = { id, notation, cells };
+    const commit = head();
+    this.commits.add(commit);
+    const line: Judged = { id, notation, cells, commit };
     appendFileSync(this.#file, `${JSON.stringify(line)}\n`);
   }
 
@@ -104,6 +110,10 @@ export class Judge {
     });
     return code === null ? undefined : code !== 0;
   }
+}
+
+function head(): string {
+  return execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
 }
 
 /** Cells that a process which never ended has not told are undecided. */

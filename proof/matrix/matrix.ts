@@ -34,17 +34,13 @@ export async function writeMatrix(
         }),
       ),
     );
-    writeFileSync(
-      PAGE,
-      pageOf(
-        Object.fromEntries(
-          Object.entries(SECTIONS).map(([title, bugs]) => [
-            title,
-            bugs.map((bug) => ({ ...bug, cells: judge.cells(bug), isComplete: judge.isComplete(bug) })),
-          ]),
-        ),
-      ),
+    const sections = Object.fromEntries(
+      Object.entries(SECTIONS).map(([title, bugs]) => [
+        title,
+        bugs.map((bug) => ({ ...bug, cells: judge.cells(bug), isComplete: judge.isComplete(bug) })),
+      ]),
     );
+    writeFileSync(PAGE, pageOf(sections, [...judge.commits]));
   } finally {
     await engines.stop();
   }

@@ -23,8 +23,10 @@ Which notation notices which bug. \`npm run mutants -- --matrix FILE\` writes th
 *Alone*: bugs that every other notation has judged, and none has noticed. The second number counts also those that another one has not decided.
 `;
 
-export function pageOf(sections: Readonly<Record<string, readonly Row[]>>): string {
-  return [HEAD, ...Object.entries(sections).map(([title, rows]) => section(title, rows))].join('\n');
+/** @param commits at which cells were judged, the earliest first */
+export function pageOf(sections: Readonly<Record<string, readonly Row[]>>, commits: readonly string[]): string {
+  const judgedAt = `The cells were judged at ${commits.join(' and ')}. A cell holds until the place of its bug, or what judges it, changes.\n`;
+  return [HEAD, judgedAt, ...Object.entries(sections).map(([title, rows]) => section(title, rows))].join('\n');
 }
 
 function section(title: string, rows: readonly Row[]): string {
