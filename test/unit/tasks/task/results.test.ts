@@ -160,6 +160,22 @@ describe('the result of a task', () => {
     expect(await q.both(waiting)).toMatchObject({ kind: 'done' });
   });
 
+  test.each([0, 1])('fails with an error that nobody expects, at look %i', async (lookAt) => {
+    let looks = 0;
+    const q = open((driver) => ({
+      attempt: (kind, input, signal) =>
+        (kind === 'get' || kind === 'batchGet') && looks++ === lookAt
+          ? Promise.reject(new TypeError('mistake'))
+          : driver.attempt(kind, input, signal),
+    }));
+    await q.client.enqueue(silent, null, { id: 't' });
+    looks = 0;
+
+    const waiting = q.client.result('t', { wait: '1m' });
+
+    await expect(q.both(waiting)).rejects.toThrow('mistake');
+  });
+
   test('is refused for a missing task when the store comes back, however the wait began', async () => {
     let isAway = true;
     const q = open((driver) => ({
