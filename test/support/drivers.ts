@@ -96,14 +96,20 @@ export function openWireDriver({
   endpoint,
   credentials = () => Promise.resolve(STATIC_CREDENTIALS),
   clock = systemClock,
-}: DriverSettings): TestDriver {
+  failures = 0,
+}: DriverSettings & {
+  /** How many times the search for the endpoint fails first. */
+  readonly failures?: number;
+}): TestDriver {
   const dates: number[] = [];
   const place = placeOf(endpoint);
+  let searches = 0;
   const driver = createWireDriver({
     runtime: { ...systemRuntime, clock },
     onResponse: ({ serverDate }) => void dates.push(serverDate),
     openSdkDriver: () => Promise.resolve(openClientDriver({ endpoint, credentials })),
     findDestination: () => {
+      if (searches++ < failures) throw new Error('no region');
       let current: Promise<Credentials> | undefined;
       const known: CredentialSource = (options) => {
         if (options?.forceRefresh === true || current === undefined) current = credentials(options);

@@ -35,6 +35,14 @@ describe('the default driver', () => {
     },
   );
 
+  test('looks for its endpoint again after the search has failed', async () => {
+    server.behave(answer());
+    using driver = openWireDriver({ endpoint: server.endpoint, failures: 1 });
+
+    await expect(driver.attempt('get', GET, soon())).rejects.toMatchObject({ kind: 'unsent', message: 'no region' });
+    expect(await driver.attempt('get', GET, soon())).toEqual({});
+  });
+
   test("lets the SDK send requests that name a table by ARN, because the host is the account's", async () => {
     server.behave(answer());
     const from = server.received.length;
