@@ -39,7 +39,6 @@ export interface QueueFigures {
   /** Due index entries (running tasks included), and delayed ones. */
   readonly due: Readonly<Record<Priority, number>>;
   readonly later: number;
-  /** Due, and out of workers' sight until their key has room; how long the oldest of them has been due. */
   /** There are more of them than were counted. */
   readonly isMore: boolean;
   /** How many of the oldest due tasks were read, and how many of these run. */

@@ -161,7 +161,8 @@ function itemsText({ done, moved, cancelled }: PackState, total: number): string
   const open = Array.from({ length: total }, (_, index) => index).filter((index) =>
     isOpen({ done, moved, cancelled }, index),
   );
-  return `${total}: ${done.size} done, ${open.length} open, ${moved.size} tasks of their own, ${cancelled.size} cancelled`;
+  const apart = plural(moved.size, 'task of its own', 'tasks of their own');
+  return `${total}: ${done.size} done, ${open.length} open, ${apart}, ${cancelled.size} cancelled`;
 }
 
 /** Includes the time, if there is one. */
@@ -185,7 +186,7 @@ function taskText(
     ['priority', task.priority],
     [
       'attempts',
-      `${task.attempts}${task.deaths > 0 ? `, of which ${task.deaths} killed their workers` : ''}` +
+      `${task.attempts}${task.deaths > 0 ? `, of which ${plural(task.deaths, 'killed its worker', 'killed their workers')}` : ''}` +
         (task.generation > 0 ? `, retried by hand ${task.generation === 1 ? 'once' : `${task.generation} times`}` : ''),
     ],
     ['its own', policyText(task.policy)],
