@@ -1,12 +1,13 @@
 /** `leasehold cost`: estimates everything that is billed for a queue, and how large it has to be. Sends no request: it is arithmetic. */
 import { Command, Option } from 'commander';
-import type { Estimate, Workload } from '../../shared/operate/cost/estimate.ts';
-import { DEFAULT_WORKLOAD, estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
-import { PACK_SIZE_LIMIT } from '../../shared/tasks/task/pack.ts';
+import type { Estimate } from '../../shared/operate/cost/estimate.ts';
+import { estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
 import type { PackTable } from '../../shared/operate/cost/pack-verbs.ts';
 import type { Architecture, Part } from '../../shared/operate/cost/prices.ts';
 import { NOT_LOOKED_UP, PRICES } from '../../shared/operate/cost/prices.ts';
 import type { VerbUnits } from '../../shared/operate/cost/verb-units.ts';
+import type { Figure, Workload } from '../../shared/operate/cost/workload.ts';
+import { DEFAULT_WORKLOAD, FIGURES } from '../../shared/operate/cost/workload.ts';
 import { amount, jsonInput, wholeNumber } from '../arguments.ts';
 import type { Bind, Context } from '../context.ts';
 import { factsOf, plural, tableOf } from '../output.ts';
@@ -14,19 +15,19 @@ import { factsOf, plural, tableOf } from '../output.ts';
 type Options = Omit<Workload, 'architecture'> & { readonly architecture: Architecture; readonly input?: unknown };
 
 export function costCommand(bind: Bind): Command {
-  const { architecture, alarms: _alarms, dashboard: _dashboard, tracing: _tracing, ...figures } = DEFAULT_WORKLOAD;
   const command = new Command('cost')
     .summary('estimate the cost of a queue')
     .description(
       'Estimates units and everything that is billed, compares it with SQS and Step Functions, and names the first limit you will reach.',
     );
-  for (const [figure, description] of Object.entries(FIGURES)) {
-    const [parse, text] = description;
-    const value = figures[figure as keyof typeof figures];
-    command.addOption(new Option(`--${dashed(figure)} <n>`, text).argParser(parse).default(value));
+  for (const [figure, [byDefault, { least, most, isWhole }, what]] of Object.entries<Figure>(FIGURES)) {
+    const parse = isWhole ? wholeNumber(least, most) : amount(least);
+    command.addOption(new Option(`--${dashed(figure)} <n>`, what).argParser(parse).default(byDefault));
   }
   command.addOption(
-    new Option('--architecture <name>', 'of the workers').choices(['arm64', 'x86_64']).default(architecture),
+    new Option('--architecture <name>', 'of the workers')
+      .choices(['arm64', 'x86_64'])
+      .default(DEFAULT_WORKLOAD.architecture),
   );
   command.addOption(
     new Option('--input <json>', 'an example of an input, to measure in place of --input-bytes and --deflated-share')
@@ -38,35 +39,6 @@ export function costCommand(bind: Bind): Command {
   command.addOption(new Option('--no-dashboard', 'without the dashboard'));
   return bind<Options>(command.addHelpText('after', HELP), cost);
 }
-
-type Switch = 'architecture' | 'alarms' | 'dashboard' | 'tracing';
-
-const FIGURES: Readonly<Record<keyof Omit<Workload, Switch>, readonly [(text: string) => number, string]>> = {
-  tasksPerDay: [amount(1), 'tasks a day'],
-  secondsPerTask: [amount(0.001), 'how long one attempt takes'],
-  attemptsPerTask: [amount(1), 'claims of a task on average: 1.1 is one retry in ten'],
-  peakFactor: [amount(1), 'how many times the average the busiest time is'],
-  inputBytes: [wholeNumber(0), 'of its input as JSON'],
-  resultBytes: [wholeNumber(0), 'of its result as JSON'],
-  commitItems: [wholeNumber(0, 99), 'items of up to 1 KB that it commits together with its end'],
-  refusedCommitsPerTask: [amount(0), 'commits of a task that a condition of these items refuses'],
-  packSize: [wholeNumber(1, PACK_SIZE_LIMIT), 'tasks that share a row, as enqueueBulk packs them; 1: each has its own'],
-  deflatedShare: [amount(0), 'deflated size of JSON from 700 bytes on, and of a pack, as a share'],
-  flushSeconds: [amount(0), 'how long the end of a task in a pack may go unrecorded'],
-  concurrency: [wholeNumber(1), 'tasks, or packs, at work side by side in one worker'],
-  utilisation: [amount(0), "share of a worker's time in which all its places are taken"],
-  memoryMb: [wholeNumber(128, 10_240), 'of a worker'],
-  heartbeatSeconds: [amount(0.1), 'between heartbeats of a worker'],
-  tickSeconds: [amount(1), 'between ticks of the schedule'],
-  shards: [wholeNumber(1, 256), 'of the queue'],
-  maxWorkers: [wholeNumber(1), 'at one time'],
-  lingerSeconds: [amount(0), 'how long a worker stays, and is billed, with nothing to do'],
-  refusedPerTask: [amount(0), 'refused claims per task, or pack'],
-  retentionDays: [amount(0), 'for which finished tasks are kept'],
-  burstTasks: [amount(0), 'tasks that come at once, for the figures of a burst'],
-  startWithinSeconds: [amount(0), 'how soon the last of them should begin (startWithin)'],
-  timedNames: [wholeNumber(0), 'task names with metrics of their own'],
-};
 
 async function cost({ output }: Context, options: Options): Promise<void> {
   const estimate = estimateCost(workloadOf(options), PRICES);

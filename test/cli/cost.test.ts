@@ -60,7 +60,7 @@ describe('leasehold cost', () => {
     [['--pack-size', '101'], '--pack-size'],
     [['--pack-size', 'many'], '--pack-size'],
     [['--tasks-per-day', '-5'], '--tasks-per-day'],
-    [['--deflated-share', '2'], 'deflatedShare = 2: must be more than 0, and 1 at most'],
+    [['--deflated-share', '2'], 'deflatedShare = 2: must be from 0.001 to 1'],
     [['--input-bytes', '20000', '--pack-size', '16'], 'inputBytes = 20000: must be 16384 at most'],
     [['--refused-commits-per-task', '0.1'], 'refusedCommitsPerTask = 0.1: must be 0, because commitItems = 0'],
     [['--architecture', 'mips'], '--architecture'],

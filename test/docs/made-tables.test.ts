@@ -2,7 +2,8 @@
 import { globSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { documentedBytes, EVENTS } from '../../bench/events.ts';
-import { DEFAULT_WORKLOAD, estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
+import { estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
+import { DEFAULT_WORKLOAD } from '../../shared/operate/cost/workload.ts';
 import { NOT_LOOKED_UP, PRICES } from '../../shared/operate/cost/prices.ts';
 import type { Standing, StandingWorkload, WorkerDays } from '../../shared/operate/cost/standing-cost.ts';
 import { DAYS_PER_MONTH, standingOf } from '../../shared/operate/cost/standing-cost.ts';

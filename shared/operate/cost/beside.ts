@@ -3,17 +3,14 @@
  *
  * A task is one message or one execution, and an attempt is one more. Its payload fits into 64 KB.
  */
-import type { Architecture, Prices, Sum, Use } from './prices.ts';
+import type { Prices, Sum, Use } from './prices.ts';
 import { bill, sumOf } from './prices.ts';
+import type { Workload } from './workload.ts';
 
-interface ComparedWorkload {
-  readonly secondsPerTask: number;
-  readonly attemptsPerTask: number;
-  readonly memoryMb: number;
-  readonly architecture: Architecture;
-  /** Share of a worker's time in which all its slots are busy. A batch waits for its slowest message. */
-  readonly utilisation: number;
-}
+type ComparedWorkload = Pick<
+  Workload,
+  'secondsPerTask' | 'attemptsPerTask' | 'memoryMb' | 'architecture' | 'utilisation'
+>;
 
 export interface Alternative extends Sum {
   readonly what: string;

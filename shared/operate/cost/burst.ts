@@ -1,21 +1,15 @@
 /** Calculates how many workers start for a burst of tasks, by the planning rule of ticks and wakes, and what they cost. */
 import { wantedWorkers } from '../../tasks/dispatch/plan.ts';
-import type { Architecture, Prices } from './prices.ts';
+import type { Prices } from './prices.ts';
 import { priceOf } from './prices.ts';
 import { SECONDS } from './standing-cost.ts';
 import type { VerbTable } from './verbs.ts';
+import type { Workload } from './workload.ts';
 
-interface BurstWorkload {
-  /** Number of tasks in the burst. */
-  readonly burstTasks: number;
-  /** Time within which the last of them should start. */
-  readonly startWithinSeconds: number;
-  readonly secondsPerTask: number;
-  readonly concurrency: number;
-  readonly maxWorkers: number;
-  readonly memoryMb: number;
-  readonly architecture: Architecture;
-}
+type BurstWorkload = Pick<
+  Workload,
+  'burstTasks' | 'startWithinSeconds' | 'secondsPerTask' | 'concurrency' | 'maxWorkers' | 'memoryMb' | 'architecture'
+>;
 
 export interface Burst {
   readonly tasks: number;

@@ -5,80 +5,25 @@
  * workers are busy for `utilisation` of their time,
  * and a poll of the backlog costs what `npm run bench -- queue` measures. Each sum is given before and after the account's free tier.
  */
-import { DEFAULT_BULK, validPackSize } from '../../tasks/task/pack-policy.ts';
-import { ConfigurationError } from '../../core/errors.ts';
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { valueSizeBytes } from '../../dynamo/engine/capacity.ts';
 import { storedText } from '../../dynamo/engine/stored-json.ts';
-import { PAYLOAD_ROW_LIMIT_BYTES } from '../../tasks/task/payload.ts';
-import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES } from '../../tasks/task/task.ts';
 import type { Alternative } from './beside.ts';
 import { besideOthers } from './beside.ts';
 import type { Burst } from './burst.ts';
 import { burstOf } from './burst.ts';
 import type { Architecture, Part, Prices, Sum, Use } from './prices.ts';
 import { bill, sumOf } from './prices.ts';
-import type { Standing, StandingWorkload, WorkerDays } from './standing-cost.ts';
+import type { Standing, WorkerDays } from './standing-cost.ts';
 import { DAYS_PER_MONTH, SECONDS_PER_DAY, dollarsOf, standingOf } from './standing-cost.ts';
-import type { TaskCourse, TaskUnits } from './task-units.ts';
+import type { TaskUnits } from './task-units.ts';
 import { taskUnits } from './task-units.ts';
-import type { TaskShape, VerbTable } from './verbs.ts';
+import type { VerbTable } from './verbs.ts';
 import { verbTable } from './verbs.ts';
-import type { Activity, WatchedWorkload } from './watching.ts';
+import type { Activity } from './watching.ts';
 import { ONCE_A_TABLE, watchingOf } from './watching.ts';
-
-/**
- * `packSize`: tasks that share a row, enqueued in bulk; 1: each task has its own row.
- * With packs, `concurrency` counts packs; the tasks of a pack run one after the other.
- * `attemptsPerTask`: on average; 1.1 is one retry in ten. `refusedPerTask`: refused claims per task, or per pack.
- */
-export interface Workload extends TaskShape, TaskCourse, StandingWorkload, WatchedWorkload {
-  /** Ratio of the busiest time to the average. */
-  readonly peakFactor: number;
-  /** Concurrent tasks in one worker. */
-  readonly concurrency: number;
-  /** Share of a worker's time in which all its slots are busy. */
-  readonly utilisation: number;
-  readonly architecture: Architecture;
-  readonly maxWorkers: number;
-  readonly retentionDays: number;
-  /** Number of tasks in a burst, for the burst's figures. */
-  readonly burstTasks: number;
-  /** Time within which the last of them should start. */
-  readonly startWithinSeconds: number;
-}
-
-export const DEFAULT_WORKLOAD: Workload = {
-  tasksPerDay: 1_000_000,
-  secondsPerTask: 1,
-  attemptsPerTask: 1,
-  peakFactor: 1,
-  inputBytes: 200,
-  resultBytes: 50,
-  commitItems: 0,
-  packSize: 1,
-  // Of three events of 1.6 to 1.8 KB, 0.34 to 0.42 (`npm run bench -- units`).
-  deflatedShare: 0.4,
-  flushSeconds: DEFAULT_BULK.flushIntervalMs / 1000,
-  concurrency: 10,
-  utilisation: 0.7,
-  memoryMb: 512,
-  architecture: 'arm64',
-  heartbeatSeconds: 10,
-  tickSeconds: 60,
-  shards: DEFAULT_SHARDS,
-  maxWorkers: 10,
-  lingerSeconds: 0,
-  refusedPerTask: 0.02,
-  refusedCommitsPerTask: 0,
-  retentionDays: 14,
-  burstTasks: 1_000,
-  startWithinSeconds: 10,
-  timedNames: 0,
-  alarms: true,
-  dashboard: true,
-  tracing: false,
-};
+import type { Workload } from './workload.ts';
+import { validateWorkload } from './workload.ts';
 
 /** Measures an example of an input. */
 export function sizeOfJson(input: unknown): Pick<Workload, 'inputBytes' | 'deflatedShare'> {
@@ -156,7 +101,7 @@ const LAMBDA_CONCURRENCY = 1_000;
 
 /** @throws ConfigurationError naming the invalid figure */
 export function estimateCost(workload: Workload, prices: Prices): Estimate {
-  validate(workload);
+  validateWorkload(workload);
   const verbs = verbTable(workload);
   const flow = flowOf(workload);
   const standingAt = (tasksPerDay: number): StandingCost => {
@@ -270,7 +215,7 @@ function invocationsOf(standing: readonly Standing[]): number {
 }
 
 function activityOf(
-  { tasksPerDay }: StandingWorkload,
+  { tasksPerDay }: Workload,
   { workerSecondsPerDay }: WorkerDays,
   standing: readonly Standing[],
 ): Activity {
@@ -340,49 +285,4 @@ function limitsOf(workload: Workload, task: TaskUnits, flow: Flow): readonly Lim
       'ask AWS for a larger quota, or raise the tasks at work in each worker',
     ),
   ].sort((one, other) => other.used - one.used);
-}
-
-function validate(workload: Workload): void {
-  const positive = ['tasksPerDay', 'secondsPerTask', 'memoryMb', 'heartbeatSeconds', 'tickSeconds'] as const;
-  const atLeastOne = ['attemptsPerTask', 'peakFactor', 'concurrency', 'shards', 'maxWorkers'] as const;
-  const notNegative = [
-    'inputBytes',
-    'resultBytes',
-    'commitItems',
-    'refusedPerTask',
-    'refusedCommitsPerTask',
-    'retentionDays',
-    'flushSeconds',
-    'lingerSeconds',
-    'burstTasks',
-    'startWithinSeconds',
-    'timedNames',
-  ] as const;
-  for (const figure of positive) ensure(figure, workload[figure], workload[figure] > 0, 'more than 0');
-  for (const figure of atLeastOne) ensure(figure, workload[figure], workload[figure] >= 1, '1 or more');
-  for (const figure of notNegative) ensure(figure, workload[figure], workload[figure] >= 0, '0 or more');
-  for (const figure of ['utilisation', 'deflatedShare'] as const) {
-    const share = workload[figure];
-    ensure(figure, share, share > 0 && share <= 1, 'more than 0, and 1 at most');
-  }
-  const { refusedCommitsPerTask, commitItems } = workload;
-  ensure(
-    'refusedCommitsPerTask',
-    refusedCommitsPerTask,
-    refusedCommitsPerTask === 0 || commitItems > 0,
-    '0, because commitItems = 0',
-  );
-  validPackSize('packSize', workload.packSize);
-  const { packSize, inputBytes } = workload;
-  const limit = packSize > 1 ? INPUT_LIMIT_BYTES : PAYLOAD_ROW_LIMIT_BYTES;
-  ensure(
-    'inputBytes',
-    inputBytes,
-    inputBytes <= limit,
-    `${limit} at most, larger ones ${packSize > 1 ? 'take no part in packs' : 'go to a store of your own'}`,
-  );
-}
-
-function ensure(figure: string, value: number, isUsable: boolean, wanted: string): void {
-  if (!isUsable || !Number.isFinite(value)) throw new ConfigurationError(`${figure} = ${value}: must be ${wanted}`);
 }

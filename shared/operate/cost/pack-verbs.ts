@@ -16,16 +16,9 @@ import {
   verbUnits,
 } from './verb-units.ts';
 import type { VerbUnits } from './verb-units.ts';
+import type { Workload } from './workload.ts';
 
-export interface PackShape {
-  readonly packSize: number;
-  /** One task's input, as JSON. */
-  readonly inputBytes: number;
-  /** Deflated size of JSON as a share of the original: of inputs and results from 700 bytes on, and of a pack's inputs together. */
-  readonly deflatedShare: number;
-  /** The user's items of up to 1 KB that a task writes in its `commit`; 0: its end is recorded together with others. */
-  readonly commitItems: number;
-}
+export type PackShape = Pick<Workload, 'packSize' | 'inputBytes' | 'deflatedShare' | 'commitItems'>;
 
 export interface PackTable {
   /** Tasks in a pack: fewer than requested if their inputs do not fit. */

@@ -7,7 +7,7 @@ interface Price {
   /** For `per` units. */
   readonly dollars: number;
   readonly per: number;
-  readonly unit: Unit;
+  readonly unit: string;
   /** Units per month in the permanent free tier of each account. 0: none. */
   readonly free: number;
   /** Month in which the price was read at its source. */
@@ -15,37 +15,7 @@ interface Price {
   readonly source: string;
 }
 
-type Unit =
-  | 'write units'
-  | 'read units'
-  | 'GB'
-  | 'invocations'
-  | 'GB-seconds'
-  | 'metrics'
-  | 'dashboards'
-  | 'traces'
-  | 'requests'
-  | 'transitions';
-
 export type Architecture = 'arm64' | 'x86_64';
-
-type PriceName =
-  | 'writes'
-  | 'reads'
-  | 'storage'
-  | 'backups'
-  | 'invocations'
-  | Architecture
-  | 'schedules'
-  | 'metrics'
-  | 'alarms'
-  | 'dashboards'
-  | 'logs'
-  | 'traces'
-  | 'messages'
-  | 'transitions'
-  | 'expressRequests'
-  | 'expressCompute';
 
 export interface Prices {
   readonly region: string;
@@ -65,43 +35,44 @@ const LOOKED_UP = '2026-08';
 /** If both architectures share one allowance, the estimate uses only one of them. */
 const FREE_GB_SECONDS = 400_000;
 
-export const PRICES: Prices = {
-  region: 'us-east-1',
-  of: {
-    // Both halved on 1 November 2024.
-    writes: { dollars: 0.625, per: 1e6, unit: 'write units', free: 0, asOf: LOOKED_UP, source: DYNAMODB },
-    reads: { dollars: 0.125, per: 1e6, unit: 'read units', free: 0, asOf: LOOKED_UP, source: DYNAMODB },
-    storage: { dollars: 0.25, per: 1, unit: 'GB', free: 25, asOf: LOOKED_UP, source: DYNAMODB },
-    backups: { dollars: 0.2, per: 1, unit: 'GB', free: 0, asOf: NOT_LOOKED_UP, source: DYNAMODB },
-    invocations: { dollars: 0.2, per: 1e6, unit: 'invocations', free: 1e6, asOf: LOOKED_UP, source: LAMBDA },
-    arm64: { dollars: 13.3334, per: 1e6, unit: 'GB-seconds', free: FREE_GB_SECONDS, asOf: LOOKED_UP, source: LAMBDA },
-    x86_64: { dollars: 16.6667, per: 1e6, unit: 'GB-seconds', free: FREE_GB_SECONDS, asOf: LOOKED_UP, source: LAMBDA },
-    schedules: { dollars: 1, per: 1e6, unit: 'invocations', free: 14e6, asOf: NOT_LOOKED_UP, source: SCHEDULER },
-    metrics: { dollars: 0.3, per: 1, unit: 'metrics', free: 10, asOf: NOT_LOOKED_UP, source: CLOUDWATCH },
-    alarms: { dollars: 0.1, per: 1, unit: 'metrics', free: 10, asOf: NOT_LOOKED_UP, source: CLOUDWATCH },
-    dashboards: { dollars: 3, per: 1, unit: 'dashboards', free: 3, asOf: NOT_LOOKED_UP, source: CLOUDWATCH },
-    logs: { dollars: 0.5, per: 1, unit: 'GB', free: 5, asOf: NOT_LOOKED_UP, source: CLOUDWATCH },
-    traces: { dollars: 5, per: 1e6, unit: 'traces', free: 100_000, asOf: NOT_LOOKED_UP, source: XRAY },
-    messages: { dollars: 0.4, per: 1e6, unit: 'requests', free: 1e6, asOf: NOT_LOOKED_UP, source: SQS },
-    transitions: {
-      dollars: 25,
-      per: 1e6,
-      unit: 'transitions',
-      free: 4_000,
-      asOf: NOT_LOOKED_UP,
-      source: STEP_FUNCTIONS,
-    },
-    expressRequests: { dollars: 1, per: 1e6, unit: 'requests', free: 0, asOf: NOT_LOOKED_UP, source: STEP_FUNCTIONS },
-    expressCompute: {
-      dollars: 16.67,
-      per: 1e6,
-      unit: 'GB-seconds',
-      free: 0,
-      asOf: NOT_LOOKED_UP,
-      source: STEP_FUNCTIONS,
-    },
+const OF = {
+  // Both halved on 1 November 2024.
+  writes: { dollars: 0.625, per: 1e6, unit: 'write units', free: 0, asOf: LOOKED_UP, source: DYNAMODB },
+  reads: { dollars: 0.125, per: 1e6, unit: 'read units', free: 0, asOf: LOOKED_UP, source: DYNAMODB },
+  storage: { dollars: 0.25, per: 1, unit: 'GB', free: 25, asOf: LOOKED_UP, source: DYNAMODB },
+  backups: { dollars: 0.2, per: 1, unit: 'GB', free: 0, asOf: NOT_LOOKED_UP, source: DYNAMODB },
+  invocations: { dollars: 0.2, per: 1e6, unit: 'invocations', free: 1e6, asOf: LOOKED_UP, source: LAMBDA },
+  arm64: { dollars: 13.3334, per: 1e6, unit: 'GB-seconds', free: FREE_GB_SECONDS, asOf: LOOKED_UP, source: LAMBDA },
+  x86_64: { dollars: 16.6667, per: 1e6, unit: 'GB-seconds', free: FREE_GB_SECONDS, asOf: LOOKED_UP, source: LAMBDA },
+  schedules: { dollars: 1, per: 1e6, unit: 'invocations', free: 14e6, asOf: NOT_LOOKED_UP, source: SCHEDULER },
+  metrics: { dollars: 0.3, per: 1, unit: 'metrics', free: 10, asOf: NOT_LOOKED_UP, source: CLOUDWATCH },
+  alarms: { dollars: 0.1, per: 1, unit: 'metrics', free: 10, asOf: NOT_LOOKED_UP, source: CLOUDWATCH },
+  dashboards: { dollars: 3, per: 1, unit: 'dashboards', free: 3, asOf: NOT_LOOKED_UP, source: CLOUDWATCH },
+  logs: { dollars: 0.5, per: 1, unit: 'GB', free: 5, asOf: NOT_LOOKED_UP, source: CLOUDWATCH },
+  traces: { dollars: 5, per: 1e6, unit: 'traces', free: 100_000, asOf: NOT_LOOKED_UP, source: XRAY },
+  messages: { dollars: 0.4, per: 1e6, unit: 'requests', free: 1e6, asOf: NOT_LOOKED_UP, source: SQS },
+  transitions: {
+    dollars: 25,
+    per: 1e6,
+    unit: 'transitions',
+    free: 4_000,
+    asOf: NOT_LOOKED_UP,
+    source: STEP_FUNCTIONS,
   },
-};
+  expressRequests: { dollars: 1, per: 1e6, unit: 'requests', free: 0, asOf: NOT_LOOKED_UP, source: STEP_FUNCTIONS },
+  expressCompute: {
+    dollars: 16.67,
+    per: 1e6,
+    unit: 'GB-seconds',
+    free: 0,
+    asOf: NOT_LOOKED_UP,
+    source: STEP_FUNCTIONS,
+  },
+} satisfies Readonly<Record<string, Price>>;
+
+type PriceName = keyof typeof OF;
+
+export const PRICES: Prices = { region: 'us-east-1', of: OF };
 
 /** The price of one unit. */
 export function priceOf(prices: Prices, name: PriceName): number {
@@ -113,7 +84,7 @@ export function priceOf(prices: Prices, name: PriceName): number {
 export interface Part {
   readonly what: string;
   readonly perMonth: number;
-  readonly unit: Unit;
+  readonly unit: string;
   /** Name of the price that applies. */
   readonly by: PriceName;
   /** The price of one unit. */

@@ -7,6 +7,7 @@
 import type { Architecture, Prices } from './prices.ts';
 import { priceOf } from './prices.ts';
 import type { VerbTable } from './verbs.ts';
+import type { Workload } from './workload.ts';
 
 /** A month of one kind of work. */
 export interface Standing {
@@ -24,15 +25,10 @@ export interface Standing {
 }
 
 /** Inputs of the standing cost. */
-export interface StandingWorkload {
-  readonly tasksPerDay: number;
-  readonly tickSeconds: number;
-  readonly shards: number;
-  readonly heartbeatSeconds: number;
-  readonly memoryMb: number;
-  /** How long an idle worker stays. */
-  readonly lingerSeconds: number;
-}
+export type StandingWorkload = Pick<
+  Workload,
+  'tasksPerDay' | 'tickSeconds' | 'shards' | 'heartbeatSeconds' | 'memoryMb' | 'lingerSeconds'
+>;
 
 export interface WorkerDays {
   readonly startsPerDay: number;

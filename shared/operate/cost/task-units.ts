@@ -2,17 +2,12 @@
 import type { PackTable } from './pack-verbs.ts';
 import type { VerbUnits } from './verb-units.ts';
 import type { VerbTable } from './verbs.ts';
+import type { Workload } from './workload.ts';
 
-export interface TaskCourse {
-  readonly attemptsPerTask: number;
-  readonly commitItems: number;
-  readonly refusedPerTask: number;
-  /** Commits that one of the user's conditions refused. */
-  readonly refusedCommitsPerTask: number;
-  readonly secondsPerTask: number;
-  /** How long the end of a task in a pack may stay unrecorded. */
-  readonly flushSeconds: number;
-}
+export type TaskCourse = Pick<
+  Workload,
+  'attemptsPerTask' | 'commitItems' | 'refusedPerTask' | 'refusedCommitsPerTask' | 'secondsPerTask' | 'flushSeconds'
+>;
 
 export interface TaskUnits {
   readonly total: number;

@@ -16,6 +16,7 @@ import type { NewTask } from '../../tasks/task/task-store.ts';
 import { INPUT_LIMIT_BYTES } from '../../tasks/task/task.ts';
 import type { PackShape, PackTable } from './pack-verbs.ts';
 import { packTable } from './pack-verbs.ts';
+import type { Workload } from './workload.ts';
 import type { VerbUnits } from './verb-units.ts';
 import {
   NOW,
@@ -30,9 +31,7 @@ import {
   verbUnits,
 } from './verb-units.ts';
 
-export interface TaskShape extends PackShape {
-  readonly resultBytes: number;
-}
+export type TaskShape = PackShape & Pick<Workload, 'resultBytes'>;
 
 export interface VerbTable {
   readonly enqueue: VerbUnits;

@@ -5,18 +5,12 @@
  * `test/infra/alarms.full.test.ts` compares the counts with the stack and the handlers. Bytes of logs are estimates.
  */
 import type { Use } from './prices.ts';
+import type { Workload } from './workload.ts';
 
-export interface WatchedWorkload {
-  readonly tasksPerDay: number;
-  readonly attemptsPerTask: number;
-  readonly refusedPerTask: number;
-  /** Number of task names with their own metrics. */
-  readonly timedNames: number;
-  readonly alarms: boolean;
-  readonly dashboard: boolean;
-  /** X-Ray tracing of the functions. */
-  readonly tracing: boolean;
-}
+export type WatchedWorkload = Pick<
+  Workload,
+  'tasksPerDay' | 'attemptsPerTask' | 'refusedPerTask' | 'timedNames' | 'alarms' | 'dashboard' | 'tracing'
+>;
 
 /** Monthly events that are logged and traced. */
 export interface Activity {

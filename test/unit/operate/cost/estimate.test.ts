@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Workload } from '../../../../shared/operate/cost/estimate.ts';
-import { DEFAULT_WORKLOAD, estimateCost } from '../../../../shared/operate/cost/estimate.ts';
+import type { Workload } from '../../../../shared/operate/cost/workload.ts';
+import { estimateCost } from '../../../../shared/operate/cost/estimate.ts';
+import { DEFAULT_WORKLOAD } from '../../../../shared/operate/cost/workload.ts';
 import { PRICES, priceOf } from '../../../../shared/operate/cost/prices.ts';
 import { verbTable } from '../../../../shared/operate/cost/verbs.ts';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';

@@ -1,0 +1,94 @@
+/** What an estimate is asked for: a table of figures, from which their defaults, their bounds and the flags of `leasehold cost` follow. */
+import { ConfigurationError } from '../../core/errors.ts';
+import { PACK_SIZE_LIMIT } from '../../tasks/task/pack.ts';
+import { DEFAULT_BULK } from '../../tasks/task/pack-policy.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from '../../tasks/task/payload.ts';
+import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES, MAX_SHARDS } from '../../tasks/task/task.ts';
+import type { Architecture } from './prices.ts';
+
+interface Bounds {
+  readonly least: number;
+  readonly most: number;
+  readonly isWhole: boolean;
+}
+
+const from = (least: number, most = Infinity): Bounds => ({ least, most, isWhole: false });
+const whole = (least: number, most = Number.MAX_SAFE_INTEGER): Bounds => ({ least, most, isWhole: true });
+const SHARE = from(0.001, 1);
+
+export type Figure = readonly [byDefault: number, bounds: Bounds, what: string];
+
+export const FIGURES = {
+  tasksPerDay: [1_000_000, from(1), 'tasks a day'],
+  secondsPerTask: [1, from(0.001), 'how long one attempt takes'],
+  attemptsPerTask: [1, from(1), 'claims of a task on average: 1.1 is one retry in ten'],
+  peakFactor: [1, from(1), 'how many times the average the busiest time is'],
+  inputBytes: [200, whole(0), 'of its input as JSON'],
+  resultBytes: [50, whole(0), 'of its result as JSON'],
+  commitItems: [0, whole(0, 99), 'items of up to 1 KB that it commits together with its end'],
+  refusedCommitsPerTask: [0, from(0), 'commits of a task that a condition of these items refuses'],
+  packSize: [1, whole(1, PACK_SIZE_LIMIT), 'tasks that share a row, as enqueueBulk packs them; 1: each has its own'],
+  // Of three events of 1.6 to 1.8 KB, 0.34 to 0.42 (`npm run bench -- units`).
+  deflatedShare: [0.4, SHARE, 'deflated size of JSON from 700 bytes on, and of a pack, as a share'],
+  flushSeconds: [
+    DEFAULT_BULK.flushIntervalMs / 1_000,
+    from(0),
+    'how long the end of a task in a pack may go unrecorded',
+  ],
+  concurrency: [10, whole(1), 'tasks, or packs, at work side by side in one worker'],
+  utilisation: [0.7, SHARE, "share of a worker's time in which all its places are taken"],
+  memoryMb: [512, whole(128, 10_240), 'of a worker'],
+  heartbeatSeconds: [10, from(0.1), 'between heartbeats of a worker'],
+  tickSeconds: [60, from(1), 'between ticks of the schedule'],
+  shards: [DEFAULT_SHARDS, whole(1, MAX_SHARDS), 'of the queue'],
+  maxWorkers: [10, whole(1), 'at one time'],
+  lingerSeconds: [0, from(0), 'how long a worker stays, and is billed, with nothing to do'],
+  refusedPerTask: [0.02, from(0), 'refused claims per task, or pack'],
+  retentionDays: [14, from(0), 'for which finished tasks are kept'],
+  burstTasks: [1_000, from(0), 'tasks that come at once, for the figures of a burst'],
+  startWithinSeconds: [10, from(0), 'how soon the last of them should begin (startWithin)'],
+  timedNames: [0, whole(0), 'task names with metrics of their own'],
+} as const satisfies Readonly<Record<string, Figure>>;
+
+type Figures = Readonly<Record<keyof typeof FIGURES, number>>;
+
+/**
+ * A queue and its tasks, all of them alike.
+ * With packs, `concurrency` counts packs; the tasks of a pack run one after the other.
+ */
+export interface Workload extends Figures {
+  readonly architecture: Architecture;
+  readonly alarms: boolean;
+  readonly dashboard: boolean;
+  /** X-Ray tracing of the functions. */
+  readonly tracing: boolean;
+}
+
+export const DEFAULT_WORKLOAD: Workload = {
+  ...(Object.fromEntries(Object.entries(FIGURES).map(([name, [byDefault]]) => [name, byDefault])) as Figures),
+  architecture: 'arm64',
+  alarms: true,
+  dashboard: true,
+  tracing: false,
+};
+
+/** @throws ConfigurationError naming the invalid figure */
+export function validateWorkload(workload: Workload): void {
+  for (const [figure, [, bounds]] of Object.entries(FIGURES)) {
+    const { least, most, isWhole } = bounds;
+    const value = workload[figure as keyof Figures];
+    const isUsable = value >= least && value <= most && (!isWhole || Number.isInteger(value));
+    const range = most < Number.MAX_SAFE_INTEGER ? `from ${least} to ${most}` : `${least} or more`;
+    ensure(figure, value, isUsable, range);
+  }
+  const { refusedCommitsPerTask, commitItems, packSize, inputBytes } = workload;
+  const mayRefuse = refusedCommitsPerTask === 0 || commitItems > 0;
+  ensure('refusedCommitsPerTask', refusedCommitsPerTask, mayRefuse, '0, because commitItems = 0');
+  const limit = packSize > 1 ? INPUT_LIMIT_BYTES : PAYLOAD_ROW_LIMIT_BYTES;
+  const larger = packSize > 1 ? 'take no part in packs' : 'go to a store of your own';
+  ensure('inputBytes', inputBytes, inputBytes <= limit, `${limit} at most, larger ones ${larger}`);
+}
+
+function ensure(figure: string, value: number, isUsable: boolean, wanted: string): void {
+  if (!isUsable || !Number.isFinite(value)) throw new ConfigurationError(`${figure} = ${value}: must be ${wanted}`);
+}
