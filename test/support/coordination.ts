@@ -93,10 +93,10 @@ export function describeInEveryWorld(name: string, suite: (open: () => World) =>
 }
 
 /** A world that holds nothing yet and answers at once: for tests in which time passes. */
-export function simulatedWorld(): World {
+export function simulatedWorld(): World & { readonly rows: () => readonly DynamoItem[] } {
   const clock = new ManualClock(STARTS_AT);
   const store = memoryDynamo('leasehold', () => clock.now());
-  return worldOn(simulatedDriver(store), 'leasehold', true, clock);
+  return { ...worldOn(simulatedDriver(store), 'leasehold', true, clock), rows: () => store.scan('leasehold') };
 }
 
 function worldOn(

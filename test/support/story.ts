@@ -1,6 +1,6 @@
 /** A story of two processes in a simulated world, in which each step tells its answer and its requests: the same text in every run. */
 import { inspect } from 'node:util';
-import type { Process, World } from './coordination.ts';
+import type { Process } from './coordination.ts';
 import { passTime, simulatedWorld } from './coordination.ts';
 import { Prng } from './machines/prng.ts';
 
@@ -22,7 +22,7 @@ export function shown(value: unknown): string {
 }
 
 export class Story {
-  readonly world: World = simulatedWorld();
+  readonly world = simulatedWorld();
   readonly lines: string[] = [];
   readonly here: Process;
   readonly there: Process;
@@ -71,5 +71,11 @@ export class Story {
       await this.world.idle();
     }
     this.lines.push(`--- ${ms} ms later`);
+  }
+
+  /** Tells what the table holds at the end. */
+  get text(): string {
+    const rows = this.world.rows().map((row) => `${String(row.pk)} ${String(row.sk)}\n  ${shown(row)}`);
+    return `${[...this.lines, '--- the table', ...rows.sort()].join('\n')}\n`;
   }
 }

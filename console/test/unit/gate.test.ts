@@ -71,7 +71,9 @@ describe.skipIf(endpoint === null)('the gate of the console', () => {
   test('shows nothing without a token', async () => {
     for (const path of ['', 'app.js', 'api/audit', 'api/live', 'nothing'])
       expect((await ask({ path })).status, path).toBe(401);
-    expect((await ask({ path: '?token=guessed' })).status).toBe(401);
+    const guessed = await ask({ path: '?token=guessed' });
+    expect(guessed.status).toBe(401);
+    expect(guessed.body).toContain('The terminal in which the console runs prints a new address');
     expect((await ask({ headers: { cookie: `leasehold-console-${running.port}=guessed` } })).status).toBe(401);
     expect((await ask(asAct({ origin: visitor.origin }))).status).toBe(401);
   });

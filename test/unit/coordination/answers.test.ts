@@ -208,7 +208,7 @@ test('sessions, locks and elections', async () => {
   await tell('the session', (): unknown => mine.signal.reason);
   await tell('the row', () => sessions.get(mine.id));
 
-  await expect(`${story.lines.join('\n')}\n`).toMatchFileSnapshot('./answers.locks.txt');
+  await expect(story.text).toMatchFileSnapshot('./answers.locks.txt');
 });
 
 test('semaphores, limiters, wait groups, rate limiters and health checks', async () => {
@@ -327,5 +327,5 @@ test('semaphores, limiters, wait groups, rate limiters and health checks', async
   await tell('deregister the node', () => health.deregisterNode('n1'));
   await tell('checks after that', () => Array.fromAsync(health.list()));
 
-  await expect(`${story.lines.join('\n')}\n`).toMatchFileSnapshot('./answers.others.txt');
+  await expect(story.text).toMatchFileSnapshot('./answers.others.txt');
 });

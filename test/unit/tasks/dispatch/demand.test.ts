@@ -49,6 +49,12 @@ describe('servable', () => {
     expect(left(demand, [])).toMatchObject(demand);
   });
 
+  test('counts no more late tasks than due ones', () => {
+    const sample = [...rows(9, { key: 'k' }), ...rows(1, {})];
+
+    expect(left({ due: 10, late: 10 }, sample)).toMatchObject({ due: 2, late: 2 });
+  });
+
   test('counts a key of many tasks at most at its limit', () => {
     expect(left({ due: 2_000 }, rows(25, { key: 'k' }))).toMatchObject({ due: 1, less: 'keysFull' });
     expect(left({ due: 2_000 }, rows(25, { key: 'k', limit: 50 }))).toMatchObject({ due: 50 });

@@ -83,3 +83,12 @@ test.each([
 
   expect(told).toEqual({ here: 1, there: 0 });
 });
+
+test('a listener that stops, stops for announcements of others too', () => {
+  let stopped = 0;
+  const listening = enqueuedIn({ table: 'table' }, QUEUE, () => () => void stopped++);
+
+  listening(() => undefined)();
+
+  expect(stopped).toBe(1);
+});

@@ -1,0 +1,142 @@
+/**
+ * What each verb of the queue's clients answers, whole, over one story: enqueuing, operators' acts, keys, batches, bulks and schedules.
+ *
+ * After an intended change: `npx vitest run test/unit/tasks/queue/answers.test.ts -u`, and read the difference.
+ */
+import { expect, test } from 'vitest';
+import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
+import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { Story } from '../../../support/story.ts';
+
+const HOUR_MS = 3_600_000;
+
+test('tasks, keys, batches and bulks', async () => {
+  const story = new Story();
+  const { tasks, operator } = story.here.leasehold;
+  const tell = story.tell.bind(story);
+  const enqueue = (id: string, options: EnqueueOptions = {}, input: unknown = { n: 1 }) =>
+    tell(`enqueue ${id} ${JSON.stringify(options)}`, () => tasks.enqueue('resize', input, { id, ...options }));
+  await enqueue('plain');
+  await enqueue('plain');
+  await enqueue('plain', {}, { n: 2 });
+  await enqueue('plain', { onDuplicate: 'keep' }, { n: 2 });
+  await enqueue('plain', { onDuplicate: 'replace' }, { n: 3 });
+  await enqueue('later', { delay: '1h', priority: 'low', maxAttempts: 3, timeout: '10s', expiresIn: '2h' });
+  await enqueue('keyed', { key: 'k', limit: 2 });
+  await enqueue('first', { key: 'line', ordered: true });
+  await enqueue('second', { key: 'line', ordered: true });
+  await enqueue('of-a-tenant', { tenant: 'acme' });
+  await enqueue('rated', { key: 'r', rate: { count: 5, per: '1m' } });
+  await enqueue('never', { runAt: 5, delay: '1s' });
+  await enqueue('tight', { expiresAt: 1 });
+  await tell('enqueue all', () => tasks.enqueueAll([spawn('resize', 1, { id: 'a' }), spawn('resize', 2, { id: 'b' })]));
+  await tell('validate', () => tasks.validate('resize', { n: 1 }, { id: 'valid', key: 'k', limit: 3 }));
+  await tell('writes', () => tasks.enqueueWrites('resize', { n: 1 }, { id: 'written' }));
+  const child = (id: string) => spawn('resize', 1, { id });
+  await tell('batch', () =>
+    tasks.enqueueBatch([child('c1'), child('c2')], { id: 'batch', then: spawn('resize', null, { id: 'after' }) }),
+  );
+  await tell('batch again', () => tasks.enqueueBatch([child('c1')], { id: 'batch' }));
+  await tell('batch of twins', () => tasks.enqueueBatch([child('c1'), child('c1')], { id: 'twins' }));
+  await tell('the batch', () => tasks.getBatch('batch'));
+  await tell('bulk', () => tasks.enqueueBulk('resize', [1, 2, 3], { id: 'bulk', packSize: 2 }));
+  await tell('an item', () => tasks.getItem('bulk/0/1'));
+  await tell('get', () => tasks.get('later'));
+  await tell('get of none', () => tasks.get('none'));
+  await tell('result, too soon', () => tasks.result('later', { wait: '1s' }));
+
+  await tell('cancel', () => operator.cancel('plain', { reason: 'by mistake' }));
+  await tell('cancel again', () => operator.cancel('plain'));
+  await tell('cancel of none', () => operator.cancel('none'));
+  await tell('cancel with another counter', () => operator.cancel('keyed', { leaseCounter: 1 }));
+  await tell('cancel of the first in line', () => operator.cancel('first'));
+  await tell('cancel of a child', () => operator.cancel('c1'));
+  await tell('the batch after that', () => tasks.getBatch('batch'));
+  await tell('the result of a cancelled task', () => tasks.result('plain', { wait: '1s' }));
+  await tell('retry', () => operator.retry('plain'));
+  await tell('retry of a waiting task', () => operator.retry('later'));
+  await tell('retry of none', () => operator.retry('none'));
+  await tell('retry all', () => operator.retryAll({ limit: 5 }));
+  await tell('retry all, wrongly', () => operator.retryAll({ limit: 0 }));
+  await tell('reschedule', () =>
+    operator.reschedule('later', { priority: 'high', runAt: story.world.clock.now() + HOUR_MS / 2 }),
+  );
+  await tell('reschedule to nothing', () => operator.reschedule('later', {}));
+  await tell('reschedule of none', () => operator.reschedule('none', { priority: 'high' }));
+  await tell('dead', () => Array.fromAsync(operator.dead()));
+  await tell(
+    'open',
+    () => Array.fromAsync(operator.open({ shards: 8, priorities: ['high'] })),
+    (found) => found.map(({ id }) => id),
+  );
+  await tell('key', () => operator.key('k', { shards: 4 }));
+  await tell('keys', () => operator.keys(['k', 'line', 'none'], { shards: 8, entriesLimit: 20 }));
+  await tell('keys, with an unknown option', () => operator.keys(['k'], { shard: 8 } as never));
+  await tell('recount', () => operator.recountKey('k', { shards: 8 }));
+  await tell('turn', () => operator.turn('line'));
+  await tell('pass', () => operator.passLine('line'));
+  await tell('pass of none', () => operator.passLine('none'));
+  await tell('pause', () => operator.pause({ reason: 'a release' }));
+  await tell('pause again', () => operator.pause());
+  await tell('resume', () => operator.resume());
+  await tell('hints of a worker', () =>
+    story.here.ports.queues.noteHints(
+      'default',
+      {
+        tookMs: 120,
+        unknownNames: ['old'],
+        announcedNames: ['resize', 'new'],
+        workerSettings: { concurrency: 3, startWithinMs: 9_000 },
+      },
+      stampOf(story.here.runtime),
+    ),
+  );
+  await tell('the row of the queue', () => story.here.ports.queues.get('default'));
+
+  await expect(story.text).toMatchFileSnapshot('./answers.tasks.txt');
+});
+
+test('schedules', async () => {
+  const story = new Story();
+  const { schedules, tasks } = story.here.leasehold;
+  const tell = story.tell.bind(story);
+  const define = (options: object) => schedules.define('hourly', 'report', { n: 1 }, { cron: '0 * * * *', ...options });
+  await tell('define', () =>
+    define({ zone: 'Europe/Berlin', overlap: 'skip', missed: 'last', tolerance: '10m', jitter: '1m', priority: 'low' }),
+  );
+  await tell('define again', () => define({ overlap: 'skip', endAt: story.world.clock.now() + 5 * HOUR_MS }));
+  await tell('define wrongly', () => define({ cron: 'x' }));
+  await tell(
+    'get',
+    () => schedules.get('hourly'),
+    (found) => [found, found && schedules.next(found, 3)],
+  );
+  await tell('run', () => schedules.run('hourly'));
+  await tell('run, while its task waits', () => schedules.run('hourly'));
+  for (let n = 0; n < 2; n++) {
+    await story.world.clock.advance(HOUR_MS);
+    await tell('a tick', () => enqueueDueSlots('default', story.here.ports, () => undefined));
+  }
+  await tell('get after that', () => schedules.get('hourly'));
+  await tell('pause', () => schedules.pause('hourly'));
+  await tell('pause again', () => schedules.pause('hourly'));
+  await tell(
+    'its task',
+    () => Array.fromAsync(story.here.leasehold.operator.open({ shards: 8 })),
+    (found) => found.map(({ id, schedule }) => [id, schedule]),
+  );
+  await story.pass(60_000);
+  await tell('resume', () => schedules.resume('hourly'));
+  await tell('remove', () => schedules.remove('hourly'));
+  await tell('remove again', () => schedules.remove('hourly'));
+  await tell('get of a removed one', () => schedules.get('hourly'));
+  await tell('run of a removed one', () => schedules.run('hourly'));
+  await tell('pause of a removed one', () => schedules.pause('hourly'));
+  await tell('define anew', () => define({}));
+  await tell('list', () => Array.fromAsync(schedules.list()));
+  await tell('a task of none', () => tasks.get('none'));
+
+  await expect(story.text).toMatchFileSnapshot('./answers.schedules.txt');
+});
