@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { exerciseVerbs } from '../../../bench/every-verb.ts';
 import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import { putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 import { memoryDynamo } from '../../../shared/testing/memory-table.ts';
@@ -41,6 +42,17 @@ test('the statements of the protocol, as the exercise of all verbs sends them', 
   const sorted = [...texts].sort(([one], [other]) => one.localeCompare(other));
   const sections = sorted.map(([verb, variants]) => `## ${verb}\n\n${[...variants].sort().join('\n')}`);
   await expect(`# Statements\n\n${sections.join('\n')}`).toMatchFileSnapshot('./statements.golden.txt');
+});
+
+test('inputs that are asked for while a task runs have rows of their own', () => {
+  const rowOf = (nonce: string, isApart: boolean) => {
+    const { pk, sk } = putPayload(TABLE, { queue: 'q', id: 't', runAt: 0 }, '{}', { nonce, isApart }).input.Item ?? {};
+    return `${String(pk)} ${String(sk)}`;
+  };
+
+  const rows = [rowOf('1', false), rowOf('2', false), rowOf('1', true), rowOf('2', true)];
+
+  expect(rows).toEqual(['payload#q#t payload', 'payload#q#t payload', 'payload#q#t apart#1', 'payload#q#t apart#2']);
 });
 
 type Action = readonly [name: string, request: Readonly<Record<string, unknown>>];

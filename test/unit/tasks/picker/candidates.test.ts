@@ -49,6 +49,16 @@ describe('tasks that found their key full', () => {
     ]);
   });
 
+  test('are called back after a while, however many others have joined them', async () => {
+    candidates.postpone(taskOf('first', 'k'));
+    for (let n = 0; n < 5; n++) {
+      await clock.advance(HELD_RECHECK_MS / 4);
+      candidates.postpone(taskOf(`later ${n}`, 'k'));
+    }
+
+    expect(candidates.places.callBackInTurn().map(({ id }) => id)).toContain('first');
+  });
+
   const K = { key: 'k', limit: 1, rate: undefined };
   const seeFull = (enteredAt: number | undefined) => {
     candidates.places.seeFull(
