@@ -153,5 +153,7 @@ export class ItemReader {
 
 function describe(value: unknown): string {
   if (value === undefined) return 'missing';
-  return value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  if (value === null) return 'null';
+  if (value instanceof Set) return 'a set';
+  return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'a map' : `a ${typeof value}`;
 }

@@ -1,0 +1,162 @@
+/**
+ * What readers say about rows that were damaged by hand: each attribute of each kind of row that the flows write, missing, of another type,
+ * or negative. After an intended change: `npx vitest run proof/simulation/placement/damaged-rows.test.ts -u`, and read the difference.
+ */
+import { expect, test } from 'vitest';
+import type { Stores } from '../../../shared/client/stores.ts';
+import { createStores } from '../../../shared/client/stores.ts';
+import { CorruptItemError } from '../../../shared/core/errors.ts';
+import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
+import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
+import { semaphoreName, splitKey } from '../../../shared/dynamo/engine/keys.ts';
+import { Sender } from '../../../shared/dynamo/engine/send.ts';
+import { memoryDynamo } from '../../../shared/testing/memory-table.ts';
+import { simulatedDriver } from '../../../shared/testing/simulated-dynamo/driver.ts';
+import { withSimulatedAborts } from '../../../test/support/machines/abort-signal.ts';
+import { EPOCH_MS } from '../invariants/sessions.ts';
+import type { WorkerPlace } from '../workloads/worker-place.ts';
+import { CALLS } from './calls.ts';
+import { FLOWS } from './flows.ts';
+import { Stage } from './stage.ts';
+
+const TABLE = 'leasehold';
+const DAMAGES: readonly (readonly [name: string, value: unknown])[] = [
+  ['missing', undefined],
+  ['a text', 'x'],
+  ['a number', 7],
+  ['negative', -1],
+  ['a map', { x: 1 }],
+];
+/** The type of an attribute that is a key of an index. */
+const UNWRITABLE = 'cannot be written';
+const STATES: readonly string[] = ['state', 'status'];
+
+type Read = (stores: Stores, first: string, second: string) => Promise<unknown>;
+
+const READS: Readonly<Record<string, Read>> = {
+  session: (stores, id) => stores.sessions.get(id),
+  check: (stores, node, id) => stores.checks.get({ node, id }),
+  lock: (stores, key) => stores.locks.get(key),
+  semaphore: (stores, name) => stores.semaphores.get(name),
+  permits: (stores, name) => stores.semaphores.get(semaphoreName(`permits#${name}`)),
+  waitgroup: (stores, name) => stores.groups.get(name),
+  ratelimit: (stores, name, key) => stores.buckets.get({ name, key }),
+  task: (stores, queue, id) => stores.tasks.get({ queue, id }),
+  failure: (stores, queue, id) => stores.tasks.getFailure({ queue, id }),
+  batch: (stores, queue, id) => stores.tasks.getBatch({ queue, id }),
+  key: (stores, queue, key) => stores.operations.getKey(queue, key),
+  line: (stores, queue, key) => stores.operations.getLine(queue, key),
+  queue: (stores, queue) => stores.queues.get(queue),
+  schedule: (stores, queue, name) => stores.schedules.get({ queue, name }),
+};
+
+/** Keeps a row of each kind, state and set of attributes that it meets. */
+class CollectingStage extends Stage {
+  readonly #rows: Map<string, DynamoItem>;
+
+  constructor(rows: Map<string, DynamoItem>) {
+    super([]);
+    this.#rows = rows;
+  }
+
+  override place(name: string): WorkerPlace {
+    const place = super.place(name);
+    const { driver } = place;
+    return {
+      ...place,
+      driver: {
+        attempt: async (kind, input, signal) => {
+          const output = await driver.attempt(kind, input, signal);
+          this.#collect();
+          return output;
+        },
+      },
+    };
+  }
+
+  #collect(): void {
+    for (const item of this.recorder.rows.values()) {
+      if (typeof item.sk !== 'string' || READS[item.sk] === undefined) continue;
+      const shape = `${item.sk} ${String(item.state ?? item.status)} ${Object.keys(item).sort().join(' ')}`;
+      if (!this.#rows.has(shape)) this.#rows.set(shape, structuredClone(item));
+    }
+  }
+}
+
+test('damaged rows are refused with what is wrong, or read as if the attribute were not there', async () => {
+  const rows = new Map<string, DynamoItem>();
+  for (const flow of [...FLOWS, ...CALLS]) await withSimulatedAborts(() => new CollectingStage(rows).play(flow));
+  const outcomes = new Map<string, Set<string>>();
+
+  for (const item of rows.values()) {
+    const whole = await outcomeOf(item);
+    for (const { place, damaged } of damagesOf(item)) {
+      const outcome = await outcomeOf(damaged);
+      if (outcome === UNWRITABLE) continue;
+      const told = outcome === whole ? 'makes no difference' : outcome.startsWith('{') ? 'is read' : outcome;
+      outcomes.set(place, (outcomes.get(place) ?? new Set()).add(told));
+    }
+  }
+
+  const lines = [...outcomes].map(([place, told]) => `${place}: ${[...told].sort().join(' | ')}`);
+  await expect(`${lines.sort().join('\n')}\n`).toMatchFileSnapshot('./damaged-rows.golden.txt');
+});
+
+interface Damaged {
+  readonly place: string;
+  readonly damaged: DynamoItem;
+}
+
+/** Each attribute damaged in each way, and those of its maps missing or of another type. */
+function damagesOf({ pk, sk, ...item }: DynamoItem): readonly Damaged[] {
+  const damages: Damaged[] = [];
+  for (const [attribute, value] of Object.entries(item)) {
+    const name = `${String(sk)}.${attribute}`;
+    for (const [damage, other] of DAMAGES)
+      if (typeof other !== typeof value || damage === 'negative' || STATES.includes(attribute))
+        damages.push({ place: `${name} is ${damage}`, damaged: { pk, sk, ...changed(item, attribute, other) } });
+    if (!isMap(value)) continue;
+    for (const inner of Object.keys(value))
+      for (const [damage, other] of DAMAGES.filter(([one]) => one === 'missing' || one === 'a map')) {
+        const map = changed(value, inner, other);
+        const place = `${name}.${inner.replaceAll(/\b\w+\.\d+-\d+/g, 'id')} is ${damage}`;
+        damages.push({ place, damaged: { pk, sk, ...item, [attribute]: map } });
+      }
+  }
+  return damages;
+}
+
+function changed(item: DynamoItem, attribute: string, value: unknown): DynamoItem {
+  const { [attribute]: _, ...rest } = item;
+  return value === undefined ? rest : { ...rest, [attribute]: value };
+}
+
+function isMap(value: unknown): value is DynamoItem {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/** What a reader of this row answers, or the text of its error. */
+async function outcomeOf(item: DynamoItem): Promise<string> {
+  const [kind = '', first = '', second = ''] = splitKey(String(item.pk));
+  const dynamo = memoryDynamo(TABLE, () => EPOCH_MS);
+  try {
+    dynamo.apply('put', { TableName: TABLE, Item: item });
+  } catch (error) {
+    if (error instanceof DynamoFault) return UNWRITABLE;
+    throw error;
+  }
+  const stores = createStores(new Sender({ driver: simulatedDriver(dynamo), runtime: systemRuntime }), {
+    table: TABLE,
+    shards: 1,
+  });
+  try {
+    const read = (await READS[kind]?.(stores, first, second)) ?? {};
+    return JSON.stringify(read, (_, value: unknown) => (value instanceof Set ? [...value] : value));
+  } catch (error) {
+    if (!(error instanceof CorruptItemError)) throw error;
+    const [, what = error.message] =
+      /^row \S+ cannot be used: (.*); the row was left as it is/.exec(error.message) ?? [];
+    return what;
+  }
+}
