@@ -22,8 +22,17 @@ export const INPUT_MUTANTS: readonly Mutant[] = [
     file: GROUP_WALK,
     from: '!isLast',
     to: 'true',
-    killedBy: ['L3', 'TENANT'],
+    killedBy: ['L10', 'L3'],
     changes: { tenants: true },
+  },
+  {
+    id: 'X251',
+    what: 'a tenant gets forty times its share of a visit',
+    file: GROUP_WALK,
+    from: '(share.get(tenantEnd) ?? 0) >= quantum;',
+    to: '(share.get(tenantEnd) ?? 0) >= 40 * quantum;',
+    killedBy: ['TENANT'],
+    changes: { tenants: true, hogTasks: 80 },
   },
   {
     id: 'M39',
