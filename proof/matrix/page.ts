@@ -25,7 +25,8 @@ Which notation notices which bug. \`npm run mutants -- --matrix FILE\` writes th
 
 /** @param commits at which cells were judged, the earliest first */
 export function pageOf(sections: Readonly<Record<string, readonly Row[]>>, commits: readonly string[]): string {
-  const judgedAt = `The cells were judged at ${commits.join(' and ')}. A cell holds until the place of its bug, or what judges it, changes.\n`;
+  const at = new Intl.ListFormat('en-GB').format(commits);
+  const judgedAt = `The cells were judged at ${at}. A cell holds until the place of its bug, or what judges it, changes.\n`;
   return [HEAD, judgedAt, ...Object.entries(sections).map(([title, rows]) => section(title, rows))].join('\n');
 }
 
