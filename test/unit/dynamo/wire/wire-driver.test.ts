@@ -35,6 +35,16 @@ describe('the default driver', () => {
     },
   );
 
+  test('asks at the path of its endpoint', async () => {
+    server.behave(answer());
+    const from = server.received.length;
+    using driver = openWireDriver({ endpoint: `${server.endpoint}/dynamo` });
+
+    await driver.attempt('get', GET, soon());
+
+    expect(server.received.slice(from).map(({ head }) => head.split('\r\n')[0])).toEqual(['POST /dynamo/ HTTP/1.1']);
+  });
+
   test('looks for its endpoint again after the search has failed', async () => {
     server.behave(answer());
     using driver = openWireDriver({ endpoint: server.endpoint, failures: 1 });

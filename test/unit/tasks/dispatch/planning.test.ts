@@ -1,54 +1,50 @@
-/** A plan over the rows of a sample, some of which its caller has read before. */
 import { expect, test } from 'vitest';
+import { systemIds } from '../../../../shared/core/runtime/ids.ts';
+import type { SessionRecord } from '../../../../shared/session/session-record.ts';
 import { plan } from '../../../../shared/tasks/dispatch/planning.ts';
 import type { TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 
-const ENTRIES = 100;
-const SETTINGS = { shards: 1, maxWorkers: 1_000, concurrency: 1, startWithinMs: 10_000, maxClockSkewMs: 1_000 };
+const SKEW_MS = 1_000;
 
-test.each([0, 10, 25, ENTRIES])('judges by a sample of all entries if the %i oldest rows are known', async (known) => {
+/** One task that a session without a permit runs. */
+async function wantedBeside(session: Partial<SessionRecord> | undefined): Promise<number> {
   const clock = new FakeClock(new Date('2026-01-01T00:00:00Z'));
-  const now = clock.now();
-  /** The older half is of one key, which runs one at a time. */
-  const rows = Array.from({ length: ENTRIES }, (_, nth) => {
-    const links = nth < ENTRIES / 2 ? { concurrency: { key: 'k', limit: 1, rate: undefined } } : undefined;
-    return { id: `t${nth}`, queue: 'q', state: 'ready', name: 'task', readyAt: now - ENTRIES + nth, links };
-  }) as unknown as readonly TaskRecord[];
-  const read: string[] = [];
-  const ports = {
-    tasks: {
-      getKeys: () => Promise.reject(new Error('no key has a rate')),
-      getTurns: () => Promise.reject(new Error('no task is in a line')),
-      getMany: (keys: readonly { readonly id: string }[]) => {
-        const ids = new Set(keys.map(({ id }) => id));
-        read.push(...ids);
-        return Promise.resolve(rows.filter(({ id }) => ids.has(id)));
-      },
-    },
-    sessions: { getMany: () => Promise.resolve(new Map()) },
-    runtime: { clock, random: { next: () => 0.5 }, ids: { unique: () => 'id', ordered: () => 'id' } },
-    onDamaged: () => undefined,
-  };
-
+  const readyAt = clock.now();
+  const row = { state: 'running', session: 'laptop', name: 'task', readyAt } as unknown as TaskRecord;
+  const found = new Map(session === undefined ? [] : [['laptop', session as SessionRecord]]);
   const { planned } = await plan(
     {
-      demand: { due: ENTRIES, late: 0, tookMs: undefined },
-      hints: rows.map((row) => ({
-        queue: row.queue,
-        id: row.id,
-        readyAt: (row as { readonly readyAt: number }).readyAt,
-      })),
-      rows: rows.slice(0, known),
+      demand: { due: 1, late: 0, tookMs: undefined },
+      hints: [{ queue: 'q', id: 't', readyAt }],
+      rows: [],
       record: undefined,
       holders: [],
       starting: 0,
     },
-    ports,
-    SETTINGS,
+    {
+      tasks: {
+        getMany: () => Promise.resolve([row]),
+        getKeys: () => Promise.resolve(new Map()),
+        getTurns: () => Promise.resolve(new Map()),
+      },
+      sessions: { getMany: () => Promise.resolve(found) },
+      runtime: { clock, random: { next: () => 0.5 }, ids: systemIds },
+      onDamaged: () => undefined,
+    },
+    { shards: 1, maxWorkers: 3, concurrency: 1, startWithinMs: 10_000, maxClockSkewMs: SKEW_MS },
   );
+  return planned.wanted;
+}
 
-  // 13 rows of 25 are of the key: they stand for 52 entries, of which one can run.
-  expect(planned).toMatchObject({ due: ENTRIES - 52 + 1, why: 'keysFull' });
-  expect(read.filter((id) => Number(id.slice(1)) < known)).toEqual([]);
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const LIVE = { status: 'live', ttlMs: 30_000, lockDelayMs: 5_000, createdAt: NOW, expiresAt: NOW + 20_000 } as const;
+
+test.each([
+  ['a live session runs it', LIVE, 0],
+  ['its session has expired', { ...LIVE, expiresAt: NOW - 2 * SKEW_MS }, 1],
+  ['its session has just been ended', { ...LIVE, status: 'invalid', invalidatedAt: NOW }, 1],
+  ['its session is gone', undefined, 1],
+] as const)('wants a worker for a running task unless a live session runs it: %s', async (_, session, wanted) => {
+  expect(await wantedBeside(session as Partial<SessionRecord> | undefined)).toBe(wanted);
 });
