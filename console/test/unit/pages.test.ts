@@ -83,15 +83,15 @@ function consoleOver(report: unknown, { isLocal = true, isReadOnly = false }: Se
           }),
       },
       operatorStore: {
-        pageOfDead: () =>
-          reading(
-            Promise.resolve({
-              keys: ENDED.flatMap(({ state, queue, id }) =>
-                state === 'dead' ? [{ queue, id, diedAt: ago(60_000) }] : [],
-              ),
-              next: undefined,
-            }),
-          ),
+        // In two pages.
+        pageOfDead: (_queue: string, after?: number) => {
+          const dead = ENDED.flatMap(({ state, queue, id }) =>
+            state === 'dead' ? [{ queue, id, diedAt: ago(60_000) }] : [],
+          );
+          const page =
+            after === undefined ? { keys: dead.slice(0, 1), next: 1 } : { keys: dead.slice(after), next: undefined };
+          return reading(Promise.resolve(page));
+        },
       },
       spent: () => units - before,
     };

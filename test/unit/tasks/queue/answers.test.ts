@@ -94,6 +94,12 @@ test('tasks, keys, batches and bulks', async () => {
     ),
   );
   await tell('the row of the queue', () => story.here.ports.queues.get('default'));
+  await tell('two shards in use', async () => {
+    const { queues } = story.here.ports;
+    const use = { lanes: new Set<string>(), shards: 2 };
+    return queues.noteUse('default', await queues.get('default'), use, stampOf(story.here.runtime));
+  });
+  await tell('a key in more shards than are in use', () => operator.key('k', { shards: 8 }));
 
   await expect(story.text).toMatchFileSnapshot('./answers.tasks.txt');
 });
