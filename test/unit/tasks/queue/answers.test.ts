@@ -8,6 +8,7 @@ import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.
 import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { loseNextAnswer } from '../../../support/lost-answer.ts';
 import { Story } from '../../../support/story.ts';
 
 const HOUR_MS = 3_600_000;
@@ -142,6 +143,10 @@ test('schedules', async () => {
   await tell('pause of a removed one', () => schedules.pause('hourly'));
   await tell('define anew', () => define({}));
   await tell('list', () => Array.fromAsync(schedules.list()));
+  loseNextAnswer(story.here.driver, async () => {
+    await story.there.leasehold.schedules.define('hourly', 'report', { n: 2 }, { cron: '0 * * * *' });
+  });
+  await tell('remove without an answer, and another defines it anew', () => schedules.remove('hourly'));
   await tell('a task of none', () => tasks.get('none'));
 
   await expect(story.text).toMatchFileSnapshot('./answers.schedules.txt');
