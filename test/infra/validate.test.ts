@@ -1,5 +1,9 @@
 import { Duration } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Schedule } from 'aws-cdk-lib/aws-events';
+import { AccountPrincipal, Role } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
 import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -206,4 +210,25 @@ describe('periodMs', () => {
   ])('reads %s', (expression, expected) => {
     expect(periodMs(expression)).toBe(expected);
   });
+});
+
+test('an option of an adopted table that is misspelt is refused', () => {
+  const stack = newStack();
+  const table = Table.fromTableName(stack, 'Existing', 'leases');
+
+  expect(() =>
+    CoordinationTable.fromTable(stack, 'Leases', table, { encryptionkey: undefined, key: 1 } as never),
+  ).toThrow('the options of fromTable: unknown option "key"');
+});
+
+test('the functions of an adopted table may use its key', () => {
+  const stack = newStack();
+  const encryptionKey = Key.fromKeyArn(stack, 'Key', 'arn:aws:kms:eu-west-1:123456789012:key/one');
+  const table = Table.fromTableName(stack, 'Existing', 'leases');
+
+  const role = new Role(stack, 'Role', { assumedBy: new AccountPrincipal('123456789012') });
+
+  CoordinationTable.fromTable(stack, 'Leases', table, { encryptionKey }).grantCoordinate(role);
+
+  expect(JSON.stringify(Template.fromStack(stack).findResources('AWS::IAM::Policy'))).toContain(encryptionKey.keyArn);
 });

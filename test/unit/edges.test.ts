@@ -44,6 +44,8 @@ const LIMITER = { limit: 1 };
 const RATE = { rate: 1, per: '1s' } as const;
 const WHO = { by: 'ops', reason: 'test' };
 
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
 describe('an unknown name is refused', () => {
   test.each<[string, string, (hand: Hand) => unknown]>([
     ['createLeasehold', 'maxClockSkewMs', () => createLeasehold(wrong({ table: 't', maxClockSkewMs: 5 }))],
@@ -199,6 +201,11 @@ describe('a value of the wrong kind is refused, and shown as it is', () => {
       'a trace',
       'traceparent = 5n: must be a header',
       ({ leasehold }) => leasehold.tasks.enqueue('work', null, { traceparent: wrong(5n) }),
+    ],
+    [
+      'a trace',
+      `traceparent = "${TRACE}x": must be a header`,
+      ({ leasehold }) => leasehold.tasks.enqueue('work', null, { traceparent: `${TRACE}x` }),
     ],
     [
       'a policy',
