@@ -8,6 +8,8 @@ import { memoryDynamo } from '../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../shared/testing/simulated-dynamo/driver.ts';
 
 const TABLE = 'leasehold';
+/** Epoch milliseconds. */
+const LATER = 4_242_424_242_424;
 
 /** The parts of a request that decide its effect; the values are the caller's. */
 const EXPRESSIONS = [
@@ -26,6 +28,7 @@ const MORE_REVOKED = /(#revoked\[0\])(?:, #revoked\[\d+\])+/g;
 /** A change of the protocol is seen in the protocol's own words, in the review of this one file. */
 test('the statements of the protocol, as the exercise of all verbs sends them', async () => {
   const texts = new Map<string, Set<string>>();
+  const restamped = new Map<string, boolean>();
   const sender = new Sender({
     driver: simulatedDriver(memoryDynamo(TABLE, () => systemRuntime.clock.now())),
     runtime: systemRuntime,
@@ -33,6 +36,8 @@ test('the statements of the protocol, as the exercise of all verbs sends them', 
       onAttempt({ statement }) {
         const variants = texts.get(statement.verb) ?? new Set();
         texts.set(statement.verb, variants.add(textOf(statement)));
+        const later = statement.restamped?.(LATER);
+        if (later !== undefined) restamped.set(statement.verb, JSON.stringify(later.input).includes(String(LATER)));
       },
     },
   });
@@ -42,6 +47,9 @@ test('the statements of the protocol, as the exercise of all verbs sends them', 
   const sorted = [...texts].sort(([one], [other]) => one.localeCompare(other));
   const sections = sorted.map(([verb, variants]) => `## ${verb}\n\n${[...variants].sort().join('\n')}`);
   await expect(`# Statements\n\n${sections.join('\n')}`).toMatchFileSnapshot('./statements.golden.txt');
+  // A statement that is sent again later says so.
+  expect(restamped.size).toBeGreaterThan(0);
+  expect([...restamped].filter(([, isLater]) => !isLater)).toEqual([]);
 });
 
 test('inputs that are asked for while a task runs have rows of their own', () => {
