@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Workload } from '../../../../shared/operate/cost/workload.ts';
 import { estimateCost } from '../../../../shared/operate/cost/estimate.ts';
 import { DEFAULT_WORKLOAD } from '../../../../shared/operate/cost/workload.ts';
+import { dollarsOf as dollarsOfStanding } from '../../../../shared/operate/cost/standing-cost.ts';
 import { PRICES, priceOf } from '../../../../shared/operate/cost/prices.ts';
 import { verbTable } from '../../../../shared/operate/cost/verbs.ts';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
@@ -183,6 +184,12 @@ describe('estimateCost', () => {
     expect(further.dollars).toBeLessThanOrEqual(2.8);
     expect(first.dollarsAfterFree).toBeLessThan(first.dollars);
     expect(dashboard).toEqual({ dollars: 3, dollarsAfterFree: 0 });
+  });
+
+  test.each(['arm64', 'x86_64'] as const)('prices the compute of functions that stand by for %s', (architecture) => {
+    const compute = { writeUnits: 0, readUnits: 0, invocations: 0, gbSeconds: 1e6 };
+
+    expect(dollarsOfStanding(compute, PRICES, { architecture })).toBeCloseTo(1e6 * priceOf(PRICES, architecture));
   });
 
   test('takes the free amount from all lines of one price together', () => {

@@ -121,3 +121,16 @@ test('names the position of one bad item among many, and writes nothing', async 
   await expect(enqueuing).rejects.toThrow('enqueueAll: item 2: the input of task b does not fit the schema of noted');
   expect(await queue.client.get('a')).toBeUndefined();
 });
+
+test('names the first unusable task of the list, also if the check of a later one fails sooner', async () => {
+  const queue = openMemoryQueue();
+  const refusedAfter = (turns: number) =>
+    z.unknown().refine(async () => {
+      for (let turn = 0; turn < turns; turn++) await drained();
+      return false;
+    });
+  const slow = defineTask({ name: 'slow', input: refusedAfter(5), run: () => undefined });
+  const quick = defineTask({ name: 'quick', input: refusedAfter(0), run: () => undefined });
+
+  await expect(queue.client.enqueueAll([spawn(slow, {}), spawn(quick, {})])).rejects.toThrow('item 1: ');
+});
