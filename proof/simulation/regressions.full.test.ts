@@ -46,6 +46,7 @@ const FINDINGS_OF_MIX: typeof REGRESSIONS = [
     210_056n,
   ],
   ['polls of empty partitions made a lone worker read all tasks of a slow key for each of them', 211_937n],
+  ['a commit of a pack was refused after a copy of the commit before it had been applied', 420_296n],
 ];
 
 /** Past mistakes of the simulation itself: alarms without a violation. */

@@ -65,7 +65,9 @@ export const outcomes: Family = (assumptions, report) => {
     operations.set(event.operation, operation);
     if (!BARRED.has(event.verb)) return;
     const tenure = tenureOf(operation);
-    commits.set(tenure, [...(commits.get(tenure) ?? []), operation]);
+    // The items of a pack commit one after the other: the code of an earlier one has heard by now that a copy of its commit was applied.
+    const open = (commits.get(tenure) ?? []).filter((one) => one.isDenied || one.applications === 0);
+    commits.set(tenure, [...open, operation]);
   }
 
   function onApplied(event: Applied): void {
