@@ -46,7 +46,7 @@ export const outcomes: Family = (assumptions, report) => {
   /** By row and counter. */
   const commits = new Map<string, Operation[]>();
   /**
-   * Claims, by row and counter, under which a write stayed unresolved and yet was applied:
+   * Claims, by row and counter, under which a write stayed unresolved, or a copy of a cancelled one was late, and yet was applied:
    * the next may rightly be refused for what that one has changed.
    */
   const doubtful = new Set<string>();
@@ -123,7 +123,8 @@ export const outcomes: Family = (assumptions, report) => {
   }
 
   function noteDoubt(operation: Operation): void {
-    if (operation.returned === 'unknown' && operation.applications > 0) doubtful.add(tenureOf(operation));
+    const isOpen = operation.returned === 'unknown' || operation.returned === 'canceled';
+    if (isOpen && operation.applications > 0) doubtful.add(tenureOf(operation));
   }
 
   /** Whether the row has been its caller's, unchanged, from call to return. */
