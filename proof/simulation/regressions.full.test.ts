@@ -48,6 +48,7 @@ const FINDINGS_OF_MIX: typeof REGRESSIONS = [
   ['polls of empty partitions made a lone worker read all tasks of a slow key for each of them', 211_937n],
   ['a commit of a pack was refused after a copy of the commit before it had been applied', 420_296n],
   ['a record of a pack was refused after a copy of a cancelled commit had been applied', 421_078n],
+  ['idle workers had ids at even distances, and none of them knew the name of a task', 420_488n],
 ];
 
 /** Past mistakes of the simulation itself: alarms without a violation. */

@@ -1,6 +1,7 @@
 /** The shipped worker as one invocation runs it: a session, tasks until the backlog is drained or time is up, and an orderly end. */
 import type { TaskEvents } from '../../../shared/tasks/run/events.ts';
 import type { TaskLog } from '../../../shared/tasks/task/context.ts';
+import { sha256 } from '../../../shared/core/runtime/sha256.ts';
 import { HandedBackError } from '../../../shared/tasks/task/control.ts';
 import { runWithSchedules } from '../../../shared/client/run-with-schedules.ts';
 import type { WorkerReport } from '../../../shared/tasks/worker/run-worker.ts';
@@ -107,10 +108,10 @@ async function sendHome(
 
 /**
  * Half of the workers belong to a deployment without one of the tasks.
- * The id of the session decides, so no random draw depends on it.
+ * A hash of the session's id decides, so no random draw depends on it, and idle workers whose ids have even distances differ.
  */
 function knowsAllTasks(session: string): boolean {
-  return (session.codePointAt(session.length - 1) ?? 0) % 2 === 0;
+  return Number.parseInt(sha256(session).slice(0, 2), 16) % 2 === 0;
 }
 
 /** Some of the shards, at least one, as a dispatcher assigns them; or all, as a process of the user's has. */
