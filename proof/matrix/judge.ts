@@ -28,7 +28,7 @@ const TESTS = {
     files.some((file) => /-(?:statements|expressions)\.ts$/.test(file)) ? ['test/unit/dynamo/statements.test.ts'] : [],
 } as const satisfies Record<string, (bug: Bug) => readonly string[]>;
 
-/** What one process judges. */
+/** Each of these is judged by one process. */
 export const NOTATIONS = ['in process', 'unit', 'conformance', 'text'] as const;
 type Notation = (typeof NOTATIONS)[number];
 
@@ -59,7 +59,7 @@ export class Judge {
     }
   }
 
-  /** What is known of this bug. */
+  /** The cells of this bug so far. */
   cells({ id }: Bug): readonly Cell[] {
     return NOTATIONS.flatMap((notation) => this.#judged.get(`${notation} ${id}`) ?? []);
   }
@@ -127,7 +127,7 @@ async function inProcess({ env }: Bug): Promise<readonly Cell[]> {
   return cells;
 }
 
-/** A process of this project. @returns no code for one that had to be killed */
+/** A process of this project. @returns no code if it had to be killed */
 export async function ended(argv: readonly string[], env: Bug['env']) {
   const child = spawn(process.execPath, argv, {
     cwd: ROOT,

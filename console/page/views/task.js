@@ -96,7 +96,7 @@ function facts(found, now, waitsForChildren) {
     ],
     [
       'attempts',
-      `${attempts}${deaths > 0 ? `, of which ${deaths === 1 ? '1 killed its worker' : `${deaths} killed their workers`}` : ''}${generation > 0 ? `, brought back ${plural(generation, 'time')}` : ''}`,
+      `${attempts}${deaths > 0 ? `, of which ${deaths} killed ${deaths === 1 ? 'its worker' : 'their workers'}` : ''}${generation > 0 ? `, brought back ${plural(generation, 'time')}` : ''}`,
     ],
     ['failing since', failingSince === undefined ? undefined : when(failingSince, now)],
     ['token', h('span', { class: 'counter' }, found.leaseCounter)],

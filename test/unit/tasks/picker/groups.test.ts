@@ -315,6 +315,25 @@ test('the first task with a key is found soon by a worker that no dispatcher hel
   await q.clock.runUntil(standing, () => true);
 });
 
+/** The polls in ten seconds of a standing worker of eight shards, from an enqueue on. */
+async function pollsOfStanding(tasks: Parameters<MemoryQueue['start']>[0], enqueue: () => Promise<unknown>) {
+  const handBack = new AbortController();
+  const homeShards = [0, 1, 2, 3, 4, 5, 6, 7];
+  const options = { lingerMs: Infinity, shards: 8, homeShards, handBack: handBack.signal };
+  const standing = q.start({ keyed: keyed(0), ...tasks }, options);
+  await q.clock.advance(SECOND_MS);
+  const polls = () => requests('task.page') + requests('task.pageOfGroups');
+  const before = polls();
+
+  await enqueue();
+  await q.clock.advance(10 * SECOND_MS);
+
+  const made = polls() - before;
+  handBack.abort(new HandedBackError('deadline'));
+  await q.clock.runUntil(standing, () => true);
+  return made;
+}
+
 test('a task that a standing worker commits is read by its id, and no partition is polled for it', async () => {
   await fill(1);
   let left = 100;
@@ -323,21 +342,11 @@ test('a task that a standing worker commits is read by its id, and no partition 
     name: 'chain',
     run: (_input, context) => (left-- > 0 ? context.commit(null, [], { spawn: [spawn(link, {})] }) : undefined),
   });
-  const handBack = new AbortController();
-  const homeShards = [0, 1, 2, 3, 4, 5, 6, 7];
-  const options = { lingerMs: Infinity, shards: 8, homeShards, handBack: handBack.signal };
-  const standing = q.start({ keyed: keyed(0), chain }, options);
-  await q.clock.advance(SECOND_MS);
-  const polls = () => requests('task.page') + requests('task.pageOfGroups');
-  const before = polls();
 
-  await q.client.enqueue('chain', {}, { id: 'first' });
-  await q.clock.advance(10 * SECOND_MS);
+  const polls = await pollsOfStanding({ chain }, () => q.client.enqueue('chain', {}, { id: 'first' }));
 
   expect(left).toBeLessThan(0);
-  expect(polls() - before).toBeLessThan(400);
-  handBack.abort(new HandedBackError('deadline'));
-  await q.clock.runUntil(standing, () => true);
+  expect(polls).toBeLessThan(400);
 });
 
 test('a standing worker polls no other partition when a task that has the turn of its line is tried again', async () => {
@@ -345,21 +354,13 @@ test('a standing worker polls no other partition when a task that has the turn o
   let attempts = 0;
   const retry = { maxAttempts: 100, backoff: 200, backoffCap: 200 };
   const stumbles = defineTask({ name: 'stumbles', retry, run: () => (++attempts, Promise.reject(new Error('no'))) });
-  const handBack = new AbortController();
-  const homeShards = [0, 1, 2, 3, 4, 5, 6, 7];
-  const options = { lingerMs: Infinity, shards: 8, homeShards, handBack: handBack.signal };
-  const standing = q.start({ keyed: keyed(0), stumbles }, options);
-  await q.clock.advance(SECOND_MS);
-  const polls = () => requests('task.page') + requests('task.pageOfGroups');
-  const before = polls();
 
-  await q.client.enqueue('stumbles', {}, { id: 'first', key: 'line', ordered: true });
-  await q.clock.advance(10 * SECOND_MS);
+  const polls = await pollsOfStanding({ stumbles }, () =>
+    q.client.enqueue('stumbles', {}, { id: 'first', key: 'line', ordered: true }),
+  );
 
   expect(attempts).toBeGreaterThan(8);
-  expect(polls() - before).toBeLessThan(400);
-  handBack.abort(new HandedBackError('deadline'));
-  await q.clock.runUntil(standing, () => true);
+  expect(polls).toBeLessThan(400);
 });
 
 test('a full key whose known runner crashes is served again by a worker that is never without other tasks', async () => {
