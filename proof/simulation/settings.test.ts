@@ -165,7 +165,7 @@ const SHOWN = Object.values(OPTIONS).flatMap((options) =>
 
 test('histories of the mix write each option of a task, session, lock and permit in more than one way', async () => {
   const values = new Map<string, Set<string>>();
-  for (let seed = 1n; seed <= 6n; seed++) {
+  for (const seed of [1n, 2n, 3n, 4n, 5n, 10n]) {
     const { history } = await runSeed(seed, 'swarm', { keepHistory: true });
     for (const event of history)
       if (event.kind === 'applied' && event.after !== undefined)
