@@ -160,7 +160,8 @@ export type HistoryEvent =
   | Happened;
 
 /**
- * One number for a whole history, updated event by event: runs with different digests differ. Row contents enter only through their nonces.
+ * One number for a whole history, updated event by event: runs with different digests differ.
+ * Rows enter whole, without binary values, because another version of Node may compress an input otherwise, and without stacks.
  */
 export class Digest {
   #high = 0x9e3779b9;
@@ -177,7 +178,7 @@ export class Digest {
     if ('verb' in event) this.#text(event.verb);
     if ('outcome' in event) this.#text(event.outcome);
     if ('token' in event) this.#number(event.token);
-    if (event.kind === 'applied') this.#text(typeof event.after?.nonce === 'string' ? event.after.nonce : '');
+    if (event.kind === 'applied') this.#text(textOf(event.after));
     if (event.kind === 'happened') this.#text(event.what);
   }
 
@@ -203,5 +204,20 @@ export class Digest {
   }
 }
 
+function textOf(row: DynamoItem | undefined): string {
+  if (row === undefined) return '';
+  const names = Object.keys(row).sort();
+  return JSON.stringify(
+    names.map((name) => [name, row[name]]),
+    plain,
+  );
+}
+
+function plain(_: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return 'binary';
+  return typeof value === 'string' ? value.replace(STACK, '') : value;
+}
+
+const STACK = /\n {4}at .*/g;
 const FLOAT = new Float64Array(1);
 const WORDS = new Uint32Array(FLOAT.buffer);

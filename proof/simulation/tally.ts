@@ -12,16 +12,20 @@ interface Failure {
 const COUNTS = ['histories', 'steps', 'turns', 'requests', 'accepted', 'virtualMs', 'coreMs'] as const;
 type Counts = Readonly<Record<(typeof COUNTS)[number], number>>;
 
+/** What a history did: if any of these differs, so does the behaviour of the code. */
+type Trace = Pick<HistoryResult, 'seed' | 'requests' | 'accepted' | 'digest'>;
+
 /** One core's report. */
 export interface BatchMessage extends Counts {
   readonly seen: ReadonlyMap<string, number>;
   /** By rule with a bound: the amount that came nearest to it. */
   readonly nearest: ReadonlyMap<string, Nearest>;
   readonly failures: readonly Failure[];
+  readonly traces: readonly Trace[];
 }
 
 export function emptyMessage(): BatchMessage {
-  return { ...countsBy(() => 0), seen: new Map(), nearest: new Map(), failures: [] };
+  return { ...countsBy(() => 0), seen: new Map(), nearest: new Map(), failures: [], traces: [] };
 }
 
 /** The leap over all retention is not lived through, so it does not count as virtual time. */
@@ -30,8 +34,10 @@ const LEAP_MS = 40 * 86_400_000;
 export function include(message: BatchMessage, result: HistoryResult, coreMs: number): BatchMessage {
   const [violation] = result.violations;
   const virtualMs = result.virtualMs >= LEAP_MS ? result.virtualMs - LEAP_MS : result.virtualMs;
-  const failures = violation === undefined ? [] : [{ seed: result.seed, violation }];
-  return merge(message, { ...result, histories: 1, virtualMs, coreMs, failures });
+  const { seed, requests, accepted, digest } = result;
+  const failures = violation === undefined ? [] : [{ seed, violation }];
+  const traces = [{ seed, requests, accepted, digest }];
+  return merge(message, { ...result, histories: 1, virtualMs, coreMs, failures, traces });
 }
 
 function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
@@ -40,7 +46,8 @@ function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
   const nearest = new Map(one.nearest);
   for (const [rule, measured] of other.nearest) if (isNearer(measured, nearest.get(rule))) nearest.set(rule, measured);
   const failures = [...one.failures, ...other.failures];
-  return { ...countsBy((name) => one[name] + other[name]), seen, nearest, failures };
+  const traces = [...one.traces, ...other.traces];
+  return { ...countsBy((name) => one[name] + other[name]), seen, nearest, failures, traces };
 }
 
 function countsBy(count: (name: keyof Counts) => number): Counts {
