@@ -1,0 +1,31 @@
+/**
+ * Drawn stories, whole: every answer, and the table at the end.
+ *
+ * A changed line is a changed behaviour. After an intended change: `npx vitest run test/unit/drawn -u`, and read the difference.
+ */
+import { expect, test } from 'vitest';
+import type { Acts } from './drawn-story.ts';
+import { DrawnStory } from './drawn-story.ts';
+import { coordinationActs } from './coordination-acts.ts';
+import { taskActs } from './task-acts.ts';
+
+const STEPS = 500;
+const PAUSES = [200, 3_000, 12_000, 70_000] as const;
+
+async function told(seed: bigint, actsOf: (story: DrawnStory) => Acts): Promise<string> {
+  const story = new DrawnStory(seed, actsOf);
+  for (let step = 0; step < STEPS; step++) {
+    await story.step();
+    const pause = story.prng.pick(PAUSES);
+    if (story.prng.chance(0.2)) await story.pass(pause);
+  }
+  return story.text;
+}
+
+test('of tasks', async () => {
+  await expect(await told(1n, ({ story }) => taskActs(story.world))).toMatchFileSnapshot('./tasks.golden.txt');
+});
+
+test('of sessions, locks and what is made of them', async () => {
+  await expect(await told(2n, () => coordinationActs())).toMatchFileSnapshot('./coordination.golden.txt');
+});
