@@ -82,7 +82,7 @@ export class ItemReader {
 
   /** A set of counts. Absent: empty, because DynamoDB cannot store an empty set. */
   numbers(attribute: string): ReadonlySet<number> {
-    const value = this.#item[attribute] ?? new Set();
+    const value = this.has(attribute) ? this.#item[attribute] : new Set();
     const isSet = value instanceof Set && [...value].every((element) => Number.isSafeInteger(element) && element >= 0);
     if (!isSet) throw this.corrupt(attribute, `should be a set of numbers and is ${describe(value)}`);
     return value as ReadonlySet<number>;
@@ -107,9 +107,8 @@ export class ItemReader {
 
   map(attribute: string): DynamoItem {
     const value = this.#item[attribute];
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      throw this.corrupt(attribute, `should be a map and is ${describe(value)}`);
-    return value as DynamoItem;
+    if (!isMap(value)) throw this.corrupt(attribute, `should be a map and is ${describe(value)}`);
+    return value;
   }
 
   /** A text that was stored unchanged or deflated. */
@@ -151,11 +150,20 @@ export class ItemReader {
   }
 }
 
+/** Lists, sets, bytes and numbers beyond JavaScript's range are objects too. */
+function isMap(value: unknown): value is DynamoItem {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
 function describe(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
   if (value instanceof Set) return 'a set';
   if (value instanceof Uint8Array) return 'binary';
   if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' ? 'a map' : `a ${typeof value}`;
+  if (isMap(value)) return 'a map';
+  // A `bigint` is a number to DynamoDB, and so is the object for digits that no `bigint` holds.
+  return typeof value === 'object' || typeof value === 'bigint'
+    ? 'a number too large to be exact'
+    : `a ${typeof value}`;
 }
