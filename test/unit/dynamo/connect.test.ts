@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { ConnectionOptions } from '../../../shared/dynamo/connect.ts';
 import { connectDynamo, isLoopbackHost } from '../../../shared/dynamo/connect.ts';
 import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
 
@@ -60,6 +61,64 @@ describe('connectDynamo', () => {
     expect(await config.region()).toBe('eu-west-1');
     expect(await config.credentials()).toMatchObject({ accessKeyId: 'theirs' });
     connection.close();
+  });
+
+  test('the address in the options wins over the settings of the client', async () => {
+    const clientConfig = { endpoint: 'http://10.0.0.1:1', region: 'us-east-1', maxAttempts: 5 };
+    const address = { endpoint: 'http://10.0.0.2:2', region: 'eu-west-1' };
+    const connection = connectDynamo({ ...address, clientConfig }, systemRuntime);
+    const { config } = await connection.openClient();
+
+    expect(await config.region()).toBe('eu-west-1');
+    expect(await config.endpoint?.()).toMatchObject({ hostname: '10.0.0.2', port: 2 });
+    expect(await config.maxAttempts()).toBe(1);
+    connection.close();
+  });
+
+  test('makes one client, and tries again after one that could not be made', async () => {
+    let made = 0;
+    const configure = (): void => {
+      if (++made === 1) throw new Error('no settings yet');
+    };
+    const clientConfig = { extensions: [{ configure }] };
+    const connection = connectDynamo({ endpoint: 'http://127.0.0.1:8000', clientConfig }, systemRuntime);
+
+    await expect(connection.openClient()).rejects.toThrow('no settings yet');
+    const client = await connection.openClient();
+
+    expect(await connection.openClient()).toBe(client);
+    expect(made).toBe(2);
+    connection.close();
+  });
+
+  const client = new DynamoDBClient({ region: 'eu-west-1' });
+  const KEYS = { AWS_ACCESS_KEY_ID: 'mine', AWS_SECRET_ACCESS_KEY: 'secret', AWS_CONFIG_FILE: '/none' };
+
+  test.each<[string, ConnectionOptions, Readonly<Record<string, string>>, boolean]>([
+    ['an emulator', { endpoint: 'http://127.0.0.1:8000' }, {}, false],
+    ['a region and keys in the environment', {}, { ...KEYS, AWS_REGION: 'eu-west-1' }, false],
+    ['a region in the options', { region: 'eu-west-1' }, KEYS, false],
+    ['no region', {}, KEYS, true],
+    ['no keys', { region: 'eu-west-1' }, { AWS_CONFIG_FILE: '/none' }, true],
+    ["a user's client", { client }, KEYS, true],
+    ['settings for a client', { endpoint: 'http://127.0.0.1:8000', clientConfig: {} }, {}, true],
+  ])('with %s, needs the SDK or not', (_with, options, variables, isNeeded) => {
+    for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION', 'AWS_PROFILE'])
+      vi.stubEnv(name, variables[name]);
+    vi.stubEnv('AWS_CONFIG_FILE', variables.AWS_CONFIG_FILE);
+
+    expect(connectDynamo(options, systemRuntime).isSdkNeeded()).toBe(isNeeded);
+  });
+
+  test.each<[ConnectionOptions, string]>([
+    [{ endpoint: '127.0.0.1:8000' }, 'endpoint 127.0.0.1:8000 is not a URL such as http://127.0.0.1:8000'],
+    [{ endpoint: 'ftp://127.0.0.1' }, 'endpoint ftp://127.0.0.1 is not a URL such as'],
+    [{ client, endpoint: 'http://127.0.0.1:8000' }, 'client and endpoint are mutually exclusive'],
+    [{ client, region: 'eu-west-1' }, 'client and region are mutually exclusive'],
+    [{ client, clientConfig: {} }, 'client and clientConfig are mutually exclusive'],
+    [{ client: {} as never }, 'client must be a DynamoDBClient or a DynamoDBDocumentClient'],
+  ])('refuses %o', (options, message) => {
+    expect(() => connectDynamo(options, systemRuntime)).toThrow(message);
   });
 
   test.each([

@@ -11,25 +11,32 @@ const TABLE = 'leasehold';
 /** A driver that answers on command, and its received requests. */
 function open() {
   const clock = new ManualClock('2026-11-22T00:00:00Z');
-  const asked: { readonly kind: string; readonly names: readonly string[]; answer(fault?: Error): void }[] = [];
+  const asked: {
+    readonly kind: string;
+    readonly input: object;
+    readonly names: readonly string[];
+    answer(fault?: Error): void;
+  }[] = [];
   const driver = {
     attempt(kind: 'get' | 'batchGet', input: DynamoCalls['get']['input'] & DynamoCalls['batchGet']['input']) {
-      const keys = kind === 'get' ? [input.Key ?? {}] : (input.RequestItems?.[TABLE]?.Keys ?? []);
+      const [table = ''] = kind === 'get' ? [input.TableName] : Object.keys(input.RequestItems ?? {});
+      const keys = kind === 'get' ? [input.Key ?? {}] : (input.RequestItems?.[table]?.Keys ?? []);
+      const value = (pk: string): string => `of ${pk}${table === TABLE ? '' : ` in ${table}`}`;
       const items = keys
         .filter(({ pk }) => pk !== 'absent')
-        .map((key): DynamoItem => ({ ...key, value: `of ${key.pk}` }));
+        .map((key): DynamoItem => ({ ...key, value: value(String(key.pk)) }));
       const { promise, resolve, reject } = Promise.withResolvers<object>();
       const answer = (fault?: Error): void => {
         if (fault !== undefined) reject(fault);
-        else resolve(kind === 'get' ? { Item: items[0] } : { Responses: { [TABLE]: items } });
+        else resolve(kind === 'get' ? { Item: items[0] } : { Responses: { [table]: items } });
       };
-      asked.push({ kind, names: keys.map(({ pk }) => String(pk)), answer });
+      asked.push({ kind, input, names: keys.map(({ pk }) => String(pk)), answer });
       return promise;
     },
   } as unknown as DynamoDriver;
   const sender = new GatheringSender({ driver, runtime: { ...systemRuntime, clock } });
-  const read = async (name: string) => {
-    const { Item } = await sender.read(getStatement('row.get', TABLE, { pk: name, sk: 'row' }));
+  const read = async (name: string, table = TABLE) => {
+    const { Item } = await sender.read(getStatement('row.get', table, { pk: name, sk: 'row' }));
     return Item?.value as string | undefined;
   };
   return { clock, asked, read, sender, names: () => asked.map((request) => request.names) };
@@ -38,7 +45,7 @@ function open() {
 describe('reads of single rows', () => {
   test('become one request if made in one turn, and each gets its own row', async () => {
     const { clock, asked, read } = open();
-    const reads = ['a', 'b', 'absent', 'a'].map(read);
+    const reads = ['a', 'b', 'absent', 'a'].map((name) => read(name));
 
     await clock.advance(0);
 
@@ -108,9 +115,41 @@ describe('reads of single rows', () => {
     expect(names()).toEqual([['a'], ['b'], ['c', 'd']]);
   });
 
+  test('of two tables become a request to each, and of the same key in both each gets its own', async () => {
+    const { clock, asked, read } = open();
+    const reads = [read('a'), read('b'), read('a', 'other'), read('c', 'other')];
+
+    await clock.advance(0);
+
+    const Keys = (...names: readonly string[]) => names.map((pk) => ({ pk, sk: 'row' }));
+    const batch = (request: object) => ({ RequestItems: request, ReturnConsumedCapacity: 'TOTAL' });
+    expect(asked.map(({ input }) => input)).toEqual([
+      batch({ [TABLE]: { Keys: Keys('a', 'b'), ConsistentRead: true } }),
+      batch({ other: { Keys: Keys('a', 'c'), ConsistentRead: true } }),
+    ]);
+    for (const request of asked) request.answer();
+    expect(await Promise.all(reads)).toEqual(['of a', 'of b', 'of a in other', 'of c in other']);
+  });
+
+  test('that fail are counted as ended: later ones are sent at once', async () => {
+    const { clock, asked, read, names } = open();
+    for (const name of ['a', 'b']) {
+      void read(name).catch(() => undefined);
+      await clock.advance(0);
+    }
+    for (const request of asked)
+      request.answer(new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'not allowed' }));
+    await clock.advance(0);
+
+    void read('c');
+    await clock.advance(0);
+
+    expect(names()).toEqual([['a'], ['b'], ['c']]);
+  });
+
   test('fail together, each with the error', async () => {
     const { clock, asked, read } = open();
-    const reads = ['a', 'b'].map(read);
+    const reads = ['a', 'b'].map((name) => read(name));
     await clock.advance(0);
 
     asked[0]?.answer(new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'not allowed' }));

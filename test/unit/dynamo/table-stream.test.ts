@@ -5,8 +5,9 @@ import { startEngine } from '../../../local/engine.ts';
 import { engineWakes } from '../../../shared/client/engine-wakes.ts';
 import { followTable } from '../../../shared/dynamo/table-stream.ts';
 import type { StreamRecord } from '../../../shared/dynamo/inserted.ts';
-import { insertedTasks } from '../../../shared/dynamo/inserted.ts';
+import { changedTasks, insertedTasks } from '../../../shared/dynamo/inserted.ts';
 import { systemClock } from '../../../shared/core/runtime/clock.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import { closeCommandTable, openCommandTable } from '../../support/command-table.ts';
 
 const PATIENCE = { timeout: 120_000, interval: 100 };
@@ -134,6 +135,87 @@ test('a stream whose shards end one by one is followed from each to its successo
 
   expect(insertedTasks(told).get('default')).toEqual(['before', 'after']);
   expect(new Set(reads)).toEqual(new Set(['first', 'second', 'successor']));
+});
+
+test('only tasks are announced, by queue, and changed or deleted ones only to those that ask for them', () => {
+  const keys = [
+    ['INSERT', 'task#q#a'],
+    ['MODIFY', 'task#q#b'],
+    ['REMOVE', 'task#other#c'],
+    ['INSERT', 'task#of %23 and %25#d'],
+    ...[
+      'payload#q#a',
+      'failure#q#a',
+      'batch#q#a',
+      'key#q#a',
+      'line#q#a',
+      'schedule#q#a',
+      'session#a',
+      'task#q',
+      '',
+    ].map((pk) => ['INSERT', pk] as const),
+  ] as const;
+  const records = keys.map(([eventName, S]) => ({ eventName, dynamodb: { Keys: { pk: { S } } } }));
+  const incomplete = [{}, { eventName: 'INSERT' }, { eventName: 'INSERT', dynamodb: { Keys: { pk: {} } } }];
+
+  expect([...insertedTasks([...records, ...incomplete])]).toEqual([
+    ['q', ['a']],
+    ['of # and %', ['d']],
+  ]);
+  expect([...changedTasks([...records, ...incomplete])]).toEqual([
+    ['q', ['a', 'b']],
+    ['other', ['c']],
+    ['of # and %', ['d']],
+  ]);
+});
+
+test('a stream whose engine hangs, refuses or has no stream is opened again after a rest', async () => {
+  const clock = new ManualClock('2026-01-01T00:00:00Z');
+  const stop = new AbortController();
+  const asked: string[] = [];
+  const { answerTo } = fakeStream();
+  const answers = [
+    (_: unknown, init: RequestInit = {}) =>
+      new Promise<Response>((_resolve, reject) => {
+        init.signal?.addEventListener('abort', () => reject(init.signal?.reason as Error));
+      }),
+    () => Promise.resolve(Response.json({ message: 'not now' }, { status: 500 })),
+    () => Promise.resolve(Response.json({ Table: { LatestStreamArn: null } })),
+    (_: unknown, init: RequestInit = {}) =>
+      answerTo(_, init).then((answer) => {
+        if (asked.length === 11) stop.abort();
+        return answer;
+      }),
+  ];
+  const fetched = vi.spyOn(globalThis, 'fetch').mockImplementation((url, init = {}) => {
+    const { 'x-amz-target': target = '' } = init.headers as Readonly<Record<string, string>>;
+    asked.push(`${clock.monotonic()} ms: ${target.split('.')[1]} of ${url as string} ${init.body as string}`);
+    return (answers[asked.length - 1] ?? answers.at(-1)!)(url, init);
+  });
+  try {
+    await clock.runUntil(
+      followTable({ endpoint: 'http://127.0.0.1:1', table: 'leasehold', clock }, () => undefined, stop.signal),
+      () => true,
+    );
+  } finally {
+    fetched.mockRestore();
+  }
+
+  const opening = 'DescribeTable of http://127.0.0.1:1 {"TableName":"leasehold"}';
+  expect(asked).toEqual([
+    `0 ms: ${opening}`,
+    // Five seconds for the answer, and five of rest.
+    `10000 ms: ${opening}`,
+    `15000 ms: ${opening}`,
+    `20000 ms: ${opening}`,
+    '20000 ms: DescribeStream of http://127.0.0.1:1 {"StreamArn":"arn"}',
+    '20000 ms: DescribeStream of http://127.0.0.1:1 {"StreamArn":"arn","ExclusiveStartShardId":"ended"}',
+    '20000 ms: DescribeStream of http://127.0.0.1:1 {"StreamArn":"arn","ExclusiveStartShardId":"first"}',
+    '20000 ms: GetShardIterator of http://127.0.0.1:1 {"StreamArn":"arn","ShardId":"first","ShardIteratorType":"LATEST"}',
+    '20000 ms: GetShardIterator of http://127.0.0.1:1 {"StreamArn":"arn","ShardId":"second","ShardIteratorType":"LATEST"}',
+    '20250 ms: GetRecords of http://127.0.0.1:1 {"ShardIterator":"first"}',
+    '20250 ms: GetRecords of http://127.0.0.1:1 {"ShardIterator":"second"}',
+  ]);
 });
 
 test('a task of several records is announced once', () => {

@@ -1,4 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { DynamoCalls } from '../../../../shared/dynamo/engine/driver.ts';
+import { mergedPage } from '../../../../shared/dynamo/engine/directory.ts';
+import type { Sender } from '../../../../shared/dynamo/engine/send.ts';
+import type { Statement } from '../../../../shared/dynamo/engine/statement.ts';
 import { simulatedWorld } from '../../../support/coordination.ts';
 
 const LIVES = 1_000;
@@ -87,6 +92,54 @@ describe('the listing of locks', () => {
     expect(cost.requests).toBe(3);
   });
 });
+
+const listings = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }), { maxLength: 260 }).chain((names) =>
+  fc.record({
+    names: fc.constant(names),
+    of: fc.array(fc.integer({ min: 0, max: 2 }), { minLength: names.length, maxLength: names.length }),
+    count: fc.integer({ min: 1, max: 3 }),
+    /** Whether a query first answers without entries, as DynamoDB may. */
+    hasEmptyPages: fc.boolean(),
+  }),
+);
+
+test('a merged listing has each entry once, in order, in pages of a hundred, and reads nothing twice', async () => {
+  await fc.assert(
+    fc.asyncProperty(listings, async ({ names, of, count, hasEmptyPages }) => {
+      const stored = Array.from({ length: count }, (_, partition) =>
+        names.filter((_name, at) => (of[at] ?? 0) % count === partition).sort(byBytes),
+      );
+      const reads: string[] = [];
+      const read = ({ input }: Statement<'query'>): Promise<DynamoCalls['query']['output']> => {
+        const { ExpressionAttributeValues: values, ExclusiveStartKey: after, Limit = 0 } = input;
+        const partition = Number(values?.[':directory']);
+        const { from = 0, isEmpty = hasEmptyPages } = (after ?? {}) as { from?: number; isEmpty?: boolean };
+        reads.push(`${partition} from ${from}${isEmpty ? ', empty' : ''}`);
+        expect(Limit).toBe(count === 1 ? 100 : 25);
+        if (isEmpty) return Promise.resolve({ Items: [], LastEvaluatedKey: { from, isEmpty: false } });
+        const Items = (stored[partition] ?? []).slice(from, from + Limit).map((name) => ({ directoryName: name }));
+        const next = { from: from + Limit, isEmpty: hasEmptyPages };
+        const isLast = next.from >= (stored[partition]?.length ?? 0);
+        return Promise.resolve(isLast ? { Items } : { Items, LastEvaluatedKey: next });
+      };
+      const query = { verb: 'lock.list', table: 't', partitions: stored.map((_, nth) => String(nth)), prefix: '' };
+
+      const pages = await pagesOf((after) => mergedPage({ read } as unknown as Sender, query, after));
+
+      const found = pages.map(({ items }) => items.map(({ directoryName }) => directoryName));
+      expect(found.flat()).toEqual([...names].sort(byBytes));
+      expect(new Set(found.slice(0, -1).map(({ length }) => length))).toEqual(new Set(found.length > 1 ? [100] : []));
+      expect(found.length).toBeLessThanOrEqual(Math.max(1, Math.ceil(names.length / 100)));
+      expect(new Set(reads).size).toBe(reads.length);
+    }),
+    { seed: 1, numRuns: 60, endOnFailure: true },
+  );
+});
+
+/** As DynamoDB orders texts. */
+function byBytes(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
 
 async function pagesOf<Page extends { readonly next: unknown }>(read: (after: unknown) => Promise<Page>) {
   const pages: Page[] = [];

@@ -6,7 +6,7 @@ import { DynamoFault, UNSTORABLE } from '../../../../shared/dynamo/engine/driver
 import type { SendPolicy } from '../../../../shared/dynamo/engine/send.ts';
 import { Sender, targetOf } from '../../../../shared/dynamo/engine/send.ts';
 import type { Statement } from '../../../../shared/dynamo/engine/statement.ts';
-import { CorruptItemError } from '../../../../shared/core/errors.ts';
+import { CorruptItemError, LeaseLostError } from '../../../../shared/core/errors.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
@@ -178,6 +178,20 @@ describe('the attempts', () => {
       expect([times(), clock.monotonic()]).toEqual([[0, 50], 60]);
       cancel();
     }
+  });
+
+  test('are each made right after the check that the caller still believes, and never after it failed', async () => {
+    const lost = new LeaseLostError('session s', 'expired', 'its time is over');
+    const { sender, sent, outcomeOf } = open([BUSY, LOST, 'answers']);
+    const sentBefore: number[] = [];
+    const ensureBelief = (): void => {
+      sentBefore.push(sent.length);
+      if (sentBefore.length === 3) throw lost;
+    };
+
+    expect(await outcomeOf(sender.write(update, 'mine', { ensureBelief }))).toBe(lost);
+
+    expect([sentBefore, sent.length]).toEqual([[0, 1, 2], 2]);
   });
 
   test('pause for callers of other loops as between two of one request', async () => {

@@ -102,6 +102,18 @@ describe.each(DRIVERS)('the %s driver', (name, open) => {
       });
     });
 
+    test.each([
+      ['message', { message: 'why' }, 'why'],
+      ['Message', { Message: 'why' }, 'why'],
+      ['both', { message: 'why', Message: 'other' }, 'why'],
+      ['no text', { message: 5 }, 'HTTP 400'],
+      ['nothing', {}, 'HTTP 400'],
+    ])('with the reason, named by %s', async (_what, members, message) => {
+      const body = JSON.stringify({ __type: 'ValidationException', ...members });
+
+      expect(await outcome(answer({ status: 400, body }))).toMatchObject({ kind: 'rejected', message });
+    });
+
     test('reads an unknown error if its type is a number, or by its status without a type', async () => {
       expect(await outcome(answer({ status: 400, body: '{"__type":5}' }))).toMatchObject({
         kind: 'rejected',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import * as sdk from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { placeOf } from '../../../../shared/dynamo/wire/http.ts';
 import type { DestinationOptions } from '../../../../shared/dynamo/wire/destination.ts';
 import { certainDestination, sdkDestination } from '../../../../shared/dynamo/wire/destination.ts';
 
@@ -148,6 +149,30 @@ describe('a destination that the SDK finds', () => {
     ]);
   });
 
+  test('signs for the region that the endpoint names, and is looked for again after it was not found', async () => {
+    let asked = 0;
+    const rules = {
+      endpointProvider: () => {
+        if (++asked === 1) throw new Error('no rules yet');
+        const authSchemes = [{ name: 'sigv4', signingName: 'dynamodb', signingRegion: 'eu-central-2' }];
+        return { url: new URL('https://db.example:8443/at/'), properties: { authSchemes } };
+      },
+    };
+    const credentials = () => Promise.resolve({ accessKeyId: 'A', secretAccessKey: 's' });
+    const client = new sdk.DynamoDBClient({ region: 'us-east-1', credentials, ...rules });
+    const destination = await sdkDestination(client, sdk);
+
+    await expect(destination.current()).rejects.toMatchObject({ kind: 'rejected', message: 'no rules yet' });
+    const found = await destination.current();
+    await destination.current();
+
+    expect(found).toMatchObject({
+      place: { host: 'db.example:8443', port: 8443, path: '/at/', isTls: true },
+      region: 'eu-central-2',
+    });
+    expect(asked).toBe(2);
+  });
+
   test('is refused without a region, and unsent without credentials', async () => {
     await expect(bySdk()).rejects.toMatchObject({
       kind: 'rejected',
@@ -157,4 +182,15 @@ describe('a destination that the SDK finds', () => {
     const destination = await bySdk();
     await expect(destination.current()).rejects.toMatchObject({ kind: 'unsent', code: 'CredentialsProviderError' });
   });
+});
+
+test.each([
+  ['http://127.0.0.1:8000', { isTls: false, hostname: '127.0.0.1', port: 8000, path: '/', host: '127.0.0.1:8000' }],
+  ['http://db.example', { isTls: false, hostname: 'db.example', port: 80, path: '/', host: 'db.example' }],
+  ['https://db.example', { isTls: true, hostname: 'db.example', port: 443, path: '/', host: 'db.example' }],
+  ['https://db.example:443/', { isTls: true, hostname: 'db.example', port: 443, path: '/', host: 'db.example' }],
+  ['https://db.example:80/at', { isTls: true, hostname: 'db.example', port: 80, path: '/at/', host: 'db.example:80' }],
+  ['http://[::1]:8000/a/b/', { isTls: false, hostname: '::1', port: 8000, path: '/a/b/', host: '[::1]:8000' }],
+])('the endpoint %s is reached at %o', (endpoint, place) => {
+  expect(placeOf(endpoint)).toEqual(place);
 });

@@ -11,7 +11,7 @@ import { crc32 } from '../../../../shared/dynamo/wire/web-body.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import { STATIC_CREDENTIALS } from '../../../support/drivers.ts';
 import type { FaultServer } from '../../../support/fault-server.ts';
-import { answer, startFaultServer } from '../../../support/fault-server.ts';
+import { answer, serviceError, startFaultServer } from '../../../support/fault-server.ts';
 
 const PUT = { TableName: 'table', Item: { pk: 'a', nonce: 'mine' }, ConditionExpression: 'attribute_not_exists(pk)' };
 const never = new AbortController().signal;
@@ -101,6 +101,44 @@ describe('the fetch driver alone', () => {
 
     expect(fault).toMatchObject({ kind: 'rejected', code: 'RequestLimit', applied: 'no' });
     expect(server.received.length - before).toBe(2);
+  });
+
+  test('does not count what was given up before it was sent', async () => {
+    server.behave(answer());
+    const before = server.received.length;
+    const giving = new AbortController();
+    const credentials = (): TemporaryCredentials => {
+      giving.abort();
+      return STATIC_CREDENTIALS;
+    };
+    const driver = open({ endpoint: server.endpoint, maxRequests: 1, credentials });
+
+    expect(await faultOf(driver.attempt('put', PUT, giving.signal))).toMatchObject({ kind: 'unsent' });
+    expect(await faultOf(driver.attempt('put', PUT, giving.signal))).toMatchObject({ kind: 'unsent' });
+    await driver.attempt('put', PUT, never);
+
+    expect(server.received.length - before).toBe(1);
+  });
+
+  test("judges the end of credentials by the service's clock, as soon as it is known", async () => {
+    const ahead = 60 * 60_000;
+    let asked = 0;
+    const credentials = (): TemporaryCredentials => ({
+      ...STATIC_CREDENTIALS,
+      sessionToken: `token-${++asked}`,
+      expiration: systemRuntime.clock.now() + ahead / 2,
+    });
+    const driver = open({ endpoint: server.endpoint, credentials });
+    const date = new Date(systemRuntime.clock.now() + ahead);
+    server.behave(serviceError('RequestTimeTooSkewed', { date }), answer());
+
+    expect(await faultOf(driver.attempt('put', PUT, never))).toMatchObject({ kind: 'unverified' });
+    await driver.attempt('put', PUT, never);
+
+    expect(server.received.slice(-2).map((request) => request.header('x-amz-security-token'))).toEqual([
+      'token-1',
+      'token-2',
+    ]);
   });
 
   test('never exceeds its concurrency, and reports abandoned queued requests as unsent', async () => {

@@ -1,8 +1,9 @@
 /** How connections are shared, kept and given up. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
+import { LOOPBACK_CERTIFICATE } from '../../../support/certificates.ts';
 import type { TestDriver } from '../../../support/drivers.ts';
 import { STATIC_CREDENTIALS, openWireDriver } from '../../../support/drivers.ts';
 import type { FaultServer } from '../../../support/fault-server.ts';
@@ -109,4 +110,48 @@ test.each([
 
   await expect(fault).rejects.toMatchObject({ kind: 'unsent', code: 'Unsigned' });
   expect(server.received).toEqual([]);
+});
+
+describe.each([
+  ['plain', undefined],
+  ['TLS', LOOPBACK_CERTIFICATE],
+] as const)('over %s', (_protocol, certificate) => {
+  /** A server, a driver of it, and the connection between them. */
+  async function open() {
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+    const ended: Promise<unknown>[] = [];
+    const other = await startFaultServer(certificate);
+    other.onConnection((socket) => void ended.push(once(socket, 'close')));
+    return { other, ended, client: openWireDriver({ endpoint: other.endpoint }) };
+  }
+  const attempt = (client: TestDriver, signal: AbortSignal) =>
+    client.attempt('get', { TableName: 'table', Key: { pk: 'a' } }, signal);
+  afterEach(() => {
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  });
+
+  test('a closed driver closes its idle connections', async () => {
+    const { other, ended, client } = await open();
+    other.behave(answer());
+    await attempt(client, AbortSignal.timeout(PATIENCE_MS));
+
+    client[Symbol.dispose]();
+
+    await Promise.all(ended);
+    expect(ended).toHaveLength(1);
+    await other[Symbol.asyncDispose]();
+  });
+
+  test('an attempt that was given up closes its connection, whose answer would be that of another', async () => {
+    const { other, ended, client } = await open();
+    const giving = new AbortController();
+    other.behave(() => giving.abort());
+
+    await expect(attempt(client, giving.signal)).rejects.toMatchObject({ kind: 'unanswered', code: 'AbortError' });
+
+    await Promise.all(ended);
+    expect(ended).toHaveLength(1);
+    client[Symbol.dispose]();
+    await other[Symbol.asyncDispose]();
+  });
 });
