@@ -6,12 +6,13 @@ import { EventEmitter, once } from 'node:events';
 import { DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Context } from 'aws-lambda';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
-import { ENV } from '../../functions/env.ts';
+import { ENV, schedulesText } from '../../functions/env.ts';
 import { createWorkHandler } from '../../functions/work.ts';
 import type { Leasehold } from '../../shared/client/leasehold.ts';
 import { createLeasehold } from '../../shared/client/leasehold.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { semaphoreKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
+import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
+import { scheduleKey, semaphoreKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
@@ -124,6 +125,20 @@ function metricsOf(lines: readonly string[]): readonly string[] {
   return [...names].map(([name, sum]) => `${name}: ${sum}`).sort();
 }
 
+/** Takes an attribute off a row, and returns the whole row of before. */
+async function damage({ pk, sk }: RowKey, attribute: string) {
+  const { Attributes } = await client.send(
+    new UpdateItemCommand({
+      TableName: table,
+      Key: { pk: { S: pk }, sk: { S: sk } },
+      UpdateExpression: 'REMOVE #attribute',
+      ExpressionAttributeNames: { '#attribute': attribute },
+      ReturnValues: 'ALL_OLD',
+    }),
+  );
+  return Attributes;
+}
+
 /** Replaces what differs from run to run, and drops counts of zero. */
 function lasting(text: string): string {
   return text
@@ -131,12 +146,36 @@ function lasting(text: string): string {
     .replaceAll(/,?"capacity":\{.*?("throttled":\d+).*?\}\}\}/g, ',"capacity":{$1}')
     .replaceAll(/("(?:\w*(?:Ms|At)|at|leaseCounter)":)-?\d+(?:\.\d+)?/g, '$1"<ms>"')
     .replaceAll(/(?<=[{,])"\w+":0(?:,|(?=\}))/g, '')
+    .replaceAll(/for \d+ s at least/g, 'for <s> at least')
     .replaceAll(/\b1\d{12}\b/g, '<ms>')
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, (id) => {
       if (!ids.includes(id)) ids.push(id);
       return `<id ${ids.indexOf(id) + 1}>`;
     })
     .replaceAll(/\\n +at .*?(?=")/g, '<stack>');
+}
+
+interface Sent {
+  readonly target: string;
+  readonly body: string;
+}
+
+/** A client that answers some requests with this error, and sends the others. */
+function refusingClient(type: string, isRefused: (request: Sent) => boolean): DynamoDBClient {
+  const { requestHandler } = client.config;
+  const refusal = { statusCode: 400, headers: {}, body: Buffer.from(JSON.stringify({ __type: type, message: 'no' })) };
+  const handle = (...request: Parameters<typeof requestHandler.handle>) => {
+    const [{ headers, body }] = request;
+    const target = headers['x-amz-target']?.split('.')[1] ?? '';
+    return isRefused({ target, body: typeof body === 'string' ? body : new TextDecoder().decode(body as Uint8Array) })
+      ? { response: refusal }
+      : requestHandler.handle(...request);
+  };
+  return new DynamoDBClient({
+    endpoint: endpoint ?? '',
+    ...clientConfig,
+    requestHandler: { handle } as typeof requestHandler,
+  });
 }
 
 test.skipIf(endpoint === null)('the worker', async () => {
@@ -164,7 +203,17 @@ test.skipIf(endpoint === null)('the worker', async () => {
     },
   });
   const late = defineTask({ name: 'late', retry, timeout: '20ms', run: (_: unknown, task) => stopped(task.signal) });
-  const tasks = { fine, wrong, later, hangs, late };
+  /** Lasts until a heartbeat follows the first one. */
+  const beats = defineTask({ name: 'beats', run: () => once(begun, 'beaten').then(() => undefined) });
+  /** Lasts for three heartbeats, and until the one that is late. */
+  const blocks = defineTask({
+    name: 'blocks',
+    run: async () => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+      await vi.waitFor(() => expect(printed.join()).toContain('event loop blocked'), { timeout: 50_000 });
+    },
+  });
+  const tasks = { fine, wrong, later, hangs, late, beats, blocks };
   const told: string[] = [];
   const run = async (
     heading: string,
@@ -212,40 +261,46 @@ test.skipIf(endpoint === null)('the worker', async () => {
   });
 
   vi.stubEnv(ENV.queue, 'torn');
-  const { pk } = taskKey('torn', 't');
   await at('torn', ({ tasks: queue }) => queue.enqueue(fine, null, { id: 't' }));
-  await client.send(
-    new UpdateItemCommand({
-      TableName: table,
-      Key: { pk: { S: pk }, sk: { S: 'task' } },
-      UpdateExpression: 'REMOVE attempts',
-    }),
-  );
+  await damage(taskKey('torn', 't'), 'attempts');
   await run('a damaged row', { queue: 'torn' });
 
   vi.stubEnv(ENV.queue, 'throttled');
   let requests = 0;
-  const refusal = {
-    statusCode: 400,
-    headers: {},
-    body: Buffer.from('{"__type":"ThrottlingException","message":"too fast"}'),
-  };
-  const { requestHandler } = client.config;
-  const refusing = new DynamoDBClient({
-    endpoint: endpoint ?? '',
-    ...clientConfig,
-    requestHandler: {
-      handle: (...request: Parameters<typeof requestHandler.handle>) => {
-        requests++;
-        // Before these, it reads whether it is needed.
-        return 3 <= requests && requests <= 5 ? { response: refusal } : requestHandler.handle(...request);
-      },
-    } as typeof requestHandler,
-  });
+  // Before these, it reads whether it is needed.
+  const throttled = refusingClient('ThrottlingException', () => 3 <= ++requests && requests <= 5);
   vi.stubEnv(ENV.endpoint, undefined);
-  await run('a throttled table', { queue: 'throttled' }, { work: createWorkHandler(tasks, { client: refusing }) });
+  await run('a throttled table', { queue: 'throttled' }, { work: createWorkHandler(tasks, { client: throttled }) });
+
+  vi.stubEnv(ENV.queue, 'not-opened');
+  const isOpening = ({ target, body }: Sent) => target === 'PutItem' && body.includes('"session#');
+  const denied = { client: refusingClient('AccessDeniedException', isOpening) };
+  await run('a session that is not opened', { queue: 'not-opened' }, { work: createWorkHandler(tasks, denied) });
+
+  vi.stubEnv(ENV.queue, 'kept');
+  let onPermits = 0;
+  const isRelease = ({ target, body }: Sent) =>
+    target === 'UpdateItem' && body.includes('"permits#') && ++onPermits === 2;
+  const held = { client: refusingClient('AccessDeniedException', isRelease) };
+  await run('a permit that is not released', { queue: 'kept' }, { work: createWorkHandler(tasks, held) });
+
+  vi.stubEnv(ENV.queue, 'renewed');
+  vi.stubEnv(ENV.heartbeatMs, '500');
+  await at('renewed', ({ tasks: queue }) => queue.enqueue(beats, null, { id: 't' }));
+  let renewals = 0;
+  const isFirstRenewal = ({ target, body }: Sent) => {
+    if (target !== 'UpdateItem' || !body.includes('"session#')) return false;
+    if (++renewals === 2) begun.emit('beaten');
+    return renewals === 1;
+  };
+  const beaten = { client: refusingClient('AccessDeniedException', isFirstRenewal) };
+  await run('a renewal that fails', { queue: 'renewed' }, { work: createWorkHandler(tasks, beaten) });
+
   vi.stubEnv(ENV.endpoint, endpoint ?? '');
-  refusing.destroy();
+  vi.stubEnv(ENV.queue, 'blocked');
+  await at('blocked', ({ tasks: queue }) => queue.enqueue(blocks, null, { id: 't' }));
+  await run('a task that blocks the event loop', { queue: 'blocked' });
+  vi.stubEnv(ENV.heartbeatMs, undefined);
 
   vi.stubEnv(ENV.queue, 'end');
   vi.stubEnv(ENV.continuation, '1');
@@ -337,6 +392,38 @@ test.skipIf(endpoint === null)('the dispatcher and the waker', async () => {
   await client.send(new PutItemCommand({ TableName: table, Item: { pk: { S: pk }, sk: { S: sk } } }));
   await wake('a queue that cannot be read, and one that can', ['fourth', 'd'], ['other', 'x']);
   await wake('none that can be read', ['other', 'x']);
+
+  lambda.fail(Infinity);
+  const dispatcherOf = (queue: string): void => {
+    vi.resetModules();
+    vi.stubEnv(ENV.queue, queue);
+  };
+  await enqueue('torn', 'torn', 'whole');
+  await damage(taskKey('torn', 'torn'), 'attempts');
+  dispatcherOf('torn');
+  await tick('a tick that meets a damaged row');
+  await enqueue('third', 'torn');
+  await damage(taskKey('third', 'torn'), 'attempts');
+  await wake('a wake that meets one', ['third', 'torn']);
+  {
+    using wide = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'wide', shards: 8 });
+    for (let n = 0; n < 8; n++) await wide.tasks.enqueue('quick', null, { id: `t${n}` });
+  }
+  dispatcherOf('wide');
+  await tick('a tick that finds tasks in shards that are not deployed');
+
+  const nightly = { name: 'nightly', task: 'report', input: null, options: { cron: '0 3 * * *' } } as const;
+  vi.stubEnv(ENV.schedules, schedulesText([nightly]));
+  dispatcherOf('nightly');
+  await at('nightly', ({ schedules }) => schedules.define('nightly', 'other', null, { cron: '0 3 * * *' }));
+  const readable = await damage(scheduleKey('nightly', 'nightly'), 'task');
+  await tick('a tick whose schedules cannot be defined');
+  await client.send(new PutItemCommand({ TableName: table, Item: readable }));
+  await tick('the next tick, which defines them');
+  await at('nightly', ({ schedules }) => schedules.remove('nightly'));
+  await tick('the tick after that, which does not');
+  await at('nightly', async ({ schedules }) => expect(await schedules.get('nightly')).toBeUndefined());
+  vi.stubEnv(ENV.schedules, undefined);
 
   await expect(`${told.join('\n\n')}\n`).toMatchFileSnapshot('./starts.golden.txt');
 });
