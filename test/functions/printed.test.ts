@@ -3,7 +3,7 @@
  * After an intended change: `npx vitest run test/functions/printed.test.ts -u`, and read the difference.
  */
 import { EventEmitter, once } from 'node:events';
-import { DynamoDBClient, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Context } from 'aws-lambda';
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
 import { ENV, schedulesText } from '../../functions/env.ts';
@@ -15,10 +15,12 @@ import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import { scheduleKey, semaphoreKey, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { workersSemaphore } from '../../shared/tasks/dispatch/dispatcher.ts';
+import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 import { DoNotRetry } from '../../shared/tasks/task/control.ts';
-import { dataPointsOf } from '../support/cloudwatch.ts';
 import { openInvokeServer } from '../support/invoke-server.ts';
+import type { SentRequest } from '../support/printed-lines.ts';
+import { damageRow, metricsOf, readableLine, refusingClient } from '../support/printed-lines.ts';
 import { whenAborted } from '../support/when-aborted.ts';
 
 const endpoint = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
@@ -84,6 +86,10 @@ const contextOf = (remainingMs: number): Context => {
   } as Context;
 };
 
+const damage = (key: RowKey, attribute: string) => damageRow(client, table, key, attribute);
+const refusing = (type: string, isRefused: (request: SentRequest) => boolean) =>
+  refusingClient(client, endpoint, type, isRefused);
+
 const at = async (queue: string, act: (leasehold: Leasehold) => Promise<unknown>): Promise<void> => {
   using leasehold = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue, shards: 1 });
   await act(leasehold);
@@ -100,43 +106,8 @@ async function scene(heading: string, invoke: () => Promise<unknown>): Promise<s
   startedBefore = lambda.invoked.length;
   // How often a session is renewed depends on the machine, and so does the order of what two tasks print.
   const lines = printed.filter((line) => !line.includes('session renewed'));
-  const logged = lines.filter((line) => !line.includes('"_aws"')).map(readable);
+  const logged = lines.filter((line) => !line.includes('"_aws"')).map(readableLine);
   return [`## ${heading}`, ...logged.sort(), ...metricsOf(lines), ...started.sort(), ended].map(lasting).join('\n');
-}
-
-/** A log line without what is the same in each. */
-function readable(line: string): string {
-  if (!line.startsWith('{')) return line;
-  const { level, message, timestamp, service, cold_start, sampling_rate, function_name, ...rest } = JSON.parse(
-    line,
-  ) as Record<string, unknown>;
-  void [timestamp, cold_start, sampling_rate, function_name];
-  return `${String(level)} ${String(service)}: ${String(message)} ${JSON.stringify(rest)}`;
-}
-
-/** The sum of each metric, or for times how many values it has. */
-function metricsOf(lines: readonly string[]): readonly string[] {
-  const points = dataPointsOf(lines.join('\n'));
-  const names = new Map<string, number>();
-  for (const { namespace, name, dimensions, value } of points) {
-    const whose = `METRIC ${namespace} ${JSON.stringify(dimensions)} ${name}${name.endsWith('Ms') ? ' values' : ''}`;
-    names.set(whose, (names.get(whose) ?? 0) + (name.endsWith('Ms') ? 1 : value));
-  }
-  return [...names].map(([name, sum]) => `${name}: ${sum}`).sort();
-}
-
-/** Takes an attribute off a row, and returns the whole row of before. */
-async function damage({ pk, sk }: RowKey, attribute: string) {
-  const { Attributes } = await client.send(
-    new UpdateItemCommand({
-      TableName: table,
-      Key: { pk: { S: pk }, sk: { S: sk } },
-      UpdateExpression: 'REMOVE #attribute',
-      ExpressionAttributeNames: { '#attribute': attribute },
-      ReturnValues: 'ALL_OLD',
-    }),
-  );
-  return Attributes;
 }
 
 /** Replaces what differs from run to run, and drops counts of zero. */
@@ -153,29 +124,6 @@ function lasting(text: string): string {
       return `<id ${ids.indexOf(id) + 1}>`;
     })
     .replaceAll(/\\n +at .*?(?=")/g, '<stack>');
-}
-
-interface Sent {
-  readonly target: string;
-  readonly body: string;
-}
-
-/** A client that answers some requests with this error, and sends the others. */
-function refusingClient(type: string, isRefused: (request: Sent) => boolean): DynamoDBClient {
-  const { requestHandler } = client.config;
-  const refusal = { statusCode: 400, headers: {}, body: Buffer.from(JSON.stringify({ __type: type, message: 'no' })) };
-  const handle = (...request: Parameters<typeof requestHandler.handle>) => {
-    const [{ headers, body }] = request;
-    const target = headers['x-amz-target']?.split('.')[1] ?? '';
-    return isRefused({ target, body: typeof body === 'string' ? body : new TextDecoder().decode(body as Uint8Array) })
-      ? { response: refusal }
-      : requestHandler.handle(...request);
-  };
-  return new DynamoDBClient({
-    endpoint: endpoint ?? '',
-    ...clientConfig,
-    requestHandler: { handle } as typeof requestHandler,
-  });
 }
 
 test.skipIf(endpoint === null)('the worker', async () => {
@@ -268,32 +216,32 @@ test.skipIf(endpoint === null)('the worker', async () => {
   vi.stubEnv(ENV.queue, 'throttled');
   let requests = 0;
   // Before these, it reads whether it is needed.
-  const throttled = refusingClient('ThrottlingException', () => 3 <= ++requests && requests <= 5);
+  const throttled = refusing('ThrottlingException', () => 3 <= ++requests && requests <= 5);
   vi.stubEnv(ENV.endpoint, undefined);
   await run('a throttled table', { queue: 'throttled' }, { work: createWorkHandler(tasks, { client: throttled }) });
 
   vi.stubEnv(ENV.queue, 'not-opened');
-  const isOpening = ({ target, body }: Sent) => target === 'PutItem' && body.includes('"session#');
-  const denied = { client: refusingClient('AccessDeniedException', isOpening) };
+  const isOpening = ({ target, body }: SentRequest) => target === 'PutItem' && body.includes('"session#');
+  const denied = { client: refusing('AccessDeniedException', isOpening) };
   await run('a session that is not opened', { queue: 'not-opened' }, { work: createWorkHandler(tasks, denied) });
 
   vi.stubEnv(ENV.queue, 'kept');
   let onPermits = 0;
-  const isRelease = ({ target, body }: Sent) =>
+  const isRelease = ({ target, body }: SentRequest) =>
     target === 'UpdateItem' && body.includes('"permits#') && ++onPermits === 2;
-  const held = { client: refusingClient('AccessDeniedException', isRelease) };
+  const held = { client: refusing('AccessDeniedException', isRelease) };
   await run('a permit that is not released', { queue: 'kept' }, { work: createWorkHandler(tasks, held) });
 
   vi.stubEnv(ENV.queue, 'renewed');
   vi.stubEnv(ENV.heartbeatMs, '500');
   await at('renewed', ({ tasks: queue }) => queue.enqueue(beats, null, { id: 't' }));
   let renewals = 0;
-  const isFirstRenewal = ({ target, body }: Sent) => {
+  const isFirstRenewal = ({ target, body }: SentRequest) => {
     if (target !== 'UpdateItem' || !body.includes('"session#')) return false;
     if (++renewals === 2) begun.emit('beaten');
     return renewals === 1;
   };
-  const beaten = { client: refusingClient('AccessDeniedException', isFirstRenewal) };
+  const beaten = { client: refusing('AccessDeniedException', isFirstRenewal) };
   await run('a renewal that fails', { queue: 'renewed' }, { work: createWorkHandler(tasks, beaten) });
 
   vi.stubEnv(ENV.endpoint, endpoint ?? '');
@@ -357,7 +305,7 @@ test.skipIf(endpoint === null)('the dispatcher and the waker', async () => {
   vi.stubEnv(
     ENV.wakeQueues,
     JSON.stringify(
-      ['q', 'other', 'third', 'fourth'].map((queue) => ({
+      ['q', 'other', 'third', 'fourth', 'fifth'].map((queue) => ({
         queue,
         workerFunction: `work-${queue}`,
         shards: 1,
@@ -402,9 +350,9 @@ test.skipIf(endpoint === null)('the dispatcher and the waker', async () => {
   await damage(taskKey('torn', 'torn'), 'attempts');
   dispatcherOf('torn');
   await tick('a tick that meets a damaged row');
-  await enqueue('third', 'torn');
-  await damage(taskKey('third', 'torn'), 'attempts');
-  await wake('a wake that meets one', ['third', 'torn']);
+  await enqueue('fifth', 'torn');
+  await damage(taskKey('fifth', 'torn'), 'attempts');
+  await wake('a wake that meets one', ['fifth', 'torn']);
   {
     using wide = createLeasehold({ table, endpoint: endpoint ?? '', clientConfig, queue: 'wide', shards: 8 });
     for (let n = 0; n < 8; n++) await wide.tasks.enqueue('quick', null, { id: `t${n}` });
@@ -412,8 +360,7 @@ test.skipIf(endpoint === null)('the dispatcher and the waker', async () => {
   dispatcherOf('wide');
   await tick('a tick that finds tasks in shards that are not deployed');
 
-  const nightly = { name: 'nightly', task: 'report', input: null, options: { cron: '0 3 * * *' } } as const;
-  vi.stubEnv(ENV.schedules, schedulesText([nightly]));
+  vi.stubEnv(ENV.schedules, schedulesText([defineSchedule('nightly', 'report', null, { cron: '0 3 * * *' })]));
   dispatcherOf('nightly');
   await at('nightly', ({ schedules }) => schedules.define('nightly', 'other', null, { cron: '0 3 * * *' }));
   const readable = await damage(scheduleKey('nightly', 'nightly'), 'task');

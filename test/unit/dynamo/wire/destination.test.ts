@@ -154,7 +154,7 @@ describe('a destination that the SDK finds', () => {
     const rules = {
       endpointProvider: () => {
         if (++asked === 1) throw new Error('no rules yet');
-        const authSchemes = [{ name: 'sigv4', signingName: 'dynamodb', signingRegion: 'eu-central-2' }];
+        const authSchemes = [{ name: 'sigv4', signingName: 'dynamodb', signingRegion: 'eu-central-2', properties: {} }];
         return { url: new URL('https://db.example:8443/at/'), properties: { authSchemes } };
       },
     };
