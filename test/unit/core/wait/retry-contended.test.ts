@@ -48,7 +48,7 @@ test('reports an unknown outcome if a response was lost', async () => {
 
 test('pauses from the third round on', async () => {
   const clock = new ManualClock('2026-03-01T12:00:00Z');
-  const backoff = { clock, random: { next: () => 0.5 }, baseMs: 100, capMs: 150 };
+  const backoff = { clock, random: { next: () => 0.5 }, baseMs: 100, capMs: 500 };
   const at: number[] = [];
   const trying = retryContended('row', { rounds: 5, backoff }, () => {
     at.push(clock.monotonic());
@@ -59,7 +59,7 @@ test('pauses from the third round on', async () => {
 
   expect(await trying).toBeInstanceOf(StoreUnavailableError);
   const [first = 0] = at;
-  expect(at.map((moment) => moment - first)).toEqual([0, 0, 75, 150, 225]);
+  expect(at.map((moment) => moment - first)).toEqual([0, 0, 100, 300, 550]);
 });
 
 test.each([

@@ -4,13 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../shared/core/defined.ts';
 import type { Due } from '../../../../shared/core/wait/shared-poll.ts';
 import { SharedPoll } from '../../../../shared/core/wait/shared-poll.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
+import { CountingClock } from '../../../support/manual-clock.ts';
 
 type Look = (due: readonly Due<undefined>[], tell: (key: string, seen: number) => void) => Promise<void>;
 
 /** Looks see how many there were before; each is written down with its time and keys. */
 function open(options: { readonly togetherMs?: number; readonly look?: Look } = {}) {
-  const clock = new ManualClock('2026-08-01T00:00:00Z');
+  const clock = new CountingClock('2026-08-01T00:00:00Z');
   const startedAt = clock.monotonic();
   const looks: { readonly at: number; readonly keys: readonly string[]; readonly isNudged: boolean }[] = [];
   const poll = new SharedPoll<number>(clock, {
@@ -54,6 +54,8 @@ describe('a key that is watched', () => {
     stop.abort();
 
     expect(await waiting).toBeUndefined();
+    await clock.advance(0);
+    expect(clock.sleeping).toBe(0);
     await clock.advance(10_000);
     expect(looks).toHaveLength(1);
     expect(await poll.next('a', () => true, stop.signal)).toBeUndefined();

@@ -54,6 +54,14 @@ describe('a wait', () => {
     expect(at).toEqual([0, 99, 298, 697, 1_496, 2_000]);
   });
 
+  test('keeps the ratio of the first pause to the longest one that the caller gives', async () => {
+    const { result, at } = start(() => BUSY, { wait: 250, pause: 100 });
+    await clock.advance(300);
+
+    expect(await result).toMatchObject({ kind: 'blocked', waitedMs: 250 });
+    expect(at).toEqual([0, 9, 28, 67, 146, 245, 250]);
+  });
+
   test('does not poll during a closed time, and polls soon after', async () => {
     const opensAt = clock.now() + 10_000;
     const look = (): PollResult<string, string> =>

@@ -1,0 +1,102 @@
+/** The errors that users catch: each with all that it carries, and messages of a bounded length. */
+import { expect, test } from 'vitest';
+import {
+  ClockSkewError,
+  ConfigurationError,
+  CorruptItemError,
+  InvariantError,
+  LeaseLostError,
+  MismatchError,
+  StoreUnavailableError,
+  assert,
+  assertNever,
+  messageOf,
+  shown,
+} from '../../../shared/core/errors.ts';
+
+const cause = new Error('the cause');
+
+test.each([
+  [
+    new LeaseLostError('lock k', 'expired', 'no renewal was confirmed', { cause }),
+    {
+      message: 'lost lock k (expired): no renewal was confirmed; stop this work, its writes will be refused',
+      key: 'lock k',
+      reason: 'expired',
+      cause,
+    },
+  ],
+  [
+    new StoreUnavailableError('no answer', { applied: 'unknown', cause }),
+    { message: 'no answer', applied: 'unknown', cause },
+  ],
+  [
+    new StoreUnavailableError('throttled', { applied: 'no' }),
+    { message: 'throttled', applied: 'no', cause: undefined },
+  ],
+  [
+    new CorruptItemError('lock k', 'session', 'is a number'),
+    {
+      message: 'row lock k cannot be used: session is a number; the row was left as it is, inspect it by hand',
+      key: 'lock k',
+      attribute: 'session',
+    },
+  ],
+  [new ConfigurationError('ttl = 1', { cause }), { message: 'ttl = 1', cause }],
+  [new MismatchError('task t', 'another input'), { message: 'another input', key: 'task t' }],
+  [
+    new ClockSkewError(612.4, 1_000),
+    {
+      message:
+        "this machine's clock differs from the store's by 612 ms, more than half of maxClockSkew = 1000 ms: " +
+        'refusing to take over from anyone; correct the clock or raise maxClockSkew everywhere',
+      skewMs: 612.4,
+    },
+  ],
+  [new InvariantError('a bug', { cause }), { message: 'a bug', cause }],
+])('%s carries all that its reader needs', (error, facts) => {
+  expect(error).toBeInstanceOf(Error);
+  expect(error).toMatchObject({ name: error.constructor.name, ...facts });
+});
+
+test('a wrong clock is named with what it may not do', () => {
+  expect(new ClockSkewError(600, 1_000, 'opening no session').message).toContain(': opening no session;');
+});
+
+test('a very long message loses its middle, and no half of a character', () => {
+  const short = 'x'.repeat(1_500);
+  const long = new ConfigurationError(`${'a'.repeat(1_099)}😀${'b'.repeat(2_000)}😀${'c'.repeat(399)}`).message;
+
+  expect(new ConfigurationError(short).message).toBe(short);
+  expect(long).toBe(`${'a'.repeat(1_099)}\uFFFD…\uFFFD${'c'.repeat(399)}`);
+});
+
+test('a broken rule of our own is an InvariantError', () => {
+  expect(() => assert(false, 'a bug')).toThrow(new InvariantError('a bug'));
+  expect(() => assert(true, 'no bug')).not.toThrow();
+  expect(() => assertNever({ kind: 'odd' } as never, 'state')).toThrow(
+    new InvariantError('unexpected state: {"kind":"odd"}'),
+  );
+});
+
+const hostile = (): never => {
+  throw new Error('hostile');
+};
+
+test('any thrown value has a text', () => {
+  const texts = [new TypeError('no function'), 'text', undefined, 7, { code: 'E' }, { toString: hostile }].map(
+    messageOf,
+  );
+
+  expect(texts).toEqual(['no function', 'text', 'undefined', '7', "{ code: 'E' }", 'an error that cannot be printed']);
+});
+
+test('any value is shown, and of a long one the first 80 characters, or as many as are asked for', () => {
+  const [long, longer] = ['x'.repeat(78), 'x'.repeat(79)];
+
+  expect(['it', NaN, 12n, [1], long, longer, new Proxy({}, { ownKeys: hostile })].map((value) => shown(value))).toEqual(
+    ['"it"', 'NaN', '12n', '[ 1 ]', `"${long}"`, `"${longer}…`, '{}'],
+  );
+  expect(shown('abcdef', 4)).toBe('"abc…');
+  expect(shown('ab😀', 4)).toBe('"ab\uFFFD…');
+});
