@@ -6,6 +6,7 @@ import type { MetricName } from '../../functions/metric-names.ts';
 import { METRIC } from '../../functions/metric-names.ts';
 import { METRICS_OF, WorkerMetrics } from '../../functions/worker-metrics.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 /** Their alarms look for a share of many, or for several periods of them. */
@@ -41,6 +42,52 @@ const alarmed = new Set(
 test.each(events)('%s', (event, names) => {
   const isUrgent = names.some((name) => alarmed.has(name) && MAY_WAIT[name] === undefined);
   expect(written(event)).toEqual(isUrgent ? [...names] : []);
+});
+
+test('each line has the counts since the last one, every five seconds and at the end', async () => {
+  const lines: Record<string, number>[] = [];
+  let line: Record<string, number> = {};
+  const metrics = {
+    addMetric: (name: string, _unit: string, count: number) => void (line[name] = count),
+    publishStoredMetrics: () => {
+      lines.push(line);
+      line = {};
+    },
+  } as unknown as Metrics;
+  const clock = new ManualClock('2026-01-01T00:00:00Z');
+  const meter = createMeter();
+  let times = 0;
+  const expire = { verb: 'session.expire', kind: 'update', input: { TableName: 't' } } as never;
+  const faultOf = (kind: 'throttled' | 'conditionFailed') => new DynamoFault(kind, { code: kind, message: kind });
+  const reported = new WorkerMetrics(metrics, { write: () => void times++ } as never, meter, clock);
+
+  reported.count('done', 2);
+  reported.count('done', 1);
+  for (const given of [{ output: {} }, { output: {} }, { fault: faultOf('conditionFailed') }])
+    meter.onAttempt({ statement: expire, ...given } as never);
+  await clock.advance(4_999);
+  expect(lines).toEqual([]);
+  await clock.advance(1);
+  await clock.advance(5_000);
+  meter.onAttempt({ statement: expire, output: {} });
+  meter.onAttempt({ statement: { verb: 'other', kind: 'get', input: {} } as never, fault: faultOf('throttled') });
+  reported.count('retried', 1);
+  reported.count('dead', 1);
+  reported.count('blocked', 1);
+  reported[Symbol.dispose]();
+  await clock.advance(60_000);
+
+  expect(lines).toEqual([
+    { [METRIC.tasksCompleted]: 3, [METRIC.sessionsExpired]: 2 },
+    {
+      [METRIC.tasksFailed]: 2,
+      [METRIC.tasksDead]: 1,
+      [METRIC.sessionsExpired]: 1,
+      [METRIC.storeThrottled]: 1,
+    },
+    { [METRIC.eventLoopsBlocked]: 1 },
+  ]);
+  expect(times).toBe(4);
 });
 
 test('reported metrics leave no listener of the process, one for each invocation', () => {
