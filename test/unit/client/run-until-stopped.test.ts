@@ -1,0 +1,189 @@
+/** A worker's whole life in simulated time: outages, lost sessions, and what remains of it at its end. */
+import { describe, expect, test } from 'vitest';
+import { runUntilStopped } from '../../../shared/client/run-until-stopped.ts';
+import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
+import type { TaskModule } from '../../../shared/tasks/run/task-module.ts';
+import { taskModuleOf } from '../../../shared/tasks/run/task-module.ts';
+import { defineSchedule } from '../../../shared/tasks/schedule/declaration.ts';
+import { defineTask } from '../../../shared/tasks/task/definition.ts';
+import { HandedBackError } from '../../../shared/tasks/task/control.ts';
+import { passTime, simulatedWorld } from '../../support/coordination.ts';
+import { whenAborted } from '../../support/when-aborted.ts';
+
+const TTL_MS = 10_000;
+const SETTINGS = { queue: 'q', shards: 1, concurrency: 2, graceMs: 1_000, untilDrained: false, sessionTtlMs: TTL_MS };
+const NONE = { done: 0, retried: 0, dead: 0, other: 0 };
+const quick = defineTask({ name: 'quick', run: () => undefined });
+
+function open(module: TaskModule = taskModuleOf({ quick })) {
+  const world = simulatedWorld();
+  const user = world.start({ queue: 'q', shards: 1 }).leasehold;
+  const worker = world.start({ queue: 'q', shards: 1 });
+  const logged: string[] = [];
+  const note =
+    (level: string) =>
+    (message: string): void =>
+      void (logged.at(-1) !== `${level} ${message}` && logged.push(`${level} ${message}`));
+  const log = { debug: () => undefined, info: note('info'), warn: note('warn'), error: note('error') };
+  const handBack = new AbortController();
+  const run = (settings: Partial<typeof SETTINGS> = {}) =>
+    runUntilStopped(
+      module,
+      { ...worker.ports, leasehold: worker.leasehold, log },
+      { ...SETTINGS, ...settings },
+      handBack.signal,
+    );
+  const pass = (ms: number) =>
+    passTime(
+      world,
+      user.tasks.get('none').then(() => worker.runtime.clock.sleep(ms)),
+    );
+  const stop = () => handBack.abort(new HandedBackError('stopped'));
+  const sessions = () => Array.fromAsync(user.sessions.list());
+  /** Until the task has ended. */
+  const isDone = async (id: string) => passTime(world, user.tasks.result(id));
+  return { world, user, worker, logged, run, pass, stop, sessions, isDone };
+}
+
+test('has one session, with the name of its queue and no lock-delay, and ends it', async () => {
+  const { world, user, run, pass, stop, sessions, isDone } = open();
+  const running = run();
+  for (const id of ['a', 'b']) {
+    await user.tasks.enqueue(quick, null, { id });
+    await isDone(id);
+    await pass(5_000);
+  }
+  const opened = await sessions();
+  stop();
+
+  expect(await passTime(world, running)).toEqual({ ...NONE, done: 2 });
+  expect(opened).toMatchObject([{ name: 'worker/q', ttlMs: TTL_MS, lockDelayMs: 0, status: 'live' }]);
+  expect(await sessions()).toEqual([]);
+});
+
+test('waits out an outage before its first session and one in its middle, and goes on with a new session', async () => {
+  const { world, user, worker, logged, run, pass, stop, sessions, isDone } = open();
+  worker.driver.isDown = true;
+  const running = run();
+  await pass(30_000);
+  expect(logged).toEqual(['error store unavailable, retrying']);
+  worker.driver.isDown = false;
+  await user.tasks.enqueue(quick, null, { id: 'a' });
+  await isDone('a');
+  const [first] = await sessions();
+  worker.driver.isDown = true;
+  await pass(60_000);
+  worker.driver.isDown = false;
+  await user.tasks.enqueue(quick, null, { id: 'b' });
+  await isDone('b');
+  const live = (await sessions()).filter(({ id }) => id !== first?.id);
+  stop();
+
+  expect(await passTime(world, running)).toEqual({ ...NONE, done: 2 });
+  expect(live).toMatchObject([{ name: 'worker/q', status: 'live' }]);
+  expect(logged).toContain('error session lost');
+});
+
+test('opens another session when an operator ends the first', async () => {
+  const { world, user, logged, run, pass, stop, sessions, isDone } = open();
+  const running = run();
+  await user.tasks.enqueue(quick, null, { id: 'a' });
+  await isDone('a');
+  const [first] = await sessions();
+  await user.sessions.destroy(first?.id ?? '');
+  await pass(TTL_MS);
+  await user.tasks.enqueue(quick, null, { id: 'b' });
+  await isDone('b');
+  const live = await sessions();
+  stop();
+
+  expect(await passTime(world, running)).toEqual({ ...NONE, done: 2 });
+  expect(live).toMatchObject([{ name: 'worker/q', status: 'live' }]);
+  expect(live[0]?.id).not.toBe(first?.id);
+  expect(logged).toEqual(['error session lost']);
+});
+
+describe('ends', () => {
+  test('with how tasks ended, over all its sessions, when none is due', async () => {
+    const failing = defineTask({
+      name: 'failing',
+      retry: { backoff: '1h' },
+      run: () => {
+        throw new Error('no');
+      },
+    });
+    const later = defineTask({ name: 'later', run: (_: unknown, task) => task.snooze('1h') });
+    const { world, user, run } = open(taskModuleOf({ quick, failing, later }));
+    for (const [task, options] of [
+      [quick, {}],
+      [failing, {}],
+      [failing, { maxAttempts: 1 }],
+      [later, {}],
+    ] as const)
+      await user.tasks.enqueue(task, null, options);
+
+    expect(await passTime(world, run({ untilDrained: true }))).toEqual({ done: 1, retried: 1, dead: 1, other: 1 });
+  });
+
+  test('with its pause when it is stopped during an outage, and without its session', async () => {
+    const { world, worker, run, pass, stop } = open();
+    const running = run();
+    await pass(3_000);
+    worker.driver.isDown = true;
+    await pass(30_000);
+
+    stop();
+
+    expect(await passTime(world, running)).toEqual(NONE);
+  });
+
+  test('with the reason when it may not use the table', async () => {
+    const { world, worker, run } = open();
+    const denied = new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'not allowed' });
+    worker.driver.attempt = () => Promise.reject(denied);
+
+    await expect(passTime(world, run())).rejects.toThrow('AccessDeniedException');
+  });
+
+  test('at once while it works, and hands its task back', async () => {
+    const begun = Promise.withResolvers<undefined>();
+    const hangs = defineTask({
+      name: 'hangs',
+      run: async (_: unknown, { signal }) => {
+        begun.resolve(undefined);
+        await whenAborted(signal);
+        throw signal.reason;
+      },
+    });
+    const { world, user, run, stop } = open(taskModuleOf({ hangs }));
+    const running = run();
+    await user.tasks.enqueue(hangs, null, { id: 'a' });
+    await passTime(world, begun.promise);
+    stop();
+
+    expect(await passTime(world, running)).toEqual({ ...NONE, other: 1 });
+    expect(await user.tasks.get('a')).toMatchObject({ state: 'ready', attempts: 0 });
+  });
+});
+
+test('defines schedules once, in its queue or their own', async () => {
+  const cron = '0 3 * * *';
+  const schedules = [
+    defineSchedule('here', 'quick', null, { cron }),
+    defineSchedule('there', 'quick', null, { cron, queue: 'other' }),
+  ];
+  const { world, user, run, pass, stop } = open(taskModuleOf({ quick, schedules }));
+  const running = run();
+  await pass(5_000);
+  const names = async (queue: string) =>
+    (await Array.fromAsync(user.schedules.list({ queue }))).map(({ name }) => name);
+
+  expect([await names('q'), await names('other')]).toEqual([['here'], ['there']]);
+  await user.schedules.remove('here');
+  const [session] = await Array.fromAsync(user.sessions.list());
+  await user.sessions.destroy(session?.id ?? '');
+  await pass(2 * TTL_MS);
+  expect(await names('q')).toEqual([]);
+  stop();
+  await passTime(world, running);
+});
