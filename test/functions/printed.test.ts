@@ -367,6 +367,9 @@ test.skipIf(endpoint === null)('the dispatcher and the waker', async () => {
   await tick('a tick whose schedules cannot be defined');
   await client.send(new PutItemCommand({ TableName: table, Item: readable }));
   await tick('the next tick, which defines them');
+  await at('nightly', async ({ schedules }) =>
+    expect(await schedules.get('nightly')).toMatchObject({ task: 'report' }),
+  );
   await at('nightly', ({ schedules }) => schedules.remove('nightly'));
   await tick('the tick after that, which does not');
   await at('nightly', async ({ schedules }) => expect(await schedules.get('nightly')).toBeUndefined());

@@ -64,7 +64,7 @@ test('each line has the counts since the last one, every five seconds and at the
   reported.count('done', 2);
   reported.count('done', 1);
   for (const given of [{ output: {} }, { output: {} }, { fault: faultOf('conditionFailed') }])
-    meter.onAttempt({ statement: expire, ...given } as never);
+    meter.onAttempt({ statement: expire, ...given });
   await clock.advance(4_999);
   expect(lines).toEqual([]);
   await clock.advance(1);

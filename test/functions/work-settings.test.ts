@@ -129,7 +129,7 @@ test.skipIf(endpoint === null)('its variables are the settings of the worker', a
     startWithinMs: 9_000,
     graceMs: 2_000,
   });
-  const endsAt = Number(deadlineMonotonicMs) - (REMAINING_MS - 5_000);
+  const endsAt = deadlineMonotonicMs - (REMAINING_MS - 5_000);
   expect(endsAt).toBeGreaterThanOrEqual(before);
   expect(endsAt).toBeLessThanOrEqual(systemRuntime.clock.monotonic());
   expect(signal.aborted).toBe(false);
@@ -149,12 +149,12 @@ test.skipIf(endpoint === null)(
       ports.events?.onClaimed?.({ ...task, generation: 1 } as never, { takenOver: false });
       ports.events?.onClaimed?.({ ...task, createdAt: now - 1 } as never, { takenOver: false });
       ports.onCounted?.('done', 3);
-      ports.onTimed?.('task', { waitMs: 5 } as never);
+      ports.onTimed?.('task', { waitMs: 5 });
       return Promise.resolve({ ended: 'drained' });
     });
 
     const [, own] = await invoke({}, exports, { events: claimed('options') });
-    const [, given] = await invoke({}, exports, { payloads: store('options') as never });
+    const [, given] = await invoke({}, exports, { payloads: store('options') });
 
     expect(told.slice(0, 4)).toEqual(['module', 'options', 'module', 'options']);
     expect([own.payloads, given.payloads]).toMatchObject([{ name: 'module' }, { name: 'options' }]);
