@@ -1,0 +1,85 @@
+/** Each setting of a session is in its row or in its holder, and each default is what the documents say. */
+import { hostname } from 'node:os';
+import { describe, expect, test } from 'vitest';
+import type { SessionSettings } from '../../../shared/client/leasehold.ts';
+import { passTime, simulatedWorld } from '../../support/coordination.ts';
+
+const DEFAULTS = {
+  name: 'leasehold',
+  node: hostname(),
+  ttlMs: 30_000,
+  lockDelayMs: 15_000,
+  behaviour: 'release',
+  checks: [],
+};
+
+describe('a session', () => {
+  test.each<[SessionSettings, object]>([
+    [{}, {}],
+    [{ ttl: '12s' }, { ttlMs: 12_000 }],
+    [{ ttl: null }, { ttlMs: null, expiresAt: null }],
+    [{ lockDelay: 0 }, { lockDelayMs: 0 }],
+    [{ lockDelay: '3s' }, { lockDelayMs: 3_000 }],
+    [{ behavior: 'delete' }, { behaviour: 'delete' }],
+    [{ name: 'mine' }, { name: 'mine' }],
+    [{ node: 'fra' }, { node: 'fra' }],
+    [{ ttl: undefined, heartbeat: undefined, behavior: undefined, name: undefined, node: undefined }, {}],
+  ])('with %o has that in its row', async (settings, written) => {
+    const { leasehold } = simulatedWorld().start();
+
+    const { id } = await leasehold.session(settings);
+
+    expect(await leasehold.sessions.get(id)).toMatchObject({ ...DEFAULTS, ...written });
+  });
+
+  test.each<[object, string]>([
+    [{ behavior: 'keep' }, `behavior = "keep": must be 'release' or 'delete'`],
+    [{ checks: 'disk' }, 'checks = "disk": must be a list of ids of health checks'],
+    [{ checks: [''] }, 'check id is empty'],
+    [{ name: '' }, 'session name is empty'],
+    [{ node: '' }, 'node is empty'],
+    [{ ttl: '1s', heartbeat: '1s' }, 'heartbeat'],
+    [{ lockDelay: '61s' }, 'lockDelay'],
+    [{ timeout: '1s' }, 'unknown option "timeout"'],
+  ])('with %o is refused', async (settings, message) => {
+    const world = simulatedWorld();
+    const { leasehold } = world.start();
+
+    await expect(leasehold.session(settings as SessionSettings)).rejects.toThrow(message);
+    expect(world.rows()).toEqual([]);
+  });
+
+  test('is renewed in its own heartbeat, by the bound on clocks of its client, and tells its events', async () => {
+    const world = simulatedWorld();
+    const { leasehold, runtime } = world.start({ maxClockSkew: '500ms' });
+    const told: string[] = [];
+    const events = { onRenewed: () => void told.push('renewed'), onLost: () => void told.push('lost') };
+    const session = await leasehold.session({ ttl: '20s', heartbeat: '2s', events });
+
+    await passTime(world, runtime.clock.sleep(6_500));
+    const renewed = told.length;
+    await leasehold.sessions.destroy(session.id);
+    await passTime(world, runtime.clock.sleep(3_000));
+
+    expect(session.holder.timing).toMatchObject({ ttlMs: 20_000, heartbeatMs: 2_000, maxClockSkewMs: 500 });
+    expect(renewed).toBeGreaterThanOrEqual(3);
+    expect(told.slice(renewed)).toEqual(['lost']);
+  });
+
+  test('is bound to the checks of its node, and not opened if one has failed or is missing', async () => {
+    const { leasehold } = simulatedWorld().start();
+    await (await leasehold.health.register('n', 'disk')).pass();
+    await (await leasehold.health.register('n', 'net')).fail('cut');
+    const open = (...checks: readonly string[]) => leasehold.session({ node: 'n', checks });
+
+    const { id } = await open('disk');
+
+    expect(await leasehold.sessions.get(id)).toMatchObject({ checks: ['disk'] });
+    for (const checks of [['net'], ['disk', 'net'], ['gone']])
+      await expect(open(...checks)).rejects.toThrow('a session that is bound to it would end at once');
+  });
+});
+
+test('a client without a connection of its own creates no table', async () => {
+  await expect(simulatedWorld().start().leasehold.createTable()).rejects.toThrow('create the table yourself');
+});
