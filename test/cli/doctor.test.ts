@@ -40,8 +40,9 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     const { findings } = JSON.parse(doctor.out) as { findings: Finding[] };
     expect(findings.filter(({ health }) => health === 'broken' || health === 'warning')).toEqual([]);
     expect(findings.map(({ check }) => check)).toEqual(
-      expect.arrayContaining(['clock', 'ttl', 'may TransactWriteItems']),
+      expect.arrayContaining(['clock', 'ttl', 'may TransactWriteItems', 'keys in default']),
     );
+    expect(findings[0]?.found).toMatch(new RegExp(`, Node ${process.versions.node}$`));
   });
 
   test.each([
@@ -59,6 +60,27 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     const findings = await examine({ ...patient, isEmulator: true, maxClockSkewMs: 1_000 });
 
     expect(findings.find(({ check }) => check === 'clock')).toMatchObject({ health });
+  });
+
+  test.each([
+    ['20.19.0', 'broken'],
+    ['22.17.1', 'broken'],
+    ['22.18.0', 'ok'],
+    ['23.0.0', 'ok'],
+    ['24.1.0', 'ok'],
+  ])('judges Node %s: %s', async (node, health) => {
+    const { client, table: name } = table;
+    const patient = { client, table: name, runtime: systemRuntime, variables: {}, gauge: { provenSkewMs: () => 0 } };
+
+    const [versions] = await examine({
+      ...patient,
+      versions: { node, leasehold: '1.0.0' },
+      isEmulator: true,
+      maxClockSkewMs: 1_000,
+    });
+
+    expect(versions).toMatchObject({ check: 'versions', health });
+    expect(versions?.found).toMatch(/^leasehold 1\.0\.0, rows of schema \d+, Node /);
   });
 
   test('reports a missing table even if it has to read the names in it', async () => {
@@ -87,6 +109,10 @@ describe.skipIf(endpoint === null)('leasehold up and doctor', () => {
     expect(doctor.exitCode).toBe(1);
     expect(doctor.out).toMatch(/✗ keys +id \(S\), and should be pk \(S\), sk \(S\)\n +→ keys cannot be changed/);
     expect(doctor.out).toMatch(/✗ index ready +is missing/);
+    // A broken table is no reason not to look at its tasks, as far as they can be read.
+    const inJson = await runCommand(foreign, 'doctor', '--entry', ENTRY, '--queue', 'mail', '--json');
+    const { findings } = JSON.parse(inJson.out) as { findings: Finding[] };
+    expect(findings.slice(-2).map(({ check }) => check)).toEqual(['keys in mail', 'names in mail']);
     expect(await runCommand(foreign, 'up')).toMatchObject({ exitCode: 1 });
   });
 });
