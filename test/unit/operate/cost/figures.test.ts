@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { estimateCost } from '../../../../shared/operate/cost/estimate.ts';
 import { PRICES } from '../../../../shared/operate/cost/prices.ts';
-import type { Workload } from '../../../../shared/operate/cost/workload.ts';
-import { DEFAULT_WORKLOAD, FIGURES } from '../../../../shared/operate/cost/workload.ts';
+import type { FIGURES, Workload } from '../../../../shared/operate/cost/workload.ts';
+import { DEFAULT_WORKLOAD } from '../../../../shared/operate/cost/workload.ts';
 
 /** A second value of each figure. */
 const OTHERS: Readonly<Record<keyof typeof FIGURES, number>> = {
