@@ -21,6 +21,8 @@ export type Acts = readonly (readonly [weight: number, draw: (prng: Prng) => Act
 /** Longer texts are cut, and their digest says whether the rest is the same. */
 const LONGEST_TEXT = 240;
 const STACK = /\n\s+at .*/g;
+/** Time passes in steps of this length while a verb waits. */
+const STEP_MS = 250;
 const ACCIDENTS = ['dropResponse', 'dropRequest', 'throttle', 'conflict'] as const;
 
 export class DrawnStory {
@@ -51,7 +53,7 @@ export class DrawnStory {
     if (meanwhile !== undefined) told += `, and before request ${at} the other: ${rival.title}`;
     let answer = '';
     const { requests } = await actor.cost(async () => {
-      answer = await answerOf(() => passTime(story.world, act.run(actor)));
+      answer = await answerOf(() => passTime(story.world, act.run(actor), STEP_MS));
     });
     actor.driver.accidents.length = 0;
     const others = meanwhile?.();
