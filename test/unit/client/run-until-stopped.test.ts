@@ -1,6 +1,7 @@
 /** A worker's whole life in simulated time: outages, lost sessions, and what remains of it at its end. */
 import { describe, expect, test } from 'vitest';
 import { runUntilStopped } from '../../../shared/client/run-until-stopped.ts';
+import { LeaseLostError } from '../../../shared/core/errors.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import type { TaskModule } from '../../../shared/tasks/run/task-module.ts';
 import { taskModuleOf } from '../../../shared/tasks/run/task-module.ts';
@@ -101,6 +102,25 @@ test('opens another session when an operator ends the first', async () => {
   expect(live).toMatchObject([{ name: 'worker/q', status: 'live' }]);
   expect(live[0]?.id).not.toBe(first?.id);
   expect(logged).toEqual(['error session lost']);
+});
+
+test('opens another session after one that was lost before it began, and no other error is waited out', async () => {
+  const { world, user, worker, stop, isDone, run } = open();
+  const session = worker.leasehold.session.bind(worker.leasehold);
+  const failures: Error[] = [new LeaseLostError('session s', 'expired', 'its time is over')];
+  worker.leasehold.session = (settings) => {
+    const failure = failures.shift();
+    return failure === undefined ? session(settings) : Promise.reject(failure);
+  };
+  const running = run();
+  await user.tasks.enqueue(quick, null, { id: 'a' });
+  await isDone('a');
+  stop();
+  expect(await passTime(world, running)).toEqual({ ...NONE, done: 1 });
+
+  const again = open();
+  again.worker.leasehold.session = () => Promise.reject(new RangeError('a mistake'));
+  await expect(passTime(again.world, again.run())).rejects.toThrow('a mistake');
 });
 
 describe('ends', () => {
