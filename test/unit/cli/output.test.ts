@@ -1,12 +1,27 @@
 /** What the command prints, and how it ends: boundaries of its words, and each error's exit code. */
 import type { Option } from 'commander';
+import { Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { jsonInput, spanOption } from '../../../cli/arguments.ts';
-import { confirm } from '../../../cli/confirm.ts';
+import { confirm, nameAtTheKeyboard, operatorOf } from '../../../cli/confirm.ts';
 import type { Context } from '../../../cli/context.ts';
-import { CommandError, failureOf } from '../../../cli/exit.ts';
+import { CommandError, exitCodeOfSignal, failureOf } from '../../../cli/exit.ts';
 import { list } from '../../../cli/listing.ts';
-import { Output, span } from '../../../cli/output.ts';
+import {
+  Output,
+  counted,
+  factsOf,
+  momentAndAge,
+  plural,
+  printable,
+  printableLines,
+  relative,
+  shortened,
+  span,
+  tableOf,
+  untilText,
+} from '../../../cli/output.ts';
 import { LockUnavailableError } from '../../../shared/coordination/lock/lock-record.ts';
 import {
   ClockSkewError,
@@ -56,11 +71,16 @@ test('an input that is not JSON tells why, and keeps the error of the parser', (
 });
 
 /** Streams that keep what is written to them. */
-function written(isTTY = false) {
+function written(isTTY = false, isJson = false) {
   const told = { out: '', err: '' };
-  const into = (name: keyof typeof told) =>
-    ({ isTTY, write: (text: string) => (told[name] += text) }) as unknown as NodeJS.WriteStream;
-  return { told, output: new Output({ isJson: false, out: into('out'), err: into('err') }) };
+  const into = (name: keyof typeof told) => {
+    const write = (text: string, _encoding: string, done: () => void): void => {
+      told[name] += text;
+      done();
+    };
+    return Object.assign(new Writable({ decodeStrings: false, write }), { isTTY }) as unknown as NodeJS.WriteStream;
+  };
+  return { told, output: new Output({ isJson, out: into('out'), err: into('err') }) };
 }
 
 describe('a list', () => {
@@ -91,3 +111,99 @@ test.each([
   await expect(confirm(context, 'takes away the lock', 'k', {})).rejects.toThrow('confirm it with --yes "k"');
   expect(told).toEqual({ out: '', err: '' });
 });
+
+describe('an output', () => {
+  const value = { id: 2n ** 60n, names: new Set(['a', 'b']), text: 'red \u001b[31m', none: undefined };
+
+  test('for people is a text, with notes and errors beside it', () => {
+    const { told, output } = written();
+
+    output.answer(value, () => 'two names');
+    output.note('more');
+    output.error('it has \u001b[31m', 2);
+
+    expect(told).toEqual({ out: 'two names\n', err: 'more\nerror: it has \\u001b[31m\n' });
+  });
+
+  test('for programs is one value, without notes, and an error is one as well', () => {
+    const { told, output } = written(false, true);
+
+    output.answer(value, () => 'two names');
+    output.note('more');
+    output.error('it has "quotes"', 2);
+
+    expect(JSON.parse(told.out)).toEqual({ id: String(2n ** 60n), names: ['a', 'b'], text: 'red \u001b[31m' });
+    expect(told.out).not.toContain('\u001b');
+    expect(told.err).toBe('{"error":"it has \\"quotes\\"","exitCode":2}\n');
+  });
+
+  test.each<[string, string]>([
+    [relative(1_000, 1_000), '0.0s ago'],
+    [relative(1_000, 6_000), '5.0s ago'],
+    [relative(6_000, 1_000), 'in 5.0s'],
+    [momentAndAge(0, 60_000), '1970-01-01T00:00:00.000Z (60s ago)'],
+    [untilText(null, 0), 'it is destroyed: it has no TTL'],
+    [untilText(30_000, 0), 'in 30s, unless it is renewed'],
+    [plural(0, 'task'), '0 tasks'],
+    [plural(1, 'task'), '1 task'],
+    [plural(1_234, 'entry', 'entries'), '1,234 entries'],
+    [counted(0, true), '0'],
+    [counted(1_000, true), '1,000 or more'],
+    [counted(1_000, false), '1,000'],
+    [shortened('abcde', 5), 'abcde'],
+    [shortened('abcdef', 5), 'abcd…'],
+    [printable('a\u0000b\u202ec\ud800'), 'a\\u0000b\\u202ec\ufffd'],
+    [printableLines('a\nb\tc'), 'a\nb\\u0009c'],
+    [
+      factsOf([
+        ['a', '1'],
+        ['long', undefined],
+        ['bcd', '2'],
+      ]),
+      'a    1\nbcd  2',
+    ],
+    [
+      tableOf(
+        ['id', 'n'],
+        [
+          ['a', '10'],
+          ['long', ''],
+        ],
+      ),
+      'ID    N\na     10\nlong',
+    ],
+  ])('writes %j', (text, wanted) => {
+    expect(stripVTControlCharacters(text)).toBe(wanted);
+  });
+});
+
+test('an error of nobody brings its stack for a report, and a known one does not', () => {
+  const known = new ConfigurationError('wrong');
+  const own = new TypeError('a bug');
+
+  expect(failureOf(known, 'leasehold')).toEqual({ exitCode: 2, message: 'wrong' });
+  expect(failureOf(own, 'leasehold')).toEqual({ exitCode: 1, message: 'a bug', stack: own.stack });
+  expect(failureOf('thrown', 'leasehold')).toEqual({ exitCode: 1, message: 'thrown' });
+  expect([exitCodeOfSignal(2), exitCodeOfSignal(15)]).toEqual([130, 143]);
+});
+
+test('an action is confirmed by the whole name, and is of who is named or at the keyboard', async () => {
+  const context = { stdin: { isTTY: false }, output: written().output } as unknown as Context;
+  const confirmed = (yes: string) => confirm(context, 'takes away the lock', 'k', { yes });
+
+  await confirmed('k');
+  for (const yes of ['', 'K', 'k2'])
+    await expect(confirmed(yes)).rejects.toMatchObject({
+      exitCode: 2,
+      message: `not confirmed: this takes away the lock k, and you said ${yes}; nothing was done`,
+    });
+  expect(operatorOf({ by: 'ada', reason: 'r' })).toEqual({ by: 'ada', reason: 'r' });
+  expect(operatorOf({ reason: 'r' })).toEqual({ by: nameAtTheKeyboard(), reason: 'r' });
+});
+
+test.each(['1e999', '-1e999', '{"a":[1e999]}'])(
+  'the number in %s is no input, because JSON cannot store it',
+  (text) => {
+    expect(() => jsonInput(text)).toThrow('the input is not JSON: a number in it is too large');
+  },
+);
