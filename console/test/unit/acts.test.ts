@@ -188,6 +188,32 @@ describe.skipIf(endpoint === null)('acts of the console', () => {
     expect(at).toEqual([...new Set(at)].sort((one, other) => one - other));
   });
 
+  test('polls the table while a page is open: not before, not after, and not once it is closed', async () => {
+    const other = await openConsole(table);
+    const watcher = await enter(other);
+    const open = async (leave: AbortController) => {
+      const news = newsOf(watcher, leave.signal);
+      await news.next();
+      return news;
+    };
+    expect(other.isLooking()).toBe(false);
+    const leave = new AbortController();
+
+    await open(leave);
+    expect(other.isLooking()).toBe(true);
+    leave.abort();
+    await expect.poll(() => other.isLooking()).toBe(false);
+
+    const stay = new AbortController();
+    const staying = await open(stay);
+    expect(other.isLooking()).toBe(true);
+    const rest = staying.next().catch((error: unknown) => error);
+    await other.close();
+    expect(other.isLooking()).toBe(false);
+    stay.abort();
+    await rest;
+  });
+
   test('leaves a task alone that was claimed after it was seen', async () => {
     const seen = await enqueued(tasks, { queue: 'default' });
     await using session = await table.leasehold.session();

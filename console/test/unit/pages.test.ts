@@ -114,7 +114,14 @@ function consoleOver(report: unknown, { isLocal = true, isReadOnly = false }: Se
   const feed = { hurry: () => void asked.push('→ the next poll at once') } as unknown as Feed;
   const looks = new SharedReads(clock, { everyMs: 1_000, unitsPerSecond: 10 });
   clock.step(SOME_TIME_MS);
-  return { routes: createRoutes({ connection, feed, overview, book, looks }), overview, clock, asked };
+  return {
+    routes: createRoutes({ connection, feed, overview, book, looks }),
+    overview,
+    clock,
+    asked,
+    looks,
+    units: () => units,
+  };
 }
 
 function shown(what: string, ...parts: readonly unknown[]): string {
@@ -155,6 +162,15 @@ const PAGES = [
   '/semaphores',
   '/schedules',
   '/audit',
+  // Each filter alone, and with something that nothing has.
+  ...['name=res', 'name=no', 'id=de', 'id=no', 'fault=no%20error%20kept', 'fault=no', 'whole'].map(
+    (by) => `/dead?queue=default&${by}`,
+  ),
+  ...['name=re', 'name=no', 'id=do', 'id=no', 'outcome=done', 'outcome=dead'].map(
+    (by) => `/finished?queue=default&units=10&${by}`,
+  ),
+  ...['name=no', 'id=no'].map((by) => `/tasks?queue=default&${by}`),
+  ...['/locks', '/locks?prefix=no', '/semaphores?prefix=no'],
 ];
 
 test('what the pages of the console are answered', async () => {
@@ -261,6 +277,22 @@ const ACTS: readonly (readonly [act: object, report?: unknown])[] = [
   [{ verb: 'table.drop' }],
   [[]],
 ];
+
+test('an act makes every page be read again, and one that was refused before it began does not', async () => {
+  const { routes, looks } = consoleOver({ isPaused: true });
+  let reads = 0;
+  const read = () => looks.ask('a page', () => Promise.resolve({ value: ++reads, units: 0 }));
+  const act = (changes: object) => {
+    const body = JSON.stringify({ verb: 'queue.pause', queue: 'media', reason, ...changes });
+    return routes.request('/acts', { method: 'POST', body });
+  };
+
+  expect([await read(), await read()]).toEqual([1, 1]);
+  expect((await act({ reason: '' })).status).toBe(400);
+  expect(await read()).toBe(1);
+  expect((await act({})).status).toBe(200);
+  expect(await read()).toBe(2);
+});
 
 test('what the console makes of acts', async () => {
   const parts: string[] = [];
