@@ -1,6 +1,7 @@
 /** The token of a transaction: the same write with other actions is another request to the service. */
-import { expect, test } from 'vitest';
-import { tokenOf } from '../../../../shared/dynamo/engine/transaction.ts';
+import { describe, expect, test } from 'vitest';
+import { notingTimes, restampedTransaction } from '../../../../shared/dynamo/engine/statement.ts';
+import { tokenOf, transactStatement } from '../../../../shared/dynamo/engine/transaction.ts';
 
 const write = { nonce: 'n' };
 const put = (value: unknown) => [{ Put: { TableName: 't', Item: { id: 'a', value } } }];
@@ -29,4 +30,32 @@ test('differs with the write and with its actions, fits into a request, and is t
   expect(new Set(tokens).size).toBe(tokens.length);
   for (const token of tokens) expect(token.length).toBeLessThanOrEqual(36);
   expect(tokenOf(write, [])).toBe('n');
+});
+
+describe('a transaction that is sent again', () => {
+  const at = (now: number) =>
+    transactStatement('row.write', [{ Put: { TableName: 't', Item: { pk: 'a', at: now } } }], 'token');
+
+  test('has the time of its attempt, and a token only at first, because a token belongs to its parameters', () => {
+    const { input, restamped } = restampedTransaction(at(1), at);
+
+    expect(input.ClientRequestToken).toBe('token');
+    const later = restamped?.(5);
+    expect(later?.input).toEqual({
+      TransactItems: [{ Put: { TableName: 't', Item: { pk: 'a', at: 5 } } }],
+      ReturnConsumedCapacity: 'TOTAL',
+    });
+    expect(later?.verb).toBe('row.write');
+  });
+
+  test('notes the time of each later attempt, and nothing of one that keeps its time', () => {
+    const times = new Set<number>();
+    const noted = notingTimes(restampedTransaction(at(1), at), times);
+
+    for (const now of [5, 6, 6, 9]) noted.restamped?.(now);
+
+    expect([...times]).toEqual([5, 6, 9]);
+    const plain = at(1);
+    expect(notingTimes(plain, times)).toBe(plain);
+  });
 });
