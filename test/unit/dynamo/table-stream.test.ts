@@ -192,6 +192,8 @@ test('a stream whose engine hangs, refuses or has no stream is opened again afte
     asked.push(`${clock.monotonic()} ms: ${target.split('.')[1]} of ${url as string} ${init.body as string}`);
     return (answers[asked.length - 1] ?? answers.at(-1)!)(url, init);
   });
+  // A request that is never given up would hang for ever.
+  void clock.sleep(60_000, stop.signal).then(() => stop.abort());
   try {
     await clock.runUntil(
       followTable({ endpoint: 'http://127.0.0.1:1', table: 'leasehold', clock }, () => undefined, stop.signal),
