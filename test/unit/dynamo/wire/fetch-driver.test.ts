@@ -7,7 +7,8 @@ import type { FetchDriverPorts } from '../../../../shared/dynamo/wire/fetch-driv
 import { createFetchDriver } from '../../../../shared/dynamo/wire/fetch-driver.ts';
 import { KeptCredentials } from '../../../../shared/dynamo/wire/kept-credentials.ts';
 import type { TemporaryCredentials } from '../../../../shared/dynamo/wire/kept-credentials.ts';
-import { crc32 } from '../../../../shared/dynamo/wire/web-body.ts';
+import { MAX_ANSWER_BYTES } from '../../../../shared/dynamo/wire/answer.ts';
+import { bytesOfFetched, crc32 } from '../../../../shared/dynamo/wire/web-body.ts';
 import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
 import { STATIC_CREDENTIALS } from '../../../support/drivers.ts';
 import type { FaultServer } from '../../../support/fault-server.ts';
@@ -45,6 +46,32 @@ test('the checksum of an answer is the one that zlib makes', () => {
     }),
     { numRuns: 1_000, seed: 20_261_123 },
   );
+});
+
+test('the body of an answer is put together from its parts, and given up when it is longer than any answer', async () => {
+  const part = new Uint8Array(MAX_ANSWER_BYTES / 4).fill(1);
+  const body = (parts: number, onCancel: () => void = () => undefined) => {
+    let sent = 0;
+    return new Response(
+      new ReadableStream({
+        pull: (controller) => (sent++ < parts ? controller.enqueue(part) : controller.close()),
+        cancel: onCancel,
+      }),
+    );
+  };
+  const given = vi.fn();
+
+  expect((await bytesOfFetched(body(4))).byteLength).toBe(MAX_ANSWER_BYTES);
+  await expect(bytesOfFetched(body(5, given))).rejects.toThrow('the response is longer than');
+  expect(given).toHaveBeenCalledOnce();
+  expect(await bytesOfFetched(new Response(null))).toEqual(new Uint8Array());
+  const texts = new ReadableStream({
+    start(controller) {
+      for (const text of ['{"a"', '', ':1}']) controller.enqueue(new TextEncoder().encode(text));
+      controller.close();
+    },
+  });
+  expect(new TextDecoder().decode(await bytesOfFetched(new Response(texts)))).toBe('{"a":1}');
 });
 
 describe('the fetch driver alone', () => {

@@ -2,6 +2,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createSdkDriver } from '../../../../shared/dynamo/wire/sdk-driver.ts';
+import { systemFault } from '../../../../shared/dynamo/wire/system-error.ts';
 import { clientSettings } from '../../../../shared/dynamo/wire/sdk.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { takeSlot } from '../../../../shared/tasks/rows/slot-statements.ts';
@@ -127,4 +128,21 @@ describe('a write with a value that cannot be stored', () => {
 
     await expect(write(storable)).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
   });
+});
+
+const refused = Object.assign(new Error('connect ECONNREFUSED ::1:80'), { code: 'ECONNREFUSED' });
+const away = Object.assign(new Error('connect ENETUNREACH 10.0.0.1:80'), { code: 'ENETUNREACH' });
+
+test.each<[string, Error, string, string]>([
+  ['with a code', refused, 'ECONNREFUSED', 'connect ECONNREFUSED ::1:80'],
+  ['without a code', new TypeError('odd'), 'TypeError', 'odd'],
+  [
+    'of several addresses',
+    Object.assign(new AggregateError([refused, away], ''), { code: 'ECONNREFUSED' }),
+    'ECONNREFUSED',
+    'connect ECONNREFUSED ::1:80, connect ENETUNREACH 10.0.0.1:80',
+  ],
+])('an error of the system %s is a fault with its code and its text', (_what, error, code, message) => {
+  for (const kind of ['unsent', 'unanswered'] as const)
+    expect(systemFault(kind, error)).toMatchObject({ kind, code, message, cause: error });
 });
