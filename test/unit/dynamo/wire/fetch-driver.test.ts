@@ -59,7 +59,7 @@ test('the body of an answer is put together from its parts, and given up when it
       }),
     );
   };
-  const given = vi.fn();
+  const given = vi.fn<() => void>();
 
   expect((await bytesOfFetched(body(4))).byteLength).toBe(MAX_ANSWER_BYTES);
   await expect(bytesOfFetched(body(5, given))).rejects.toThrow('the response is longer than');
