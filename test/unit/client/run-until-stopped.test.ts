@@ -27,13 +27,13 @@ function open(module: TaskModule = taskModuleOf({ quick })) {
       void (logged.at(-1) !== `${level} ${message}` && logged.push(`${level} ${message}`));
   const log = { debug: () => undefined, info: note('info'), warn: note('warn'), error: note('error') };
   const handBack = new AbortController();
-  const run = (settings: Partial<typeof SETTINGS> = {}) =>
-    runUntilStopped(
-      module,
-      { ...worker.ports, leasehold: worker.leasehold, log },
-      { ...SETTINGS, ...settings },
-      handBack.signal,
-    );
+  let running: Promise<unknown> = Promise.resolve();
+  const run = (settings: Partial<typeof SETTINGS> = {}) => {
+    const ports = { ...worker.ports, leasehold: worker.leasehold, log };
+    const ended = runUntilStopped(module, ports, { ...SETTINGS, ...settings }, handBack.signal);
+    running = ended;
+    return ended;
+  };
   const pass = (ms: number) =>
     passTime(
       world,
@@ -41,8 +41,8 @@ function open(module: TaskModule = taskModuleOf({ quick })) {
     );
   const stop = () => handBack.abort(new HandedBackError('stopped'));
   const sessions = () => Array.fromAsync(user.sessions.list());
-  /** Until the task has ended. */
-  const isDone = async (id: string) => passTime(world, user.tasks.result(id));
+  /** Until the task has ended, or the worker has. */
+  const isDone = async (id: string) => passTime(world, Promise.race([user.tasks.result(id), running]));
   return { world, user, worker, logged, run, pass, stop, sessions, isDone };
 }
 
