@@ -37,6 +37,8 @@ export interface Scene {
   readonly claimed?: Partial<RunningTask>;
   readonly after?: (tools: Tools, task: RunningTask) => Promise<unknown>;
   readonly run: (input: never, task: TaskContext, tools: Tools) => unknown;
+  /** An operation of the store that fails: it is away. */
+  readonly fails?: string;
   /** Other tasks to show at the end. */
   readonly others?: readonly string[];
 }
@@ -304,5 +306,18 @@ export const SCENES: Readonly<Record<string, Scene>> = {
       void tools.q.clock.sleep(1_000).then(() => handBack(false)(tools));
       goDown(tools);
     },
+  },
+  'fails, and its stack cannot be kept': { run: fails, fails: 'keepFailure' },
+  'has a payload that cannot be removed': { input: LARGE, run: nothing, fails: 'deletePayload' },
+  'is cancelled while it fails, and cannot be cancelled afterwards': {
+    run: async (input, task, tools) => {
+      await cancel(tools, task);
+      return fails(input, task, tools);
+    },
+    fails: 'cancel',
+  },
+  'commits with a write that is refused, and no bar can be raised': {
+    run: caught((task) => task.commit('result', [write('user#1', REFUSED)])),
+    fails: 'bar',
   },
 };

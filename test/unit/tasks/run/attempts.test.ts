@@ -7,6 +7,7 @@ import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { failureKey, payloadKey } from '../../../../shared/dynamo/engine/keys.ts';
+import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
@@ -17,6 +18,7 @@ import type { ReadyTask, RunningTask, TaskRecord } from '../../../../shared/task
 import { createSessionStore } from '../../../../shared/session/row/dynamo-session-store.ts';
 import { Sender } from '../../../../shared/dynamo/engine/send.ts';
 import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
+import { ledgerOf } from '../../../support/ledger.ts';
 import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
 import { shown } from '../../../support/story.ts';
 import type { Scene, Tools } from './attempt-scenes.ts';
@@ -28,14 +30,18 @@ const LIFE_MS = 60_000;
 const WRITERS = /^(get|page)/;
 
 /** Records each write: its verb, its arguments without claim and stamp, and its limits. */
-function recording<Store extends object>(store: Store, prefix: string, lines: string[]): Store {
+function recording<Store extends object>(
+  store: Store,
+  { lines, fails, prefix = '' }: { lines: string[]; fails: Scene['fails']; prefix?: string },
+): Store {
   return new Proxy(store, {
     get(target, name: string) {
       const value: unknown = Reflect.get(target, name);
-      if (name === 'bulk') return recording(value as object, 'pack ', lines);
+      if (name === 'bulk') return recording(value as object, { lines, fails, prefix: 'pack ' });
       if (typeof value !== 'function' || WRITERS.test(name)) return value;
       return (...given: unknown[]) => {
         lines.push(`${prefix}${name} ${given.flatMap(told).join(' ')}`.trimEnd());
+        if (fails === `${prefix}${name}`) return Promise.reject(new StoreUnavailableError('away', { applied: 'no' }));
         return Reflect.apply(value, target, given) as unknown;
       };
     },
@@ -92,7 +98,7 @@ async function attempt(name: string, scene: Scene): Promise<string> {
     definition,
     { takenOver: false },
     {
-      tasks: recording(q.tasks, '', lines),
+      tasks: recording(q.tasks, { lines, fails: scene.fails }),
       session,
       runtime: q.runtime,
       log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
@@ -122,6 +128,8 @@ async function attempt(name: string, scene: Scene): Promise<string> {
   if ((await q.read({ ...failureKey(QUEUE, id) })) !== undefined) say('a stack is kept');
   if ((await q.read({ ...payloadKey(QUEUE, id) })) !== undefined) say('the payload is kept');
   await session.end();
+  const timers = Object.entries(ledgerOf(q.clock)).filter(([, size]) => size > 0);
+  if (timers.length > 0) say(`timers left: ${shown(timers)}`);
   return `${name}\n${lines.map((line) => `  ${withoutPlaces(line.replaceAll(session.id, 'SESSION'))}`).join('\n')}`;
 }
 

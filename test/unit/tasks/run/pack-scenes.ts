@@ -134,4 +134,27 @@ export const PACK_SCENES: Readonly<Record<string, Scene>> = {
     run: (n: number) => n,
     others: ['t/0/0'],
   },
+  'a pack after two deaths, of which an item fails': {
+    bulk: PACK,
+    claimed: { attempts: 3, past: [DIED, DIED] },
+    run: second(fails),
+    others: ['t/0/0', 't/0/1'],
+  },
+  'a pack after two deaths, whose suspect cannot leave': {
+    bulk: PACK,
+    claimed: { attempts: 3, past: [DIED, DIED] },
+    before: ({ q }) => q.client.enqueue('work', 'other', { id: 't/0/0' }),
+    run: (n: number) => n,
+  },
+  'a pack after two deaths, whose suspect meets an outage': {
+    bulk: PACK,
+    claimed: { attempts: 3, past: [DIED, DIED] },
+    run: (n: number) => n,
+    fails: 'pack move',
+  },
+  'a pack with a failed record, in the background': {
+    bulk: PACK,
+    run: (_, __, { q }) => q.clock.sleep(400),
+    fails: 'pack record',
+  },
 };
