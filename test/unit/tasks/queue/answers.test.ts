@@ -4,12 +4,20 @@
  * After an intended change: `npx vitest run test/unit/tasks/queue/answers.test.ts -u`, and read the difference.
  */
 import { expect, test } from 'vitest';
+import { batchKey } from '../../../../shared/dynamo/engine/keys.ts';
+import type { StoredText } from '../../../../shared/dynamo/engine/stored-json.ts';
+import { textOf } from '../../../../shared/dynamo/engine/stored-json.ts';
+import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../../shared/tasks/task/payload.ts';
+import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
+import { claimOf, INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/task.ts';
+import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
 import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { loseNextAnswer } from '../../../support/lost-answer.ts';
-import { Story } from '../../../support/story.ts';
+import { shown, Story } from '../../../support/story.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -103,6 +111,106 @@ test('tasks, keys, batches and bulks', async () => {
   await tell('a key in more shards than are in use', () => operator.key('k', { shards: 8 }));
 
   await expect(story.text).toMatchFileSnapshot('./answers.tasks.txt');
+});
+
+test('parents, children and their batches', async () => {
+  const story = new Story();
+  const { operator } = story.here.leasehold;
+  const { tasks, runtime } = { ...story.there.ports, runtime: story.there.runtime };
+  const tell = story.tell.bind(story);
+  const get = (id: string) => tasks.get({ queue: 'default', id });
+  const claim = async (id: string): Promise<RunningTask> => {
+    const claimed = await tasks.claim((await get(id)) as ReadyTask, 'gone', stampOf(runtime));
+    if (claimed.kind !== 'applied') throw new Error('the claim was refused');
+    return claimed.row;
+  };
+  const complete = async (id: string) => tasks.complete(claimOf(await claim(id)), id, stampOf(runtime));
+  const stands = (id: string) =>
+    tell(
+      `where ${id} stands`,
+      () => get(id),
+      (task) => task && { ...task, past: task.past.length, nonce: undefined },
+    );
+  await story.there.leasehold.tasks.enqueue('work', 1, { id: 'parent' });
+  const parent = await claim('parent');
+  const children = await Promise.all(['c', 'd'].map((id) => story.there.leasehold.tasks.validate('work', id, { id })));
+  const linked = children.map((child) => ({ ...child, links: { ...child.links, batch: 'of-parent' } }));
+  await tasks.waitForChildren(claimOf(parent), 'of-parent', linked, { ...stampOf(runtime), sequence: 1 });
+  const batchOfParent = () =>
+    tell('the batch of the children', () => tasks.getBatch({ queue: 'default', id: 'of-parent' }));
+
+  await stands('parent');
+  await tell('reschedule to a priority', () => operator.reschedule('parent', { priority: 'high' }));
+  await tell('reschedule to a time', () => operator.reschedule('parent', { runAt: story.world.clock.now() }));
+  await tell('cancel', () => operator.cancel('parent'));
+  await tell('retry, with open children', () => operator.retry('parent'));
+  await complete('c');
+  await batchOfParent();
+  await tell('cancel of the last child', () => operator.cancel('d', { reason: 'not needed' }));
+  await batchOfParent();
+  await stands('parent');
+  await tell('reschedule to a time, after all children', () =>
+    operator.reschedule('parent', { runAt: story.world.clock.now() + HOUR_MS }),
+  );
+  await tell('retry of a child', () => operator.retry('d'));
+  await batchOfParent();
+  await tell('cancel', () => operator.cancel('parent'));
+  await tell('retry, after all children', () => operator.retry('parent'));
+  await story.world.driver.attempt(
+    'delete',
+    { TableName: story.world.table, Key: { ...batchKey('default', 'of-parent') } },
+    new AbortController().signal,
+  );
+  await tell('cancel', () => operator.cancel('parent'));
+  await tell('retry, without a batch', () => operator.retry('parent'));
+
+  await expect(story.text).toMatchFileSnapshot('./answers.families.txt');
+});
+
+/** By size: in the row of the task, in a row beside it, and in the user's store. */
+const INPUTS = { small: 1, 'of a row': INPUT_LIMIT_BYTES, 'of the store': PAYLOAD_ROW_LIMIT_BYTES } as const;
+type Size = keyof typeof INPUTS;
+const SIZES = Object.keys(INPUTS) as readonly Size[];
+
+/** How the task comes to other work, and the options of its request. */
+const WAYS: Readonly<Record<string, EnqueueOptions>> = {
+  'which waits, is replaced': { onDuplicate: 'replace' },
+  'which waits, is refused': {},
+  'which waits, is kept': { onDuplicate: 'keep' },
+  'which is dead, is renewed': { window: 1 },
+  'which runs, is followed': { onDuplicate: 'debounce', delay: '1m' },
+  'which runs, is followed twice': { onDuplicate: 'debounce', delay: '1m' },
+};
+
+test.each(Object.entries(WAYS))('payloads of a task %s', async (way, options) => {
+  const lines: string[] = [];
+  for (const former of SIZES)
+    for (const later of SIZES) {
+      const story = new Story();
+      const payloads = new MemoryPayloads();
+      const { tasks: store } = story.here.ports;
+      const { runtime } = story.here;
+      const client = new TaskClient({ store, runtime }, { payloads });
+      const put = (size: Size, letter: string, more: EnqueueOptions = {}) =>
+        client.enqueue('work', letter.repeat(INPUTS[size]), { id: 't', ...more }).catch((error: unknown) => error);
+      await put(former, 'a');
+      const ready = (await client.get('t')) as ReadyTask;
+      const claimed = way.includes('waits') ? undefined : await store.claim(ready, 'gone', stampOf(runtime));
+      if (claimed?.kind === 'refused') throw new Error('the claim was refused');
+      if (claimed !== undefined && way.includes('dead')) {
+        const error = { name: 'Error', message: 'boom', at: 1 };
+        await store.discard(claimOf(claimed.row), error, stampOf(runtime));
+        await story.world.clock.advance(1);
+      }
+      const answer = await put(later, 'b', options);
+      if (way.includes('twice')) await put(former, 'c', options);
+      const rows = story.world.rows().filter(({ pk }) => /^(payload|apart)#/.test(String(pk)));
+      const beside = rows.map(({ text }) => `row ${textOf(text as StoredText).slice(0, 2)}`);
+      const objects = await Promise.all(payloads.references.map((reference) => payloads.get(reference)));
+      const left = [...beside, ...objects.map((text) => `object ${text?.slice(0, 2)}`)];
+      lines.push(`${former}, then ${later}: ${shown(answer)}`, `  left: ${left.join(', ')}`);
+    }
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot(`./payloads.${way.replaceAll(/\W+/g, '-')}.txt`);
 });
 
 test('schedules', async () => {

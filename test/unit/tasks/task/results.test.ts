@@ -1,6 +1,6 @@
 /** Waiting for the end of tasks, over the whole stack down to a DynamoDB in memory. */
 import { describe, expect, expectTypeOf, test, vi } from 'vitest';
-import { ConfigurationError } from '../../../../shared/core/errors.ts';
+import { ConfigurationError, StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import type { TaskOutcome } from '../../../../shared/tasks/queue/results.ts';
@@ -158,6 +158,29 @@ describe('the result of a task', () => {
     await q.work({ silent });
 
     expect(await q.both(waiting)).toMatchObject({ kind: 'done' });
+  });
+
+  test('is not waited for through an outage if there is no time left', async () => {
+    const fault = { code: 'ThrottlingException', message: 'hot' };
+    const q = open(() => ({ attempt: () => Promise.reject(new DynamoFault('throttled', fault)) }));
+
+    await expect(q.both(q.client.result('t', { wait: 0 }))).rejects.toThrow(StoreUnavailableError);
+  });
+
+  test('costs as little in a wait of a year as in a shorter one', async () => {
+    const q = open();
+    await q.client.enqueue(silent, null, { id: 't' });
+    const readsOf = async (wait: '1h' | '365d'): Promise<number> => {
+      const stop = new AbortController();
+      const before = q.meter.read().requests;
+      const waiting = q.client.result('t', { wait, signal: stop.signal }).catch(() => undefined);
+      await q.clock.advance(10_000);
+      stop.abort();
+      await waiting;
+      return q.meter.read().requests - before;
+    };
+
+    expect(await readsOf('365d')).toBe(await readsOf('1h'));
   });
 
   test.each([0, 1])('fails with an error that nobody expects, at look %i', async (lookAt) => {
