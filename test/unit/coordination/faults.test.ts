@@ -3,284 +3,22 @@
  *
  * `lost`: the answer is lost once. `away`: the request does not arrive, and the store is away until the verb has ended.
  * `lost, away`: it is applied, and then the store is away. `rival`: another process is faster.
+ * `frozen`: the process stands still for three minutes between request and answer. `wrong clock`: it is proven from the first request on.
  * A verb that ended with an error is then called again.
  *
  * After an intended change: `npx vitest run test/unit/coordination/faults.test.ts -u`, and read the difference.
  */
 import { expect, test } from 'vitest';
-import type { Session } from '../../../shared/client/session.ts';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
 import { passTime } from '../../support/coordination.ts';
+import type { Scene, Verb } from '../../support/coordination-verbs.ts';
+import { LOCKS, OTHERS, SECOND } from '../../support/coordination-verbs.ts';
 import { Story, shown } from '../../support/story.ts';
 
-const SECOND = 1_000;
 const STARTS_AT = Date.parse('2026-03-01T12:00:00Z');
-const BY = { by: 'ann', reason: 'it hangs' };
-const FULL = { limit: 1 };
-const RATE = { rate: 1, per: '1s', burst: 3 } as const;
-
-interface Scene extends Pick<Story, 'here' | 'there' | 'pass'> {
-  readonly mine: Session;
-  readonly theirs: Session;
-}
-
-type Act<Given> = (scene: Scene, given: Given) => Promise<unknown>;
-
-interface Verb {
-  /** Before the verb, without accidents. */
-  readonly prepare: (scene: Scene) => Promise<unknown>;
-  readonly act: Act<never>;
-  /** What another process does before the request arrives. */
-  readonly rival: Act<never> | undefined;
-}
-
-function verb<Given>(prepare: (scene: Scene) => Promise<Given>, act: Act<Given>, rival?: Act<Given>): Verb {
-  return { prepare, act, rival };
-}
-const nothing = () => Promise.resolve();
-/** The other process stops without a word, and its session expires. */
-const dies = async ({ there, pass }: Scene): Promise<void> => {
-  there.driver.isDown = true;
-  await pass(52 * SECOND);
-};
-const takes = ({ theirs }: Scene) => theirs.tryLock('k');
-const forces = async ({ there }: Scene) => {
-  const { leaseCounter = 0 } = (await there.leasehold.locks.get('k')) ?? {};
-  return there.leasehold.locks.forceRelease('k', { ...BY, leaseCounter, lockDelay: '3s' });
-};
-const puts = ({ there }: Scene) => there.leasehold.locks.put('k', 'theirs', { evenIfHeld: true });
-const holdsLock = ({ mine }: Scene) => mine.lock('k', { value: 'v' });
-const theyHoldLock = ({ theirs }: Scene) => theirs.lock('k', { value: 'v' });
-const holdsPermit = ({ mine }: Scene) => mine.permit('s', { limit: 2 });
-const group = ({ here }: Scene) => here.leasehold.waitGroup('g');
-const members = (count: number) => Array.from({ length: count }, (_, at) => `m${String(at).padStart(3, '0')}`);
-const check = ({ here }: Scene) => here.leasehold.health.register('n1', 'disk', { ttl: '1h' });
-const bound = async (scene: Scene) => {
-  const given = await check(scene);
-  await scene.here.leasehold.session({ ttl: '2m', node: 'n1', checks: ['disk'] });
-  return given;
-};
-
-const LOCKS: Readonly<Record<string, Verb>> = {
-  'open a session': verb(nothing, async ({ here }) => (await here.leasehold.session({ ttl: '2m', name: 'late' })).id),
-  'renew a session': verb(
-    nothing,
-    ({ mine }) => mine.renew(),
-    ({ there, mine }) => there.leasehold.sessions.destroy(mine.id),
-  ),
-  'end a session': verb(holdsLock, ({ mine }) => mine.end()),
-  'end a session that deletes': verb(
-    async ({ here }) => {
-      const session = await here.leasehold.session({ ttl: '2m', behavior: 'delete' });
-      await session.lock('k', { value: 'v' });
-      return session;
-    },
-    (_scene, session) => session.end(),
-    forces,
-  ),
-  'destroy a session': verb(theyHoldLock, ({ here, theirs }) => here.leasehold.sessions.destroy(theirs.id)),
-  lock: verb(nothing, ({ mine }) => mine.tryLock('k', { value: 'v' }), takes),
-  'lock a key that was held before': verb(
-    async (scene) => (await holdsLock(scene)).release(),
-    ({ mine }) => mine.tryLock('k'),
-    takes,
-  ),
-  'lock a key that was freed elsewhere': verb(
-    async (scene) => (await theyHoldLock(scene)).release(),
-    ({ mine }) => mine.tryLock('k'),
-    takes,
-  ),
-  'take a lock over': verb(
-    async (scene) => {
-      await theyHoldLock(scene);
-      await dies(scene);
-      return scene.there.leasehold;
-    },
-    ({ mine }) => mine.tryLock('k'),
-  ),
-  'lock again, reentrant': verb(holdsLock, ({ mine }) => mine.tryLock('k', { reentrant: true, value: 'w' }), forces),
-  update: verb(holdsLock, (_scene, lock) => lock.update('w', { flags: 5 }), puts),
-  'update a lock that is released by force': verb(holdsLock, (_scene, lock) => lock.update('w'), forces),
-  release: verb(holdsLock, (_scene, lock) => lock.release({ value: 'last', flags: 3 }), puts),
-  'release a lock that is released by force': verb(holdsLock, (_scene, lock) => lock.release(), forces),
-  'lock several': verb(nothing, ({ mine }) => mine.tryLockAll(['j', 'k'], { value: 'v' }), takes),
-  'lock several, one of them again': verb(
-    holdsLock,
-    ({ mine }) => mine.tryLockAll(['j', 'k'], { reentrant: true, value: 'w' }),
-    forces,
-  ),
-  put: verb(nothing, ({ here }) => here.leasehold.locks.put('k', 'v', { flags: 2 }), puts),
-  'put if it is new': verb(nothing, ({ here }) => here.leasehold.locks.put('k', 'v', { ifIndex: 0 }), puts),
-  delete: verb(puts, ({ here }) => here.leasehold.locks.delete('k'), takes),
-  'delete while it is held': verb(theyHoldLock, ({ here }) => here.leasehold.locks.delete('k', { evenIfHeld: true })),
-  'release by force': verb(
-    theyHoldLock,
-    ({ here }, { leaseCounter }) => here.leasehold.locks.forceRelease('k', { ...BY, leaseCounter }),
-    (_scene, lock) => lock.release(),
-  ),
-  'read a key of an expired session': verb(
-    async (scene) => {
-      await theyHoldLock(scene);
-      await dies(scene);
-    },
-    ({ here }) => here.leasehold.locks.get('k'),
-  ),
-  campaign: verb(
-    nothing,
-    ({ mine }) => mine.tryCampaign('e', { value: 'here' }),
-    ({ theirs }) => theirs.tryCampaign('e'),
-  ),
-  proclaim: verb(
-    ({ mine }) => mine.campaign('e', { value: 'here' }),
-    (_scene, leadership) => leadership.proclaim('there'),
-  ),
-  resign: verb(
-    ({ mine }) => mine.campaign('e', { value: 'here' }),
-    (_scene, leadership) => leadership.resign(),
-  ),
-};
-
-const OTHERS: Readonly<Record<string, Verb>> = {
-  'take the first permit': verb(
-    nothing,
-    ({ mine }) => mine.tryPermit('s', FULL),
-    ({ theirs }) => theirs.tryPermit('s', FULL),
-  ),
-  'take a permit': verb(
-    async (scene) => (await holdsPermit(scene)).release(),
-    ({ mine }) => mine.tryPermit('s', { limit: 2, permits: 2 }),
-    ({ theirs }) => theirs.tryPermit('s', { limit: 2 }),
-  ),
-  'find a semaphore full': verb(
-    ({ theirs }) => theirs.permit('s', FULL),
-    ({ mine }) => mine.tryPermit('s', FULL),
-    (_scene, permit) => permit.release(),
-  ),
-  'take a permit over': verb(
-    async (scene) => {
-      await scene.theirs.permit('s', FULL);
-      await dies(scene);
-    },
-    ({ mine }) => mine.tryPermit('s', FULL),
-  ),
-  'queue for a permit': verb(
-    ({ theirs }) => theirs.permit('s', FULL),
-    ({ mine }) => mine.permit('s', { ...FULL, fair: true, wait: '1s' }),
-  ),
-  'release a permit': verb(
-    holdsPermit,
-    (_scene, permit) => permit.release(),
-    ({ there }, { fencingToken: token }) => there.leasehold.semaphores.evict('s', { ...BY, token, lockDelay: '3s' }),
-  ),
-  'evict a permit': verb(
-    ({ theirs }) => theirs.permit('s', FULL),
-    ({ here }, { fencingToken: token }) => here.leasehold.semaphores.evict('s', { ...BY, token, lockDelay: '3s' }),
-    (_scene, permit) => permit.release(),
-  ),
-  'set a limit': verb(
-    holdsPermit,
-    ({ here }) => here.leasehold.semaphores.setLimit('s', 4),
-    ({ theirs }) => theirs.tryPermit('s', { limit: 2 }),
-  ),
-  'declare a new limit': verb(
-    nothing,
-    ({ here }) => here.leasehold.semaphores.declareLimit('s', 4),
-    ({ there }) => there.leasehold.semaphores.declareLimit('s', 5),
-  ),
-  'add to a limiter': verb(
-    nothing,
-    ({ mine }) => mine.limiter('l', FULL).add({ wait: '1s' }),
-    ({ theirs }) => theirs.limiter('l', FULL).add(),
-  ),
-  'leave a limiter': verb(
-    ({ mine }) => mine.limiter('l', FULL).add(),
-    ({ mine }, id) => mine.limiter('l', FULL).done(id ?? ''),
-  ),
-  "leave another process's limiter": verb(
-    ({ theirs }) => theirs.limiter('l', FULL).add(),
-    ({ mine }, id) => mine.limiter('l', FULL).done(id ?? ''),
-  ),
-  'open a wait group': verb(
-    nothing,
-    async (scene) => (await group(scene)).generation,
-    ({ there }) => there.leasehold.waitGroup('g'),
-  ),
-  'add members': verb(
-    group,
-    async (_scene, open) => (await open.add(members(100), { seal: true })).length,
-    (_scene, open) => open.seal(),
-  ),
-  'lease a member': verb(
-    async (scene) => {
-      const open = await group(scene);
-      await open.add(['a']);
-      return open;
-    },
-    ({ mine }, open) => open.lease('a', mine),
-    ({ theirs }, open) => open.lease('a', theirs),
-  ),
-  'finish a member': verb(
-    async (scene) => {
-      const open = await group(scene);
-      await open.add(['a']);
-      return open;
-    },
-    (_scene, open) => open.done('a'),
-    (_scene, open) => open.done('a'),
-  ),
-  'wait for members, one of them lost': verb(
-    async (scene) => {
-      const open = await group(scene);
-      await open.add(['a'], { session: scene.theirs.holder });
-      await open.add(['b'], { seal: true });
-      await open.done('b');
-      await dies(scene);
-      return open;
-    },
-    (_scene, open) => open.wait({ wait: '1s' }),
-    (_scene, open) => open.done('a'),
-  ),
-  'begin a generation': verb(
-    async (scene) => {
-      const open = await group(scene);
-      await open.add(0, { seal: true });
-      await open.wait();
-      return open;
-    },
-    async (_scene, open) => (await open.next()).generation,
-    (_scene, open) => open.next(),
-  ),
-  'take the first tokens': verb(
-    nothing,
-    ({ here }) => here.leasehold.rateLimiter('r', RATE).tryTake('k', { tokens: 2 }),
-    ({ there }) => there.leasehold.rateLimiter('r', RATE).tryTake('k', { tokens: 2 }),
-  ),
-  'wait for tokens': verb(
-    ({ here }) => here.leasehold.rateLimiter('r', RATE).tryTake('k', { tokens: 3 }),
-    ({ here }) => here.leasehold.rateLimiter('r', RATE).take('k', { wait: '3s' }),
-    ({ there }) => there.leasehold.rateLimiter('r', RATE).tryTake('k'),
-  ),
-  'register a check': verb(
-    nothing,
-    ({ here }) => here.leasehold.health.register('n1', 'disk', { ttl: '1h', note: 'new' }),
-    ({ there }) => there.leasehold.health.register('n1', 'disk', { note: 'theirs' }),
-  ),
-  'report a warning': verb(
-    check,
-    (_scene, given) => given.warn('slow'),
-    ({ there }) => there.leasehold.health.register('n1', 'disk'),
-  ),
-  'report a failure': verb(bound, (_scene, given) => given.fail('broken')),
-  'deregister a check': verb(
-    bound,
-    (_scene, given) => given.deregister(),
-    ({ there }) => there.leasehold.health.register('n1', 'disk'),
-  ),
-  'deregister a node': verb(bound, ({ here }) => here.leasehold.health.deregisterNode('n1')),
-};
-
-const ACCIDENTS = ['lost', 'away', 'lost, away', 'rival'] as const;
+const ACCIDENTS = ['lost', 'away', 'lost, away', 'rival', 'frozen', 'wrong clock'] as const;
 type Accident = (typeof ACCIDENTS)[number];
+const ANSWERED = new Set<Accident | undefined>(['rival', 'frozen', 'wrong clock']);
 
 interface Run {
   readonly answer: string;
@@ -303,6 +41,8 @@ async function run({ prepare, act, rival }: Verb, accident?: Accident, at?: numb
   const scene: Scene = { here, there, mine, theirs, pass: (ms) => story.pass(ms) };
   const given = (await prepare(scene)) as never;
   if (accident === 'rival' && rival === undefined) return undefined;
+  if (accident === 'wrong clock' && at !== 1) return undefined;
+  here.provenSkew.ms = accident === 'wrong clock' ? 600 : 0;
 
   const attempt = here.driver.attempt.bind(here.driver);
   let requests = 0;
@@ -312,7 +52,8 @@ async function run({ prepare, act, rival }: Verb, accident?: Accident, at?: numb
     const isSent = accident !== 'away';
     const answer = isSent ? await attempt(kind, input, signal) : undefined;
     here.driver.isDown = accident === 'away' || accident === 'lost, away';
-    if (accident === 'rival') return answer!;
+    if (accident === 'frozen') world.clock.step(180 * SECOND);
+    if (answer !== undefined && ANSWERED.has(accident)) return answer;
     throw noAnswer();
   };
   const tell = async (): Promise<string> => brief(shown(await act(scene, given)));
@@ -329,6 +70,7 @@ async function run({ prepare, act, rival }: Verb, accident?: Accident, at?: numb
     });
   });
   here.driver.isDown = false;
+  here.provenSkew.ms = 0;
   here.driver.attempt = attempt;
   const isRepeated = outcome.isError && accident !== undefined;
   const again = isRepeated ? await passTime(world, tell()).catch(named) : undefined;

@@ -8,7 +8,7 @@ import { LossyNetwork } from '../../support/lossy-network.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { systemIds } from '../../../shared/core/runtime/ids.ts';
-import { simulatedWorld } from '../../support/coordination.ts';
+import { passTime, simulatedWorld } from '../../support/coordination.ts';
 
 test('survives every outage that ends a quarter of a heartbeat before its trust does', async () => {
   await fc.assert(
@@ -42,6 +42,23 @@ test('survives every outage that ends a quarter of a heartbeat before its trust 
     ),
     { seed: 1, numRuns: 40 },
   );
+});
+
+test('trusts itself from before each request, even if its answer comes late', async () => {
+  const world = simulatedWorld();
+  const { leasehold, driver, runtime } = world.start();
+  const attempt = driver.attempt.bind(driver);
+  driver.attempt = async (...request) => {
+    const answer = await attempt(...request);
+    await runtime.clock.sleep(1_000);
+    return answer;
+  };
+
+  const session = await passTime(world, leasehold.session({ ttl: '30s' }));
+  expect(session.remainingTrustMs()).toBe(28_000);
+  await world.clock.advance(5_000);
+
+  expect(await passTime(world, session.renew())).toBe(28_000);
 });
 
 describe('a session that is over', () => {

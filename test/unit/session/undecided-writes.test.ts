@@ -29,3 +29,26 @@ test('retries each write until it is settled, and begins again after it had none
     expect(failures.splice(0)).toMatchObject([{ message: 'no answer' }]);
   }
 });
+
+test('a newer write of the same name is not settled by the older one, and nothing is retried after the end', async () => {
+  const clock = new ManualClock('2026-11-27T00:00:00Z');
+  const tries: string[] = [];
+  let isOver = false;
+  const writes = new UndecidedWrites({
+    pause: () => clock.sleep(1_000),
+    isOver: () => isOver,
+    onFailed: () => undefined,
+  });
+  const older = Promise.withResolvers<boolean>();
+  writes.add('a', () => older.promise);
+  await clock.advance(1_000);
+  writes.add('a', () => Promise.resolve(tries.push('newer') > 1));
+  older.resolve(true);
+  await clock.advance(1_000);
+
+  expect(writes.has('a')).toBe(true);
+  isOver = true;
+  await clock.advance(5_000);
+  await writes.idle();
+  expect(tries).toEqual(['newer']);
+});

@@ -1,6 +1,6 @@
 /** What one waiter remembers of the sessions that block it: it reads again what may change, and nothing else. */
 import { expect, test } from 'vitest';
-import { SessionVerdicts } from '../../../shared/session/session-verdicts.ts';
+import { SessionVerdicts, earliestEnd } from '../../../shared/session/session-verdicts.ts';
 import { simulatedWorld } from '../../support/coordination.ts';
 
 test('judges a session again until its lock-delay is over, and never after that', async () => {
@@ -20,4 +20,14 @@ test('judges a session again until its lock-delay is over, and never after that'
   expect(kinds).toEqual(['live', 'closed', 'closed', 'free']);
   await world.clock.advance(60_000);
   expect(await waiter.cost(judged)).toMatchObject({ requests: 0 });
+});
+
+test('knows the earliest end of several sessions, and of none', () => {
+  const standings = (...ends: (number | null)[]) =>
+    new Map(ends.map((until, at) => [`s${at}`, { kind: 'live', until } as const]));
+
+  expect(earliestEnd(standings(30, 10, null, 20))).toBe(10);
+  expect(earliestEnd(new Map([['s', { kind: 'closed', until: 7 }]]))).toBe(7);
+  expect(earliestEnd(standings(null))).toBeNull();
+  expect(earliestEnd(new Map([['s', { kind: 'free' }]]))).toBeNull();
 });

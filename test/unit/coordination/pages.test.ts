@@ -1,0 +1,66 @@
+/** Lists and walks whose store answers with one row at a time: they show and do the same as with whole pages. */
+import { expect, test } from 'vitest';
+import type { Process } from '../../support/coordination.ts';
+import { passTime, simulatedWorld } from '../../support/coordination.ts';
+
+/** From now on each query of the process has pages of one row. */
+function answerInSmallPages({ driver }: Process): void {
+  const attempt = driver.attempt.bind(driver);
+  driver.attempt = (kind, input, signal) => attempt(kind, kind === 'query' ? { ...input, Limit: 1 } : input, signal);
+}
+
+const NAMES = ['a', 'b', 'c', 'd'];
+const members = ['m1', 'm2', 'm3', 'm4'];
+
+async function scene() {
+  const world = simulatedWorld();
+  const here = world.start();
+  const { leasehold } = here;
+  const session = await leasehold.session({ ttl: '10m', name: 'mine' });
+  for (const name of NAMES) {
+    await session.lock(name, { value: name });
+    await session.permit(name, { limit: 2 });
+    await leasehold.health.register('n', name);
+    await leasehold.session({ ttl: '10m', name, node: 'n', checks: [name] });
+  }
+  await leasehold.health.register('other', 'a');
+  const group = await leasehold.waitGroup('g');
+  await group.add(members, { seal: true });
+  for (const id of members) await group.done(id);
+  answerInSmallPages(here);
+  return { world, leasehold, group };
+}
+
+type Scene = Awaited<ReturnType<typeof scene>>;
+
+test.each<[string, (scene: Scene) => Promise<unknown>, unknown]>([
+  [
+    'sessions',
+    async ({ leasehold }) => (await Array.fromAsync(leasehold.sessions.list())).map(({ name }) => name),
+    [...NAMES, 'mine'],
+  ],
+  ['locks', async ({ leasehold }) => (await Array.fromAsync(leasehold.locks.list())).map(({ key }) => key), NAMES],
+  [
+    'locks that begin with a text',
+    async ({ leasehold }) => (await Array.fromAsync(leasehold.locks.list('b'))).map(({ key }) => key),
+    ['b'],
+  ],
+  ['semaphores', ({ leasehold }) => Array.fromAsync(leasehold.semaphores.list()), NAMES],
+  [
+    'checks of a node',
+    async ({ leasehold }) => (await Array.fromAsync(leasehold.health.list('n'))).map(({ id }) => id),
+    NAMES,
+  ],
+  [
+    'all checks',
+    async ({ leasehold }) => (await Array.fromAsync(leasehold.health.list())).map(({ node, id }) => `${node}/${id}`),
+    [...NAMES.map((name) => `n/${name}`), 'other/a'],
+  ],
+  ['members', async ({ group }) => (await Array.fromAsync(group.members())).map(({ id }) => id), members],
+  ['the wait for members', ({ group }) => group.wait({ wait: '1s' }), { kind: 'complete', members: 4, lost: 0 }],
+  ['the end of a node', ({ leasehold }) => leasehold.health.deregisterNode('n'), 4],
+])('of %s', async (_what, act, expected) => {
+  const there = await scene();
+
+  expect(await passTime(there.world, act(there))).toEqual(expected);
+});
