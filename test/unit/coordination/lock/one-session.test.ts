@@ -176,3 +176,35 @@ describe('a key that several callers of one session want', () => {
     });
   });
 });
+
+test('a handle of an earlier tenure of the same session changes nothing of the later one', async () => {
+  const world = simulatedWorld();
+  const [here, there] = [world.start().leasehold, world.start().leasehold];
+  const session = await here.session({ ttl: '10m', lockDelay: 0 });
+  const earlier = await session.lock('k', { value: 'earlier' });
+  const { leaseCounter } = earlier;
+  await there.locks.forceRelease('k', { leaseCounter, by: 'ann', reason: 'it hangs' });
+  await world.clock.advance(2_000);
+
+  const late = earlier.update('late').catch((error: unknown) => error);
+  expect(await late).toMatchObject({ name: 'LeaseLostError', reason: 'superseded' });
+  const later = await session.lock('k', { value: 'later' });
+  expect(await earlier.release()).toBe(false);
+
+  expect(await there.locks.get('k')).toMatchObject({ value: 'later', holder: { leaseCounter: later.leaseCounter } });
+});
+
+test('remembers the counters of the last thousand keys that it released, the latest of all', async () => {
+  const here = simulatedWorld().start();
+  const session = await here.leasehold.session({ ttl: '10m' });
+  const use = async (at: number): Promise<void> => {
+    await (await session.lock(`k${at}`)).release();
+  };
+  for (let at = 0; at < 1_000; at++) await use(at);
+  await use(0);
+  await use(1_000);
+
+  const [kept, forgotten] = [await here.cost(() => session.lock('k0')), await here.cost(() => session.lock('k1'))];
+
+  expect([kept.requests, forgotten.requests]).toEqual([1, 2]);
+});
