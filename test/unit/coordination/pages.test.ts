@@ -9,14 +9,15 @@ function answerInSmallPages({ driver }: Process): void {
   driver.attempt = (kind, input, signal) => attempt(kind, kind === 'query' ? { ...input, Limit: 1 } : input, signal);
 }
 
-const NAMES = ['a', 'b', 'c', 'd'];
+/** More than a listing has partitions, so that some partition has a second page. */
+const NAMES = Array.from('abcdefghijklmnopqrst');
 const members = ['m1', 'm2', 'm3', 'm4'];
 
 async function scene() {
   const world = simulatedWorld();
   const here = world.start();
   const { leasehold } = here;
-  const session = await leasehold.session({ ttl: '10m', name: 'mine' });
+  const session = await leasehold.session({ ttl: '10m', name: 'z' });
   for (const name of NAMES) {
     await session.lock(name, { value: name });
     await session.permit(name, { limit: 2 });
@@ -37,7 +38,7 @@ test.each<[string, (scene: Scene) => Promise<unknown>, unknown]>([
   [
     'sessions',
     async ({ leasehold }) => (await Array.fromAsync(leasehold.sessions.list())).map(({ name }) => name),
-    [...NAMES, 'mine'],
+    [...NAMES, 'z'],
   ],
   ['locks', async ({ leasehold }) => (await Array.fromAsync(leasehold.locks.list())).map(({ key }) => key), NAMES],
   [
@@ -58,7 +59,7 @@ test.each<[string, (scene: Scene) => Promise<unknown>, unknown]>([
   ],
   ['members', async ({ group }) => (await Array.fromAsync(group.members())).map(({ id }) => id), members],
   ['the wait for members', ({ group }) => group.wait({ wait: '1s' }), { kind: 'complete', members: 4, lost: 0 }],
-  ['the end of a node', ({ leasehold }) => leasehold.health.deregisterNode('n'), 4],
+  ['the end of a node', ({ leasehold }) => leasehold.health.deregisterNode('n'), NAMES.length],
 ])('of %s', async (_what, act, expected) => {
   const there = await scene();
 
