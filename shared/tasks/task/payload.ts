@@ -113,14 +113,19 @@ function isTaskKey(value: Partial<TaskKey> | null | undefined): boolean {
   return typeof value?.queue === 'string' && typeof value.id === 'string';
 }
 
-/** Returns the store that a module exports as `payloads` for its workers; undefined without one. */
+/** Returns the store that a module exports as `payloads` for its workers; undefined without one. @throws ConfigurationError for anything else */
 export function exportedPayloads({ payloads }: Readonly<Record<string, unknown>>): PayloadStore | undefined {
-  const verbs = ['put', 'get', 'delete'] as const satisfies readonly (keyof PayloadStore)[];
-  const isStore =
-    typeof payloads === 'object' &&
-    payloads !== null &&
-    verbs.every((verb) => typeof (payloads as Partial<Record<keyof PayloadStore, unknown>>)[verb] === 'function');
-  return isStore ? (payloads as PayloadStore) : undefined;
+  if (payloads === undefined || isStore(payloads)) return payloads;
+  throw new ConfigurationError(
+    `the module of tasks exports payloads = ${shown(payloads)}: export a store with ${VERBS.join(', ')}, or name it otherwise`,
+  );
+}
+
+const VERBS = ['put', 'get', 'delete'] as const satisfies readonly (keyof PayloadStore)[];
+
+function isStore(value: unknown): value is PayloadStore {
+  if (typeof value !== 'object' || value === null) return false;
+  return VERBS.every((verb) => typeof (value as Partial<Record<keyof PayloadStore, unknown>>)[verb] === 'function');
 }
 
 export interface PayloadPorts {

@@ -8,11 +8,16 @@ test('finds the store that a module of tasks exports', () => {
   expect(exportedPayloads({ payloads, other: 1 })).toBe(payloads);
 });
 
+test('finds none in a module that exports nothing of that name', () => {
+  expect(exportedPayloads({})).toBeUndefined();
+});
+
 test.each([
-  ['nothing of that name', {}],
-  ['something else', { payloads: ['a', 'b'] }],
-  ['half a store', { payloads: { get: () => undefined } }],
-  ['nothing at all', { payloads: null }],
-])('finds none in a module that exports %s', (_what, exports) => {
-  expect(exportedPayloads(exports)).toBeUndefined();
+  ['something else', ['a', 'b']],
+  ['half a store', { get: () => undefined }],
+  ['nothing at all', null],
+])('refuses %s, because inputs would get lost', (_what, payloads) => {
+  expect(() => exportedPayloads({ payloads })).toThrow(
+    /exports payloads = .*: export a store with put, get, delete, or name it otherwise/,
+  );
 });
