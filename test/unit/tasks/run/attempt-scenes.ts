@@ -266,6 +266,7 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   },
   'is followed, and returns': { after: follow, run: nothing },
   'is followed, and throws': { after: follow, run: fails },
+  'is followed, and throws at its last attempt': { options: { maxAttempts: 1 }, after: follow, run: fails },
   'is followed, and snoozes': { after: follow, run: (_, task) => task.snooze('1m') },
   'is followed, and commits': { after: follow, run: (_, task) => task.commit() },
   'is followed, and waits for children': {
