@@ -1,5 +1,6 @@
 import type { PackStore } from '../../bulk/pack-store.ts';
 import type { ReadyTask } from '../../task/task.ts';
+import type { TaskStoreOptions } from './adding-store.ts';
 import { decodeTask } from './task-codec.ts';
 import type { DependentRows } from './dependent-rows.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
@@ -11,11 +12,15 @@ import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 export function createPackStore(
   sender: Sender,
   linked: DependentRows,
-  { table, shards }: { readonly table: string; readonly shards: number },
+  { table, shards, onCreated }: TaskStoreOptions,
 ): PackStore {
   const rows = new Rows(sender, decodeTask);
   return {
-    enqueue: (pack, stamp) => rows.writeAs<ReadyTask>(statements.enqueuePack(table, pack, shards, stamp), stamp),
+    async enqueue(pack, stamp) {
+      const outcome = await rows.writeAs<ReadyTask>(statements.enqueuePack(table, pack, shards, stamp), stamp);
+      if (outcome.kind === 'applied') onCreated?.([pack], stamp.now);
+      return outcome;
+    },
 
     record: (claim, entry, stamp, limits) =>
       rows.write(statements.recordItems(table, claim, entry, stamp), stamp, limits),

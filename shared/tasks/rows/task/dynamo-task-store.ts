@@ -46,7 +46,7 @@ export function createTaskStore(sender: Sender, options: TaskStoreOptions): Task
   const reader = createTaskReader(sender, table);
   return {
     table,
-    bulk: createPackStore(sender, linked, { table, shards }),
+    bulk: createPackStore(sender, linked, options),
 
     ...createEnqueueStore(sender, options),
     ...reader,
