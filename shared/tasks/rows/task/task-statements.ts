@@ -266,7 +266,7 @@ export function discardTask(table: string, claim: Claim, error: TaskError, stamp
 
 /**
  * Guard: mine.
- * Effect: cancelled, as the holder was requested to do.
+ * Effect: cancelled, as the holder was requested to do; the request in the row says when and why.
  * Outcomes: refused = taken over, or ended by an operator.
  */
 export function giveUpTask(table: string, claim: Claim, reason: string, stamp: Stamp): Statement<'update'> {
@@ -274,7 +274,7 @@ export function giveUpTask(table: string, claim: Claim, reason: string, stamp: S
     table,
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND ${HAS_NO_FOLLOWER}`,
-    effect: `${FINISH}, #cancellation = :cancellation ${LEAVE_INDEX}`,
+    effect: `${FINISH}, #cancellation = if_not_exists(#cancellation, :cancellation) ${LEAVE_INDEX}`,
     values: {
       ...mineValues(claim),
       ...finishValues('cancelled', stamp),
