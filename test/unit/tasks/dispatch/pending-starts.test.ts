@@ -55,4 +55,14 @@ describe('PendingStarts', () => {
     expect(starts.count(1, 11_999)).toBe(1);
     expect(starts.count(1, 12_000)).toBe(0);
   });
+
+  test.each([
+    [20_000, 3],
+    [20_001, 0],
+  ])('believes a note until %i ms from now, but none of a writer whose clock is further ahead', (untilMs, pending) => {
+    const starts = new PendingStarts();
+    starts.learn({ count: 3, token: 0, untilMs, waitMs: 2_000, heard: [] });
+
+    expect([starts.count(0, 0), starts.areRecent(0)]).toEqual([pending, pending > 0]);
+  });
 });

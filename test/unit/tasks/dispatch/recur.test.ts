@@ -110,3 +110,27 @@ test('starves no schedule because of foreign rows that stay due forever', async 
 
   expect(made).toBe(3);
 });
+
+test('covers each moment once by slots that were missed before a run by hand', async () => {
+  const q = open();
+  await q.client.define('hourly', 'report', {}, { cron: '0 * * * *', missed: 'all' });
+  await q.clock.advance(HOUR_MS);
+  await q.tick();
+  await q.clock.advance(3 * HOUR_MS);
+  const run = await q.client.run('hourly');
+  await q.tick();
+
+  const slots = [1, 2, 3, 4].map((hour) => `hourly@2026-01-01T0${hour}:00:00.000Z`);
+  const ids = [...slots, run.kind === 'enqueued' ? run.task.id : ''];
+  const made = await Promise.all(ids.map((id) => q.tasks.get({ queue: QUEUE, id })));
+  const spans = made.map((task) =>
+    [task?.schedule?.since, task?.schedule?.at].map((ms) => ms && new Date(ms).toISOString().slice(11, 16)),
+  );
+  expect(spans).toEqual([
+    [undefined, '01:00'],
+    ['02:00', '02:00'],
+    ['03:00', '03:00'],
+    ['04:00', '04:00'],
+    ['01:00', '04:30'],
+  ]);
+});

@@ -1,6 +1,7 @@
 /** Payloads that are no longer needed, in a store that lets no client remove them: the outcome is still reported. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MismatchError } from '../../../../shared/core/errors.ts';
+import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../../../shared/tasks/task/payload.ts';
 import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
@@ -59,4 +60,25 @@ describe('a payload store that refuses removals', () => {
     expect(await renewing).toMatchObject({ created: true });
     expect(payloads.asked).toHaveLength(1);
   });
+});
+
+test('an input stays if nobody knows whether its task was written', async () => {
+  let isDown = false;
+  const queue = openMemoryQueue((driver) => ({
+    async attempt(kind, input, signal) {
+      if (!isDown) return driver.attempt(kind, input, signal);
+      // A refusal is an answer, too.
+      await driver.attempt(kind, input, signal).catch(() => undefined);
+      throw new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
+    },
+  }));
+  const payloads = new MemoryPayloads();
+  const client = new TaskClient({ store: queue.tasks, runtime: queue.runtime }, { queue: QUEUE, payloads });
+  isDown = true;
+  const enqueuing = client.enqueue('work', huge('a'), { id: 't' }).catch((error: unknown) => error);
+  expect(await queue.clock.runUntil(enqueuing, () => true)).toMatchObject({ applied: 'unknown' });
+  isDown = false;
+
+  const { payload } = (await client.get('t')) ?? {};
+  expect(await payloads.get(payload?.reference ?? '')).toContain('aaa');
 });

@@ -67,6 +67,21 @@ describe('PlanningHintsWriter', () => {
     expect(written).toMatchObject([{ tookMs: 10_000 }]);
   });
 
+  test('tells a mean after 10 s, and looks once a minute whether it has changed', async () => {
+    const { clock, written, run } = open();
+    const begunAt = clock.now();
+    const at: number[] = [];
+    for (const ms of [1_000, 4_000, 9_000])
+      for (const minuteEnds = clock.now() + 60_000; clock.now() < minuteEnds;) {
+        await run(ms);
+        await clock.advance(300);
+        if (written.length > at.length) at.push(Math.floor((clock.now() - begunAt) / 10_000));
+      }
+
+    // After 70 s most of the tasks since the first write were as short as before.
+    expect(at).toEqual([1, 13]);
+  });
+
   test('writes nothing if little has changed', async () => {
     const { hints, written, run } = open({ tookMs: 100 });
     await run(110);
