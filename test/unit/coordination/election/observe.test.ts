@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Reign } from '../../../../shared/coordination/election/election.ts';
+import { ElectionClient } from '../../../../shared/coordination/election/election.ts';
+import type { LockInfo } from '../../../../shared/coordination/lock/lock-record.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
+import { Prng } from '../../../support/machines/prng.ts';
 
 /**
  * Answers every third of the eventually consistent reads from a moment in the past:
@@ -108,4 +111,41 @@ test('keeps the term of the last leader after its entry was deleted, and goes on
     [0, undefined],
     [1, 'b'],
   ]);
+});
+
+describe('an observer of replicas that answer with any earlier state', () => {
+  const led = (leaseCounter: number, modifyIndex: number, value: string) =>
+    ({ leaseCounter, modifyIndex, value, holder: { session: value, leaseCounter } }) as LockInfo;
+  const free = (leaseCounter: number, modifyIndex: number) => ({ leaseCounter, modifyIndex }) as LockInfo;
+  /** Each state of the row, in order; undefined: its entry was deleted. */
+  const STATES = [led(1, 1, 'a'), led(1, 2, 'a2'), free(1, 3), undefined, led(6, 6, 'b'), undefined, led(9, 9, 'c')];
+
+  test.each(Array.from({ length: 20 }, (_, seed) => seed))(
+    'sees no leader again, and no earlier term (%i)',
+    async (seed) => {
+      const prng = new Prng(BigInt(seed));
+      const stop = new AbortController();
+      let current = 0;
+      let looks = 0;
+      const locks = {
+        get: () => Promise.resolve(STATES[0]),
+        nextSighting(_key: string, isNews: (info: LockInfo | undefined) => boolean) {
+          while (looks++ < 100) {
+            if (prng.chance(0.2)) current = Math.min(current + 1, STATES.length - 1);
+            const info = STATES[prng.integer(0, current)];
+            if (isNews(info)) return Promise.resolve({ info });
+          }
+          stop.abort();
+          return Promise.resolve(undefined);
+        },
+      };
+      const seen: Reign[] = [];
+      for await (const reign of new ElectionClient(locks as never).observe('boss', { signal: stop.signal }))
+        seen.push(reign);
+
+      const values = seen.map(({ leader }) => leader?.value).filter((value) => value !== undefined);
+      expect(values).toEqual([...new Set(values)].sort());
+      expect(seen.map(({ term }) => term)).toEqual(seen.map(({ term }) => term).sort((one, other) => one - other));
+    },
+  );
 });
