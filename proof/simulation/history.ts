@@ -6,6 +6,7 @@
  * Belief is always asked of the code under test; a harness that computes it again would hide a bug in how it is computed.
  */
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
+import { rowText } from '../../test/support/row-text.ts';
 import type { RequestEnd } from '../../test/support/machines/network.ts';
 
 interface At {
@@ -161,7 +162,7 @@ export type HistoryEvent =
 
 /**
  * One number for a whole history, updated event by event: runs with different digests differ.
- * Rows enter whole, without binary values, because another version of Node may compress an input otherwise, and without stacks.
+ * It includes the text of each row that is written.
  */
 export class Digest {
   #high = 0x9e3779b9;
@@ -178,7 +179,7 @@ export class Digest {
     if ('verb' in event) this.#text(event.verb);
     if ('outcome' in event) this.#text(event.outcome);
     if ('token' in event) this.#number(event.token);
-    if (event.kind === 'applied') this.#text(textOf(event.after));
+    if (event.kind === 'applied') this.#text(event.after === undefined ? '' : rowText(event.after));
     if (event.kind === 'happened') this.#text(event.what);
   }
 
@@ -204,20 +205,5 @@ export class Digest {
   }
 }
 
-function textOf(row: DynamoItem | undefined): string {
-  if (row === undefined) return '';
-  const names = Object.keys(row).sort();
-  return JSON.stringify(
-    names.map((name) => [name, row[name]]),
-    plain,
-  );
-}
-
-function plain(_: string, value: unknown): unknown {
-  if (value instanceof Uint8Array) return 'binary';
-  return typeof value === 'string' ? value.replace(STACK, '') : value;
-}
-
-const STACK = /\n {4}at .*/g;
 const FLOAT = new Float64Array(1);
 const WORDS = new Uint32Array(FLOAT.buffer);

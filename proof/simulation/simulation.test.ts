@@ -10,9 +10,8 @@ import type { BatchMessage } from './tally.ts';
 const HISTORIES = 25;
 
 /**
- * What the histories did. A rule judges only what is wrong; this shows what is merely different: another request, write, time or outcome.
- * Counts say how much; a digest alone says that something written or its time changed, which `npm run simulate -- --seed N` on both
- * commits shows.
+ * A summary of the histories. A rule reports only errors; this shows any other difference: another request, write, time or outcome.
+ * If only a digest differs, `node proof/simulation/digest.ts SEED events` on both commits shows the event.
  */
 function ledgerOf({ seen, nearest, traces }: BatchMessage): string {
   return [

@@ -12,7 +12,7 @@ interface Failure {
 const COUNTS = ['histories', 'steps', 'turns', 'requests', 'accepted', 'virtualMs', 'coreMs'] as const;
 type Counts = Readonly<Record<(typeof COUNTS)[number], number>>;
 
-/** What a history did: if any of these differs, so does the behaviour of the code. */
+/** A history in short: a difference in any of these means that the code behaves otherwise. */
 type Trace = Pick<HistoryResult, 'seed' | 'requests' | 'accepted' | 'digest'>;
 
 /** One core's report. */

@@ -1,4 +1,7 @@
-/** Each verb of sessions, locks, elections, semaphores, limiters, wait groups, rate limits and checks, with what precedes it, and a rival. */
+/**
+ * Each verb of sessions, locks, elections, semaphores, limiters, wait groups, rate limits and checks.
+ * Each comes with the acts before it, and with a rival's.
+ */
 import type { Session } from '../../shared/client/session.ts';
 import type { Story } from './story.ts';
 
@@ -18,7 +21,7 @@ export interface Verb {
   /** Before the verb, without accidents. */
   readonly prepare: (scene: Scene) => Promise<unknown>;
   readonly act: Act<never>;
-  /** What another process does before the request arrives. */
+  /** The act of another process before the request arrives. */
   readonly rival: Act<never> | undefined;
 }
 
@@ -26,7 +29,7 @@ function verb<Given>(prepare: (scene: Scene) => Promise<Given>, act: Act<Given>,
   return { prepare, act, rival };
 }
 const nothing = () => Promise.resolve();
-/** The other process stops without a word, and its session expires. */
+/** The other process stops without ending it, and its session expires. */
 const dies = async ({ there, pass }: Scene): Promise<void> => {
   there.driver.isDown = true;
   await pass(52 * SECOND);

@@ -113,7 +113,10 @@ function isTaskKey(value: Partial<TaskKey> | null | undefined): boolean {
   return typeof value?.queue === 'string' && typeof value.id === 'string';
 }
 
-/** Returns the store that a module exports as `payloads` for its workers; undefined without one. @throws ConfigurationError for anything else */
+/**
+ * Returns the store that a module exports as `payloads` for its workers; undefined without one.
+ * @throws ConfigurationError for anything else
+ */
 export function exportedPayloads({ payloads }: Readonly<Record<string, unknown>>): PayloadStore | undefined {
   if (payloads === undefined || isStore(payloads)) return payloads;
   throw new ConfigurationError(

@@ -1,5 +1,5 @@
 /**
- * Each request of each verb meets each accident, once: what the verb then answers, and what the table holds half a minute later.
+ * Each request of each verb meets each accident once. The text has the verb's answer, and the rows half a minute later.
  *
  * `lost`: the answer is lost once. `away`: the request does not arrive, and the store is away until the verb has ended.
  * `lost, away`: it is applied, and then the store is away. `rival`: another process is faster.
@@ -98,7 +98,7 @@ const NOT_TOLD = new Set(['pk', 'sk', 'v', 'nonce', 'directoryKey', 'directoryNa
 function rowsOf(rows: readonly Readonly<Record<string, unknown>>[]): ReadonlyMap<string, string> {
   const told = rows.flatMap((row) => {
     const { pk, sk, status, reason, revoked, checks } = row;
-    // Of a session that simply lives, nothing is told.
+    // A session that lives is left out.
     if (sk === 'session' && status === 'live' && revoked === undefined && checks === undefined) return [];
     const facts =
       sk === 'session'

@@ -1,12 +1,12 @@
 /**
  * A story whose verbs, arguments and accidents are drawn by a seed, over few names, so that they meet rare states of each other's rows.
- * What is drawn does not depend on the answers, so that one changed answer changes few others.
+ * The draws do not depend on the answers, so one changed answer changes few others.
  */
 import { createHash } from 'node:crypto';
-import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import { Prng } from '../../support/machines/prng.ts';
 import type { Process } from '../../support/coordination.ts';
 import { passTime } from '../../support/coordination.ts';
+import { rowText, withoutStacks } from '../../support/row-text.ts';
 import { Story, shown } from '../../support/story.ts';
 
 /** One call, with its drawn arguments in its title. */
@@ -20,7 +20,6 @@ export type Acts = readonly (readonly [weight: number, draw: (prng: Prng) => Act
 
 /** Longer texts are cut, and their digest says whether the rest is the same. */
 const LONGEST_TEXT = 240;
-const STACK = /\n\s+at .*/g;
 /** Time passes in steps of this length while a verb waits. */
 const STEP_MS = 250;
 const ACCIDENTS = ['dropResponse', 'dropRequest', 'throttle', 'conflict'] as const;
@@ -73,13 +72,13 @@ export class DrawnStory {
   }
 
   get text(): string {
-    const rows = this.story.world.rows().map((row) => `${String(row.pk)} ${String(row.sk)}: ${cut(plainText(row))}`);
+    const rows = this.story.world.rows().map((row) => `${String(row.pk)} ${String(row.sk)}: ${cut(rowText(row))}`);
     return `${[...this.lines, '--- the table', ...rows.sort()].join('\n')}\n`;
   }
 
   /** How many rows have changed since the last step, and a digest of them. */
   #written(): string {
-    const rows = new Map(this.story.world.rows().map((row) => [`${String(row.pk)} ${String(row.sk)}`, plainText(row)]));
+    const rows = new Map(this.story.world.rows().map((row) => [`${String(row.pk)} ${String(row.sk)}`, rowText(row)]));
     const names = [...new Set([...rows.keys(), ...this.#rows.keys()])].sort();
     const changed = names.filter((name) => rows.get(name) !== this.#rows.get(name));
     this.#rows = rows;
@@ -112,8 +111,7 @@ async function answerOf(act: () => Promise<unknown>): Promise<string> {
 }
 
 function cut(text: string): string {
-  const line = text
-    .replaceAll(STACK, '')
+  const line = withoutStacks(text)
     .replaceAll(/\n\s*/g, ' ')
     .replaceAll(/after \d+ attempts/g, 'after some attempts');
   if (line.length <= LONGEST_TEXT) return line;
@@ -122,13 +120,4 @@ function cut(text: string): string {
 
 function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
-}
-
-/** Without stacks, and without binary values: another version of Node may compress an input otherwise. */
-function plainText(row: DynamoItem): string {
-  return JSON.stringify(Object.entries(row).sort(), (_, value: unknown) => {
-    if (value instanceof Uint8Array) return 'binary';
-    if (value instanceof Set) return [...(value as ReadonlySet<unknown>)].sort();
-    return typeof value === 'string' ? value.replaceAll(STACK, '') : value;
-  });
 }

@@ -1,4 +1,4 @@
-/** What the two processes of a drawn story hold, by drawn names. */
+/** The sessions and rights of the two processes of a drawn story, by drawn names. */
 import type { Session } from '../../../shared/client/session.ts';
 import type { Leadership } from '../../../shared/coordination/election/election.ts';
 import type { Lock } from '../../../shared/coordination/lock/lock.ts';

@@ -1,10 +1,12 @@
 /** Verbs of tasks, batches, bulks, keys, lines, operators and schedules, and workers that live, hand back or die. */
+import { defined } from '../../../shared/core/defined.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
 import { SessionHolder } from '../../../shared/session/keep-alive.ts';
 import { enqueueDueSlots } from '../../../shared/tasks/dispatch/recur.ts';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
 import type { ScheduleOptions } from '../../../shared/tasks/schedule/declaration.ts';
+import { MISSED_POLICIES, OVERLAP_POLICIES } from '../../../shared/tasks/schedule/schedule.ts';
 import type { TaskContext } from '../../../shared/tasks/task/context.ts';
 import { DoNotRetry, RetryAfter } from '../../../shared/tasks/task/control.ts';
 import type { TaskRegistry } from '../../../shared/tasks/task/definition.ts';
@@ -45,10 +47,6 @@ const SHARDS = 8;
 
 const maybe = <T>(prng: Prng, chance: number, value: T): T | undefined => (prng.chance(chance) ? value : undefined);
 
-function known<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
-}
-
 function groupOf(prng: Prng): EnqueueOptions {
   const kind = prng.pick(['none', 'none', 'limit', 'rate', 'line', 'both', 'tenant'] as const);
   switch (kind) {
@@ -68,7 +66,7 @@ function groupOf(prng: Prng): EnqueueOptions {
 }
 
 function optionsOf(prng: Prng): EnqueueOptions {
-  return known({
+  return defined({
     ...groupOf(prng),
     priority: maybe(prng, 0.3, prng.pick(['high', 'low'] as const)),
     delay: maybe(prng, 0.2, prng.pick(['2s', '1m', '1h'] as const)),
@@ -93,7 +91,7 @@ function requestOf(prng: Prng, id: string): TaskRequest {
 const told = (request: TaskRequest): string =>
   shown({ ...(request.input as object), more: undefined, ...request.options }).replaceAll('more: undefined, ', '');
 
-/** What a task does, by its input. */
+/** The code of each task. */
 async function behave({ clock }: World, does: string, context: TaskContext): Promise<unknown> {
   const { id, attempt, children, signal } = context;
   switch (does) {
@@ -175,7 +173,7 @@ async function work(world: World, at: Process, { concurrency, lastsMs, death, na
       shards: SHARDS,
       homeShards: Array.from({ length: SHARDS }, (_, shard) => shard),
       concurrency,
-      ...known({ named }),
+      ...defined({ named }),
       pollMs: 500,
       graceMs: 1_000,
       deadlineMonotonicMs: runtime.clock.monotonic() + lastsMs + 2_000,
@@ -222,7 +220,7 @@ export function taskActs(world: World): Acts {
         const then = maybe(prng, 0.6, spawn('work', inputOf(prng), { id: prng.pick([`${id}/then`, 'a']) }));
         return act(
           `enqueueBatch ${id} ${children.map(told).join(' ')}${then === undefined ? '' : ` then ${told(then)}`}`,
-          ({ leasehold }) => leasehold.tasks.enqueueBatch(children, { id, ...known({ then }) }),
+          ({ leasehold }) => leasehold.tasks.enqueueBatch(children, { id, ...defined({ then }) }),
         );
       },
     ],
@@ -230,7 +228,7 @@ export function taskActs(world: World): Acts {
       4,
       (prng) => {
         const [id, inputs] = [prng.pick(BULKS), Array.from({ length: prng.integer(1, 4) }, () => inputOf(prng))];
-        const options = known({ priority: maybe(prng, 0.3, 'low' as const), delay: maybe(prng, 0.2, '1m' as const) });
+        const options = defined({ priority: maybe(prng, 0.3, 'low' as const), delay: maybe(prng, 0.2, '1m' as const) });
         return act(`enqueueBulk ${id} ${inputs.map(({ does }) => does).join(' ')} ${shown(options)}`, ({ leasehold }) =>
           leasehold.tasks.enqueueBulk('work', inputs, { id, packSize: 2, ...options }),
         );
@@ -289,7 +287,7 @@ export function taskActs(world: World): Acts {
       6,
       (prng) => {
         const id = by(prng);
-        const to = known({
+        const to = defined({
           priority: maybe(prng, 0.6, prng.pick(['high', 'normal', 'low'] as const)),
           runAt: maybe(prng, 0.6, world.clock.now() + prng.integer(-1, 1) * 60_000),
         });
@@ -331,13 +329,13 @@ export function taskActs(world: World): Acts {
     [
       2,
       (prng) => {
-        const options: ScheduleOptions = known({
+        const options: ScheduleOptions = defined({
           cron: prng.pick(['* * * * *', '*/5 * * * *', '0 * * * *']),
-          overlap: maybe(prng, 0.6, prng.pick(['skip', 'queue', 'cancel'] as const)),
-          missed: maybe(prng, 0.5, prng.pick(['last', 'all', 'skip'] as const)),
+          overlap: maybe(prng, 0.6, prng.pick(OVERLAP_POLICIES)),
+          missed: maybe(prng, 0.5, prng.pick(MISSED_POLICIES)),
           jitter: maybe(prng, 0.2, '30s' as const),
           tolerance: maybe(prng, 0.2, '2m' as const),
-        }) as ScheduleOptions;
+        });
         const input = inputOf(prng);
         return act(`define s to ${input.does} ${shown(options)}`, ({ leasehold }) =>
           leasehold.schedules.define('s', 'work', input, options),
@@ -360,7 +358,7 @@ export function taskActs(world: World): Acts {
         const settings: Work = {
           concurrency: prng.integer(1, 3),
           lastsMs: prng.pick([1_000, 5_000, 20_000]),
-          ...known({
+          ...defined({
             death: maybe(prng, 0.35, { step: prng.integer(3, 40), how: prng.pick(['before', 'after'] as const) }),
             named: maybe(prng, 0.2, [by(prng)]),
           }),

@@ -1,4 +1,4 @@
-/** What follows from a refused signature: whether the next attempt may sign better, and what it signs with. */
+/** After a refused signature: whether the next attempt may sign better, and with which credentials and date. */
 import { getEventListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
@@ -102,7 +102,7 @@ test.each(OTHERS)('credentials that are %s are others than the refused ones: %3$
   expect(await refreshed.finds(OLD)).toBe(areOthers);
   expect(await kept.areOthersThan(OLD)).toBe(areOthers);
   expect(await kept.areOthersThan(OLD)).toBe(areOthers);
-  // What another request has renewed already is not asked for again.
+  // Another request has renewed them already, so this one does not ask again.
   expect(provided).toBe(areOthers ? 2 : 3);
   expect(await new KeptCredentials(next, () => NOW).areOthersThan(OLD)).toBe(false);
 });
