@@ -47,8 +47,8 @@ export default defineConfig(({ mode }) => {
       pool: 'forks',
       // Simulated worlds leave much behind that is young: with room for it, a process spends less of its time on collecting.
       execArgv: ['--max-semi-space-size=32'],
-      // Many tests wait, for a process or for time to pass: one more at a time than there are cores, unless the checks run beside them.
-      maxWorkers: availableParallelism() + (mode === 'first' ? 0 : 1),
+      // Many tests wait, for a process or for time to pass: one more at a time than there are cores.
+      maxWorkers: availableParallelism() + 1,
       // For what hangs, and never for what is slow: a verdict must not depend on what else the machine does.
       testTimeout: mode === 'long' ? 1_800_000 : 600_000,
       hookTimeout: 600_000,

@@ -1,6 +1,4 @@
 /** The short budget of the simulation: what every commit runs. The long ones run from the command line. */
-import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { runMany } from './run-many.ts';
 import { runSeed } from './run-seed.ts';
@@ -47,16 +45,6 @@ describe('the protocol', () => {
 });
 
 describe('a seed', () => {
-  test('gives the same history in two processes', () => {
-    const script = fileURLToPath(new URL('./digest.ts', import.meta.url));
-    const run = (): string => execFileSync(process.execPath, [script, '1', '2'], { encoding: 'utf8' });
-
-    const digests = run();
-
-    expect(digests.trim().split('\n')).toHaveLength(2);
-    expect(run()).toBe(digests);
-  });
-
   test('gives another history than the next', async () => {
     const one = await runSeed(1n, 'calm');
     const other = await runSeed(2n, 'calm');

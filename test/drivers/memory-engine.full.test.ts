@@ -19,7 +19,7 @@ import { systemClock } from '../../shared/core/runtime/clock.ts';
 import { STARTS_AT } from '../support/coordination.ts';
 import { runHere } from '../support/command.ts';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
-import { TEST_CLIENT_SETTINGS, runOnMemory } from '../support/stores.ts';
+import { TEST_CLIENT_SETTINGS, runOnly } from '../support/stores.ts';
 
 const OPERATIONS = 2_000;
 // Its clock stands where the suites' clocks begin: by today's, their rows have been expired for long, and it would sweep them under a test.
@@ -150,7 +150,7 @@ describe('the engine in memory', () => {
   });
 });
 
-runOnMemory(endpoint);
+runOnly('memory', endpoint);
 await import('../conformance/lock.test.ts');
 await import('../conformance/task-store.test.ts');
 

@@ -29,15 +29,17 @@ export const TEST_CLIENT_SETTINGS = {
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
 } as const;
 
-let memory: string | undefined;
+type Engine = readonly [TestStore['engine'], endpoint: string | null];
 
-/** From here on, suites of this file run on the engine in memory, and on no other. Call it before they are imported. */
-export function runOnMemory(endpoint: string): void {
-  memory = endpoint;
+let only: Engine | undefined;
+
+/** From here on, suites of this file run on this engine, and on no other. Call it before they are imported. */
+export function runOnly(engine: TestStore['engine'], endpoint: string | null): void {
+  only = [engine, endpoint];
 }
 
 export function isOnMemory(): boolean {
-  return memory !== undefined;
+  return only?.[0] === 'memory';
 }
 
 let openDriver = (endpoint: string): DynamoDriver | Promise<DynamoDriver> =>
@@ -52,13 +54,21 @@ export function runThrough(open: typeof openDriver): void {
  * @param suite is called once per engine; `open` gives the store within tests and hooks
  */
 export function describeOnEveryStore(name: string, suite: (open: () => TestStore) => void): void {
-  const engines: readonly (readonly [TestStore['engine'], string | null])[] =
-    memory === undefined
-      ? [
-          ['dynamodb-local', inject('dynamodbLocalEndpoint')],
-          ['embedded', inject('embeddedEndpoint')],
-        ]
-      : [['memory', memory]];
+  describeOn(['embedded', 'dynamodb-local'], name, suite);
+}
+
+/** Runs a suite on the embedded engine; `test/drivers/dynamodb-local.full.test.ts` runs the same one on DynamoDB Local, which takes longer. */
+export function describeOnOneStore(name: string, suite: (open: () => TestStore) => void): void {
+  describeOn([inject('embeddedEndpoint') === null ? 'dynamodb-local' : 'embedded'], name, suite);
+}
+
+function describeOn(
+  kinds: readonly ('embedded' | 'dynamodb-local')[],
+  name: string,
+  suite: (open: () => TestStore) => void,
+): void {
+  const endpoints = { embedded: inject('embeddedEndpoint'), 'dynamodb-local': inject('dynamodbLocalEndpoint') };
+  const engines: readonly Engine[] = only === undefined ? kinds.map((kind) => [kind, endpoints[kind]]) : [only];
   for (const [engine, endpoint] of engines) {
     describe.skipIf(endpoint === null)(`${name} on ${engine}`, () => {
       let store: TestStore | undefined;

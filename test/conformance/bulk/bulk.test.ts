@@ -6,12 +6,12 @@ import type { BulkUnderTest } from '../../support/bulk.ts';
 import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 import { whenAborted } from '../../support/when-aborted.ts';
 
 const noop = defineTask({ name: 'noop', run: () => undefined });
 
-describeOnEveryStore('tasks in bulk', (open) => {
+describeOnOneStore('tasks in bulk', (open) => {
   let q: QueueUnderTest;
   let b: BulkUnderTest;
 

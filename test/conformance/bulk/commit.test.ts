@@ -7,12 +7,12 @@ import type { BulkUnderTest } from '../../support/bulk.ts';
 import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
 
 const noop = defineTask({ name: 'noop', run: () => undefined });
 
-describeOnEveryStore('committing items of a pack', (open) => {
+describeOnOneStore('committing items of a pack', (open) => {
   let q: QueueUnderTest;
   let b: BulkUnderTest;
 

@@ -8,7 +8,7 @@ import type { BulkUnderTest } from '../../support/bulk.ts';
 import { bulkOf } from '../../support/bulk.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 import { whenAborted } from '../../support/when-aborted.ts';
 
 const noop = defineTask({ name: 'noop', run: () => undefined });
@@ -31,7 +31,7 @@ async function startPackWhoseSecondItemWaits(q: QueueUnderTest): Promise<{ reado
   return { working };
 }
 
-describeOnEveryStore('stopping the items of a pack', (open) => {
+describeOnOneStore('stopping the items of a pack', (open) => {
   let q: QueueUnderTest;
   let b: BulkUnderTest;
 

@@ -7,13 +7,13 @@ import type { RunningTask } from '../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 import { numbered, stamp } from '../../support/tasks.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 const LARGE = 'x'.repeat(40_000);
 
-describeOnEveryStore('what follows a running task', (open) => {
+describeOnOneStore('what follows a running task', (open) => {
   let q: QueueUnderTest;
   let seen: unknown[];
 

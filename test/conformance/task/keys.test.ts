@@ -13,13 +13,13 @@ import { STARTS_AT } from '../../support/coordination.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 import { numbered, stamp } from '../../support/tasks.ts';
 import { Traffic, passTimeUntil } from '../../support/traffic.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 
-describeOnEveryStore('limits per key', (open) => {
+describeOnOneStore('limits per key', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {

@@ -10,12 +10,12 @@ import { Copies } from '../../support/copies.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
 import type { TestStore } from '../../support/stores.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 
 const child = defineTask({ name: 'child', run: () => undefined });
 const NEVER = new AbortController().signal;
 
-describeOnEveryStore('a late copy of a refused commit', (open) => {
+describeOnOneStore('a late copy of a refused commit', (open) => {
   let store: TestStore;
   let copies: Copies;
   let q: QueueUnderTest;

@@ -4,10 +4,10 @@ import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts'
 import type { ReadyTask } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
 
-describeOnEveryStore('listing what is ready and running', (open) => {
+describeOnOneStore('listing what is ready and running', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {

@@ -7,14 +7,14 @@ import type { RunningTask, TaskRecord } from '../../../shared/tasks/task/task.ts
 import { WORKER_DIED } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 import { claimed, enqueued, newTask, stamp } from '../../support/tasks.ts';
 import { whenAborted } from '../../support/when-aborted.ts';
 
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 const noop = defineTask({ name: 'work', run: () => undefined });
 
-describeOnEveryStore('operating on tasks', (open) => {
+describeOnOneStore('operating on tasks', (open) => {
   let q: QueueUnderTest;
 
   beforeEach(() => {

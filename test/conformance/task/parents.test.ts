@@ -7,10 +7,10 @@ import { claimOf } from '../../../shared/tasks/task/task.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 import { stamp } from '../../support/tasks.ts';
 
-describeOnEveryStore('a parent and its operator', (open) => {
+describeOnOneStore('a parent and its operator', (open) => {
   let q: QueueUnderTest;
   /** Names of the children that ran, in order. */
   let ran: string[];

@@ -17,11 +17,11 @@ import type { RunningTask } from '../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
-import { describeOnEveryStore } from '../../support/stores.ts';
+import { describeOnOneStore } from '../../support/stores.ts';
 import { numbered, stamp } from '../../support/tasks.ts';
 import { PATIENT } from '../../support/patient.ts';
 
-describeOnEveryStore('tasks spawned in strict order', (open) => {
+describeOnOneStore('tasks spawned in strict order', (open) => {
   let q: QueueUnderTest;
   let order: string[];
 
