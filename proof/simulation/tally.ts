@@ -13,7 +13,7 @@ const COUNTS = ['histories', 'steps', 'turns', 'requests', 'accepted', 'virtualM
 type Counts = Readonly<Record<(typeof COUNTS)[number], number>>;
 
 /** A history in short: a difference in any of these means that the code behaves otherwise. */
-type Trace = Pick<HistoryResult, 'seed' | 'requests' | 'accepted' | 'digest'>;
+export type Trace = Pick<HistoryResult, 'seed' | 'requests' | 'accepted' | 'digest'>;
 
 /** One core's report. */
 export interface BatchMessage extends Counts {
