@@ -27,7 +27,7 @@ export async function reasonToLeave(
   if (permits?.declared === maxWorkers && permitsHeld(permits.holders) >= permits.limit) {
     // Expired holders are still in the row, but their capacity goes to the next worker that requests a permit.
     const { inUse, limit } = await judgeSemaphore(permits, timing, stores);
-    return inUse >= limit ? `${inUse} others are at work` : undefined;
+    return inUse >= limit ? `others are at work, and the limit is ${limit}` : undefined;
   }
   return (await stores.queues.glance(queue))?.isPaused === true ? 'the queue is paused' : undefined;
 }

@@ -34,7 +34,7 @@ import { createTaskStores } from '../shared/client/task-stores.ts';
 import type { Connected, Telemetry } from './runtime.ts';
 import { connect, createTelemetry } from './runtime.ts';
 import { TaskTimeMetrics } from './task-times.ts';
-import { WorkerMetrics, isNew } from './worker-metrics.ts';
+import { WorkerMetrics, isNew, writeThrottles } from './worker-metrics.ts';
 import type { Context } from './middleware/lambda-context.ts';
 
 export type WorkResult =
@@ -101,7 +101,10 @@ export function createWorkHandler(
     name: 'leaveIfSurplus',
     before: async () => {
       const meter = createMeter();
-      const reason = await reasonToLeave(connection.open(meter), env);
+      // Counted also if it fails: a throttled table may be the reason.
+      const reason = await reasonToLeave(connection.open(meter), env).finally(() => {
+        writeThrottles(telemetry.metrics, meter);
+      });
       if (reason === undefined) return undefined;
       const capacity = meter.read();
       telemetry.logger.info('worker not needed', { queue: env.queue, reason, capacity });
@@ -145,7 +148,7 @@ export function createWorkHandler(
           .catch(mismatchOf);
         // A deployment is changing `maxWorkers`. The next tick of its dispatcher puts the new number into effect.
         if (permit instanceof MismatchError) return notNeeded(permit.message);
-        if (permit.kind === 'full') return notNeeded(`${env.maxWorkers} others are at work`);
+        if (permit.kind === 'full') return notNeeded(`others are at work, and the limit is ${env.maxWorkers}`);
         const { signal, monotonicMs } = deadlineOf(context);
         const settings = {
           queue: env.queue,

@@ -109,6 +109,14 @@ export class WorkerMetrics implements Disposable {
   }
 }
 
+/** Writes the throttled requests of an invocation that has no metrics of a worker yet. */
+export function writeThrottles(metrics: Metrics, meter: Meter): void {
+  const { throttled } = meter.read();
+  if (throttled === 0) return;
+  metrics.addMetric(METRIC.storeThrottled, MetricUnit.Count, throttled);
+  metrics.publishStoredMetrics();
+}
+
 function expiriesApplied({ byVerb }: MeterReading): number {
   const cost = byVerb['session.expire'];
   return cost === undefined ? 0 : cost.requests - cost.refused;

@@ -46,7 +46,7 @@ describe('a start of a worker', () => {
     await idle.world.run(async () => {
       const deaths = [await startWorker(), await startWorker()];
 
-      expect(await ask()).toEqual({ reason: '2 others are at work', requests: 2, writeUnits: 0 });
+      expect(await ask()).toEqual({ reason: 'others are at work, and the limit is 2', requests: 2, writeUnits: 0 });
       for (const die of deaths) die();
     });
   });

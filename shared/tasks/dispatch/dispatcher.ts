@@ -121,9 +121,12 @@ export async function dispatch(
   // A failed invocation is retried under the same id, so it finds that the slot is its own and continues.
   if (taken.kind === 'refused' && taken.current?.by !== by) return { duplicate: true, ...nothing };
 
-  let damaged = 0;
+  // A task's row is read for its age, and again for the plan.
+  const damages = new Set<string>();
   const onDamaged = (error: unknown): void => {
-    damaged++;
+    const found = String(error);
+    if (damages.has(found)) return;
+    damages.add(found);
     ports.onDamaged(error);
   };
   const { queue: name } = settings;
@@ -132,7 +135,7 @@ export async function dispatch(
   const paused = queue?.isPaused === true;
   const seen = { paused, recurred, shards, strays: dueBeyond(settings.shards, backlog) };
   const due = dueIn(backlog);
-  if (due === 0) return { duplicate: false, ...nothing, ...seen, damaged };
+  if (due === 0) return { duplicate: false, ...nothing, ...seen, damaged: damages.size };
 
   await ports.workers.declareLimit();
   const hints = pages.flatMap((page) => page.hints);
@@ -142,7 +145,7 @@ export async function dispatch(
   ]);
   const oldestReadyAgeMs = readyAt === undefined ? 0 : Math.max(0, clock.now() - readyAt);
   const found = { ...seen, backlog: due, oldestReadyAgeMs, liveWorkers: holders.length };
-  if (paused) return { duplicate: false, ...nothing, ...found, damaged };
+  if (paused) return { duplicate: false, ...nothing, ...found, damaged: damages.size };
   const { planned } = await plan(
     { demand, hints, rows: looked, record: queue, holders, starting: 0 },
     { ...ports, onDamaged },
@@ -154,7 +157,7 @@ export async function dispatch(
     homes.map((homeShards, nth) => startOf(name, homeShards, slices[nth])),
     ports.workers,
   );
-  return { duplicate: false, ...found, damaged, ...starts, planned };
+  return { duplicate: false, ...found, damaged: damages.size, ...starts, planned };
 }
 
 /**
