@@ -62,12 +62,15 @@ const changesOf = (zone: string): readonly number[] =>
   });
 
 interface Pattern {
+  /** Of an expression with six fields. */
+  readonly second: number | undefined;
   readonly minutes: readonly number[];
   readonly hours: readonly number[] | { readonly step: number };
   readonly weekday: number | undefined;
 }
 
 const patterns = fc.record<Pattern>({
+  second: fc.option(fc.constantFrom(0, 1, 59), { nil: undefined }),
   minutes: fc.uniqueArray(fc.integer({ min: 0, max: 59 }), { minLength: 1, maxLength: 3 }),
   hours: fc.oneof(
     fc.uniqueArray(fc.integer({ min: 0, max: 4 }), { minLength: 1, maxLength: 3 }),
@@ -76,13 +79,18 @@ const patterns = fc.record<Pattern>({
   weekday: fc.option(fc.constantFrom(0, 6), { nil: undefined, freq: 3 }),
 });
 
-function cronOf({ minutes, hours, weekday }: Pattern): string {
+function cronOf({ second, minutes, hours, weekday }: Pattern): string {
   const hour = 'step' in hours ? (hours.step === 1 ? '*' : `*/${hours.step}`) : hours.join(',');
-  return `${minutes.join(',')} ${hour} * * ${weekday ?? '*'}`;
+  return `${second === undefined ? '' : `${second} `}${minutes.join(',')} ${hour} * * ${weekday ?? '*'}`;
 }
 
-/** Returns every matching minute of the span; with a fixed hour, only the first minute of each repeated local time. */
-function slotsOf(zone: string, { minutes, hours, weekday }: Pattern, from: number, until: number): readonly number[] {
+/** Returns every matching moment of the span; with a fixed hour, only the first minute of each repeated local time. */
+function slotsOf(
+  zone: string,
+  { second = 0, minutes, hours, weekday }: Pattern,
+  from: number,
+  until: number,
+): readonly number[] {
   const slots: number[] = [];
   const seen = new Set<number>();
   for (let at = from - LONGEST_REPEAT; at < until; at += MINUTE) {
@@ -91,7 +99,7 @@ function slotsOf(zone: string, { minutes, hours, weekday }: Pattern, from: numbe
     if (!isHour || !minutes.includes(local.minute) || (weekday ?? local.weekday) !== local.weekday) continue;
     const isRepeated = seen.has(local.total);
     seen.add(local.total);
-    if (at >= from && ('step' in hours || !isRepeated)) slots.push(at);
+    if (at >= from && ('step' in hours || !isRepeated)) slots.push(at + second * 1_000);
   }
   return slots;
 }

@@ -1,0 +1,143 @@
+/**
+ * What each verb answers for a schedule of each kind, and what it leaves: the schedule, and the tasks of its slots.
+ *
+ * After an intended change: `npx vitest run test/unit/tasks/schedule/verbs.test.ts -u`, and read the difference.
+ */
+import { expect, test } from 'vitest';
+import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
+import type { ScheduleOptions } from '../../../../shared/tasks/schedule/declaration.ts';
+import type { ScheduleRecord } from '../../../../shared/tasks/schedule/schedule.ts';
+import { OVERLAP_POLICIES } from '../../../../shared/tasks/schedule/schedule.ts';
+import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
+import { claimOf } from '../../../../shared/tasks/task/task.ts';
+import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import { STARTS_AT, passTime } from '../../../support/coordination.ts';
+import { Story, shown } from '../../../support/story.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const NOON = Date.parse(STARTS_AT);
+
+type Step = (story: Story) => Promise<unknown>;
+
+const define =
+  (options: Partial<ScheduleOptions> = {}): Step =>
+  ({ there }) =>
+    there.leasehold.schedules.define('s', 'report', 1, { cron: '0 * * * *', ...options });
+/** Only the clock on the wall goes on, so that no session has to be kept alive meanwhile. */
+const pass =
+  (ms: number): Step =>
+  ({ world }) => {
+    world.clock.step(ms);
+    return Promise.resolve();
+  };
+const tick: Step = async ({ there }) => {
+  const reported: string[] = [];
+  const made = await enqueueDueSlots('default', there.ports, (error) => void reported.push(String(error)));
+  return reported.length === 0 ? made : [made, reported];
+};
+const pause: Step = ({ there }) => there.leasehold.schedules.pause('s');
+const remove: Step = ({ there }) => there.leasehold.schedules.remove('s');
+const all =
+  (...steps: readonly Step[]): Step =>
+  async (story) => {
+    for (const step of steps) await step(story);
+  };
+const onlyTask = async ({ there }: Story, hour: string) =>
+  there.ports.tasks.get({ queue: 'default', id: `s@2026-03-01T${hour}.000Z` });
+const claimFirst: Step = async (story) => {
+  const session = await story.there.leasehold.session();
+  const task = (await onlyTask(story, '13:00:00')) as ReadyTask;
+  return story.there.ports.tasks.claim(task, session.id, stampOf(story.there.runtime));
+};
+const endFirst: Step = async (story) => {
+  const task = (await onlyTask(story, '13:00:00')) as RunningTask;
+  return story.there.ports.tasks.complete(claimOf(task), undefined, stampOf(story.there.runtime));
+};
+
+const KINDS: Readonly<Record<string, Step>> = {
+  'that does not exist': () => Promise.resolve(),
+  'that was removed': all(define(), remove),
+  'that is new': define(),
+  'whose slot is due just now': all(define(), pass(HOUR)),
+  'whose three slots are owed, the last for half an hour': all(define(), pass(3.5 * HOUR)),
+  'whose three slots are all to be made': all(define({ missed: 'all' }), pass(3.5 * HOUR)),
+  'whose three slots are too late': all(define({ missed: 'skip', tolerance: '10m' }), pass(3.5 * HOUR)),
+  'that is paused': all(define(), pause, pass(3.5 * HOUR)),
+  'that was paused when a slot was due': all(define(), pass(HOUR), pause, pass(HOUR)),
+  'that is over': all(define({ endAt: NOON + 2 * HOUR }), pass(HOUR), tick, pass(2 * HOUR)),
+  'whose last slot is due': all(define({ endAt: NOON + 2 * HOUR }), pass(1.5 * HOUR)),
+  'that has not begun': all(define({ startAt: NOON + 5 * HOUR }), pass(HOUR)),
+  'that spreads its tasks': all(define({ jitter: '10m' }), pass(HOUR)),
+};
+for (const overlap of OVERLAP_POLICIES) {
+  const begun = all(define({ overlap }), pass(HOUR), tick);
+  Object.assign(KINDS, {
+    [`that has a waiting task, and overlap = ${overlap}`]: all(begun, pass(HOUR)),
+    [`that has a running task, and overlap = ${overlap}`]: all(begun, claimFirst, pass(HOUR)),
+    [`whose task has ended, and overlap = ${overlap}`]: all(begun, claimFirst, endFirst, pass(HOUR)),
+  });
+}
+Object.assign(KINDS, {
+  'of ordered tasks with a waiting one': all(define({ ordered: true, key: 'k' }), pass(HOUR), tick, pass(HOUR)),
+});
+
+const told = (row: ScheduleRecord | undefined): unknown => {
+  if (row === undefined) return undefined;
+  const { nextAt, lastAt, pausedAt, leftOut } = row;
+  const facts = { next: time(nextAt), last: time(lastAt), paused: time(pausedAt) };
+  return { ...facts, left: leftOut.map(({ at, why }) => `${why} ${time(at)}`) };
+};
+const time = (moment: number | undefined): string | undefined =>
+  moment === undefined ? undefined : moment === Infinity ? 'none' : new Date(moment).toISOString().slice(11, 19);
+
+const read: Step = async ({ here }) => {
+  const { schedules } = here.leasehold;
+  const row = await schedules.get('s');
+  const next = row && [0, 1, 3].map((limit) => schedules.next(row, limit).map(time));
+  return { row: told(row), next, listed: (await Array.fromAsync(schedules.list())).map(({ name }) => name) };
+};
+
+const VERBS: Readonly<Record<string, Step>> = {
+  'run twice': async ({ here, world }) => {
+    const { schedules } = here.leasehold;
+    const first = await schedules.run('s');
+    world.clock.step(MINUTE);
+    return [first, await schedules.run('s')];
+  },
+  pause: async ({ here }) => told(await here.leasehold.schedules.pause('s')),
+  resume: async ({ here }) => told(await here.leasehold.schedules.resume('s')),
+  remove: ({ here }) => here.leasehold.schedules.remove('s'),
+  'a tick, and another': async (story) => [await tick(story), await tick(story)],
+  'a run, and a tick': async (story) => [await story.here.leasehold.schedules.run('s'), await tick(story)],
+};
+
+/** Each task of the schedule: its slot, when it is due, what came before, and how it stands. */
+async function tasksOf({ there, world }: Story): Promise<readonly string[]> {
+  const ids = world.rows().flatMap(({ pk, id }) => (String(pk).startsWith('task#') ? [String(id)] : []));
+  const rows = await Promise.all(ids.sort().map((id) => there.ports.tasks.get({ queue: 'default', id })));
+  return rows.flatMap((task) => {
+    if (task === undefined) return [];
+    const { state, schedule, cancellation, links } = task;
+    const due = task.state === 'ready' ? ` due ${time(task.readyAt)}` : '';
+    const line = links?.line === undefined ? '' : ` in ${links.line.key}`;
+    const stop = cancellation === undefined ? '' : `, ${cancellation.reason}`;
+    return [`${time(schedule?.at)} since ${time(schedule?.since)} ${state}${due}${line}${stop}`];
+  });
+}
+
+test('each verb on each kind of schedule', async () => {
+  const lines: string[] = [];
+  for (const [kind, make] of Object.entries(KINDS)) {
+    for (const [verb, act] of Object.entries(VERBS)) {
+      const story = new Story();
+      await passTime(story.world, make(story));
+      if (verb === 'run twice') lines.push(`a schedule ${kind}`, `  ${shown(await read(story))}`);
+      const answer = await passTime(story.world, act(story)).catch((error: unknown) => error);
+      const left = await story.there.leasehold.schedules.get('s');
+      lines.push(`  ${verb}: ${shown(answer)}`, `    then ${shown(told(left))}`);
+      lines.push(...(await tasksOf(story)).map((task) => `    ${task}`));
+    }
+  }
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./verbs.golden.txt');
+});
