@@ -54,6 +54,15 @@ export const PACK_SCENES: Readonly<Record<string, Scene>> = {
     },
     others: ['t/0/1', 't/0/2', 't/0/4', 't/0/5', 't/0/6', 't/0/7', 't/0/8'],
   },
+  'a pack of which an item commits, and one fails': {
+    bulk: ['commits', 'throws', 'returns'],
+    define: { bulk: { keepResults: true } },
+    run: (deed: string, task, tools) => {
+      if (deed === 'throws') return fails(undefined as never, task, tools);
+      return deed === 'commits' ? task.commit('committed', [write('user#1')]) : deed;
+    },
+    others: ['t/0/1'],
+  },
   'a pack with long items': { bulk: PACK, run: (_, __, { q }) => q.clock.sleep(2_000) },
   'a pack whose items are recorded at once': {
     bulk: PACK,
