@@ -1,0 +1,216 @@
+/**
+ * What operators read in lists is the same however the store cuts the answers into pages: none is left out, none comes twice.
+ * A page may end anywhere, and hold only entries of others; keys of a batch may be left unread.
+ *
+ * After an intended change: `npx vitest run test/unit/tasks/queue/pages.test.ts -u`, and read the difference.
+ */
+import { expect, test } from 'vitest';
+import { stampOf } from '../../../../shared/core/lease/stamp.ts';
+import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
+import {
+  deadPartitionKey,
+  groupPartitionKey,
+  readyPartitionKey,
+  taskKey,
+} from '../../../../shared/dynamo/engine/keys.ts';
+import { MAX_EPOCH_MS } from '../../../../shared/core/validate/moment.ts';
+import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
+import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import type { ReadyTask, TaskRecord } from '../../../../shared/tasks/task/task.ts';
+import { PRIORITIES, claimOf } from '../../../../shared/tasks/task/task.ts';
+import { passTime } from '../../../support/coordination.ts';
+import { Story, shown } from '../../../support/story.ts';
+
+const SHARDS = 8;
+/** Of each kind there are enough for a second page, and most shards have several. */
+const KINDS: Readonly<Record<string, EnqueueOptions>> = {
+  plain: {},
+  low: { priority: 'low' },
+  later: { delay: '1h' },
+  tenant: { tenant: 'acme' },
+  key: { key: 'k', limit: 2 },
+  rate: { key: 'r', rate: { count: 9, per: '1m' } },
+  'later of the key': { key: 'k', limit: 2, delay: '1h' },
+  line: { key: 'line', ordered: true },
+  both: { key: 'k', limit: 2, tenant: 'acme', priority: 'high' },
+};
+const EACH = 5;
+const DEAD = 5;
+
+/** Rows of another queue in the partitions of this one, before its entries and behind them: a page may hold nothing else. */
+function foreignRows(): readonly Readonly<Record<string, unknown>>[] {
+  const shards = Array.from({ length: SHARDS }, (_, shard) => shard);
+  return [0, 1].flatMap((last) => {
+    const readyAt = last === 0 ? 1 : MAX_EPOCH_MS;
+    const directoryName = last === 0 ? '!' : '~~';
+    const places = [
+      ...shards.map((shard) => ({ readyKey: readyPartitionKey('default', 'normal', shard), readyAt })),
+      ...shards.map((shard) => ({ directoryKey: groupPartitionKey('default', 'normal', shard), directoryName })),
+      ...shards.map((shard) => ({ directoryKey: deadPartitionKey('default', shard), directoryName })),
+      { directoryKey: 'schedule#default', directoryName },
+      { readyKey: 'schedule#default', readyAt: 1 },
+    ];
+    return places.map((place, n) => ({ ...taskKey('foreign', `${last} ${n}`), ...place }));
+  });
+}
+
+async function fill({ there, world }: Story): Promise<void> {
+  for (const Item of foreignRows())
+    await world.driver.attempt('put', { TableName: world.table, Item }, new AbortController().signal);
+  const { tasks: client, schedules } = there.leasehold;
+  for (const [kind, options] of Object.entries(KINDS))
+    for (let n = 0; n < EACH; n++) await client.enqueue('work', n, { id: `${kind} ${n}`, ...options });
+  const { tasks } = there.ports;
+  const claim = async (id: string) => {
+    const row = (await tasks.get({ queue: 'default', id })) as ReadyTask;
+    const claimed = await tasks.claim(row, 'gone', stampOf(there.runtime));
+    if (claimed.kind !== 'applied') throw new Error('the claim was refused');
+    return claimed.row;
+  };
+  for (const id of ['plain 0', 'key 0', 'both 0', 'line 0']) await claim(id);
+  for (let n = 0; n < DEAD; n++) {
+    await client.enqueue('work', n, { id: `dead ${n}` });
+    const error = { name: 'Error', message: 'boom', at: 1 };
+    await tasks.discard(claimOf(await claim(`dead ${n}`)), error, stampOf(there.runtime));
+    await world.clock.advance(1);
+    await schedules.define(`schedule ${n}`, 'report', n, { cron: '0 * * * *' });
+  }
+  await client.enqueue('work', 1, { id: 'of another queue', queue: 'default/2' });
+}
+
+/** Answers at most so many entries of a query, and half of a batch. */
+function cut(driver: DynamoDriver, limit: number): void {
+  const attempt = driver.attempt.bind(driver);
+  driver.attempt = async (kind, input, signal) => {
+    if (kind === 'query') {
+      const query = input as { readonly Limit?: number };
+      return attempt(kind, { ...input, Limit: Math.min(limit, query.Limit ?? Infinity) }, signal);
+    }
+    if (kind !== 'batchGet') return attempt(kind, input, signal);
+    const { RequestItems = {} } = input as { readonly RequestItems?: Record<string, { readonly Keys: object[] }> };
+    const [[table, request] = []] = Object.entries(RequestItems);
+    const keys = request?.Keys ?? [];
+    if (table === undefined || request === undefined || keys.length < 2) return attempt(kind, input, signal);
+    const half = Math.ceil(keys.length / 2);
+    const first = { ...input, RequestItems: { [table]: { ...request, Keys: keys.slice(0, half) } } };
+    const answer = await attempt(kind, first, signal);
+    return { ...answer, UnprocessedKeys: { [table]: { ...request, Keys: keys.slice(half) } } };
+  };
+}
+
+const names = async (list: AsyncIterable<TaskRecord>): Promise<string> => {
+  const tasks = (await Array.fromAsync(list)).map(({ id, state }) => `${id} ${state}`).sort();
+  return `${tasks.length}${new Set(tasks).size === tasks.length ? '' : ', some twice'}: ${tasks.join(', ')}`;
+};
+
+/** They change nothing. */
+const READS: Readonly<Record<string, (story: Story) => Promise<unknown>>> = {
+  'the open tasks': ({ here }) => names(here.leasehold.operator.open({ shards: SHARDS })),
+  'the open tasks of some shards': ({ here }) => names(here.leasehold.operator.open({ shards: 3 })),
+  'the open tasks of no priority': ({ here }) =>
+    names(here.leasehold.operator.open({ shards: SHARDS, priorities: [] })),
+  ...Object.fromEntries(
+    PRIORITIES.map((priority) => [
+      `the open tasks of priority ${priority}`,
+      ({ here }: Story) => names(here.leasehold.operator.open({ shards: SHARDS, priorities: [priority] })),
+    ]),
+  ),
+  'the dead tasks, in order': async ({ here }) =>
+    (await Array.fromAsync(here.leasehold.operator.dead())).map(({ id }) => id),
+  keys: async ({ here }) =>
+    (await here.leasehold.operator.keys(['k', 'r', 'line', 'none'], { shards: SHARDS })).map((report) => ({
+      ...report,
+      running: report.running.map(({ id }) => id).sort(),
+    })),
+  'a recount': ({ here }) => here.leasehold.operator.recountKey('k', { shards: SHARDS }),
+  'a turn': ({ here }) => here.leasehold.operator.turn('line'),
+  'the schedules': async ({ here }) => (await Array.fromAsync(here.leasehold.schedules.list())).map(({ name }) => name),
+};
+
+const ACTS: Readonly<Record<string, (story: Story) => Promise<unknown>>> = {
+  'a tick': ({ here, world }) => {
+    world.clock.step(3_600_000);
+    return enqueueDueSlots('default', here.ports, () => undefined);
+  },
+  'a retry of some': async ({ here, there }) => {
+    const retried = await here.leasehold.operator.retryAll({ limit: 2, choose: ({ id }) => id !== 'dead 0' });
+    return [retried, await names(there.leasehold.operator.dead())];
+  },
+  'a retry of all': async ({ here, there }) => [
+    await here.leasehold.operator.retryAll(),
+    await names(there.leasehold.operator.dead()),
+  ],
+};
+
+const LIMITS = [Infinity, 1, 3];
+
+async function filled(limit: number): Promise<Story> {
+  const story = new Story();
+  await fill(story);
+  cut(story.here.driver, limit);
+  return story;
+}
+
+test('each list, in pages of each size', async () => {
+  const lines: string[] = [];
+  const shared = await Promise.all(LIMITS.map(filled));
+  for (const [name, act] of Object.entries({ ...READS, ...ACTS })) {
+    const answers: string[] = [];
+    for (const [at, limit] of LIMITS.entries()) {
+      const story = name in READS ? shared[at]! : await filled(limit);
+      answers.push(shown(await passTime(story.world, act(story), 1_000)));
+    }
+    expect(answers.slice(1), name).toEqual(answers.slice(1).map(() => answers[0]));
+    lines.push(name, `  ${answers[0]}`);
+  }
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./pages.golden.txt');
+});
+
+test('a report of keys reads as many entries as it may, and says whether these were all', async () => {
+  const story = new Story();
+  for (let n = 0; n < 3; n++)
+    await story.there.leasehold.tasks.enqueue('work', n, { id: `t${n}`, key: 'k', limit: n + 1, delay: '1h' });
+  const { operator } = story.here.leasehold;
+  for (const entriesLimit of [0, 1, 2, 3, 4, undefined])
+    await story.tell(`at most ${entriesLimit}`, () =>
+      operator.keys(['k'], { shards: SHARDS, ...(entriesLimit === undefined ? {} : { entriesLimit }) }),
+    );
+  expect(story.lines.join('\n')).toMatchInlineSnapshot(`
+    "at most 0: { requests: 22, writeUnits: 0, readUnits: 12.5, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 10, 'task.pageOfGroups': 9 } }
+      [ { queue: 'default', key: 'k', limits: [], count: 0, running: [], waiting: 0, difference: 0, isExact: false } ]
+    at most 1: { requests: 27, writeUnits: 0, readUnits: 15.5, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 12, 'task.pageOfGroups': 11, 'task.getMany': 1 } }
+      [ { queue: 'default', key: 'k', limits: [ 2 ], count: 0, running: [], waiting: 1, difference: 0, isExact: false } ]
+    at most 2: { requests: 32, writeUnits: 0, readUnits: 18.5, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 14, 'task.pageOfGroups': 13, 'task.getMany': 2 } }
+      [ { queue: 'default', key: 'k', limits: [ 2, 3 ], count: 0, running: [], waiting: 2, difference: 0, isExact: false } ]
+    at most 3: { requests: 54, writeUnits: 0, readUnits: 30, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 24, 'task.pageOfGroups': 24, 'task.getMany': 3 } }
+      [ { queue: 'default', key: 'k', limits: [ 1, 2, 3 ], count: 0, running: [], waiting: 3, difference: 0, isExact: true } ]
+    at most 4: { requests: 54, writeUnits: 0, readUnits: 30, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 24, 'task.pageOfGroups': 24, 'task.getMany': 3 } }
+      [ { queue: 'default', key: 'k', limits: [ 1, 2, 3 ], count: 0, running: [], waiting: 3, difference: 0, isExact: true } ]
+    at most undefined: { requests: 54, writeUnits: 0, readUnits: 30, verbs: { 'key.get': 2, 'queue.get': 1, 'task.page': 24, 'task.pageOfGroups': 24, 'task.getMany': 3 } }
+      [ { queue: 'default', key: 'k', limits: [ 1, 2, 3 ], count: 0, running: [], waiting: 3, difference: 0, isExact: true } ]"
+  `);
+});
+
+test('more tasks, children and keys than one batch takes are all read', async () => {
+  const { here, there, world } = new Story();
+  const ids = Array.from({ length: 120 }, (_, n) => `t${n}`);
+  const children = ids.map((id, n) => spawn('work', n, { id, key: `key ${n}` }));
+
+  await there.leasehold.tasks.enqueueBatch(children, { id: 'batch' });
+  const listed = await passTime(world, Array.fromAsync(here.leasehold.operator.open({ shards: SHARDS })));
+  const reports = await passTime(
+    world,
+    here.leasehold.operator.keys(
+      ids.map((_, n) => `key ${n}`),
+      { shards: SHARDS },
+    ),
+  );
+  const waiting = Promise.all(ids.map((id) => here.leasehold.tasks.result(id, { wait: '3s' })));
+  const outcomes = await passTime(world, waiting);
+
+  expect(listed.map(({ id }) => id).sort()).toEqual([...ids].sort());
+  expect(reports.map(({ key, waiting: count }) => [key, count])).toEqual(ids.map((_, n) => [`key ${n}`, 1]));
+  expect(outcomes.map(({ kind, id }) => [kind, id])).toEqual(ids.map((id) => ['deadline', id]));
+  expect(await there.leasehold.tasks.getBatch('batch')).toMatchObject({ total: 120, pending: 120 });
+});
