@@ -7,6 +7,7 @@ import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
 import { runTaskOrPack } from '../../../../shared/tasks/bulk/run-task-or-pack.ts';
+import type { TaskSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
 import type { AnyTask } from '../../../../shared/tasks/task/definition.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../../../shared/tasks/task/task.ts';
@@ -60,7 +61,10 @@ function told(given: unknown): string[] {
 }
 
 /** Returns the lines of its story. */
-export async function attempt(scene: Scene, fault: Fault = awayAt(scene.fails)): Promise<readonly string[]> {
+export async function attempt(
+  scene: Scene,
+  { fault = awayAt(scene.fails), spans }: { readonly fault?: Fault; readonly spans?: TaskSpans } = {},
+): Promise<readonly string[]> {
   let driver: DynamoDriver | undefined;
   const q = openMemoryQueue((one) => (driver = one));
   if (driver === undefined) throw new Error('the queue has no driver');
@@ -103,6 +107,7 @@ export async function attempt(scene: Scene, fault: Fault = awayAt(scene.fails)):
     {
       tasks: recording(q.tasks, { lines, fault }),
       session,
+      spans,
       runtime: q.runtime,
       log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
       handBack: handBack.signal,

@@ -56,10 +56,11 @@ const once = (verb: string, act: (send: () => Promise<unknown>) => Promise<unkno
 /** The operations of a scene, each once. */
 async function verbsOf(scene: Scene): Promise<readonly string[]> {
   const verbs = new Set<string>();
-  await attempt(scene, (verb, send) => {
+  const fault: Fault = (verb, send) => {
     verbs.add(verb);
     return send();
-  });
+  };
+  await attempt(scene, { fault });
   return [...verbs];
 }
 
@@ -80,7 +81,7 @@ test('each operation of an attempt, with each kind of error', async () => {
     for (const verb of await verbsOf(scene))
       for (const [what, act] of Object.entries(FAULTS)) {
         const place = `${verb} ${what}`;
-        const story = end(await attempt(scene, once(verb, act)))
+        const story = end(await attempt(scene, { fault: once(verb, act) }))
           .map((line) => `    ${short(line)}`)
           .join('\n');
         const same = known.get(story);

@@ -4,6 +4,7 @@ import { taskModuleOf } from '../../../../shared/tasks/run/task-module.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
+import { silent } from '../../../../shared/testing/silent-log.ts';
 import * as surrounded from '../../../support/tasks-modules/surrounded.ts';
 
 const task = defineTask({ name: 'work', run: () => 'done' });
@@ -66,4 +67,30 @@ test("lets the runner's payload store replace the module's", () => {
   expect(taskModuleOf({ task, payloads: exported }).payloads).toBe(exported);
   expect(taskModuleOf({ task, payloads: exported }, { payloads: given }).payloads).toBe(given);
   expect(taskModuleOf({ task })).toMatchObject({ events: undefined, payloads: undefined });
+});
+
+test("surrounds each attempt with the module's middleware, and the runner's inside of it; its handlers are told first", async () => {
+  const told: string[] = [];
+  const of = (whose: string) => ({
+    middleware: [{ before: () => void told.push(`${whose} before`), after: () => void told.push(`${whose} after`) }],
+    events: {
+      onClaimed: () => void told.push(`${whose} claimed`),
+      onSettled: () => void told.push(`${whose} settled`),
+      onDied: () => void told.push(`${whose} died`),
+      onExpired: () => void told.push(`${whose} expired`),
+    },
+  });
+  const { registry, events } = taskModuleOf({ task, ...of('module') }, of('runner'));
+
+  await registry.get('work')?.run(null as never, { log: silent } as never);
+  const row = {} as never;
+  events?.onClaimed?.(row, { takenOver: false });
+  events?.onSettled?.(row, 'done');
+  events?.onDied?.(row, { name: 'Error', message: '', at: 0 });
+  events?.onExpired?.(row);
+
+  expect(told).toEqual([
+    ...['module before', 'runner before', 'runner after', 'module after'],
+    ...['claimed', 'settled', 'died', 'expired'].flatMap((event) => [`module ${event}`, `runner ${event}`]),
+  ]);
 });

@@ -1,0 +1,209 @@
+/**
+ * What requests for a batch, a bulk or a file of tasks become, or why they are refused: each option at each edge of its values.
+ *
+ * After an intended change: `npx vitest run test/unit/tasks/queue/requests.test.ts -u`, and read the difference.
+ */
+import { expect, test } from 'vitest';
+import { newBulkOf } from '../../../../shared/tasks/bulk/bulk-request.ts';
+import { newBatchOf } from '../../../../shared/tasks/queue/batch-request.ts';
+import { checkLines, momentOf } from '../../../../shared/tasks/queue/task-file.ts';
+import type { TaskRegistry } from '../../../../shared/tasks/task/definition.ts';
+import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
+import { PACK_INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/pack.ts';
+import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import type { NewTask } from '../../../../shared/tasks/task/task-store.ts';
+import { INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/task.ts';
+import { STARTS_AT } from '../../../support/coordination.ts';
+import { Story, shown } from '../../../support/story.ts';
+
+const NOW = Date.parse(STARTS_AT);
+const REJECTS = shown({ policy: 'reject', windowMs: undefined });
+const defaultsOf = ({ here }: Story) => ({ runtime: here.runtime, queue: 'default', hasPayloadStore: true });
+/** A text that takes so many bytes as JSON. */
+const bytes = (count: number, letter = 'x'): string => letter.repeat(count - 2);
+const short = (text: string): string => text.replaceAll(/([xy])\1{19,}/g, (all) => `${all[0]}(${all.length})`);
+/** What is given, without the input, the defaults and the text of a payload. */
+function brief({ input: _, payload, runAt, priority, dedup, name, ...given }: NewTask): object {
+  const facts = {
+    ...given,
+    name: name === 'work' ? undefined : name,
+    priority: priority === 'normal' ? undefined : priority,
+    runAt: runAt === NOW ? undefined : new Date(runAt).toISOString(),
+    dedup: dedup === undefined || shown(dedup) === REJECTS ? undefined : dedup,
+    bytes: payload?.bytes,
+  };
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+}
+
+const child = (id?: string, options: object = {}) =>
+  spawn('work', 1, { ...(id === undefined ? {} : { id }), ...options });
+const then = (options: object = {}, input: unknown = null) => spawn('after', input, options);
+
+const BATCHES: readonly (readonly [children: unknown, options: object])[] = [
+  [[child()], {}],
+  [[child(), child('own'), child()], { then: then() }],
+  [[child('a'), child('b')], { then: then({ id: 'c', priority: 'high', tenant: 'acme' }) }],
+  [[child('a', { tenant: 'acme', key: 'k', priority: 'low', delay: '1m' })], {}],
+  [[child('a', { queue: 'media' })], {}],
+  [[child('a')], { queue: 'media' }],
+  [[child('a', { queue: 'media' })], { queue: 'media', then: then({ queue: 'other' }) }],
+  [[child('a')], { queue: '' }],
+  [[], {}],
+  ['none', {}],
+  [[child('a'), 'none'], {}],
+  [[child('a'), child('a')], {}],
+  [[child('b/1'), child()], {}],
+  [[child('a')], { then: then({ id: 'a' }) }],
+  [[child('a')], { then: then({ id: 'a', queue: 'other' }) }],
+  [[child('b/then')], { then: then() }],
+  [[child('a', { onDuplicate: 'reject' })], {}],
+  [[child('a', { onDuplicate: 'keep' })], {}],
+  [[child('a', { onDuplicate: 'reject', window: '1m' })], {}],
+  [[child('a', { window: '1m' })], {}],
+  [[child('a')], { then: then({ delay: '1m' }) }],
+  [[child('a')], { then: then({ delay: undefined }) }],
+  [[child('a')], { then: then({ key: 'k', ordered: true }) }],
+  [[child('a')], { then: then({}, bytes(INPUT_LIMIT_BYTES)) }],
+  [[child('a')], { then: then({}, bytes(INPUT_LIMIT_BYTES + 1)) }],
+  [[spawn('work', bytes(INPUT_LIMIT_BYTES + 1), { id: 'a' })], {}],
+  [[child('a')], { then: 'none' }],
+  [[child('a')], { callback: then() }],
+  [Array.from({ length: 10_000 }, () => child()), {}],
+  [Array.from({ length: 10_001 }, () => child()), {}],
+];
+
+test('batches', async () => {
+  const story = new Story();
+  const lines: string[] = [];
+  for (const [children, options] of BATCHES) {
+    const made = await newBatchOf(children as never, { id: 'b', ...options }, defaultsOf(story)).catch(
+      (error: unknown) => error as Error,
+    );
+    const many = Array.isArray(children) && children.length > 9 ? `${children.length} children` : shown(children);
+    lines.push(short(`${many} ${shown(options)}`));
+    if (made instanceof Error) lines.push(`  ${short(shown(made))}`);
+    else {
+      const { tasks, callback } = made;
+      lines.push(...tasks.slice(0, 3).map((task) => `  ${shown(brief(task))}`));
+      if (tasks.length > 3) lines.push(`  and ${tasks.length - 3} more, the last ${shown(brief(tasks.at(-1)!))}`);
+      if (callback !== undefined) lines.push(`  then ${shown(brief(callback))}`);
+    }
+  }
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./requests.batches.golden.txt');
+});
+
+const threes = defineTask({ name: 'threes', bulk: { packSize: 3 }, run: (_: unknown) => undefined });
+const half = bytes(PACK_INPUT_LIMIT_BYTES / 2);
+
+const BULKS: Readonly<Record<string, readonly [task: string | typeof threes, inputs: unknown, options?: object]>> = {
+  one: ['work', [1]],
+  'as many as a pack takes': ['work', Array.from({ length: 16 }, (_, n) => n)],
+  'one more': ['work', Array.from({ length: 17 }, (_, n) => n)],
+  'of a definition with packs of three': [threes, [1, 2, 3, 4]],
+  'packs of one': [threes, [1, 2], { packSize: 1 }],
+  'packs of a hundred': ['work', Array.from({ length: 101 }, (_, n) => n), { packSize: 100 }],
+  'packs of none': ['work', [1], { packSize: 0 }],
+  'packs of a hundred and one': ['work', [1], { packSize: 101 }],
+  'two that just fit': ['work', [half, half, 1]],
+  'two that just do not fit': ['work', [half, `${half}x`, 1]],
+  'one that fills a pack': ['work', [bytes(PACK_INPUT_LIMIT_BYTES), 1]],
+  'one that is larger than a pack between others': ['work', [1, bytes(PACK_INPUT_LIMIT_BYTES + 1), 2, 3]],
+  'letters of two bytes': ['work', [bytes(PACK_INPUT_LIMIT_BYTES / 2, 'é'), 1, 2]],
+  'the largest': ['work', [1, bytes(INPUT_LIMIT_BYTES)]],
+  'too large': ['work', [1, bytes(INPUT_LIMIT_BYTES + 1)]],
+  none: ['work', []],
+  'no list': ['work', 'inputs'],
+  options: ['work', [1, 2], { queue: 'media', priority: 'low', delay: '1m', expiresIn: '2h', packSize: 1 }],
+  'a key': ['work', [1], { key: 'k' }],
+  'a key that is not given': ['work', [1], { key: undefined }],
+  'an unknown option': ['work', [1], { packsize: 3 }],
+  'no id': ['work', [1], { id: undefined }],
+};
+
+test('bulks', async () => {
+  const lines: string[] = [];
+  for (const [name, [task, inputs, options = {}]] of Object.entries(BULKS)) {
+    const defaults = defaultsOf(new Story());
+    const made = await newBulkOf(task, inputs as never, { id: 'b', ...options }, defaults).catch(
+      (error: unknown) => error as Error,
+    );
+    lines.push(name);
+    if (made instanceof Error) lines.push(`  ${short(shown(made))}`);
+    else {
+      for (const { input, ...pack } of made.packs)
+        lines.push(
+          `  ${shown(brief(pack as NewTask))}: ${input.length > 9 ? `${input.length} inputs` : short(shown(input))}`,
+        );
+      lines.push(
+        `  items ${made.items.length > 9 ? `${made.items.length}, the last ${made.items.at(-1)}` : made.items.join(' ')}`,
+      );
+    }
+  }
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./requests.bulks.golden.txt');
+});
+
+const FILES: Readonly<Record<string, string>> = {
+  empty: '',
+  'empty lines': '\n\r\n  \n{"name":"threes","id":"a"}\n',
+  'a mark of its order of bytes': '\uFEFF{"name":"threes","id":"a"}',
+  'lines of Windows': '{"name":"threes","id":"a","input":1}\r\n{"name":"threes","id":"b","input":2}\r\n',
+  'all fields': '{"name":"threes","id":"a","input":{"n":1},"priority":"low","delay":"1m","key":"k","tenant":"acme"}',
+  times: ['"2027-01-31"', '"2027-01-31T08:00:00Z"', '1800000000000', '"2027-02-30"', '"soon"', 'null', '7.5']
+    .map((runAt, n) => `{"name":"threes","id":"${n}","runAt":${runAt}}`)
+    .join('\n'),
+  'an end of life':
+    '{"name":"threes","id":"a","expiresAt":"2027-01-31T08:00:00+01:00"}\n{"name":"threes","id":"b","expiresAt":"x"}',
+  'no JSON': '{"name":"threes"',
+  'no object': '[]\n7\nnull\n"threes"',
+  'no name': '{"input":1}\n{"name":7}',
+  'an unknown name': '{"name":"trees"}',
+  'an unknown field': '{"name":"threes","prioritys":"low"}\n{"name":"threes","queue":"media"}',
+  'the same twice':
+    '{"name":"threes","id":"a","input":{"m":1,"n":2}}\n\n{"name":"threes","id":"a","input":{"n":2,"m":1}}',
+  'other input under one id':
+    '{"name":"threes","id":"a","input":1}\n\n{"name":"threes","id":"a","input":2}\n{"name":"threes","id":"a","input":2}',
+  'another name under one id': '{"name":"threes","id":"a"}\n{"name":"fours","id":"a"}',
+  'other input, to replace it':
+    '{"name":"threes","id":"a","input":1}\n{"name":"threes","id":"a","input":2,"onDuplicate":"replace"}\n{"name":"threes","id":"a","input":3}',
+  'other input within a window':
+    '{"name":"threes","id":"a","input":1,"window":"1m"}\n{"name":"threes","id":"a","input":2,"window":"1m"}',
+};
+
+test('files', async () => {
+  const { here } = new Story();
+  const fours = defineTask({ name: 'fours', run: (_: unknown) => undefined });
+  const toldOf = async (text: string, registry?: TaskRegistry): Promise<readonly string[]> => {
+    const { lines, bad } = await checkLines(Buffer.from(text), here.leasehold.tasks, registry);
+    return [
+      ...lines.map(({ number, task }) => `  ${number}: ${shown({ ...brief(task), input: task.input })}`),
+      // The rest is the runtime's own text.
+      ...bad.map(({ line, error }) => `  ${line}: ${error.replace(/^not JSON: .*/, 'not JSON')}`),
+    ].map((line) => line.replace(/id-\d+/, 'new'));
+  };
+  const lines: string[] = [];
+  for (const [name, text] of Object.entries(FILES)) {
+    const defined = await toldOf(text, registerTasks({ threes, fours }));
+    const named = await toldOf(text);
+    lines.push(name, ...defined);
+    if (named.join() !== defined.join()) lines.push(' by names alone', ...named);
+  }
+  await expect(checkLines(Buffer.from([0xff, 0x7b]), here.leasehold.tasks, undefined)).rejects.toThrow(
+    'not UTF-8 text',
+  );
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./requests.files.golden.txt');
+});
+
+test.each([
+  ['2027-01-31T08:00Z', '2027-01-31T08:00:00.000Z'],
+  ['2027-01-31T08:00:00.5+02:00', '2027-01-31T06:00:00.500Z'],
+  ['2028-02-29', '2028-02-29T00:00:00.000Z'],
+])('%s is a time', (text, moment) => {
+  expect(momentOf(text).toISOString()).toBe(moment);
+});
+
+test.each(['2027-02-29', '2027-13-01', '2027-01-31T25:00Z', '2027-01-31 08:00', '31.1.2027', '1800000000000', ''])(
+  '%j is no time',
+  (text) => {
+    expect(() => momentOf(text)).toThrow('is not a time');
+  },
+);

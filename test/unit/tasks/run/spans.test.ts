@@ -1,0 +1,112 @@
+/**
+ * The spans of an attempt, for each way in which it can end: where they stand, when they begin and end, and what they say.
+ *
+ * After an intended change: `npx vitest run test/unit/tasks/run/spans.test.ts -u`, and read the difference.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { expect, test } from 'vitest';
+import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
+import { TaskSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
+import type { Span, SpanDraft, SpanEnd, Tracing } from '../../../../shared/tasks/tracing/tracing.ts';
+import type { Fault } from './attempt-run.ts';
+import { attempt } from './attempt-run.ts';
+import type { Scene } from './attempt-scenes.ts';
+import { SCENES } from './attempt-scenes.ts';
+import { PACK_SCENES } from './pack-scenes.ts';
+
+const BEGAN = Date.parse('2026-01-01T00:00:00Z');
+
+interface Noted {
+  readonly draft: SpanDraft;
+  readonly parent: string;
+  end?: SpanEnd;
+}
+
+/** Keeps all spans, in the order in which they begin. */
+class Notes implements Tracing {
+  readonly all: Noted[] = [];
+  readonly #active = new AsyncLocalStorage<string>();
+
+  begin(draft: () => SpanDraft): Span {
+    const drafted = draft();
+    const { parent, fallback, isRoot } = drafted;
+    const given = typeof parent === 'string' ? parent : parent?.traceparent;
+    const above = isRoot === true ? 'a root' : (given ?? this.#active.getStore() ?? fallback?.traceparent ?? 'none');
+    const noted: Noted = { draft: drafted, parent: above };
+    const number = String(this.all.push(noted));
+    return {
+      traceparent: number,
+      within: (code) => this.#active.run(number, code),
+      end: (end) => {
+        if (noted.end !== undefined) throw new Error(`span ${number} ends twice`);
+        noted.end = end;
+      },
+    };
+  }
+}
+
+function toldOf({ draft, parent, end }: Noted, at: number): string {
+  const { name, startAt, attributes } = { ...draft, attributes: { ...draft.attributes, ...end?.attributes } };
+  const of = ['messaging.message.id', 'messaging.batch.message_count', 'leasehold.attempt', 'leasehold.settlement'];
+  const facts = of.flatMap((attribute) => {
+    const value = attributes[attribute];
+    return value === undefined ? [] : [`${attribute.split('.').at(-1)} ${value}`];
+  });
+  const error = end?.error === undefined ? [] : [`error ${end.error.type}`];
+  const span = `${startAt - BEGAN} to ${end === undefined ? 'no end' : end.at - BEGAN} ms`;
+  return `${at + 1}. ${name.replace(' default', '')} under ${parent}, ${span}: ${[...facts, ...error].join(', ')}`;
+}
+
+const once = (verb: string | undefined): Fault => {
+  let isOver = verb === undefined;
+  return (sent, send) => {
+    if (isOver || sent !== verb) return send();
+    isOver = true;
+    return Promise.reject(new StoreUnavailableError('away', { applied: 'no' }));
+  };
+};
+
+/** Scenes, each with an operation that fails once, if any. */
+const CHOSEN: readonly (readonly [scene: string, fails?: string])[] = [
+  ['returns a value'],
+  ['returns a value', 'complete'],
+  ['throws'],
+  ['throws', 'retry'],
+  ['throws at its last attempt'],
+  ['is cancelled, and stops'],
+  ['is handed back before it begins'],
+  ['is handed back for the fifth time'],
+  ['loses its session, and stops'],
+  ['is taken over, and returns'],
+  ['is taken over, and saves progress'],
+  ['commits with children'],
+  ['commits with children', 'commit'],
+  ['commits with a write that is refused'],
+  ['snoozes'],
+  ['waits for children'],
+  ['saves the progress that it had'],
+  ['is followed, and returns'],
+  ['times out, and does not stop'],
+  ['a pack whose items end in each way'],
+  ['a pack with long items'],
+  ['a pack whose items are recorded at once'],
+  ['a pack of which an item commits, and one fails', 'pack commit'],
+  ['a pack of which an item commits, and one fails', 'pack move'],
+  ['a pack that is handed back in its second item'],
+  ['a pack that is taken over in its second item'],
+  ['a pack with an item whose id is taken'],
+];
+
+test('the spans of an attempt, for each way in which it can end', async () => {
+  const text: string[] = [];
+  const scenes: Readonly<Record<string, Scene>> = { ...SCENES, ...PACK_SCENES };
+  for (const [name, fails] of CHOSEN) {
+    const scene = scenes[name];
+    if (scene === undefined) throw new Error(`there is no scene ${name}`);
+    const notes = new Notes();
+    await attempt(scene, { fault: once(fails), spans: new TaskSpans(notes) });
+    text.push(`${name}${fails === undefined ? '' : `; ${fails} fails once`}`);
+    text.push(...notes.all.map((noted, at) => `  ${toldOf(noted, at)}`));
+  }
+  await expect(`${text.join('\n')}\n`).toMatchFileSnapshot('./spans.golden.txt');
+});
