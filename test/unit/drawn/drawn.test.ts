@@ -7,14 +7,17 @@ import { expect, test } from 'vitest';
 import type { Acts } from './drawn-story.ts';
 import { DrawnStory } from './drawn-story.ts';
 import { coordinationActs } from './coordination-acts.ts';
+import { fleetActs } from './fleet-acts.ts';
 import { taskActs } from './task-acts.ts';
 
 const STEPS = 500;
+/** A tick or a worker of many shards sends many requests. */
+const FLEET_STEPS = 170;
 const PAUSES = [200, 3_000, 12_000, 70_000] as const;
 
-async function told(seed: bigint, actsOf: (story: DrawnStory) => Acts): Promise<string> {
+async function told(seed: bigint, actsOf: (story: DrawnStory) => Acts, steps = STEPS): Promise<string> {
   const story = new DrawnStory(seed, actsOf);
-  for (let step = 0; step < STEPS; step++) {
+  for (let step = 0; step < steps; step++) {
     await story.step();
     const pause = story.prng.pick(PAUSES);
     if (story.prng.chance(0.2)) await story.pass(pause);
@@ -28,4 +31,10 @@ test('of tasks', async () => {
 
 test('of sessions, locks and what is made of them', async () => {
   await expect(await told(2n, () => coordinationActs())).toMatchFileSnapshot('./coordination.golden.txt');
+});
+
+test('of a fleet of workers, and what starts them', async () => {
+  await expect(await told(3n, ({ story }) => fleetActs(story.world), FLEET_STEPS)).toMatchFileSnapshot(
+    './fleet.golden.txt',
+  );
 });
