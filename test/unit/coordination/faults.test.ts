@@ -3,6 +3,7 @@
  *
  * `lost`: the answer is lost once. `away`: the request does not arrive, and the store is away until the verb has ended.
  * `lost, away`: it is applied, and then the store is away. `rival`: another process is faster.
+ * `mistake`: the driver has a fault of ours, which nobody expects. `denied`: the process may not send this request.
  * `frozen`: the process stands still for three minutes between request and answer. `wrong clock`: it is proven from the first request on.
  * A verb that ended with an error is then called again.
  *
@@ -16,7 +17,7 @@ import { LOCKS, OTHERS, SECOND } from '../../support/coordination-verbs.ts';
 import { Story, shown } from '../../support/story.ts';
 
 const STARTS_AT = Date.parse('2026-03-01T12:00:00Z');
-const ACCIDENTS = ['lost', 'away', 'lost, away', 'rival', 'frozen', 'wrong clock'] as const;
+const ACCIDENTS = ['lost', 'away', 'lost, away', 'mistake', 'denied', 'rival', 'frozen', 'wrong clock'] as const;
 type Accident = (typeof ACCIDENTS)[number];
 const ANSWERED = new Set<Accident | undefined>(['rival', 'frozen', 'wrong clock']);
 
@@ -27,6 +28,13 @@ interface Run {
   readonly again: string | undefined;
   readonly rows: ReadonlyMap<string, string>;
 }
+
+/** Not answered, and thrown instead. */
+const THROWN: Partial<Record<Accident, () => Error>> = {
+  away: () => noAnswer(),
+  mistake: () => new RangeError('a mistake'),
+  denied: () => new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'not allowed' }),
+};
 
 const noAnswer = () => new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' });
 
@@ -49,12 +57,12 @@ async function run({ prepare, act, rival }: Verb, accident?: Accident, at?: numb
   here.driver.attempt = async (kind, input, signal) => {
     if (++requests !== at) return attempt(kind, input, signal);
     if (accident === 'rival') await rival?.(scene, given);
-    const isSent = accident !== 'away';
-    const answer = isSent ? await attempt(kind, input, signal) : undefined;
+    const thrown = accident && THROWN[accident]?.();
+    const answer = thrown === undefined ? await attempt(kind, input, signal) : undefined;
     here.driver.isDown = accident === 'away' || accident === 'lost, away';
     if (accident === 'frozen') world.clock.step(180 * SECOND);
     if (answer !== undefined && ANSWERED.has(accident)) return answer;
-    throw noAnswer();
+    throw thrown ?? noAnswer();
   };
   const tell = async (): Promise<string> => brief(shown(await act(scene, given)));
   /** Without its words, which `answers.test.ts` tells. */
