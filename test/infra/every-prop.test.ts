@@ -15,6 +15,7 @@ import { PROPS } from '../../infra/task-workers-props.ts';
 import { defineSchedule } from '../../shared/tasks/schedule/declaration.ts';
 import { TaskWorkers } from '../../infra/task-workers.ts';
 import { ENTRY, synthesize } from './synthesize.ts';
+import { difference, linesOf } from './template-lines.ts';
 
 /** What needs another construct, or shows in a bundle only, has a test of its own. */
 const ELSEWHERE: readonly (keyof TaskWorkersProps)[] = [
@@ -62,22 +63,6 @@ const BESIDE: Readonly<Partial<Record<keyof TaskWorkersProps, TaskWorkersProps>>
 
 const template = (props: TaskWorkersProps): readonly string[] => linesOf(synthesize(props).template().toJSON());
 const plain = template({});
-
-/** One line for each value, with its path. Hashes of the CDK's assets and of versions are left out. */
-function linesOf(value: unknown, path = ''): string[] {
-  if (typeof value === 'object' && value !== null)
-    return Object.entries(value).flatMap(([name, member]) => linesOf(member, path === '' ? name : `${path}.${name}`));
-  return [`${path} = ${JSON.stringify(value)}`.replaceAll(/\b[0-9a-f]{32,64}\b/g, 'HASH')];
-}
-
-/** Lines that are only in one of them. */
-function difference(before: readonly string[], after: readonly string[]): string[] {
-  const [old, changed] = [new Set(before), new Set(after)];
-  return [
-    ...before.filter((line) => !changed.has(line)).map((line) => `- ${line}`),
-    ...after.filter((line) => !old.has(line)).map((line) => `+ ${line}`),
-  ];
-}
 
 test('all are here', () => {
   expect([...Object.keys(OTHERS), ...ELSEWHERE].sort()).toEqual([...PROPS].sort());

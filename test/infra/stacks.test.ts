@@ -1,0 +1,139 @@
+/**
+ * Whole stacks that need more than properties of one queue: a function of the user's own, a network, tables of every kind, several stacks.
+ *
+ * After an intended change: `npx vitest run test/infra/stacks.test.ts -u`, and read the difference.
+ */
+import { Duration, RemovalPolicy, TimeZone } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { StreamViewType, Table } from 'aws-cdk-lib/aws-dynamodb';
+import { SecurityGroup, Subnet, Vpc } from 'aws-cdk-lib/aws-ec2';
+import { AccountPrincipal, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Key } from 'aws-cdk-lib/aws-kms';
+import { Code, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
+import type { Stack } from 'aws-cdk-lib';
+import { expect, test } from 'vitest';
+import { CoordinationTable } from '../../infra/table.ts';
+import { TaskWorkers } from '../../infra/task-workers.ts';
+import { ENTRY, newApp, newStack, synthesize } from './synthesize.ts';
+import { difference, linesOf } from './template-lines.ts';
+
+const linesIn = (stack: Stack): readonly string[] => linesOf(Template.fromStack(stack).toJSON());
+const plain = linesIn(synthesize().stack);
+const changesIn = (stack: Stack): string => difference(plain, linesIn(stack)).join('\n');
+
+function functionIn(stack: Stack, id: string, timeout?: Duration): LambdaFunction {
+  return new LambdaFunction(stack, id, {
+    runtime: Runtime.NODEJS_24_X,
+    handler: 'index.handler',
+    code: Code.fromInline('exports.handler = 1'),
+    ...(timeout !== undefined && { timeout }),
+  });
+}
+
+test("the user's own function, with a producer, a time zone and tracing", async () => {
+  const stack = newStack();
+  const { queue } = new TaskWorkers(stack, 'Media', {
+    workerFunction: functionIn(stack, 'Own', Duration.minutes(6)),
+    queue: 'media',
+    schedule: ScheduleExpression.cron({ hour: '3', minute: '30', timeZone: TimeZone.EUROPE_BERLIN }),
+    tracing: Tracing.PASS_THROUGH,
+    continuation: true,
+    sessionTtl: Duration.seconds(45),
+  });
+
+  expect(queue).toBe('media');
+  await expect(changesIn(stack)).toMatchFileSnapshot('./stacks/own-function.golden.txt');
+});
+
+test('a worker in a network, beside functions that enqueue', async () => {
+  const stack = newStack();
+  const vpc = Vpc.fromVpcAttributes(stack, 'Network', {
+    vpcId: 'vpc-0123456789abcdef0',
+    availabilityZones: ['eu-west-1a', 'eu-west-1b'],
+    privateSubnetIds: ['subnet-0123456789abcdef1', 'subnet-0123456789abcdef2'],
+    privateSubnetRouteTableIds: ['rtb-0123456789abcdef1', 'rtb-0123456789abcdef2'],
+  });
+  const { workers } = synthesize(
+    {
+      vpc,
+      vpcSubnets: {
+        subnets: [
+          Subnet.fromSubnetAttributes(stack, 'Chosen', {
+            subnetId: 'subnet-0123456789abcdef2',
+            routeTableId: 'rtb-0123456789abcdef2',
+          }),
+        ],
+      },
+      securityGroups: [SecurityGroup.fromSecurityGroupId(stack, 'Group', 'sg-0123456789abcdef0')],
+      shards: 3,
+      maxClockSkew: Duration.millis(700),
+    },
+    stack,
+  );
+  const other = new TaskWorkers(stack, 'Mail', { entry: ENTRY, queue: 'mail', alarms: false, dashboard: false });
+  const api = functionIn(stack, 'Api');
+  workers.connect(api);
+  workers.connect(api);
+  workers.addEnvironment('LATER', 'yes');
+
+  expect(() => other.connect(api)).toThrow(/^connect: Theirs\/Api names queue media in its variables already/);
+  expect(() => other.connect(workers.worker.function as never)).toThrow('names queue media');
+  const changes = changesIn(stack).split('\n');
+  await expect(changes.filter((line) => !line.includes('.Mail')).join('\n')).toMatchFileSnapshot(
+    './stacks/network.golden.txt',
+  );
+});
+
+test('a second stack, whose queue has the table of the first', async () => {
+  const made = (isApart: boolean): readonly [data: Stack, jobs: Stack] => {
+    const app = newApp();
+    const data = newStack(app, isApart ? 'Data' : 'Jobs');
+    const jobs = isApart ? newStack(app, 'Jobs') : data;
+    const table = new CoordinationTable(data, 'Shared', { production: false });
+    new TaskWorkers(jobs, 'Media', { entry: ENTRY, queue: 'media', table, alarms: false });
+    return [data, jobs];
+  };
+  const [, together] = made(false);
+  const [data, jobs] = made(true);
+
+  const text = ['## The stack of the table', ...linesIn(data), '', '## What the queue has otherwise than beside it'];
+  text.push(
+    ...difference(linesIn(together), linesIn(jobs)).filter((line) => !/Permission|Policy|Shared.*Prop/.test(line)),
+  );
+  await expect(text.join('\n')).toMatchFileSnapshot('./stacks/second-stack.golden.txt');
+});
+
+test('tables of every kind, and who may coordinate', async () => {
+  const stack = newStack();
+  const key = Key.fromKeyArn(stack, 'Key', 'arn:aws:kms:eu-west-1:123456789012:key/one');
+  const existing = Table.fromTableAttributes(stack, 'Existing', { tableName: 'leases', tableStreamArn: 'arn:stream' });
+  const grantee = (id: string) =>
+    new Role(stack, `${id}Role`, { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+  const { RETAIN, DESTROY } = RemovalPolicy;
+  const tables = {
+    Trial: new CoordinationTable(stack, 'Trial', { production: false }),
+    Kept: new CoordinationTable(stack, 'Kept', { production: false, removalPolicy: RETAIN }),
+    Removed: new CoordinationTable(stack, 'Removed', { removalPolicy: DESTROY, tableName: 'gone' }),
+    Keyed: new CoordinationTable(stack, 'Keyed', { encryptionKey: key, stream: StreamViewType.NEW_IMAGE }),
+    Streamed: new CoordinationTable(stack, 'Streamed', { stream: StreamViewType.NEW_IMAGE }),
+    Adopted: CoordinationTable.fromTable(stack, 'Adopted', existing, { encryptionKey: key }),
+  };
+  for (const id of ['Keyed', 'Adopted'] as const) tables[id].grantCoordinate(grantee(id));
+
+  const streams = Object.entries(tables).map(([id, table]) => [id, stack.resolve(table.streamArn()) as unknown]);
+  expect(streams.map((stream) => JSON.stringify(stream))).toMatchInlineSnapshot(`
+    [
+      "["Trial",{"Fn::GetAtt":["TrialTable73AC6D3A","StreamArn"]}]",
+      "["Kept",{"Fn::GetAtt":["KeptTable44F1013B","StreamArn"]}]",
+      "["Removed",{"Fn::GetAtt":["RemovedTableA9CC689E","StreamArn"]}]",
+      "["Keyed",{"Fn::GetAtt":["KeyedTable317D7945","StreamArn"]}]",
+      "["Streamed",{"Fn::GetAtt":["StreamedTableD3CDC788","StreamArn"]}]",
+      "["Adopted","arn:stream"]",
+    ]
+  `);
+  expect(() => tables.Trial.grantCoordinate(new AccountPrincipal('123456789012'))).toThrow(
+    'a grant to a principal of account 123456789012, in a stack that does not say its account',
+  );
+  await expect(linesIn(stack).join('\n')).toMatchFileSnapshot('./stacks/tables.golden.txt');
+});
