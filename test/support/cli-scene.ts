@@ -9,6 +9,7 @@ import { EXIT, failureOf } from '../../cli/exit.ts';
 import { Output } from '../../cli/output.ts';
 import { createProgram } from '../../cli/program.ts';
 import type { GlobalOptions } from '../../cli/settings.ts';
+import type { Clock } from '../../shared/core/runtime/clock.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { STARTED } from './made-rows.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -18,14 +19,18 @@ export function connectionOf(members: object): CliConnection {
   return { table: 'leasehold', maxClockSkewMs: 1_000, [Symbol.dispose]: () => undefined, ...members } as never;
 }
 
-/** Returns all that the command prints and how it ends, below its command line. */
+/**
+ * Returns all that the command prints and how it ends, below its command line.
+ * @param asked what the test itself noted, printed behind it
+ * @param clock by default one on which whoever sleeps wakes at once
+ */
 export async function printedBy(
   argv: readonly string[],
   connection: CliConnection,
   asked: string[] = [],
+  clock: Clock = new HastyClock(STARTED),
 ): Promise<string> {
   const told = new Told();
-  const clock = new HastyClock(STARTED);
   let exitCode: number = EXIT.done;
   const bind = <Options>(command: Command, action: Action<Options>): Command =>
     command.action(async (...received: unknown[]) => {
@@ -53,7 +58,7 @@ export async function printedBy(
   return [`$ leasehold ${words.join(' ')}`, told.text.trimEnd(), ...asked, ...ending, ''].join('\n');
 }
 
-function contextOf(settings: GlobalOptions, output: Output, clock: ManualClock, connection: CliConnection): Context {
+function contextOf(settings: GlobalOptions, output: Output, clock: Clock, connection: CliConnection): Context {
   const runtime = { ...systemRuntime, clock };
   return {
     settings,
