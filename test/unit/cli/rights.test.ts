@@ -128,10 +128,24 @@ test.each([
   [1_000, 1],
   [1_001, 2],
   [29_000, 29],
+  [0, 1],
 ])('the guard is told a deadline in %d ms as one in %d s', (ms, seconds) => {
   const orders = new PassThrough();
 
   new Guard(orders).extend(ms);
 
   expect(String(orders.read())).toBe(`until ${seconds}\n`);
+});
+
+test('the guard of a lease that never expires is told no deadline, and one that is released is told nothing more', () => {
+  const orders = new PassThrough();
+  const guard = new Guard(orders);
+
+  guard.extend(Infinity);
+  guard.hold(7);
+  guard.release();
+  guard.extend(1_000);
+  guard.release();
+
+  expect(String(orders.read())).toBe('hold 7\nfree\n');
 });

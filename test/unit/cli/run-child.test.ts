@@ -2,8 +2,9 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Child } from '../../../cli/run/child.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 
 describe('the gate before the program of leasehold run', () => {
   let folder: string;
@@ -134,6 +135,14 @@ describe('the gate before the program of leasehold run', () => {
     expect(await child.ended).toBe(5);
   });
 
+  test('finds a program in a part of the search path that is empty, which is the working folder, and behind parts without it', async () => {
+    const search = (PATH: string) => Child.start(['vitest.config.ts'], { PATH }, () => expect.unreachable());
+
+    await expect(search('/nowhere::/tmp')).rejects.toMatchObject({ exitCode: 126 });
+    await expect(search('/nowhere:/tmp')).rejects.toMatchObject({ exitCode: 127 });
+    await expect(search('/etc/passwd:/tmp')).rejects.toMatchObject({ exitCode: 127 });
+  });
+
   test.each([
     ['no such program', 'no-such-program', 127],
     ['a folder', '/tmp', 126],
@@ -141,6 +150,47 @@ describe('the gate before the program of leasehold run', () => {
   ])('is not even put up before %s', async (_, command, exitCode) => {
     await expect(Child.start([command], process.env, () => expect.unreachable())).rejects.toMatchObject({ exitCode });
   });
+});
+
+test('what a program left gets a request, the time to follow it, and an end', async () => {
+  const child = await Child.start(['/bin/sh', '-c', 'exit 0'], process.env, () => undefined);
+  await child.ended;
+  const story = async (graceMs: number, endsAtMs: number): Promise<string> => {
+    const clock = new ManualClock('2026-01-01T00:00:00Z');
+    const signals: string[] = [];
+    let looks = 0;
+    const kill = vi.spyOn(process, 'kill').mockImplementation((pid, signal) => {
+      expect(pid).toBe(-child.group);
+      if (clock.monotonic() >= endsAtMs) throw new Error('no such process');
+      if (signal === 0) looks++;
+      else signals.push(`+${clock.monotonic()} ms ${String(signal)}`);
+      return true;
+    });
+    try {
+      await clock.runUntil(child.stop(graceMs, clock), () => true);
+    } finally {
+      kill.mockRestore();
+    }
+    return `grace ${graceMs} ms, ends at ${endsAtMs} ms: ${[...signals, `over at ${clock.monotonic()} ms, seen alive ${looks} times`].join(', ')}`;
+  };
+
+  const stories = [
+    await story(0, 0),
+    await story(0, 99),
+    await story(100, 60),
+    await story(100, 100),
+    await story(5_000, 9_000),
+  ];
+
+  expect(stories).toMatchInlineSnapshot(`
+    [
+      "grace 0 ms, ends at 0 ms: over at 0 ms, seen alive 0 times",
+      "grace 0 ms, ends at 99 ms: +0 ms SIGTERM, +0 ms SIGCONT, +0 ms SIGKILL, over at 0 ms, seen alive 2 times",
+      "grace 100 ms, ends at 60 ms: +0 ms SIGTERM, +0 ms SIGCONT, over at 75 ms, seen alive 4 times",
+      "grace 100 ms, ends at 100 ms: +0 ms SIGTERM, +0 ms SIGCONT, over at 100 ms, seen alive 5 times",
+      "grace 5000 ms, ends at 9000 ms: +0 ms SIGTERM, +0 ms SIGCONT, +5000 ms SIGKILL, over at 5000 ms, seen alive 202 times",
+    ]
+  `);
 });
 
 function argumentsOf(pids: readonly string[]): string[] {

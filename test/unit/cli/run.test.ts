@@ -171,7 +171,7 @@ async function played({ what, argv, ends = [0, 0], refusal, before, then = {} }:
     const given = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
     note(`starts ${program.join(' ')} with ${given.join(' ')}`);
     onSpawned(77);
-    if (refusal !== undefined) throw refusal;
+    if (refusal !== undefined) return Promise.reject(refusal);
     const ended = Promise.withResolvers<number>();
     const end = (code: number): void => {
       note(`the program ends with ${code}`);
