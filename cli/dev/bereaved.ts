@@ -20,8 +20,8 @@ interface Bereaved {
 /** Returns the tasks that were handed back. If the store does not respond, the session expires. */
 export async function settleBereaved(
   { session, innocent }: Bereaved,
-  connection: CliConnection,
-  { queue, store }: QueueConnection,
+  connection: Pick<CliConnection, 'leasehold' | 'runtime'>,
+  { queue, store }: Pick<QueueConnection, 'queue' | 'store'>,
 ): Promise<readonly CurrentTask[]> {
   const handedBack: CurrentTask[] = [];
   try {

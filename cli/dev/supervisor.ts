@@ -26,7 +26,7 @@ import { CodeWatch } from './code-watch.ts';
 import type { WorkerMessage } from './messages.ts';
 import type { DevWorkerSettings } from './worker.ts';
 import type { Ready } from './worker-process.ts';
-import { WorkerProcess } from './worker-process.ts';
+import { WorkerProcess, spawnWorker } from './worker-process.ts';
 
 /** Time for a worker to acknowledge the stop request. Killing a slow worker loses nothing. */
 const ANSWER_MS = 2_000;
@@ -38,9 +38,11 @@ const AGAIN_MS = { first: 1_000, most: 30_000, livedLong: 60_000 };
 const BLOCK_TOLD_MS = 5_000;
 
 interface SupervisorPorts {
-  readonly context: Context;
-  readonly connection: CliConnection;
-  readonly queue: QueueConnection;
+  readonly context: Pick<Context, 'runtime' | 'output' | 'environment'>;
+  readonly connection: Pick<CliConnection, 'leasehold' | 'runtime'>;
+  readonly queue: Pick<QueueConnection, 'queue' | 'store'>;
+  /** Starts the process of a worker. Default: the module `worker.ts`, in a process of its own. */
+  readonly start?: typeof spawnWorker;
 }
 
 type Cause =
@@ -84,10 +86,9 @@ export class Supervisor {
     const { clock } = this.#ports.context.runtime;
     const lost = new AbortController();
     const startedAt = clock.monotonic();
-    const worker: WorkerProcess = new WorkerProcess(this.#settings, {
-      environment: this.#ports.context.environment,
-      onMessage: (message) => this.#hear(worker, message, lost),
-    });
+    const { start = spawnWorker, context } = this.#ports;
+    const child = start(this.#settings, context.environment);
+    const worker: WorkerProcess = new WorkerProcess(child, (message) => this.#hear(worker, message, lost));
     void worker.ready.then((ready) => {
       if (this.#isFirst) onReady(ready);
       this.#isFirst = false;

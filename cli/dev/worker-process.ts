@@ -15,8 +15,27 @@ export type Ready = Extract<WorkerMessage, { kind: 'ready' }>;
 type Refused = Extract<WorkerMessage, { kind: 'refused' }>;
 type Blocked = Extract<WorkerMessage, { kind: 'blocked' }>;
 
+/** What is used of a worker's process. */
+export interface WorkerChild extends Pick<ChildProcess, 'kill' | 'stdio'> {
+  once(event: 'error', listener: (error: Error) => void): unknown;
+  once(event: 'close', listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
+}
+
+export function spawnWorker(settings: DevWorkerSettings, environment: Environment): WorkerChild {
+  const isPosix = process.platform !== 'win32';
+  const child = spawn(process.execPath, [packageModule('cli/dev/worker'), JSON.stringify(settings)], {
+    env: environment,
+    // With --json, standard output contains only the result.
+    stdio: ['ignore', settings.settings.json === true ? 2 : 'inherit', 'inherit', 'pipe'],
+    // A separate process group, so that Ctrl+C reaches only the supervisor.
+    detached: isPosix,
+  });
+  if (isPosix) bindToParent(child);
+  return child;
+}
+
 export class WorkerProcess {
-  readonly #child: ChildProcess;
+  readonly #child: WorkerChild;
   readonly #atWork = new Map<string, CurrentTask>();
   readonly #handedBack: CurrentTask[] = [];
   /** Resolves when it has begun to work. */
@@ -32,22 +51,9 @@ export class WorkerProcess {
   /** The task whose code ended the process. */
   culprit: CurrentTask | undefined;
 
-  constructor(
-    settings: DevWorkerSettings,
-    {
-      environment,
-      onMessage,
-    }: { readonly environment: Environment; readonly onMessage: (message: WorkerMessage) => void },
-  ) {
-    const isPosix = process.platform !== 'win32';
-    this.#child = spawn(process.execPath, [packageModule('cli/dev/worker'), JSON.stringify(settings)], {
-      env: environment,
-      // With --json, standard output contains only the result.
-      stdio: ['ignore', settings.settings.json === true ? 2 : 'inherit', 'inherit', 'pipe'],
-      // A separate process group, so that Ctrl+C reaches only the supervisor.
-      detached: isPosix,
-    });
-    if (isPosix) bindToParent(this.#child);
+  /** @param child the process, as `spawnWorker` starts it */
+  constructor(child: WorkerChild, onMessage: (message: WorkerMessage) => void) {
+    this.#child = child;
     const ready = Promise.withResolvers<Ready>();
     const stopping = Promise.withResolvers<undefined>();
     this.ready = ready.promise;
