@@ -40,9 +40,10 @@ export class CodeWatch implements Disposable {
   /** Resolves with the first file whose version differs from the loaded one; undefined if `signal` aborts. */
   async changed(signal: AbortSignal): Promise<string | undefined> {
     const wake = (): void => this.#wake();
+    const isOver = (): boolean => signal.aborted;
     signal.addEventListener('abort', wake, { once: true });
     try {
-      while (!signal.aborted) {
+      while (!isOver()) {
         const changed = this.#takeChanged();
         if (changed === undefined) {
           await new Promise<void>((resolve) => {
@@ -51,6 +52,11 @@ export class CodeWatch implements Disposable {
           continue;
         }
         await this.#clock.sleep(SETTLE_MS, signal);
+        if (isOver()) {
+          // For whoever asks next: nothing else tells of it.
+          this.#heard.add(changed);
+          return undefined;
+        }
         // An editor may have moved the file away and not brought the new one yet.
         if (fileVersion(changed) !== 'missing') return changed;
       }
