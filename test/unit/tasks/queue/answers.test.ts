@@ -179,6 +179,7 @@ const WAYS: Readonly<Record<string, EnqueueOptions>> = {
   'which waits, is kept': { onDuplicate: 'keep' },
   'which is dead, is renewed': { window: 1 },
   'which runs, is followed': { onDuplicate: 'debounce', delay: '1m' },
+  'which followed another, and is replaced': { onDuplicate: 'replace' },
   'which runs, is followed twice': { onDuplicate: 'debounce', delay: '1m' },
 };
 
@@ -201,6 +202,10 @@ test.each(Object.entries(WAYS))('payloads of a task %s', async (way, options) =>
         const error = { name: 'Error', message: 'boom', at: 1 };
         await store.discard(claimOf(claimed.row), error, stampOf(runtime));
         await story.world.clock.advance(1);
+      }
+      if (way.includes('another')) {
+        await put(former, 'a', { onDuplicate: 'debounce', delay: 0 });
+        await store.complete(claimOf((await client.get('t')) as RunningTask), undefined, stampOf(runtime));
       }
       const answer = await put(later, 'b', options);
       if (way.includes('twice')) await put(former, 'c', options);

@@ -2,6 +2,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { announcingIn, enqueuedIn } from '../../../../shared/client/process-enqueues.ts';
 import { EnqueueBus } from '../../../../shared/tasks/queue/enqueue-bus.ts';
 import type { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import type { NewTask } from '../../../../shared/tasks/task/task-store.ts';
+import { grown, ledgerOf } from '../../../support/ledger.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
 
@@ -53,6 +55,30 @@ describe('an enqueue bus', () => {
     await client.enqueue('t', {}, { id: 'a' });
 
     expect(heard).toEqual([]);
+  });
+
+  test('announces a task that is due just now, and those of each queue to its own listeners, in one call', () => {
+    const calls: string[] = [];
+    bus.listen('table', 'one', (ids) => void calls.push(`one ${ids.join(' ')}`));
+    bus.listen('table', 'two', (ids) => void calls.push(`two ${ids.join(' ')}`));
+    const created = ['a', 'b', 'c', 'd'].map(
+      (id, n) => ({ id, queue: n < 3 ? 'one' : 'two', runAt: 4 + n }) as NewTask,
+    );
+
+    bus.announce('table', created, 5);
+    bus.announce('table', created, 7);
+
+    expect(calls).toEqual(['one a b', 'one a b c', 'two d']);
+  });
+
+  test('keeps nothing of listeners that have unsubscribed, in any order', () => {
+    const before = ledgerOf(bus);
+    const stops = [listen(), listen(), listen('table', 'another queue')];
+    expect(grown(before, ledgerOf(bus))).not.toEqual({});
+
+    for (const stop of stops.reverse()) stop();
+
+    expect(grown(before, ledgerOf(bus))).toEqual({});
   });
 
   test('needs no additional request', async () => {

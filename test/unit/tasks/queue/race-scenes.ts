@@ -180,6 +180,30 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     rivals: { 'another passes it': (story) => other(story).passLine('k'), 'one joins': enqueue('v', IN_LINE) },
     facts: line,
   },
+  'the turn of a line, of which the next is gone, too': {
+    before: all(...['t', 'u', 'v', 'w'].map((id) => enqueue(id, IN_LINE)), remove('t'), remove('u')),
+    act: (story) => operator(story).turn('k'),
+    rivals: {},
+    facts: line,
+  },
+  'cancel of a task of a worker that is gone': {
+    before: all(enqueue(), claim()),
+    act: (story) => operator(story).cancel('t', { reason: 'mine' }),
+    rivals: {
+      'it is taken over': takeOver,
+      'it has ended': end('complete'),
+      'another cancels it': (story) => other(story).cancel('t', { reason: 'theirs' }),
+    },
+  },
+  'cancel of an item of a worker that is gone': {
+    before: all(({ there }) => there.leasehold.tasks.enqueueBulk('work', [1, 2], { id: 'b' }), claim('b/0')),
+    act: (story) => operator(story).cancel('b/0/1'),
+    rivals: {
+      'its pack is handed back': end('snooze', 'b/0'),
+      'another cancels it': (story) => other(story).cancel('b/0/1'),
+    },
+    facts: ({ there }) => there.leasehold.tasks.getItem('b/0/1'),
+  },
   'pass of a line': {
     before: all(enqueue('t', IN_LINE), enqueue('u', IN_LINE), remove('t')),
     act: (story) => operator(story).passLine('k'),

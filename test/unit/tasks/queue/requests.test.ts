@@ -207,3 +207,32 @@ test.each(['2027-02-29', '2027-13-01', '2027-01-31T25:00Z', '2027-01-31 08:00', 
     expect(() => momentOf(text)).toThrow('is not a time');
   },
 );
+
+test('an error that a schema throws reaches the caller of each request as it is', async () => {
+  const { here } = new Story();
+  const { tasks, schedules } = here.leasehold;
+  const broken = new TypeError('a mistake in the schema');
+  const validate = (): never => {
+    throw broken;
+  };
+  const input = { '~standard': { version: 1, vendor: 'test', validate } } as never;
+  const odd = defineTask({ name: 'odd', input, run: () => undefined });
+  const asked = spawn(odd as never, 1, { id: 'a' });
+
+  const answers = await Promise.all(
+    [
+      tasks.enqueue(odd as never, 1),
+      tasks.validate(odd as never, 1),
+      tasks.enqueueAll([spawn('work', 1), asked]),
+      tasks.enqueueBatch([asked], { id: 'b' }),
+      tasks.enqueueBatch([spawn('work', 1)], { id: 'b', then: asked }),
+      tasks.enqueueBulk(odd as never, [1], { id: 'b' }),
+      tasks.enqueueWrites(odd as never, 1),
+      tasks.enqueueAndWait(odd as never, 1),
+      schedules.define('s', odd as never, 1, { cron: '0 * * * *' }),
+    ].map((asking: Promise<unknown>) => asking.catch((error: unknown) => error)),
+  );
+
+  expect(answers.map((answer) => answer === broken)).toEqual(answers.map(() => true));
+  expect(await tasks.get('a')).toBeUndefined();
+});

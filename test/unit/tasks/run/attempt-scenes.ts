@@ -11,7 +11,7 @@ import { DoNotRetry, HandedBackError, RetryAfter } from '../../../../shared/task
 import type { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
-import type { RunningTask } from '../../../../shared/tasks/task/task.ts';
+import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
 import { INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/task.ts';
 import { loseNextAnswer } from '../../../support/lost-answer.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
@@ -262,6 +262,37 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     run: async (_, task) => {
       await task.saveProgress({ page: 1 });
       await task.saveProgress({ page: 2 });
+    },
+  },
+  'saves progress twice at once': {
+    run: async (_, task) => {
+      await Promise.all([task.saveProgress(1), task.saveProgress(2)]);
+    },
+  },
+  'commits twice at once': {
+    run: caught((task) => Promise.all([task.commit('first'), task.commit('second')])),
+  },
+  'saves progress and commits at once': {
+    run: caught((task) => Promise.all([task.commit('result'), task.saveProgress(1)])),
+  },
+  'commits a refused write, and another at once': {
+    run: caught((task) => Promise.all([task.commit('first', [write('user#1', REFUSED)]), task.commit('second')])),
+  },
+  'returns while it saves progress': {
+    run: (_, task) => {
+      void task.saveProgress(1);
+    },
+  },
+  'is cancelled while it fails, and moved before it can be cancelled': {
+    run: async (input, task, tools) => {
+      await cancel(tools, task);
+      const { tasks, operations, runtime } = tools.q;
+      const cancelling = tasks.cancel.bind(tasks);
+      tasks.cancel = async (ready, ...rest) => {
+        await operations.reschedule(ready as ReadyTask, { priority: 'low', runAt: 1 }, stampOf(runtime));
+        return cancelling(ready, ...rest);
+      };
+      return fails(input, task, tools);
     },
   },
   'is followed, and returns': { after: follow, run: nothing },

@@ -3,49 +3,20 @@
  *
  * After an intended change: `npx vitest run test/unit/tasks/run/spans.test.ts -u`, and read the difference.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { TaskSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
-import type { Span, SpanDraft, SpanEnd, Tracing } from '../../../../shared/tasks/tracing/tracing.ts';
 import type { Fault } from './attempt-run.ts';
 import { attempt } from './attempt-run.ts';
 import type { Scene } from './attempt-scenes.ts';
 import { SCENES } from './attempt-scenes.ts';
+import type { NotedSpan } from '../../../support/noted-spans.ts';
+import { NotedSpans } from '../../../support/noted-spans.ts';
 import { PACK_SCENES } from './pack-scenes.ts';
 
 const BEGAN = Date.parse('2026-01-01T00:00:00Z');
 
-interface Noted {
-  readonly draft: SpanDraft;
-  readonly parent: string;
-  end?: SpanEnd;
-}
-
-/** Keeps all spans, in the order in which they begin. */
-class Notes implements Tracing {
-  readonly all: Noted[] = [];
-  readonly #active = new AsyncLocalStorage<string>();
-
-  begin(draft: () => SpanDraft): Span {
-    const drafted = draft();
-    const { parent, fallback, isRoot } = drafted;
-    const given = typeof parent === 'string' ? parent : parent?.traceparent;
-    const above = isRoot === true ? 'a root' : (given ?? this.#active.getStore() ?? fallback?.traceparent ?? 'none');
-    const noted: Noted = { draft: drafted, parent: above };
-    const number = String(this.all.push(noted));
-    return {
-      traceparent: number,
-      within: (code) => this.#active.run(number, code),
-      end: (end) => {
-        if (noted.end !== undefined) throw new Error(`span ${number} ends twice`);
-        noted.end = end;
-      },
-    };
-  }
-}
-
-function toldOf({ draft, parent, end }: Noted, at: number): string {
+function toldOf({ draft, parent, end }: NotedSpan, at: number): string {
   const { name, startAt, attributes } = { ...draft, attributes: { ...draft.attributes, ...end?.attributes } };
   const of = ['messaging.message.id', 'messaging.batch.message_count', 'leasehold.attempt', 'leasehold.settlement'];
   const facts = of.flatMap((attribute) => {
@@ -103,7 +74,7 @@ test('the spans of an attempt, for each way in which it can end', async () => {
   for (const [name, fails] of CHOSEN) {
     const scene = scenes[name];
     if (scene === undefined) throw new Error(`there is no scene ${name}`);
-    const notes = new Notes();
+    const notes = new NotedSpans();
     await attempt(scene, { fault: once(fails), spans: new TaskSpans(notes) });
     text.push(`${name}${fails === undefined ? '' : `; ${fails} fails once`}`);
     text.push(...notes.all.map((noted, at) => `  ${toldOf(noted, at)}`));

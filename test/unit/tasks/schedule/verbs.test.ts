@@ -8,10 +8,12 @@ import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
 import type { ScheduleOptions } from '../../../../shared/tasks/schedule/declaration.ts';
 import type { ScheduleRecord } from '../../../../shared/tasks/schedule/schedule.ts';
 import { OVERLAP_POLICIES } from '../../../../shared/tasks/schedule/schedule.ts';
+import { TaskSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
 import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../../shared/tasks/task/task.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { STARTS_AT, passTime } from '../../../support/coordination.ts';
+import { NotedSpans } from '../../../support/noted-spans.ts';
 import { Story, shown } from '../../../support/story.ts';
 
 const MINUTE = 60_000;
@@ -140,4 +142,22 @@ test('each verb on each kind of schedule', async () => {
     }
   }
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./verbs.golden.txt');
+});
+
+test('the span of a task of a slot stands at its due time, and is in its row', async () => {
+  const story = new Story();
+  const { here, there } = story;
+  const notes = new NotedSpans();
+  await define({ jitter: '10m', missed: 'all' })(story);
+  await pass(2 * HOUR)(story);
+
+  await enqueueDueSlots('default', { ...here.ports, spans: new TaskSpans(notes) }, () => undefined);
+
+  const spans = notes.all.map(({ draft, end }) => `${draft.name} ${time(draft.startAt)} to ${time(end?.at)}`);
+  const rows = await Promise.all(['13:00:00', '14:00:00'].map((hour) => onlyTask(story, hour)));
+  expect(spans).toEqual(
+    rows.map((row) => `create default ${time((row as ReadyTask).readyAt)} to ${time((row as ReadyTask).readyAt)}`),
+  );
+  expect(rows.map((row) => row?.traceparent)).toEqual(['1', '2']);
+  expect((await there.leasehold.schedules.get('s'))?.lastAt).toBe(NOON + 2 * HOUR);
 });
