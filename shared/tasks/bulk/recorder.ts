@@ -120,8 +120,8 @@ export class PackRecorder {
   }
 
   /** Moves the item to its own row. `canceled`: its id is taken. */
-  move(item: MovedItem, limits: WriteLimits | undefined): Promise<CommitOutcome> {
-    return this.#write<CommitOutcome>(
+  async move(item: MovedItem, limits: WriteLimits | undefined): Promise<CommitOutcome> {
+    const sent = await this.#write<CommitOutcome>(
       async () => {
         const ended = new Map(this.#ended);
         const outcome = await this.#ports.packs.move(this.#claim, item, this.#entryOf(ended), this.#stamp(), limits);
@@ -133,6 +133,9 @@ export class PackRecorder {
       },
       () => isOpen(this.#state, item.index),
     );
+    // An earlier request without a response had moved it.
+    if (sent.kind === 'refused' && this.#state.moved.has(item.index)) this.#count(settlementOf(item));
+    return sent;
   }
 
   /** Notes that the item was given up because it was cancelled. The row already records that. */
@@ -260,12 +263,13 @@ export class PackRecorder {
     const { session, leaseCounter } = this.#claim;
     const isOurs = current?.state === 'running' && current.session === session && current.leaseCounter === leaseCounter;
     if (isOurs && current.bulk !== undefined) {
+      const { done } = this.#state;
       this.#state = current.bulk;
       this.#sequence = Math.max(this.#sequence, current.bulk.sequence);
       this.#writtenSequence = current.bulk.sequence;
-      for (const index of this.#ended.keys()) {
-        // A record without a response had been applied.
-        if (this.#state.done.has(index)) this.#noteDone(index);
+      for (const index of this.#state.done) {
+        // A record or a commit without a response had been applied.
+        if (!done.has(index)) this.#noteDone(index);
       }
       return;
     }
