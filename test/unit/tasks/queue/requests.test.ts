@@ -10,6 +10,7 @@ import { checkLines, momentOf } from '../../../../shared/tasks/queue/task-file.t
 import type { TaskRegistry } from '../../../../shared/tasks/task/definition.ts';
 import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
 import { PACK_INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/pack.ts';
+import type { TaskRequest } from '../../../../shared/tasks/task/task-request.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { NewTask } from '../../../../shared/tasks/task/task-store.ts';
 import { INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/task.ts';
@@ -235,4 +236,39 @@ test('an error that a schema throws reaches the caller of each request as it is'
 
   expect(answers.map((answer) => answer === broken)).toEqual(answers.map(() => true));
   expect(await tasks.get('a')).toBeUndefined();
+});
+
+const TWO = [child('a'), child('b')];
+const AGAIN: Readonly<Record<string, readonly [children: readonly TaskRequest[], options: object]>> = {
+  'the same': [TWO, { then: then() }],
+  'its children in another order': [[...TWO].reverse(), { then: then() }],
+  'a child less': [[child('a')], { then: then() }],
+  'a child more': [[...TWO, child('c')], { then: then() }],
+  'another child': [[child('a'), child('c')], { then: then() }],
+  'other input of a child': [[child('a'), spawn('work', 2, { id: 'b' })], { then: then() }],
+  'no callback': [TWO, {}],
+  'another id of the callback': [TWO, { then: then({ id: 'c' }) }],
+  'another tenant of the callback': [TWO, { then: then({ tenant: 'acme' }) }],
+  'other input of the callback': [TWO, { then: then({}, 7) }],
+  'another callback': [TWO, { then: spawn('other', null) }],
+};
+
+test('a batch that is asked for again, as it was or otherwise', async () => {
+  const lines: string[] = [];
+  for (const [what, [children, options]] of Object.entries(AGAIN)) {
+    const { here, there, world } = new Story();
+    await there.leasehold.tasks.enqueueBatch(TWO, { id: 'b', then: then() });
+    const answer = await here.leasehold.tasks
+      .enqueueBatch(children, { id: 'b', ...options })
+      .catch((error: unknown) => error);
+    const tasks = world.rows().filter(({ pk }) => String(pk).startsWith('task#'));
+    lines.push(
+      `${what}: ${shown(answer)}`,
+      `  ${tasks
+        .map(({ id }) => String(id))
+        .sort()
+        .join(' ')}`,
+    );
+  }
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./requests.again.golden.txt');
 });

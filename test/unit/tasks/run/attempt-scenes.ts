@@ -13,6 +13,7 @@ import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
 import { INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/task.ts';
+import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import { loseNextAnswer } from '../../../support/lost-answer.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { QUEUE } from '../../../support/memory-queue.ts';
@@ -104,6 +105,25 @@ export const goDown = ({ driver }: Tools) => {
   driver.attempt = () => Promise.reject(new DynamoFault('unanswered', { code: 'TimeoutError', message: 'no answer' }));
 };
 const LARGE = 'x'.repeat(INPUT_LIMIT_BYTES);
+const takeIdOfChild = ({ q }: Tools) => q.client.enqueue('child', 1, { id: 'c' });
+/** A copy of the refused operation arrives before the bar, when the id of the child is free again. */
+const copyBeforeBar =
+  (verb: 'commit' | 'waitForChildren'): NonNullable<Scene['after']> =>
+  ({ q: { tasks, table }, driver }) => {
+    const [send, bar] = [tasks[verb].bind(tasks) as (...given: unknown[]) => Promise<never>, tasks.bar.bind(tasks)];
+    let copy: (() => Promise<unknown>) | undefined;
+    tasks[verb] = (...given: unknown[]) => {
+      copy ??= () => send(...given);
+      return send(...given);
+    };
+    tasks.bar = async (...given) => {
+      const request = { TableName: table, Key: { ...taskKey(QUEUE, 'c') } };
+      await driver.attempt('delete', request, new AbortController().signal);
+      await copy?.();
+      return bar(...given);
+    };
+    return Promise.resolve();
+  };
 
 export const SCENES: Readonly<Record<string, Scene>> = {
   'returns a value': { run: () => ({ n: 1 }) },
@@ -248,6 +268,20 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   'commits with a child whose id is taken': {
     before: ({ q }) => q.client.enqueue('child', 1, { id: 'c' }),
     run: caught((task) => task.commit('result', [write('user#1')], { spawn: [spawn('child', 1, { id: 'c' })] })),
+  },
+  'commits with a child whose id is taken, and a copy is applied before the bar': {
+    input: LARGE,
+    before: takeIdOfChild,
+    after: copyBeforeBar('commit'),
+    run: (_, task) => task.commit('result', [], { spawn: [spawn('child', 2, { id: 'c' })] }),
+    others: ['c'],
+  },
+  'waits for a child whose id is taken, and a copy is applied before the bar': {
+    input: LARGE,
+    before: takeIdOfChild,
+    after: copyBeforeBar('waitForChildren'),
+    run: (_, task) => task.waitFor([spawn('child', 2, { id: 'c' })]),
+    others: ['c'],
   },
   snoozes: { run: (_, task) => task.snooze('1m') },
   'waits for children': {
