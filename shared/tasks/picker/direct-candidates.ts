@@ -17,7 +17,7 @@ export class DirectCandidates {
   #back: { readonly candidate: Found; readonly untilMonotonicMs: number }[] = [];
   #calling: Promise<void> | undefined;
   readonly #following = new Set<Promise<void>>();
-  /** An unexpected error, which `settled` throws. */
+  /** The first error of a read in the background, which `settled` throws once. */
   #mistake: { readonly error: unknown } | undefined;
 
   constructor(
@@ -66,10 +66,12 @@ export class DirectCandidates {
     return this.#calling !== undefined || this.#following.size > 0;
   }
 
-  /** Waits until no read is in flight. */
+  /** Waits until no read is in flight. @throws the first error of a read since the last call */
   async settled(): Promise<void> {
     await Promise.all([this.#calling, ...this.#following]);
-    if (this.#mistake !== undefined) throw this.#mistake.error;
+    const mistake = this.#mistake;
+    this.#mistake = undefined;
+    if (mistake !== undefined) throw mistake.error;
   }
 
   /** Proposes the tasks with these ids if they may be tried. The index may not show them yet. */

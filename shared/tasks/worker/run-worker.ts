@@ -202,7 +202,7 @@ class QueueWorker {
       await this.#beginWithNamed();
       // Wait for every slot, even if others fail.
       await Promise.all(Array.from({ length: this.#settings.concurrency }, () => this.#slot()));
-      await this.#picker.finish();
+      await this.#picker.finish().catch((error: unknown) => this.#giveUp(error));
       await this.#hints?.finish();
       if (this.#mistake !== undefined) throw this.#mistake;
     } finally {
