@@ -29,7 +29,7 @@ import { tellEnd, tellStart } from './invocation-record.ts';
 import type { EnvironmentMessage } from './messages.ts';
 import type { InvocationResult } from './outcomes.ts';
 import { exitResult } from './outcomes.ts';
-import type { SandboxExit } from './sandbox.ts';
+import type { OpenSandbox, SandboxExit, SandboxOptions } from './sandbox.ts';
 import { Sandbox } from './sandbox.ts';
 
 /** `idle` is stopped as well, as on AWS; `frozen` means that an operator stopped it in the middle of an invocation. */
@@ -59,13 +59,15 @@ export interface EnvironmentLimits {
   readonly idleTimeoutMs: number;
 }
 
-interface EnvironmentOptions {
+export interface EnvironmentOptions {
   readonly id: string;
   readonly target: LocalFunction;
   readonly surroundings: Surroundings;
   readonly limits: EnvironmentLimits;
   readonly clock: Clock;
   readonly emit: Emit;
+  /** Default: a process. */
+  readonly openSandbox?: OpenSandbox | undefined;
 }
 
 type Heard =
@@ -79,7 +81,7 @@ export class EnvironmentProcess {
   /** Resolves when its process has ended and its last log lines have been handed on. */
   readonly exited: Promise<void>;
   readonly #options: EnvironmentOptions;
-  readonly #sandbox: Sandbox;
+  readonly #sandbox: ReturnType<OpenSandbox>;
   #state: EnvironmentState = 'starting';
   #since: number;
   #requestId: string | undefined;
@@ -90,11 +92,11 @@ export class EnvironmentProcess {
   #leaveIdle = new AbortController();
 
   constructor(options: EnvironmentOptions) {
-    const { id, target, surroundings, clock } = options;
+    const { id, target, surroundings, clock, openSandbox = (given: SandboxOptions) => new Sandbox(given) } = options;
     this.id = id;
     this.#options = options;
     this.#since = clock.now();
-    this.#sandbox = new Sandbox({
+    this.#sandbox = openSandbox({
       label: [target.name, id],
       memoryMb: target.memoryMb,
       workingDirectory: path.dirname(target.entry),

@@ -4,7 +4,7 @@
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import type { AsyncRetryTiming } from './async-queue.ts';
 import { AsyncQueue } from './async-queue.ts';
-import type { EnvironmentLimits, Invocation } from './environment-process.ts';
+import type { EnvironmentLimits, EnvironmentOptions, Invocation } from './environment-process.ts';
 import { EnvironmentProcess } from './environment-process.ts';
 import type { Emit } from './events.ts';
 import { tooManyRequests } from './faults.ts';
@@ -22,6 +22,7 @@ export interface Platform {
   readonly emit: Emit;
   /** Aborted when the platform stops. */
   readonly signal: AbortSignal;
+  readonly openSandbox?: EnvironmentOptions['openSandbox'];
 }
 
 export class FunctionHost {
@@ -87,7 +88,7 @@ export class FunctionHost {
   }
 
   #startEnvironment(): EnvironmentProcess {
-    const { runtime, limits, emit, lambdaEndpoint } = this.#platform;
+    const { runtime, limits, emit, lambdaEndpoint, openSandbox } = this.#platform;
     const { clock, ids } = runtime;
     const { name } = this.#target;
     this.#started++;
@@ -103,6 +104,7 @@ export class FunctionHost {
       limits,
       clock,
       emit,
+      openSandbox,
     });
   }
 }

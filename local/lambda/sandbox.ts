@@ -18,7 +18,7 @@ export interface SandboxExit {
   readonly failure?: string;
 }
 
-interface SandboxOptions {
+export interface SandboxOptions {
   /** Shown by `ps`. */
   readonly label: readonly string[];
   readonly memoryMb: number;
@@ -84,6 +84,9 @@ export class Sandbox {
     signalGroup(this.#child, 'SIGKILL');
   }
 }
+
+/** Opens a process, or in tests something that behaves like one. */
+export type OpenSandbox = (options: SandboxOptions) => Pick<Sandbox, keyof Sandbox>;
 
 async function whenExited(child: ChildProcess): Promise<SandboxExit> {
   const closed = new Promise<void>((resolve) => {
