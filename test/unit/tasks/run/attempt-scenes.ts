@@ -237,6 +237,13 @@ export const SCENES: Readonly<Record<string, Scene>> = {
       return told(input, task, tools);
     },
   },
+  'is taken over, saves progress, and does not stop': {
+    run: async (input, task, tools) => {
+      await takeOver(tools, task);
+      await told(input, task, tools);
+      return ignores(input, task, tools);
+    },
+  },
   'is taken over, and returns': { run: async (_input, task, tools) => takeOver(tools, task) },
   'is taken over, and throws': {
     run: async (input, task, tools) => {
