@@ -2,7 +2,7 @@
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
-import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
+import { taskConcurrencyKey, taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../../shared/tasks/task/task.ts';
 import { STARTS_AT } from '../../../support/coordination.ts';
@@ -156,6 +156,18 @@ export const SCENES: Readonly<Record<string, Scene>> = {
     before: all(enqueue('t', KEY), enqueue('u', KEY), claim()),
     act: (story) => operator(story).recountKey('k', { shards: 8 }),
     rivals: { 'a task of it begins': claim('u'), 'a task of it ends': end('complete') },
+    facts: key,
+  },
+  'recount of a key whose row is gone': {
+    before: all(enqueue('t', KEY), enqueue('u', KEY), claim(), ({ world }) =>
+      world.driver.attempt(
+        'delete',
+        { TableName: world.table, Key: { ...taskConcurrencyKey(QUEUE, 'k') } },
+        new AbortController().signal,
+      ),
+    ),
+    act: (story) => operator(story).recountKey('k', { shards: 8 }),
+    rivals: { 'a task of it begins': claim('u'), 'its task ends': end('complete') },
     facts: key,
   },
   'recount of a key with a slot too many': {
