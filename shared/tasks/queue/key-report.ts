@@ -100,6 +100,7 @@ export async function recountKey(
   maxClockSkewMs: number,
 ): Promise<RecountReport> {
   const what = `the count of key ${key} in queue ${queue}`;
+  let wasMissing = false;
   return retryContended(`${what} (a paused queue stays as it is)`, ACT, async () => {
     const observed = await ports.operations.getKey(queue, key);
     await settled(ports, observed, maxClockSkewMs);
@@ -110,10 +111,15 @@ export async function recountKey(
     const { running: before } = observed;
     if (running === before) {
       const { nonce } = await ports.operations.getKey(queue, key);
-      return nonce === observed.nonce ? { kind: 'right', before, after: running } : contended();
+      if (nonce !== observed.nonce) return contended();
+      return wasMissing ? { kind: 'recounted', before: 0, after: running } : { kind: 'right', before, after: running };
     }
     const outcome = await ports.operations.recountKey(queue, key, { observed, running }, stampOf(ports.runtime));
-    return outcome.kind === 'applied' ? { kind: 'recounted', before, after: running } : contended(outcome);
+    if (outcome.kind === 'refused') return contended(outcome);
+    if (observed.nonce !== undefined) return { kind: 'recounted', before: wasMissing ? 0 : before, after: running };
+    // A task that ended in the meantime found no row to write, so nothing refused our write: the tasks are read once more.
+    wasMissing = true;
+    return contended();
   });
 }
 
