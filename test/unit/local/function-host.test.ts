@@ -169,6 +169,12 @@ const SCENES: readonly Scene[] = [
     works: [succeeds(60 * SECOND)],
     acts: { 0: [asked, 'Event'] },
   },
+  {
+    what: 'an event that is as old as it may be',
+    settings: { maxConcurrency: 1, maximumEventAgeMs: 3_500, timeoutMs: 100 * SECOND },
+    works: [succeeds(60 * SECOND)],
+    acts: { 0: [asked, 'Event'] },
+  },
   { what: 'an event when the platform stops', works: [fails(false)], acts: { 0: 'Event', 30_000: 'stops' } },
 ];
 

@@ -146,4 +146,61 @@ describe('startSchedule', () => {
 
     expect(delivered).toHaveLength(1);
   });
+
+  test('pauses longer after each refusal, up to ten seconds', async () => {
+    const offeredAt: number[] = [];
+    const { clock } = scheduleWith({
+      everyMs: 60 * MINUTE,
+      random: drawing(...Array.from({ length: 20 }, () => 0.5)),
+      deliver: async () => {
+        await Promise.resolve();
+        offeredAt.push(clock.monotonic());
+        throw new Error('refused');
+      },
+    });
+
+    await clock.advance(27_000);
+
+    expect(offeredAt).toEqual([0, 50, 150, 350, 750, 1_550, 3_150, 6_350, 11_350, 16_350, 21_350, 26_350]);
+  });
+
+  test('keeps to its slots after the wall clock was set forward', async () => {
+    const { clock, delivered } = scheduleWith();
+    await clock.advance(1_000);
+
+    clock.step(20_000);
+    await clock.advance(3 * MINUTE);
+
+    expect(delivered).toEqual([
+      { slot: '00:00:00', at: '00:00:00' },
+      { slot: '00:01:00', at: '00:01:20' },
+      { slot: '00:02:00', at: '00:02:00' },
+      { slot: '00:03:00', at: '00:03:00' },
+    ]);
+  });
+
+  test('delivers nothing twice unless it was asked to, however chance strikes', async () => {
+    const { clock, delivered } = scheduleWith({ random: { next: () => 0 } });
+
+    await clock.advance(2 * MINUTE + 5_000);
+
+    expect(delivered.map(({ slot }) => slot)).toEqual(['00:00:00', '00:01:00', '00:02:00']);
+  });
+
+  test('has stopped once the delivery that was under way is over', async () => {
+    const delivery = Promise.withResolvers<undefined>();
+    const { clock, schedule } = scheduleWith({ deliver: () => delivery.promise });
+    await clock.advance(500);
+
+    let hasStopped = false;
+    const stopping = schedule.stop().then(() => {
+      hasStopped = true;
+    });
+    await clock.advance(5 * MINUTE);
+    const before = hasStopped;
+    delivery.resolve(undefined);
+    await stopping;
+
+    expect({ before, hasStopped }).toEqual({ before: false, hasStopped: true });
+  });
 });
