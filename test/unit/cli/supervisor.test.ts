@@ -72,7 +72,7 @@ const crash = (afterMs: number, culprit?: string) => ({ at: { 0: ready, [afterMs
 const SCENES: readonly Scene[] = [
   { what: 'Ctrl+C', workers: [{ at: { 5: ready }, onStop: stopsAfter(30) }] },
   { what: 'Ctrl+C before it is ready', workers: [{ onStop: stops }] },
-  { what: 'Ctrl+C that it does not hear', workers: [{ at: { 0: ready, 10: claims('a', 'b') } }] },
+  { what: 'Ctrl+C that it does not hear', workers: [{ at: { 0: ready, 10: claims('a', 'b', 'g') } }] },
   {
     what: 'Ctrl+C that it hears, and goes on',
     workers: [{ at: { 0: ready, 10: claims('a') }, onStop: stopsAfter(99_000) }],
@@ -153,6 +153,11 @@ const SCENES: readonly Scene[] = [
   {
     what: 'a block by what nobody knows',
     workers: [{ at: { 0: ready, 1: claims('a', 'b', 'c', 'd', 'e', 'f', 'g'), 5_000: blocks() } }, steady],
+    interruptedAtMs: 60_000,
+  },
+  {
+    what: 'a block until the lease is lost, and a file saved a moment before',
+    workers: [{ at: { 0: ready, 1: claims('a'), 5_000: blocks('a'), 29_980: saved } }, steady],
     interruptedAtMs: 60_000,
   },
   { what: 'a block with no task', workers: [{ at: { 5_000: blocks() } }], interruptedAtMs: 6_000 },
