@@ -9,7 +9,7 @@ import { EXIT, failureOf } from '../../cli/exit.ts';
 import { Output } from '../../cli/output.ts';
 import { createProgram } from '../../cli/program.ts';
 import type { GlobalOptions } from '../../cli/settings.ts';
-import type { Clock } from '../../shared/core/runtime/clock.ts';
+import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { STARTED } from './made-rows.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -22,20 +22,20 @@ export function connectionOf(members: object): CliConnection {
 /**
  * Returns all that the command prints and how it ends, below its command line.
  * @param asked what the test itself noted, printed behind it
- * @param clock by default one on which whoever sleeps wakes at once
+ * @param runtime by default with a clock on which whoever sleeps wakes at once
  */
 export async function printedBy(
   argv: readonly string[],
   connection: CliConnection,
   asked: string[] = [],
-  clock: Clock = new HastyClock(STARTED),
+  runtime: Runtime = { ...systemRuntime, clock: new HastyClock(STARTED) },
 ): Promise<string> {
   const told = new Told();
   let exitCode: number = EXIT.done;
   const bind = <Options>(command: Command, action: Action<Options>): Command =>
     command.action(async (...received: unknown[]) => {
       const options = command.optsWithGlobals<GlobalOptions & Options>();
-      const context = contextOf(options, told.output(options.json === true), clock, connection);
+      const context = contextOf(options, told.output(options.json === true), runtime, connection);
       try {
         exitCode = (await action(context, options, ...(received.slice(0, -2).flat() as string[]))) ?? EXIT.done;
       } catch (error) {
@@ -58,8 +58,7 @@ export async function printedBy(
   return [`$ leasehold ${words.join(' ')}`, told.text.trimEnd(), ...asked, ...ending, ''].join('\n');
 }
 
-function contextOf(settings: GlobalOptions, output: Output, clock: Clock, connection: CliConnection): Context {
-  const runtime = { ...systemRuntime, clock };
+function contextOf(settings: GlobalOptions, output: Output, runtime: Runtime, connection: CliConnection): Context {
   return {
     settings,
     output,

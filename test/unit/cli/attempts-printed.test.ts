@@ -34,6 +34,8 @@ const thrown: Thrown = {
   },
 };
 
+const LIKE_FRAMES = 'it said\n    at fake (/no/frame.ts:1:1)';
+
 const made = (changes: Partial<RunningTask>): RunningTask =>
   ({ id: 'a', name: 'resize', queue: 'default', attempts: 1, ...changes }) as RunningTask;
 const claimed =
@@ -94,6 +96,11 @@ const SCENES: Readonly<Record<string, readonly Deed[]>> = {
     fails('a', { then: 'dead' }),
     settled(a, 'dead'),
     logs('error', 'task is dead', { task: 'a', error: thrown }),
+  ],
+  'a message that looks like frames': [
+    claimed(a),
+    fails('a', { error: { name: 'E', message: LIKE_FRAMES, stack: stackOf('E', LIKE_FRAMES, `run (${own}:7:42)`) } }),
+    settled(a, 'retried'),
   ],
   'an item of a pack': [fails('pack/3'), fails('pack/4', { then: 'dead', name: undefined })],
   'one whose workers died': [died(a), died(long)],

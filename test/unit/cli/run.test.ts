@@ -203,7 +203,7 @@ async function played({ what, argv, ends = [0, 0], refusal, before, then = {} }:
     },
   };
   try {
-    const printing = printedBy(argv.split(' '), connection, [], clock).finally(() => note('the end'));
+    const printing = printedBy(argv.split(' '), connection, [], here.runtime).finally(() => note('the end'));
     // Loading the command takes no time of this world.
     await Promise.race([connected.promise, printing]);
     const printed = await passTime(world, printing);
