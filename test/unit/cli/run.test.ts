@@ -20,6 +20,8 @@ interface Scene {
   readonly argv: string;
   /** When the program ends by itself, and how. Default: at once with 0. */
   readonly ends?: readonly [atMs: number, code: number];
+  /** How long what it left takes to end. */
+  readonly lingersMs?: number;
   /** Why the program cannot be started. */
   readonly refusal?: CommandError;
   /** Before the command. */
@@ -105,6 +107,13 @@ const SCENES: readonly Scene[] = [
     then: { 5_000: takeAway },
   },
   {
+    what: 'lost while what the program left is stopped',
+    argv: 'run --lock nightly -- report',
+    ends: [9_000, 0],
+    lingersMs: 1_000,
+    then: { 5_000: takeAway },
+  },
+  {
     what: 'the store is silent',
     argv: 'run --lock nightly --grace 2s -- report',
     ends: [90_000, 0],
@@ -144,7 +153,15 @@ async function permit(there: Process, limit: number): Promise<unknown> {
   return (await there.leasehold.session({ name: 'other', node: 'n' })).tryPermit('up', { limit });
 }
 
-async function played({ what, argv, ends = [0, 0], refusal, before, then = {} }: Scene): Promise<string> {
+async function played({
+  what,
+  argv,
+  ends = [0, 0],
+  lingersMs = 0,
+  refusal,
+  before,
+  then = {},
+}: Scene): Promise<string> {
   const world = simulatedWorld();
   let ids = 0;
   const chance = { ids: { unique: () => `id-${++ids}`, ordered: () => `id-${++ids}` }, random: { next: () => 0.5 } };
@@ -182,7 +199,7 @@ async function played({ what, argv, ends = [0, 0], refusal, before, then = {} }:
     void ended.promise.then(cancel);
     const stop = (graceMs: number): Promise<void> => {
       note(`what the program left is stopped within ${graceMs} ms`);
-      return Promise.resolve();
+      return lingersMs === 0 ? Promise.resolve() : clock.sleep(lingersMs);
     };
     const signal = (name: string): void => note(`the program gets ${name}`);
     return Promise.resolve({ group: 77, ended: ended.promise, stop, signal } as unknown as Child);
