@@ -178,6 +178,7 @@ test('the rows that a look for the oldest task has read, and each line once', as
   for (const [turn, running] of [
     [0, 0],
     [5, 0],
+    [5, 6],
     [140, 130],
     [229, 228],
     [229, 229],
@@ -199,7 +200,7 @@ test('the rows that a look for the oldest task has read, and each line once', as
       getKeys: () => Promise.resolve(new Map()),
       getTurns: (_: string, keys: readonly string[]) => {
         linesRead.push(...keys);
-        return Promise.resolve(new Map(keys.map((key) => [key, key === 'l1' ? turn : 0])));
+        return Promise.resolve(new Map(keys.map((key) => [key, turn])));
       },
     };
     const { looked, readyAt } = await findOldestReady(entries, tasks, { atLeast: 25, now: 0 });
@@ -210,6 +211,7 @@ test('the rows that a look for the oldest task has read, and each line once', as
   expect(text(lines)).toMatchInlineSnapshot(`
     "turn 0, 0 run: 0, looked at 25 (25), lines l0,l1
     turn 5, 0 run: 0, looked at 25 (25), lines l0,l1
+    turn 5, 6 run: undefined, looked at 230 (25+100+100+5), lines l0,l1
     turn 140, 130 run: 130, looked at 225 (25+100+100), lines l0,l1
     turn 229, 228 run: 228, looked at 230 (25+100+100+5), lines l0,l1
     turn 229, 229 run: 229, looked at 230 (25+100+100+5), lines l1
@@ -268,4 +270,21 @@ test('slots of a schedule that was not served for a while, by its policies', asy
         );
       }
   await expect(text(lines)).toMatchFileSnapshot('./slots.golden.txt');
+});
+
+test('a slot whose task is damaged is taken, and reported', async () => {
+  const { here, world } = new Story();
+  await here.leasehold.schedules.define('s', 'work', {}, { cron: '* * * * *', overlap: 'allow' });
+  const damages: string[] = [];
+  const tick = () => enqueueDueSlots('default', here.ports, (error) => void damages.push(String(error)));
+  world.clock.step(60_000);
+  expect(await tick()).toBe(1);
+  const made = world.rows().find(({ sk }) => sk === 'task');
+  const Item = { ...made, pk: String(made?.pk).replace('12:01', '12:02'), state: 7 } as never;
+  await world.driver.attempt('put', { TableName: world.table, Item }, new AbortController().signal);
+  world.clock.step(60_000);
+
+  expect(await tick()).toBe(0);
+  expect(damages).toEqual([expect.stringContaining('CorruptItemError: row task')]);
+  expect((await here.leasehold.schedules.get('s'))?.lastAt).toBe(world.clock.now());
 });

@@ -35,3 +35,15 @@ test('a session that has expired is no live worker, and a known holder is one wi
 
   expect([...live]).toEqual(['holder']);
 });
+
+test('a session that cannot be read may be live, and counts', async () => {
+  const world = simulatedWorld();
+  const { leasehold, ports, maxClockSkewMs } = world.start();
+  const session = await leasehold.session({ name: workerName(QUEUE), ttl });
+  const Item = { ...world.rows().find(({ sk }) => sk === 'session'), expiresAt: 'soon' } as never;
+  await world.driver.attempt('put', { TableName: world.table, Item }, new AbortController().signal);
+
+  const live = await liveWorkers(ports.sessions, QUEUE, [], { now: world.clock.now(), maxClockSkewMs });
+
+  expect([...live]).toEqual([session.id]);
+});
