@@ -117,7 +117,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ...['paused', 'lanes', 'shards', 'took', 'unknown', 'names'],
   ...['concurrency', 'startWithin', 'starts'],
   // batch
-  ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter'],
+  ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter', 'childrenDigest'],
   // pack
   ...['moved', 'results'],
   // key

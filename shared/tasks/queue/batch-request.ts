@@ -1,10 +1,11 @@
 /** A user's request for a batch, and its validation. */
 import { isSame } from '../../core/runtime/same.ts';
+import { sha256 } from '../../core/runtime/sha256.ts';
 import { ConfigurationError, MismatchError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
-import type { BatchKey, BatchRecord } from '../task/batch.ts';
-import { NEVER } from '../task/batch.ts';
+import type { BatchKey, BatchRecord, NewBatch, Waiter } from '../task/batch.ts';
+import { NEVER, waiterOf } from '../task/batch.ts';
 import { isSameWork } from '../task/dedup.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
 import { newTaskOf, validRequests } from '../task/task-request.ts';
@@ -21,7 +22,8 @@ export interface BatchOptions {
   readonly queue?: string;
 }
 
-interface NewBatch extends BatchKey {
+interface AskedBatch {
+  readonly batch: NewBatch;
   /** The task that follows the children. */
   readonly callback: NewTask | undefined;
   readonly tasks: readonly NewTask[];
@@ -35,7 +37,7 @@ export async function newBatchOf(
   children: readonly TaskRequest[],
   options: BatchOptions,
   defaults: RequestDefaults,
-): Promise<NewBatch> {
+): Promise<AskedBatch> {
   validOptions('the options of a batch', options, ['id', 'then', 'queue']);
   const id = validName('batch id', options.id);
   const { queue: asked = defaults.queue } = options;
@@ -68,7 +70,10 @@ export async function newBatchOf(
     throw new ConfigurationError(
       `batch ${id} would never call back: its callback has the id of its child ${double.id}, use another id`,
     );
-  return { queue, id, tasks, callback };
+  const waiter: Waiter = callback === undefined ? { kind: 'nobody' } : waiterOf(callback);
+  // An exchanged child would be counted for one that has not ended.
+  const childrenDigest = sha256(JSON.stringify(tasks.map((task) => task.id).sort()));
+  return { batch: { queue, id, total: tasks.length, waiter, childrenDigest }, tasks, callback };
 }
 
 /** Options allowed for a callback. */
@@ -80,15 +85,14 @@ const CALLBACK_OPTIONS: ReadonlySet<string> = new Set<keyof TaskRequest['options
 ]);
 
 /** @throws MismatchError when the existing batch differs */
-export function ensureSameBatch(
-  asked: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
-  current: BatchRecord | undefined,
-): void {
-  if (current?.total === asked.total && isSame(current.waiter, asked.waiter)) return;
+export function ensureSameBatch(asked: NewBatch, current: BatchRecord | undefined): void {
+  const { total, childrenDigest } = current ?? {};
+  const hasSameChildren = total === asked.total && childrenDigest === asked.childrenDigest;
+  if (hasSameChildren && isSame(current?.waiter, asked.waiter)) return;
   throw new MismatchError(
     `batch ${asked.id} of queue ${asked.queue}`,
-    `batch ${asked.id} of queue ${asked.queue} exists already, with ${current?.total ?? 'no'} ` +
-      'children or another callback: use another id',
+    `batch ${asked.id} of queue ${asked.queue} exists already, with ${hasSameChildren ? 'another callback' : `other children (${total ?? 'none'})`}: ` +
+      'use another id',
   );
 }
 

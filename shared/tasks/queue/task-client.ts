@@ -21,8 +21,7 @@ import type {
   WithoutInput,
 } from '../task/task-request.ts';
 import { inputAndOptions, newTaskOf } from '../task/task-request.ts';
-import type { BatchRecord, Waiter } from '../task/batch.ts';
-import { waiterOf } from '../task/batch.ts';
+import type { BatchRecord } from '../task/batch.ts';
 import type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from './results.ts';
 import { checkedAll } from './checked-all.ts';
 import { RESULT_OPTIONS, RESULT_OPTIONS_BY_DEFINITION, TaskResults } from './results.ts';
@@ -220,9 +219,8 @@ export class TaskClient {
    * @throws MismatchError when the id belongs to another batch, one of its children's ids to other work, or the callback's id is taken
    */
   async enqueueBatch(children: readonly TaskRequest[], options: BatchOptions): Promise<EnqueuedBatch> {
-    const { queue, id, callback, tasks } = await newBatchOf(children, options, this.#defaults());
-    const waiter: Waiter = callback === undefined ? { kind: 'nobody' } : waiterOf(callback);
-    const batch = { queue, id, total: tasks.length, waiter };
+    const { batch, callback, tasks } = await newBatchOf(children, options, this.#defaults());
+    const { queue, id } = batch;
     const outcome = await this.#store.createBatch(batch, callback, stampOf(this.#runtime));
     if (outcome.kind === 'refused') {
       if (outcome.taken !== undefined) throw callbackTaken(batch, outcome.taken);

@@ -1,3 +1,4 @@
+import { defined } from '../../core/defined.ts';
 import type { BatchRecord, Waiter } from '../task/batch.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../dynamo/engine/item-reader.ts';
@@ -16,6 +17,7 @@ export function decodeBatch(item: DynamoItem): BatchRecord {
     dead: row.count('dead'),
     cancelled: row.count('cancelled'),
     waiter: decodeWaiter(row),
+    ...defined({ childrenDigest: row.optional('childrenDigest', (name) => row.string(name)) }),
     nonce: row.string('nonce'),
   };
 }

@@ -10,12 +10,14 @@
  * | pending | N | children that have not ended | create, count down |
  * | done, dead, cancelled | N | how those ended that have | create, count down |
  * | waiter | S, JSON | the task that the last one makes due | create |
+ * | childrenDigest | S, optional | of the ids of the children, if the user named the batch | create |
  * | nonce | S | of its creation | create |
  * | finishedAt | N, epoch ms | when the last child ended | count down |
  * | ttl | N, epoch s | set once all have ended | count down |
  */
+import { defined } from '../../core/defined.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { BatchKey, BatchRecord, ChildEnding } from '../task/batch.ts';
+import type { BatchKey, ChildEnding, NewBatch } from '../task/batch.ts';
 import { batchKey } from '../../dynamo/engine/keys.ts';
 import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
@@ -29,7 +31,7 @@ import { checkStatement, createStatement, getStatement, updateStatement } from '
  */
 export function createBatch(
   table: string,
-  { queue, id, total, waiter }: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
+  { queue, id, total, waiter, childrenDigest }: NewBatch,
   { nonce }: Stamp,
 ): Statement<'put'> {
   return createStatement('batch.create', table, {
@@ -43,6 +45,7 @@ export function createBatch(
     dead: 0,
     cancelled: 0,
     waiter: JSON.stringify(waiter),
+    ...defined({ childrenDigest }),
     nonce,
   });
 }

@@ -47,8 +47,13 @@ export interface BatchCounts {
 export interface BatchRecord extends BatchKey, BatchCounts {
   /** The task that waits for the batch, if any: a callback or a parent. */
   readonly waiter: Waiter;
+  /** Digest of the ids of its children. Only of a batch with an id of the user's own, who may ask for it again. */
+  readonly childrenDigest?: string;
   readonly nonce: string;
 }
+
+/** What is asked for when a batch is created. */
+export type NewBatch = Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter' | 'childrenDigest'>;
 
 export type Waiter =
   | { readonly kind: 'task'; readonly task: TaskKey & { readonly tenant?: string | undefined } }

@@ -1,6 +1,6 @@
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
-import type { BatchKey, BatchRecord } from './batch.ts';
+import type { BatchKey, BatchRecord, NewBatch } from './batch.ts';
 import type { Dedup } from './dedup.ts';
 import type { Fullness, KeyLimit, KeyState } from './key-limit.ts';
 import type { LinePlace } from './line.ts';
@@ -152,11 +152,7 @@ export interface TaskStore {
    */
   enqueueWrites(task: NewTask, write: Stamp): readonly UserWrite[];
   /** Creates a batch and its callback, before its children: refused if the id of the batch or the callback is taken. */
-  createBatch(
-    batch: Pick<BatchRecord, 'queue' | 'id' | 'total' | 'waiter'>,
-    callback: NewTask | undefined,
-    write: Stamp,
-  ): Promise<BatchOutcome>;
+  createBatch(batch: NewBatch, callback: NewTask | undefined, write: Stamp): Promise<BatchOutcome>;
   /** Strongly consistent. */
   getBatch(key: BatchKey): Promise<BatchRecord | undefined>;
 
