@@ -144,7 +144,8 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
       });
     });
 
-    test('has released its permit before it ends its session', async () => {
+    // Its successor needs the permit, and the end of a session releases it as well.
+    test('has released its permit before it starts its successor and ends its session', async () => {
       const client = new DynamoDBClient({ endpoint: endpoint ?? '', ...clientConfig });
       const order: string[] = [];
       client.middlewareStack.add((next) => async (args) => {
@@ -152,18 +153,19 @@ describe.skipIf(endpoint === null)('functions that start workers', () => {
         const { pk } = Key ?? {};
         const isRelease = pk?.S === semaphoreKey(workersSemaphore('q')).pk && UpdateExpression.includes('REMOVE');
         if (pk?.S?.startsWith('session#') === true && UpdateExpression.includes('status'))
-          order.push('ends its session');
+          order.push(`ends its session, ${lambda.invoked.length} started`);
         const answered = await next(args);
         // A slow answer: nothing else may be done before it.
-        if (isRelease) order.push(await wait(50, 'released'));
+        if (isRelease) order.push(await wait(50, `released, ${lambda.invoked.length} started`));
         return answered;
       });
+      await enqueue('slow', 't');
 
       vi.stubEnv(ENV.endpoint, undefined);
-      await createWorkHandler({ quick }, { client })(START, contextOf(60_000));
+      await createWorkHandler({ slow }, { client })(START, contextOf(MARGIN_MS + 1_000));
       client.destroy();
 
-      expect(order).toEqual(['released', 'ends its session']);
+      expect(order).toEqual(['released, 0 started', 'ends its session, 1 started']);
     });
 
     test('does not start a worker if no task is left', async () => {

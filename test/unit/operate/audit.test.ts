@@ -54,6 +54,25 @@ test('lists acts of fourteen months, the latest first, over any number of pages'
   expect([...months].at(-1)).toBe(oldest.toISOString().slice(0, 7));
 });
 
+test.each(['01-01', '02-28', '03-01', '03-29', '03-30', '03-31', '05-31', '12-31'])(
+  'lists each month once, also on 2026-%s',
+  async (today) => {
+    const opened = open();
+    const { world, record } = opened;
+    const now = Date.parse(`2026-${today}T23:00:00Z`);
+    const months = Array.from({ length: 14 }, (_, ago) => Date.UTC(2026, Number(today.slice(0, 2)) - 1 - ago, 1));
+    for (const month of months.toReversed()) {
+      world.clock.step(month - world.clock.now());
+      await record(new Date(month).toISOString().slice(0, 7));
+    }
+    world.clock.step(now - world.clock.now());
+
+    const acts = await listed(opened);
+
+    expect(acts.map(({ target }) => target)).toEqual(months.map((month) => new Date(month).toISOString().slice(0, 7)));
+  },
+);
+
 test('keeps what was done, by whom, why and how it ended, for its retention', async () => {
   const opened = open();
   const { world, record } = opened;
