@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { lockKey } from '../../../../shared/dynamo/engine/keys.ts';
+import { LockReader } from '../../../../shared/coordination/lock/lock-reader.ts';
+import { LockWatch } from '../../../../shared/coordination/lock/watch.ts';
 import type { Session } from '../../../../shared/client/session.ts';
 import type { Process, World } from '../../../support/coordination.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
@@ -143,5 +145,103 @@ describe('watching a key', () => {
     reader.driver.isDown = true;
 
     await expect(timeOf(watching)).rejects.toThrow(StoreUnavailableError);
+  });
+});
+
+describe('a watcher that stays while a lock passes to another session', () => {
+  type Former = 'lives on' | 'lives on without a TTL' | 'has ended' | 'has crashed';
+  type Successor = 'lives' | 'releases it' | 'ends' | 'crashes' | 'is destroyed' | 'loses it to an operator';
+
+  const FORMERS: readonly Former[] = ['lives on', 'lives on without a TTL', 'has ended', 'has crashed'];
+  /** How long the watcher may take to see the end of the successor; `null`: there is none. */
+  const SUCCESSORS: readonly (readonly [Successor, number | null])[] = [
+    ['lives', null],
+    ['releases it', 1_010],
+    ['ends', 1_010],
+    ['crashes', 10_000 + 1_000 + 1_010],
+    ['is destroyed', 2_010],
+    ['loses it to an operator', 1_010],
+  ];
+
+  async function open(former: Former) {
+    const world = simulatedWorld();
+    const [here, there, reader] = [world.start(), world.start(), world.start()];
+    const one = await here.leasehold.session({ ttl: former === 'lives on without a TTL' ? null : '10s', name: 'one' });
+    const two = await there.leasehold.session({ ttl: '10s', name: 'two' });
+    const watch = new LockWatch(reader.ports, new LockReader(reader.ports, reader.maxClockSkewMs));
+    const stop = new AbortController();
+    const seen: { readonly what: string; readonly at: number }[] = [];
+    const lock = await one.lock(KEY);
+    const watching = watch.next(
+      KEY,
+      ({ holder }) => {
+        const what =
+          holder === undefined ? 'nobody' : `${holder.name} ${holder.session === two.id ? '(two)' : '(one)'}`;
+        if (what !== seen.at(-1)?.what) seen.push({ what, at: world.clock.now() });
+        return false;
+      },
+      stop.signal,
+    );
+    await world.clock.advance(3_300);
+    if (former === 'has crashed') {
+      // Its lock is released first: only its session is left behind.
+      await lock.release();
+      here.driver.isDown = true;
+    } else if (former === 'has ended') await one.end();
+    else await lock.release();
+    const held = await two.lock(KEY);
+    await world.clock.advance(3_300);
+    const close = async (): Promise<void> => {
+      stop.abort();
+      await watching;
+    };
+    return { world, here, there, one, two, held, watch, seen, reader, close };
+  }
+
+  type Scene = Awaited<ReturnType<typeof open>>;
+
+  const END: Readonly<Record<Successor, (scene: Scene) => Promise<unknown>>> = {
+    lives: () => Promise.resolve(),
+    'releases it': ({ held }) => held.release(),
+    ends: ({ two }) => two.end(),
+    crashes: async ({ there }) => {
+      there.driver.isDown = true;
+    },
+    'is destroyed': ({ two, here: { driver }, reader }) => {
+      driver.isDown = false;
+      return reader.leasehold.sessions.destroy(two.id);
+    },
+    'loses it to an operator': ({ reader, held: { leaseCounter } }) =>
+      reader.leasehold.locks.forceRelease(KEY, { by: 'ann', reason: 'stuck', leaseCounter }),
+  };
+
+  test.each(FORMERS.flatMap((former) => SUCCESSORS.map(([successor, withinMs]) => ({ former, successor, withinMs }))))(
+    'judges it by its holder: the former one $former, and the present one $successor',
+    async ({ former, successor, withinMs }) => {
+      const scene = await open(former);
+      const endsAt = scene.world.clock.now();
+      await END[successor](scene);
+      await scene.world.clock.advance(20_000);
+      await scene.close();
+
+      const ends = withinMs === null ? [] : ['nobody'];
+      expect(scene.seen.map(({ what }) => what)).toEqual(['one (one)', 'two (two)', ...ends]);
+      if (withinMs !== null) expect((scene.seen.at(-1)?.at ?? Infinity) - endsAt).toBeLessThanOrEqual(withinMs);
+    },
+  );
+
+  test.each([
+    ['the present', ({ two }: Scene) => two.id, 1],
+    ['the former', ({ one }: Scene) => one.id, 0],
+  ])('reads it at once after this process has ended %s session', async (_which, idOf, reads) => {
+    const scene = await open('lives on');
+
+    const { requests } = await scene.reader.cost(async () => {
+      scene.watch.nudgeHeldBy(idOf(scene));
+      await scene.world.clock.advance(0);
+    });
+
+    expect(requests).toBe(reads);
+    await scene.close();
   });
 });

@@ -103,3 +103,73 @@ describe('contenders of one process', () => {
     expect((await patient).remainingTrustMs()).toBeGreaterThan(0);
   });
 });
+
+describe('two contenders of one process, behind a holder elsewhere', () => {
+  const LIMIT = { limit: 2 } as const;
+  const fair = { ...LIMIT, fair: true, wait: '1h' } as const;
+  const KINDS = {
+    'unfair for one': { ...LIMIT, permits: 1, wait: '1h' },
+    'unfair for two': { ...LIMIT, permits: 2, wait: '1h' },
+    'fair for one': { ...fair, permits: 1 },
+    'fair for two': { ...fair, permits: 2 },
+    'fair for one, with longer pauses': { ...fair, permits: 1, pause: '5s' },
+  } as const;
+  type Kind = keyof typeof KINDS;
+
+  const names = Object.keys(KINDS) as Kind[];
+  const isFair = (kind: Kind): boolean => kind.startsWith('fair');
+  const permitsOf = (kind: Kind): number => KINDS[kind].permits;
+
+  test.each(names.flatMap((first) => names.map((second) => ({ first, second }))))(
+    'have the places in the queue that they asked for: $first, then $second',
+    async ({ first, second }) => {
+      const world = simulatedWorld();
+      const [here, there] = [world.start(), world.start()];
+      const elsewhere = await there.leasehold.session({ ttl: '1h' });
+      const session = await here.leasehold.session({ ttl: '1h' });
+      const held = await elsewhere.permit('vendor', { limit: 2, permits: 2 });
+      const stop = new AbortController();
+      const waits = [first, second].map((kind) =>
+        session.permit('vendor', { ...KINDS[kind], signal: stop.signal }).catch((error: unknown) => error),
+      );
+      await world.clock.advance(3_000);
+
+      // One of the same kind stands behind the first, which has the place.
+      const asked = first === second ? [first] : [first, second];
+      const tickets = asked.filter(isFair).map(permitsOf);
+      const state = await there.leasehold.semaphores.get('vendor');
+      expect(state?.waiting.map(({ permits }) => permits)).toEqual(tickets);
+
+      // Nobody overtakes one with a place.
+      await held.release();
+      const overtaking = await elsewhere.tryPermit('vendor', LIMIT);
+      expect(overtaking.kind).toBe(tickets.length > 0 ? 'full' : 'acquired');
+      stop.abort(new Error('over'));
+      await Promise.all(waits);
+    },
+  );
+
+  test.each(names.flatMap((first) => names.map((second) => ({ first, second }))))(
+    'are both served in the end: $first, then $second',
+    async ({ first, second }) => {
+      const world = simulatedWorld();
+      const [here, there] = [world.start(), world.start()];
+      const elsewhere = await there.leasehold.session({ ttl: '2h' });
+      const session = await here.leasehold.session({ ttl: '2h' });
+      const held = await elsewhere.permit('vendor', { limit: 2, permits: 2 });
+      const served: number[] = [];
+      const waits = [first, second].map(async (kind, nth) => {
+        const permit = await session.permit('vendor', KINDS[kind]);
+        served.push(nth);
+        await permit.release();
+      });
+      await world.clock.advance(3_000);
+
+      await held.release();
+      await passTime(world, Promise.all(waits));
+
+      const isInOrder = first === second || (isFair(first) && isFair(second));
+      expect(isInOrder ? served : served.toSorted()).toEqual([0, 1]);
+    },
+  );
+});
