@@ -57,11 +57,19 @@ export function openWakerQueue(settings: Partial<WakerSettings> = {}) {
     areRowsBehind ? Promise.resolve([]) : wakersStores.tasks.getMany(keys, onDamaged);
   const page = (partition: ReadyPartition, query: { readonly now: number; readonly limit: number }) =>
     isIndexBehind ? Promise.resolve({ hints: [], next: undefined }) : wakersStores.tasks.page(partition, query);
+  let whileDeciding: (() => Promise<unknown>) | undefined;
+  const noteStarts: typeof wakersStores.queues.noteStarts = async (...note) => {
+    const act = whileDeciding;
+    whileDeciding = undefined;
+    await act?.();
+    return wakersStores.queues.noteStarts(...note);
+  };
   const newWaker = (startWorker?: (event: WorkEvent) => Promise<void>): Waker =>
     new Waker(
       {
         ...wakersStores,
         tasks: { ...wakersStores.tasks, page, getMany },
+        queues: { ...wakersStores.queues, noteStarts },
         runtime,
         workers: {
           startWorker: startWorker ?? ((event) => Promise.resolve(void started.push(event))),
@@ -88,6 +96,8 @@ export function openWakerQueue(settings: Partial<WakerSettings> = {}) {
       await stores.queues.change(QUEUE, observed, { isPaused, reason: '' }, stamp);
     },
     lagBehind: () => (isIndexBehind = true),
+    /** What happens once, after the next waker has decided and before it notes its starts. */
+    beforeNote: (act: () => Promise<unknown>) => (whileDeciding = act),
     /** Eventually consistent reads show no row yet. */
     missRows: () => (areRowsBehind = true),
     async enqueue(count: number, runInMs = 0): Promise<readonly string[]> {

@@ -281,3 +281,57 @@ describe('a wake of a queue', () => {
     expect((await q.stores.semaphores.get(workersSemaphore(QUEUE)))?.declared).toBe(2);
   });
 });
+
+describe('a wake that loses its race with another waker', () => {
+  /**
+   * Six tasks need six workers. While it decides, some workers leave, another waker starts as many as are missing then,
+   * and some of these take their permits.
+   */
+  test.each([
+    // before, left, arrived
+    [0, 0, 0],
+    [0, 0, 1],
+    [0, 0, 6],
+    [2, 0, 0],
+    [2, 0, 2],
+    [2, 0, 4],
+    [2, 1, 0],
+    [2, 2, 3],
+    [5, 0, 1],
+    [5, 3, 1],
+  ])('counts %i workers of before, of which %i left, and %i that came since', async (before, left, arrived) => {
+    const q = openWakerQueue({ maxWorkers: 20, concurrency: 1 });
+    await q.hasRow();
+    const workers: Awaited<ReturnType<typeof q.worker>>[] = [];
+    for (let n = 0; n < before; n++) workers.push(await q.worker());
+    await q.clock.advance(2_001);
+    const ids = await q.enqueue(6);
+    let byOther = 0;
+    q.beforeNote(async () => {
+      for (const worker of workers.slice(0, left)) await worker.leave();
+      byOther = (await q.newWaker().wake(ids)).started;
+      for (let n = 0; n < arrived; n++) await q.worker();
+    });
+
+    const { started } = await q.waker.wake(ids);
+
+    expect({ byOther, started }).toEqual({ byOther: 6 - before + left, started: 0 });
+  });
+
+  test.each([0, 1, 3])('starts what %i workers that came since lack', async (arrived) => {
+    const q = openWakerQueue({ maxWorkers: 20, concurrency: 1 });
+    await q.hasRow();
+    await q.worker();
+    await q.clock.advance(2_001);
+    const first = await q.enqueue(4);
+    const more = await q.enqueue(4);
+    q.beforeNote(async () => {
+      await q.newWaker().wake(first);
+      for (let n = 0; n < arrived; n++) await q.worker();
+    });
+
+    await q.waker.wake([...first, ...more]);
+
+    expect(q.started).toHaveLength(7);
+  });
+});
