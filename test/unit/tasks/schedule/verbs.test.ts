@@ -13,6 +13,7 @@ import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.
 import { claimOf } from '../../../../shared/tasks/task/task.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { STARTS_AT, passTime } from '../../../support/coordination.ts';
+import { loseNextAnswer } from '../../../support/lost-answer.ts';
 import { NotedSpans } from '../../../support/noted-spans.ts';
 import { Story, shown } from '../../../support/story.ts';
 
@@ -142,6 +143,44 @@ test('each verb on each kind of schedule', async () => {
     }
   }
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./verbs.golden.txt');
+});
+
+const redefine: Step = define({ cron: '30 * * * *' });
+/** What another does while the answer of a verb is lost. */
+const MEANWHILE: Readonly<Record<string, Step>> = {
+  nothing: () => Promise.resolve(),
+  'a minute passes': pass(MINUTE),
+  'it is paused': pause,
+  'it is resumed': ({ there }) => there.leasehold.schedules.resume('s'),
+  'it is removed': remove,
+  'it is defined otherwise': redefine,
+  'it is removed, and defined again': all(remove, pass(MINUTE), redefine),
+  'it is run, a minute later': all(pass(MINUTE), ({ there }) => there.leasehold.schedules.run('s')),
+  'a tick makes its slot': all(pass(HOUR), tick),
+};
+const ONE_VERB: Readonly<Record<string, Step>> = {
+  define: async ({ here }) =>
+    told(await here.leasehold.schedules.define('s', 'report', 1, { cron: '15 * * * *', missed: 'all' })),
+  run: ({ here }) => here.leasehold.schedules.run('s'),
+  pause: async ({ here }) => told(await here.leasehold.schedules.pause('s')),
+  resume: async ({ here }) => told(await here.leasehold.schedules.resume('s')),
+  remove: ({ here }) => here.leasehold.schedules.remove('s'),
+};
+
+test('each verb whose answer is lost, and what others do meanwhile', async () => {
+  const lines: string[] = [];
+  for (const [verb, act] of Object.entries(ONE_VERB)) {
+    for (const [what, meanwhile] of Object.entries(MEANWHILE)) {
+      const story = new Story();
+      await passTime(story.world, all(define(), verb === 'resume' ? pause : pass(0))(story));
+      loseNextAnswer(story.here.driver, () => meanwhile(story));
+      const answer = await passTime(story.world, act(story)).catch((error: unknown) => error);
+      const left = await story.there.leasehold.schedules.get('s');
+      lines.push(`${verb}, and meanwhile ${what}: ${shown(answer)}`, `  then ${shown(told(left))}`);
+      lines.push(...(await tasksOf(story)).map((task) => `  ${task}`));
+    }
+  }
+  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./lost-answers.golden.txt');
 });
 
 test('the span of a task of a slot stands at its due time, and is in its row', async () => {
