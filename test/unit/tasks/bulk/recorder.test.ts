@@ -102,6 +102,42 @@ describe('the ends of items', () => {
     expect((await inRow(q)).done).toEqual([0, 1, 2]);
   });
 
+  type Before = (q: MemoryQueue, recorder: PackRecorder) => Promise<unknown>;
+  /** Each ends before the first timer fires at 500 ms, and says what that timer finds. */
+  const BEFORE_THE_TIMER: readonly (readonly [what: string, before: Before, isDoneThen: readonly number[]])[] = [
+    ['something', () => Promise.resolve(), [0]],
+    ['nothing, after a commit', (_, recorder) => recorder.commit(1, 'b', [], undefined), [0, 1]],
+    ['nothing, after a flush', (_, recorder) => recorder.flush(undefined), [0]],
+    [
+      'an end that is younger than a commit',
+      async (_, recorder) => {
+        await recorder.commit(1, 'b', [], undefined);
+        await recorder.complete(2, 'c', undefined);
+      },
+      [0, 1],
+    ],
+  ];
+
+  test.each(BEFORE_THE_TIMER)('are written in time again after the timer found %s', async (_what, before, isDone) => {
+    const q = openMemoryQueue();
+    const { recorder } = recorderOf(q, await claimedPack(q, 6), 500);
+    await recorder.complete(0, 'a', undefined);
+    await q.clock.advance(100);
+    await before(q, recorder);
+    await q.clock.advance(400);
+    expect((await inRow(q)).done).toEqual(isDone);
+
+    // The next item is long: only the timer can write the end of the one before.
+    for (const index of [3, 4]) {
+      await q.clock.advance(1_000);
+      await recorder.complete(index, 'd', undefined);
+      await q.clock.advance(499);
+      expect((await inRow(q)).done).not.toContain(index);
+      await q.clock.advance(1);
+      expect((await inRow(q)).done).toContain(index);
+    }
+  });
+
   test('go with a commit, and with its bar when that is refused', async () => {
     const q = openMemoryQueue();
     const { recorder } = recorderOf(q, await claimedPack(q, 4), 60_000);
