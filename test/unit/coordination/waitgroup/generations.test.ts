@@ -58,13 +58,13 @@ const STATES: Readonly<Record<string, State>> = {
 };
 
 describe.each(Object.entries(STATES))('while the current generation is %s', (_state, { bring, own, after }) => {
-  /** Its first generation had three members, of which one was lost. */
+  /** Its first generation had four members, of which two were lost. */
   async function open() {
     const world = simulatedWorld();
     const { leasehold, ports } = world.start();
     const first = await leasehold.waitGroup('g');
     const doomed = await leasehold.session({ ttl: '10s', lockDelay: 0 });
-    await first.add(['x'], { session: doomed.holder });
+    await first.add(['w', 'x'], { session: doomed.holder });
     await first.add(['y', 'z'], { seal: true });
     await doomed.end();
     await Promise.all([first.done('y'), first.done('z')]);
@@ -78,7 +78,7 @@ describe.each(Object.entries(STATES))('while the current generation is %s', (_st
 
   test.each<[string, number, object]>([
     ['its own generation', 0, own],
-    ['the generation before it', -1, ENDED(3, 1)],
+    ['the generation before it', -1, ENDED(4, 2)],
     ['a generation that never was', -2, ENDED(0, 0)],
     ['the next generation', 1, OPEN],
     ['a much later generation', 1_000, OPEN],
