@@ -238,7 +238,7 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     from: `await permit.permit\n          .release()`,
     to: `void permit.permit\n          .release()`,
     test: 'test/functions/continuation.test.ts',
-    title: 'has released its permit before it ends its session',
+    title: 'has released its permit before it starts its successor and ends its session',
   },
   {
     id: 'N166',
