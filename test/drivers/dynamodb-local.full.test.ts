@@ -1,4 +1,4 @@
-/** The suites of tasks on AWS's emulator: the first tier runs them on the embedded engine only. */
+/** Suites on AWS's emulator that the first tier runs on the embedded engine only. */
 import { globSync } from 'node:fs';
 import path from 'node:path';
 import { inject } from 'vitest';
@@ -6,5 +6,7 @@ import { runOnly } from '../support/stores.ts';
 
 runOnly('dynamodb-local', inject('dynamodbLocalEndpoint'));
 const CONFORMANCE = path.resolve(import.meta.dirname, '../conformance');
-for (const file of globSync('{task,bulk}/*.test.ts', { cwd: CONFORMANCE }).toSorted())
+for (const file of globSync(['{task,bulk}/*.test.ts', '{limiter,ratelimit,waitgroup,semaphore*}.test.ts'], {
+  cwd: CONFORMANCE,
+}).toSorted())
   await import(path.join(CONFORMANCE, file));

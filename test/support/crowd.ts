@@ -28,7 +28,7 @@ import { Prng } from './machines/prng.ts';
 import { STARTS_AT, simulatedWorld } from './coordination.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import { ManualClock } from './manual-clock.ts';
-import { describeOnEveryStore } from './stores.ts';
+import { describeOnOneStore } from './stores.ts';
 import type { Cost } from './traffic.ts';
 import { Traffic, costOf, passTimeUntil } from './traffic.ts';
 
@@ -54,9 +54,9 @@ export interface Member {
 /** @param onRow sees every row that a write of this process leaves behind */
 type Start = (onRow?: (row: DynamoItem) => void) => Member;
 
-/** Runs a suite on AWS's emulator, on the embedded engine, and on the simulated store. `start` begins a process, all at the same moment. */
+/** Runs a suite on the embedded engine, in the full tier on AWS's emulator, and on the simulated store. `start` begins a process, all at the same moment. */
 export function describeCrowd(name: string, suite: (start: Start) => void): void {
-  describeOnEveryStore(name, (open) => {
+  describeOnOneStore(name, (open) => {
     const draws = drawsOfEachTest();
     suite((onRow) => startMember(open().driver, { table: open().table, hasExactUnits: false, random: draws(), onRow }));
   });

@@ -6,7 +6,7 @@
  * Faults of the network and of the service belong to another layer, which wraps the driver.
  * `now` is the only source of time; the store never waits or acts by itself.
  *
- * @see test/conformance/simulated-dynamo.test.ts for the comparison with other engines
+ * @see test/conformance/simulated-dynamo.full.test.ts for the comparison with other engines
  */
 import type { DynamoCalls, DynamoItem, DynamoKind } from '../../dynamo/engine/driver.ts';
 import type { StoredItem } from './attribute-value.ts';

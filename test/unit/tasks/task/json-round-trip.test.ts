@@ -70,7 +70,7 @@ test.each<[unknown, string]>([
 ])('repeats nothing of a value that it refuses', async (part, message) => {
   const kit = createTestKit({ tasks: { look } });
 
-  const refusal = await kit.tasks.enqueue(look, { part }).catch(String);
+  const refusal = await kit.tasks.enqueue(look, { part }, { id: 'a' }).catch(String);
 
   expect(refusal).toContain(message);
   expect(refusal).not.toContain('4111');

@@ -10,7 +10,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { compareStores } from '../support/dynamo-programs/compare-stores.ts';
 import { ALLOWED_DIVERGENCES } from '../support/dynamo-programs/allowed-divergences.ts';
 
-const OPERATIONS = Number(process.env.LEASEHOLD_CONFORMANCE_OPERATIONS ?? 300);
+const OPERATIONS = Number(process.env.LEASEHOLD_CONFORMANCE_OPERATIONS ?? 1_000);
 
 const endpoints = {
   'dynamodb-local': inject('dynamodbLocalEndpoint'),
