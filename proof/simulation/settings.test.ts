@@ -1,4 +1,4 @@
-/** Each setting of a worker, of a client, and of the functions is varied by the default mix, or has a reason. For options: `options.full.test.ts`. */
+/** Each setting of workers, clients and functions is varied by the default mix, or has a reason; for options see `options.full.test.ts`. */
 import { expect, test } from 'vitest';
 import type { ENV } from '../../functions/env.ts';
 import type { LeaseholdOptions } from '../../shared/client/leasehold.ts';

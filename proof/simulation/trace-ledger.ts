@@ -1,6 +1,6 @@
 /**
- * The digests of the first histories of the default mix, in a file: what the rules allow, but was otherwise before, is noticed by it.
- * The rules alone decide whether the code is right; the ledger only shows that it behaves otherwise than on the commit that wrote it.
+ * A file with the digests of the first histories of the default mix.
+ * The rules alone decide whether a history is right; the ledger shows that it differs from the commit that wrote the file.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Trace } from './tally.ts';
@@ -16,9 +16,10 @@ export function changedTraces(traces: readonly Trace[]): readonly bigint[] {
     .sort(inOrder);
 }
 
-/** Writes the ledger anew, with these histories and no others. */
+/** Replaces the lines of these histories; the others stay. */
 export function writeLedger(traces: readonly Trace[]): void {
-  const lines = traces.toSorted((one, other) => inOrder(one.seed, other.seed)).map(lineOf);
+  const ledger = new Map([...readLedger(), ...traces.map((trace) => [trace.seed, lineOf(trace)] as const)]);
+  const lines = [...ledger].sort(([one], [other]) => inOrder(one, other)).map(([, line]) => line);
   writeFileSync(FILE, `seed requests writes digest of all events\n${lines.join('\n')}\n`);
 }
 

@@ -1,5 +1,5 @@
 /**
- * Whole stacks that need more than properties of one queue: a function of the user's own, a network, tables of every kind, several stacks.
+ * Whole stacks that need more than properties of one queue: a function supplied by the user, a network, tables of every kind, several stacks.
  *
  * After an intended change: `npx vitest run test/infra/stacks.test.ts -u`, and read the difference.
  */

@@ -14,7 +14,7 @@ import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { STARTED } from './made-rows.ts';
 import { ManualClock } from './manual-clock.ts';
 
-/** @param members those that the command uses. A member that is called and is not there fails the command */
+/** @param members the members that the command uses. A call of any other member fails the command */
 export function connectionOf(members: object): CliConnection {
   return { table: 'leasehold', maxClockSkewMs: 1_000, [Symbol.dispose]: () => undefined, ...members } as never;
 }
@@ -22,7 +22,7 @@ export function connectionOf(members: object): CliConnection {
 /**
  * Returns all that the command prints and how it ends, below its command line.
  * @param asked what the test itself noted, printed behind it
- * @param runtime by default with a clock on which whoever sleeps wakes at once
+ * @param runtime by default, its clock advances at once by each sleep
  */
 export async function printedBy(
   argv: readonly string[],
@@ -73,14 +73,14 @@ function contextOf(settings: GlobalOptions, output: Output, runtime: Runtime, co
 /** The command's standard input: a file of tasks. */
 const TASKS = '{"name":"resize","id":"a"}\n\n{"name":"resize","id":"b","priority":"low"}\n{"name":"fine","id":"c"}\n';
 
-/** Whoever sleeps wakes at once, and the time has passed. */
+/** Each sleep ends at once, and advances the clock. */
 class HastyClock extends ManualClock {
   override async sleep(ms: number): Promise<void> {
     await this.advance(ms);
   }
 }
 
-/** What a command has said so far; lines of standard error begin with `!`. */
+/** The output of a command so far; lines of standard error begin with `!`. */
 class Told {
   text = '';
 

@@ -54,7 +54,10 @@ export interface Member {
 /** @param onRow sees every row that a write of this process leaves behind */
 type Start = (onRow?: (row: DynamoItem) => void) => Member;
 
-/** Runs a suite on the embedded engine, in the full tier on AWS's emulator, and on the simulated store. `start` begins a process, all at the same moment. */
+/**
+ * Runs a suite on the embedded engine, in the full tier on AWS's emulator, and on the simulated store.
+ * `start` begins a process, all at the same moment.
+ */
 export function describeCrowd(name: string, suite: (start: Start) => void): void {
   describeOnOneStore(name, (open) => {
     const draws = drawsOfEachTest();

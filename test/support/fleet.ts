@@ -91,7 +91,7 @@ export class Fleet {
     return { ...(await waker.wake(ids)), ...this.#told() };
   }
 
-  /** What was started, and what was found damaged, since the last look. */
+  /** Workers started and damaged rows found since the last call. */
   #told(): object {
     const starts = this.#started.splice(0).map(({ queue: _, ...event }) => shown(event));
     return occurred({ starts: starts.join(' ') || undefined, damages: this.#damages.splice(0).join() || undefined });

@@ -57,7 +57,7 @@ export function describeOnEveryStore(name: string, suite: (open: () => TestStore
   describeOn(['embedded', 'dynamodb-local'], name, suite);
 }
 
-/** Runs a suite on the embedded engine; `test/drivers/dynamodb-local.full.test.ts` runs the same one on DynamoDB Local, which takes longer. */
+/** Runs a suite on the embedded engine. On DynamoDB Local, which is slower, `test/drivers/dynamodb-local.full.test.ts` runs it. */
 export function describeOnOneStore(name: string, suite: (open: () => TestStore) => void): void {
   describeOn([inject('embeddedEndpoint') === null ? 'dynamodb-local' : 'embedded'], name, suite);
 }

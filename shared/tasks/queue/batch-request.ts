@@ -89,11 +89,9 @@ export function ensureSameBatch(asked: NewBatch, current: BatchRecord | undefine
   const { total, childrenDigest } = current ?? {};
   const hasSameChildren = total === asked.total && childrenDigest === asked.childrenDigest;
   if (hasSameChildren && isSame(current?.waiter, asked.waiter)) return;
-  throw new MismatchError(
-    `batch ${asked.id} of queue ${asked.queue}`,
-    `batch ${asked.id} of queue ${asked.queue} exists already, with ${hasSameChildren ? 'another callback' : `other children (${total ?? 'none'})`}: ` +
-      'use another id',
-  );
+  const batch = `batch ${asked.id} of queue ${asked.queue}`;
+  const difference = hasSameChildren ? 'another callback' : `other children (${total ?? 'none'})`;
+  throw new MismatchError(batch, `${batch} exists already, with ${difference}: use another id`);
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The user's tables of `leasehold dev`: what is created, what is left alone, and what is refused. */
+/** The user's tables of `leasehold dev`: creates missing ones, keeps existing ones, and refuses invalid ones. */
 import {
   CreateTableCommand,
   DescribeTableCommand,

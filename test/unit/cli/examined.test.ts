@@ -1,5 +1,5 @@
 /**
- * What `leasehold doctor` and `leasehold up` print of whole tables, and how they end.
+ * The output and exit codes of `leasehold doctor` and `leasehold up` for whole tables.
  *
  * After an intended change: `npx vitest run test/unit/cli/examined.test.ts -u`, and read the difference.
  */
@@ -108,7 +108,7 @@ test('what doctor and up print', async () => {
       }),
     });
     const printed = await printedBy(argv.split(' '), connection, asked);
-    // What is sound is told once.
+    // Findings without a fault are printed once.
     blocks.push(blocks.length === 0 ? printed : printed.replaceAll(/^✓ .*\n/gm, ''));
   }
 

@@ -1,7 +1,7 @@
 /**
- * `leasehold run`, scene by scene: what it orders its guard, what it does to the program, what it prints, and how it ends.
+ * `leasehold run`, scene by scene: its messages to the guard, its signals to the program, its output and its exit code.
  *
- * Leases and clock are those of a simulated world. Guard and program only note what they are told, each line with the time since the start.
+ * Leases and the clock are simulated. Guard and program record each message, with the time since the start.
  * After an intended change: `npx vitest run test/unit/cli/run.test.ts -u`, and read the difference.
  */
 import { Writable } from 'node:stream';
@@ -232,7 +232,7 @@ async function played({
   }
 }
 
-/** Who holds what afterwards, and how the sessions have ended. */
+/** The holders of all locks and permits afterwards, and the ends of the sessions. */
 async function left({ leasehold }: Process): Promise<string> {
   const lock = await leasehold.locks.get(KEY);
   const sessions = await Array.fromAsync(leasehold.sessions.list(), (session) => {

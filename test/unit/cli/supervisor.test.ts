@@ -1,7 +1,7 @@
 /**
- * The supervisor of `leasehold dev`, scene by scene: what it does to its workers and prints, and what becomes of their tasks.
+ * The supervisor of `leasehold dev`, scene by scene: its calls to workers, its output, and the final state of their tasks.
  *
- * Rows, leases and clock are those of a simulated world. A worker's process says and does what the scene has it say and do.
+ * Rows, leases and the clock are simulated. Each scene scripts the worker processes.
  * After an intended change: `npx vitest run test/unit/cli/supervisor.test.ts -u`, and read the difference.
  */
 import { EventEmitter } from 'node:events';
@@ -22,7 +22,7 @@ type Deed = (worker: FakeWorker) => unknown;
 
 interface Scene {
   readonly what: string;
-  /** What each worker does, at moments after its start, and once it is asked to stop. */
+  /** The script of each worker: actions at times after its start, and its reaction to a stop request. */
   readonly workers: readonly { readonly at?: Readonly<Record<number, Deed>>; readonly onStop?: Deed }[];
   readonly interruptedAtMs?: number;
   readonly ttlMs?: number;
@@ -211,7 +211,7 @@ const SCENES: readonly Scene[] = [
   },
 ];
 
-/** A process that says and does what it is told. */
+/** A scripted process. */
 class FakeWorker extends EventEmitter {
   readonly stdio = [null, null, null, new PassThrough(), null] as unknown as WorkerChild['stdio'];
   readonly #here: Process;
@@ -235,7 +235,7 @@ class FakeWorker extends EventEmitter {
     (this.stdio[3] as PassThrough).write(`${JSON.stringify(message)}\n`);
   }
 
-  /** Claims these tasks with a session of its own. One that another has claimed stays with the other. */
+  /** Claims these tasks with a new session. Tasks already claimed by another session stay there. */
   async claims(ids: readonly string[]): Promise<void> {
     const { leasehold, ports, runtime } = this.#here;
     const session = await leasehold.session({ name: 'worker' });
@@ -327,7 +327,7 @@ async function prepared(here: Process, there: Process): Promise<void> {
   if (row?.state === 'ready') await there.ports.tasks.claim(row, session.id, stampOf(there.runtime));
 }
 
-/** What has become of the tasks and the sessions. */
+/** The final state of tasks and sessions. */
 async function left({ leasehold, ports }: Process): Promise<string[]> {
   const tasks = await ports.tasks.getMany(TASKS.map((id) => ({ queue: 'default', id })));
   const states = tasks.map(({ id, state, attempts }) => `${id} ${state === 'ready' ? '-' : state}/${attempts}`);

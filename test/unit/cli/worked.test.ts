@@ -1,7 +1,7 @@
 /**
- * `leasehold work` and `leasehold tasks run`, scene by scene: what they print and how they end, and what becomes of the tasks.
+ * `leasehold work` and `leasehold tasks run`, scene by scene: their output, their exit codes, and the final state of the tasks.
  *
- * Rows, leases and clock are those of a simulated world, and the tasks those of a module that behaves badly.
+ * Rows, leases and the clock are simulated; the tasks come from a module that misbehaves.
  * After an intended change: `npx vitest run test/unit/cli/worked.test.ts -u`, and read the difference.
  */
 import { fileURLToPath } from 'node:url';

@@ -9,7 +9,7 @@ const BOUND_MS = 5_000;
 
 type Judge = (here: Leasehold, sequencer: string) => Promise<unknown>;
 
-/** What is answered while the session may live, and once it is over. */
+/** The answers while the session may live, and after its end. */
 const JUDGES: Readonly<Record<string, readonly [judge: Judge, alive: unknown, over: unknown]>> = {
   'try its lock': [
     async (here) => (await (await here.session({ ttl: '20s' })).tryLock('lock')).kind,

@@ -3,8 +3,8 @@
  *
  * `lost`: the answer is lost once. `away`: the request does not arrive, and the store is away until the verb has ended.
  * `lost, away`: it is applied, and then the store is away. `rival`: another process is faster.
- * `mistake`: the driver has a fault of ours, which nobody expects. `denied`: the process may not send this request.
- * `frozen`: the process stands still for three minutes between request and answer. `wrong clock`: it is proven from the first request on.
+ * `mistake`: the driver throws an unexpected error. `denied`: the process may not send this request.
+ * `frozen`: the process is frozen for three minutes between request and answer. `wrong clock`: it is proven from the first request on.
  * A verb that ended with an error is then called again.
  *
  * After an intended change: `npx vitest run test/unit/coordination/faults.test.ts -u`, and read the difference.

@@ -41,7 +41,7 @@ const says =
     process.print(stream, line);
     succeeds()(process, message);
   };
-/** How a process starts. */
+/** The start of a process. */
 const loads =
   (ms: number): Deed =>
   (process) =>
@@ -55,12 +55,12 @@ const never: Deed = () => undefined;
 
 interface Scene {
   readonly what: string;
-  /** Whether all that is said is told, or only what differs from scene to scene. */
+  /** Prints all events, or only those that differ between scenes. */
   readonly isWhole?: boolean;
   readonly settings?: Partial<FunctionSettings>;
-  /** Of each process; the last one repeats. Default: at once. */
+  /** One for each process; the last one repeats. Default: it starts at once. */
   readonly starts?: readonly Deed[];
-  /** Of each invocation that reaches a process; the last one repeats. Default: succeeds at once. */
+  /** One for each invocation that reaches a process; the last one repeats. Default: it succeeds at once. */
   readonly works?: readonly Deed[];
   readonly acts: Readonly<Record<number, Act | readonly Act[]>>;
 }
@@ -322,7 +322,7 @@ async function played({
   for (const [ms, several] of Object.entries(acts))
     void clock.sleep(Number(ms)).then(() => Promise.all([several].flat().map((one) => act(one))));
   let held = 0;
-  // An answer that is never told must not hold the clock for good.
+  // A missing answer must not stop the clock.
   await clock.runUntil(clock.sleep(1_300 * SECOND), () => answered.size === 0 || ++held % 100 === 0);
   const states = host.environments.map(({ view: { id, state, since, requestId } }) => {
     const at = new Date(since).toISOString();
@@ -331,7 +331,7 @@ async function played({
   return [`## ${what}`, ...lines, ...states, ''].join('\n');
 }
 
-/** Without what the first scene tells of every process and invocation. */
+/** Omits the lines that the first scene prints for each process and invocation. */
 function shortened(text: string): string {
   return text.replace(/(gets (?:init|invoke)(?: \S+)?) \{.*$/, '$1').replace('"environmentId":', '');
 }

@@ -158,7 +158,7 @@ test('removes a known revocation from the row of a session without TTL', async (
   await session.end();
 });
 
-/** What becomes of a heartbeat without an answer. `late`: it arrives just before the heartbeat after the next one. */
+/** The fate of an unanswered heartbeat. `late`: it arrives just before the heartbeat after the next one. */
 type Fate = 'applied' | 'dropped' | 'late';
 const FATES: readonly Fate[] = ['applied', 'dropped', 'late'];
 const ONE_OR_TWO = [...FATES.map((fate) => [fate]), ...FATES.flatMap((fate) => FATES.map((next) => [fate, next]))];

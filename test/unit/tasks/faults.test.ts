@@ -2,7 +2,8 @@
  * Each call of a store by a worker, a tick, a wake and an announcement of names fails once, in each way. The text has the answer, and the
  * tasks afterwards.
  *
- * `thrown`: the caller gets the error. `mistake`: a fault of ours, which nobody expects. `away`: nothing was sent. `lost`: it was applied, but the response was lost.
+ * `thrown`: the caller gets the error. `mistake`: an unexpected error. `away`: nothing was sent.
+ * `lost`: the request was applied, and the response was lost.
  * `damaged`: a row does not decode. `not trusted`: the session's trust has ended.
  * After an intended change: `npx vitest run test/unit/tasks/faults.test.ts -u`, and read the difference.
  */
@@ -32,7 +33,7 @@ const READ = /\.(?:get|page|glance|due)/;
 const STORES = ['tasks', 'sessions', 'queues', 'slots', 'schedules', 'semaphores'];
 type Call = (...args: readonly unknown[]) => Promise<unknown>;
 
-/** Calls of stores by name, and the one that fails at its first call. */
+/** Counts calls of stores by name, and fails the first call of one name. */
 class Meddling {
   readonly seen = new Set<string>();
   readonly #target: string | undefined;

@@ -134,13 +134,13 @@ describe('two contenders of one process, behind a holder elsewhere', () => {
       );
       await world.clock.advance(3_000);
 
-      // One of the same kind stands behind the first, which has the place.
+      // A second contender of the same kind waits in this process; the first one has the place in the queue.
       const asked = first === second ? [first] : [first, second];
       const tickets = asked.filter(isFair).map(permitsOf);
       const state = await there.leasehold.semaphores.get('vendor');
       expect(state?.waiting.map(({ permits }) => permits)).toEqual(tickets);
 
-      // Nobody overtakes one with a place.
+      // A contender with a place in the queue is not overtaken.
       await held.release();
       const overtaking = await elsewhere.tryPermit('vendor', LIMIT);
       expect(overtaking.kind).toBe(tickets.length > 0 ? 'full' : 'acquired');

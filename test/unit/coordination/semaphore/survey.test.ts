@@ -148,7 +148,7 @@ describe.each(Object.entries(STATES))('a session that %s', (_state, state) => {
     expect(pruned.waiting).toEqual(row.waiting.filter(kept));
     expect(pruned.free).toBe(2 - row.holders.filter(kept).length);
     expect(until).toBe(state.until === null ? null : startedAt + state.until);
-    // Late requests of what was removed are barred.
+    // Late requests of removed claims are barred.
     expect(Object.keys(pruned.left)).toEqual(state.isKept ? [] : [id]);
   });
 });

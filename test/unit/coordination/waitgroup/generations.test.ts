@@ -1,4 +1,4 @@
-/** What a wait for one generation of a group answers, in each state of the group's current generation. */
+/** The answer of a wait for one generation of a group, in each state of the group's current generation. */
 import { describe, expect, test } from 'vitest';
 import type { WaitGroup } from '../../../../shared/coordination/waitgroup/group.ts';
 import { passTime, simulatedWorld } from '../../../support/coordination.ts';
@@ -9,7 +9,7 @@ const ENDED = (members: number, lost: number) => ({ kind: 'complete', members, l
 interface State {
   /** Brings a generation that has just begun into this state. */
   readonly bring: (group: WaitGroup) => Promise<unknown>;
-  /** What a wait for this generation answers, and the state in which that leaves the group. */
+  /** The answer of a wait for this generation, and the group's state afterwards. */
   readonly own: object;
   readonly after: 'open' | 'sealed' | 'complete';
 }
@@ -58,7 +58,7 @@ const STATES: Readonly<Record<string, State>> = {
 };
 
 describe.each(Object.entries(STATES))('while the current generation is %s', (_state, { bring, own, after }) => {
-  /** Its first generation had four members, of which two were lost. */
+  /** The first generation had four members, and lost two. */
   async function open() {
     const world = simulatedWorld();
     const { leasehold, ports } = world.start();

@@ -1,5 +1,5 @@
 /**
- * What a client finds of an item, and what cancelling it does, for a pack in each state and an item in each; and who is suspected after deaths.
+ * Reads and cancellations of an item, for each state of its pack and of the item; and the suspects after deaths.
  *
  * After an intended change: `npx vitest run test/unit/tasks/bulk/items.test.ts -u`, and read the difference.
  */

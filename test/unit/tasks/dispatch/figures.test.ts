@@ -130,7 +130,7 @@ test('entries that new workers could serve, by the kind of row', async () => {
   await expect(text(lines)).toMatchFileSnapshot('./servable.golden.txt');
 });
 
-/** An index with so many entries in each partition of a priority, of which the first is an hour old. */
+/** An index with this number of entries in each partition of a priority; the first entry is an hour old. */
 async function look(entries: number, settings: Partial<typeof SETTINGS & { shards: number }>, tookMs?: number) {
   const clock = new FakeClock(new Date(NOW));
   const limits = new Set<number>();

@@ -34,7 +34,7 @@ function partitionOf(size: number, { canRewind = true } = {}) {
   const slice = new ChosenSlice(undefined, { next: () => 0.5 });
   const ports = { clock, slice, turns: new TurnCount(), heartbeatMs: 1_000, restMs: () => 0 };
   const source = new PartitionSource({ shard: 0, lane: { priority: 'normal' } as never }, reader, ports);
-  /** Takes them, so that no later read shows them. */
+  /** Takes the tasks; later reads do not show them. */
   const take = async (wanted: number): Promise<readonly string[]> => {
     const query = { wanted, changes: 0, now: 0, isWorthReading: ({ id }: ReadyEntry) => !taken.has(id) };
     const ids = (await source.next(query as unknown as PollQuery)).map(({ id }) => id);

@@ -1,5 +1,5 @@
 /**
- * What operators read in lists is the same however the store cuts the answers into pages: none is left out, none comes twice.
+ * Lists of operators do not depend on the pages of the store: each entry comes exactly once.
  * A page may end anywhere, and hold only entries of others; keys of a batch may be left unread.
  *
  * After an intended change: `npx vitest run test/unit/tasks/queue/pages.test.ts -u`, and read the difference.
@@ -23,7 +23,7 @@ import { passTime } from '../../../support/coordination.ts';
 import { Story, shown } from '../../../support/story.ts';
 
 const SHARDS = 8;
-/** Of each kind there are enough for a second page, and most shards have several. */
+/** Each kind has enough rows for a second page, and most shards have several. */
 const KINDS: Readonly<Record<string, EnqueueOptions>> = {
   plain: {},
   low: { priority: 'low' },
@@ -79,7 +79,7 @@ async function fill({ there, world }: Story): Promise<void> {
   await client.enqueue('work', 1, { id: 'of another queue', queue: 'default/2' });
 }
 
-/** Answers at most so many entries of a query, and half of a batch. */
+/** Limits the entries of a query's answer, and answers half of a batch. */
 function cut(driver: DynamoDriver, limit: number): void {
   const attempt = driver.attempt.bind(driver);
   driver.attempt = async (kind, input, signal) => {

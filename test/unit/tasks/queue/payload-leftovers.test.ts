@@ -1,5 +1,5 @@
 /**
- * What is left of an input in the user's store, by what became of the request: a task that exists, or may exist, finds its input.
+ * Inputs in the user's store after each outcome of a request: a task that exists, or may exist, finds its input.
  */
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';

@@ -1,6 +1,6 @@
 /**
- * A request that the service refuses, for instance because a permission is missing, ends each act of a client or an operator with that error,
- * whichever of its requests it is. Nobody takes it for an outage, for a missing row, or for another writer that was faster.
+ * A request that the service refuses, for example without a permission, ends each act of a client or an operator with that error,
+ * whichever of its requests it is. It is not treated as an outage, a missing row, or a faster writer.
  */
 import { expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';

@@ -1,5 +1,5 @@
 /**
- * What requests for a batch, a bulk or a file of tasks become, or why they are refused: each option at each edge of its values.
+ * Requests for a batch, a bulk or a file of tasks, and their results or refusals: each option at each edge of its values.
  *
  * After an intended change: `npx vitest run test/unit/tasks/queue/requests.test.ts -u`, and read the difference.
  */
@@ -20,10 +20,10 @@ import { Story, shown } from '../../../support/story.ts';
 const NOW = Date.parse(STARTS_AT);
 const REJECTS = shown({ policy: 'reject', windowMs: undefined });
 const defaultsOf = ({ here }: Story) => ({ runtime: here.runtime, queue: 'default', hasPayloadStore: true });
-/** A text that takes so many bytes as JSON. */
+/** A text of this size in bytes, as JSON. */
 const bytes = (count: number, letter = 'x'): string => letter.repeat(count - 2);
 const short = (text: string): string => text.replaceAll(/([xy])\1{19,}/g, (all) => `${all[0]}(${all.length})`);
-/** What is given, without the input, the defaults and the text of a payload. */
+/** The options given, without the input, the defaults and the text of a payload. */
 function brief({ input: _, payload, runAt, priority, dedup, name, ...given }: NewTask): object {
   const facts = {
     ...given,

@@ -1,4 +1,4 @@
-/** Runs one attempt, and tells what it wrote, with which limits, what it logged and reported, and what it left. */
+/** Runs one attempt, and returns its writes with their limits, its log, its report, and the rows that it left. */
 import { getEventListeners } from 'node:events';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { failureKey, payloadKey } from '../../../../shared/dynamo/engine/keys.ts';
@@ -23,7 +23,7 @@ const GRACE_MS = 1_000;
 const LIFE_MS = 60_000;
 const READERS = /^(get|page)/;
 
-/** What may go wrong with an operation of the store. @param send sends it all the same */
+/** A fault of a store operation. @param send sends the operation nevertheless */
 export type Fault = (verb: string, send: () => Promise<unknown>) => Promise<unknown>;
 
 /** Records each write: its verb, its arguments without claim and stamp, and its limits. */

@@ -1,5 +1,5 @@
 /**
- * What an attempt answers, and what it leaves, if one of its operations goes wrong: each operation, with each kind of error.
+ * The result of an attempt and the rows that it leaves if one of its operations fails: each operation, with each kind of error.
  *
  * After an intended change: `npx vitest run test/unit/tasks/run/faults.test.ts -u`, and read the difference.
  */

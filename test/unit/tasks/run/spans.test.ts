@@ -1,5 +1,5 @@
 /**
- * The spans of an attempt, for each way in which it can end: where they stand, when they begin and end, and what they say.
+ * The spans of an attempt, for each way in which it can end: their parents, times and attributes.
  *
  * After an intended change: `npx vitest run test/unit/tasks/run/spans.test.ts -u`, and read the difference.
  */

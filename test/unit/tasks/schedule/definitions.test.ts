@@ -1,5 +1,5 @@
 /**
- * What each option of a schedule stores, at each edge of its values; and what another definition changes in a schedule of each kind.
+ * The stored form of each option of a schedule, at each edge of its values; and the effect of another definition on each kind of schedule.
  *
  * After an intended change: `npx vitest run test/unit/tasks/schedule/definitions.test.ts -u`, and read the difference.
  */
@@ -120,7 +120,7 @@ const CHANGES: Readonly<
 /** The changes that all kinds of schedules are given; the first kind is given the others too. */
 const FEW: ReadonlySet<string> = new Set(['nothing', 'its cron', 'its end', 'its input']);
 
-/** A slot is owed in each of them. */
+/** Each of these schedules has a due slot. */
 const KINDS: Readonly<Record<string, (story: Story) => Promise<unknown>>> = {
   'whose slots are owed': () => Promise.resolve(),
   'that has had a slot': ({ there }) => enqueueDueSlots('default', there.ports, () => undefined),

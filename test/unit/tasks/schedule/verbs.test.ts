@@ -1,5 +1,5 @@
 /**
- * What each verb answers for a schedule of each kind, and what it leaves: the schedule, and the tasks of its slots.
+ * The answer of each verb for each kind of schedule, with the schedule and the tasks of its slots afterwards.
  *
  * After an intended change: `npx vitest run test/unit/tasks/schedule/verbs.test.ts -u`, and read the difference.
  */
@@ -27,7 +27,7 @@ const define =
   (options: Partial<ScheduleOptions> = {}): Step =>
   ({ there }) =>
     there.leasehold.schedules.define('s', 'report', 1, { cron: '0 * * * *', ...options });
-/** Only the clock on the wall goes on, so that no session has to be kept alive meanwhile. */
+/** Advances only the wall clock: no session has to be renewed. */
 const pass =
   (ms: number): Step =>
   ({ world }) => {
@@ -146,7 +146,7 @@ test('each verb on each kind of schedule', async () => {
 });
 
 const redefine: Step = define({ cron: '30 * * * *' });
-/** What another does while the answer of a verb is lost. */
+/** The act of another process while the answer of a verb is lost. */
 const MEANWHILE: Readonly<Record<string, Step>> = {
   nothing: () => Promise.resolve(),
   'a minute passes': pass(MINUTE),

@@ -62,7 +62,7 @@ const changesOf = (zone: string): readonly number[] =>
   });
 
 interface Pattern {
-  /** Of an expression with six fields. */
+  /** The slots of an expression with six fields. */
   readonly second: number | undefined;
   readonly minutes: readonly number[];
   readonly hours: readonly number[] | { readonly step: number };

@@ -1,4 +1,4 @@
-/** The limits of a candidate, at each side of each of them. */
+/** The limits of a candidate, just below and just above each limit. */
 import { describe, expect, test } from 'vitest';
 import type { Found } from '../../../../shared/tasks/picker/candidates.ts';
 import type { AnyTask } from '../../../../shared/tasks/task/definition.ts';
@@ -20,7 +20,7 @@ const found = (kind: Found['kind'], facts: object): Found =>
   ({ kind, task: { attempts: 0, deaths: 0, past: [], ...facts } }) as unknown as Found;
 const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, n) => n);
 
-/** The deaths, and the attempts, with which the next attempt is the last. */
+/** Numbers of deaths and attempts before the last permitted attempt. */
 function lastOf(kind: Found['kind'], past: readonly object[], more: object = {}): unknown {
   const isLast = (facts: object) => isLastAttempt(found(kind, { past, ...more, ...facts }), WORK);
   return {
