@@ -4,6 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { readyPartitionKey, shardOf, taskKey } from '../../shared/dynamo/engine/keys.ts';
 import { enqueueTask } from '../../shared/tasks/rows/task/task-statements.ts';
+import { fateOfPut } from '../../shared/tasks/task/created-by.ts';
 import type { Json } from '../../shared/core/json.ts';
 import type { NewTask } from '../../shared/tasks/task/task-store.ts';
 import { ROOT, codeBlocks } from '../support/documents.ts';
@@ -27,6 +28,25 @@ test('has the row that the client writes for the same task', () => {
     Item: written,
     ConditionExpression: expect.stringMatching(/^attribute_not_exists\(#?pk\)$/) as string,
   });
+});
+
+const FATE = /^\| (\S+) \| (\S+) \| (absent|\d+) \| (was applied|was not applied|unknown)\b/gm;
+
+test('judges a refusal after a lost response as the client does', () => {
+  const rows = [...text.matchAll(FATE)];
+  for (const [line, nonce = '', createdBy, generation, verdict] of rows) {
+    const row = {
+      name: 'greet',
+      input: null,
+      state: 'ready',
+      createdAt: 1,
+      leaseCounter: 1,
+      generation: generation === 'absent' ? 0 : Number(generation),
+      createdBy: createdBy === 'absent' ? undefined : createdBy,
+    } as const;
+    expect(fateOfPut(row, { now: 1, nonce }, true), line).toBe(verdict?.replace(/^was /, ''));
+  }
+  expect(new Set(rows.map(([, , , , verdict]) => verdict)).size).toBe(3);
 });
 
 const ROW = /^\| (\S+) \| (.+?) \| (high|normal|low) \| (\d+) \| (.*?) \| (.*?) \|$/gm;

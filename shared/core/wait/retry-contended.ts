@@ -41,19 +41,19 @@ export function contended(refusal?: { readonly earlierAttempt: 'none' | 'unknown
 
 /**
  * Reads and writes until an attempt returns a result.
- * @param attempt `round` starts at 1
+ * @param attempt `round` starts at 1; `earlierAttempt` tells whether an earlier round had an attempt without a response
  * @throws StoreUnavailableError when every round was lost; `applied: 'unknown'` when one of them had an attempt without a response
  */
 export async function retryContended<Result>(
   what: string,
   { rounds, backoff }: Contention,
-  attempt: (round: number) => Promise<Result | Contended>,
+  attempt: (round: number, earlierAttempt: 'none' | 'unknown') => Promise<Result | Contended>,
 ): Promise<Result> {
   let earlierAttempt: Contended['earlierAttempt'] = 'none';
   for (let round = 1; round <= rounds; round++) {
     if (round > 2 && backoff !== undefined)
       await backoff.clock.sleep(fullJitterMs(backoff.random, backoff, round - 1), backoff.signal);
-    const result = await attempt(round);
+    const result = await attempt(round, earlierAttempt);
     if (!(result instanceof Contended)) return result;
     if (result.earlierAttempt === 'unknown') earlierAttempt = 'unknown';
   }

@@ -94,6 +94,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   // task
   ...[
     'queue',
+    'createdBy',
     'state',
     'input',
     'priority',

@@ -1,11 +1,12 @@
 /**
  * Adds one task to the table unless its id is taken. Every client that enqueues is built on this, and a small client needs nothing else.
  */
-import { MismatchError, assert } from '../../core/errors.ts';
+import { MismatchError, StoreUnavailableError, assert } from '../../core/errors.ts';
 import type { Outcome } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import { fateOfPut } from '../task/created-by.ts';
 import type { TakenTask } from '../task/dedup.ts';
 import { isSameWork } from '../task/dedup.ts';
 import type { NewTask } from '../task/task-store.ts';
@@ -44,15 +45,23 @@ export class TaskAdder<Taken extends TakenTask = TakenTask> {
     this.#runtime = runtime;
   }
 
-  /** @throws MismatchError when the id exists with other work */
+  /**
+   * @throws MismatchError when the id exists with other work
+   * @throws StoreUnavailableError when the response was lost, and other work has begun under the id since
+   */
   async add(task: NewTask): Promise<Enqueued> {
     const { id, queue } = task;
     const stamp = stampOf(this.#runtime);
     const outcome = await this.#store.enqueue(task, stamp);
-    if (outcome.kind === 'applied' || hasBegun(outcome, stamp))
-      return { id, queue, created: true, replaced: false, follows: false };
+    const created = { id, queue, created: true, replaced: false, follows: false };
+    if (outcome.kind === 'applied') return created;
     const taken = outcome.current ?? (await this.#store.get(task));
     assert(taken !== undefined, `${describeTask(task)} was refused by a row that is not there`);
+    if (outcome.earlierAttempt === 'unknown') {
+      const fate = fateOfPut(taken, stamp, task.hasGeneratedId !== true);
+      if (fate === 'applied') return created;
+      if (fate === 'unknown') throw undecided(task, taken);
+    }
     return this.settle(task, taken);
   }
 
@@ -68,11 +77,14 @@ export function kept({ id, queue }: TaskKey): Enqueued {
   return { id, queue, created: false, replaced: false, follows: false };
 }
 
-/**
- * Whether an attempt without a response was applied and the task has changed since then. In this case a retry would start the work twice.
- */
-export function hasBegun(outcome: Extract<Outcome<TakenTask>, { kind: 'refused' }>, { now }: Stamp): boolean {
-  return outcome.earlierAttempt === 'unknown' && outcome.current?.createdAt === now;
+/** The response was lost, and nothing in the row says any more whether the request was applied. A second start would be a guess. */
+export function undecided(task: TaskKey, current: TakenTask | undefined): StoreUnavailableError {
+  const found = current === undefined ? 'is gone' : `has changed since, and is ${current.state} now`;
+  return new StoreUnavailableError(
+    `${describeTask(task)}: unknown whether this request was applied, because its response was lost and the task ${found}; ` +
+      'read the task to see its input and its result, and repeat the call only if the work may be done once more',
+    { applied: 'unknown' },
+  );
 }
 
 export function mismatch(task: NewTask, current: TakenTask): MismatchError {

@@ -1,16 +1,16 @@
 /** Writes one task into the table: its payload and its row, or other work for the existing task with its id. */
-import { MismatchError, StoreUnavailableError } from '../../core/errors.ts';
+import { MismatchError } from '../../core/errors.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import { fateOfFollower, fateOfRenewal } from '../task/created-by.ts';
 import { judgeDuplicate } from '../task/dedup.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { checkedIn, dropPayload } from '../task/payload.ts';
 import type { NewTask, TaskStore } from '../task/task-store.ts';
 import type { EndedTask, ReadyTask, RunningTask, TaskRecord } from '../task/task.ts';
-import { describeTask } from '../task/task.ts';
 import type { AddingStore, Enqueued } from './task-adder.ts';
-import { TaskAdder, hasBegun, kept, mismatch } from './task-adder.ts';
+import { TaskAdder, kept, mismatch, undecided } from './task-adder.ts';
 
 /** The part of the store that is needed to give an existing task other work. */
 export type EnqueueStore = AddingStore<TaskRecord> & Pick<TaskStore, 'replace' | 'follow' | 'renew' | 'deletePayload'>;
@@ -70,14 +70,19 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
         return this.#follow(task, current as RunningTask, stamp);
       case 'replace': {
         const outcome = await this.#store.replace(current as ReadyTask, task, stamp);
-        if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') throw undecided(task);
+        if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') throw undecided(task, outcome.current);
         if (outcome.kind === 'refused') return this.add(task);
         await this.#dropFormer(current, task);
         return { id, queue, created: false, replaced: true, follows: false };
       }
       case 'renew': {
-        const outcome = await this.#store.renew(current as EndedTask, task, stamp);
-        if (outcome.kind === 'refused' && !hasBegun(outcome, stamp)) return this.add(task);
+        const ended = current as EndedTask;
+        const outcome = await this.#store.renew(ended, task, stamp);
+        if (outcome.kind === 'refused') {
+          const fate = outcome.earlierAttempt === 'none' ? 'not applied' : fateOfRenewal(ended, outcome.current, stamp);
+          if (fate === 'unknown') throw undecided(task, outcome.current);
+          if (fate === 'not applied') return this.add(task);
+        }
         await this.#dropFormer(current, task);
         return { id, queue, created: true, replaced: false, follows: false };
       }
@@ -88,9 +93,10 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
     const { id, queue } = task;
     const { follower } = running;
     const outcome = await this.#store.follow(running, task, stamp);
-    if (outcome.kind === 'refused' && !hasBegun(outcome, stamp)) {
-      if (outcome.earlierAttempt === 'unknown') throw undecided(task);
-      return this.add(task);
+    if (outcome.kind === 'refused') {
+      const fate = outcome.earlierAttempt === 'none' ? 'not applied' : fateOfFollower(running, outcome.current, stamp);
+      if (fate === 'unknown') throw undecided(task, outcome.current);
+      if (fate === 'not applied') return this.add(task);
     }
     if (follower !== undefined) {
       const former = { queue, id, payload: follower.payload };
@@ -112,13 +118,4 @@ async function tidy(removal: () => Promise<void>): Promise<void> {
     // The outcome is final, so the caller must get it even if this removal fails. The table's TTL or the bucket's lifecycle rule
     // deletes the remaining payload.
   }
-}
-
-/** Once the task has been claimed, the row does not show which request its input came from. */
-function undecided(task: NewTask): StoreUnavailableError {
-  return new StoreUnavailableError(
-    `${describeTask(task)}: unknown whether its input was replaced, because the response was lost and the task has changed since; ` +
-      'repeat the call if the work may be done once more',
-    { applied: 'unknown' },
-  );
 }

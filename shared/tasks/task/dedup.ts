@@ -29,6 +29,9 @@ export interface TakenTask extends Asked {
   readonly state: TaskState;
   readonly createdAt: number;
   readonly generation: number;
+  readonly leaseCounter: number;
+  /** Who began its work: see `created-by.ts`. */
+  readonly createdBy?: string | undefined;
   /** The state of its items, if it is a pack. */
   readonly bulk?: object | undefined;
 }

@@ -186,8 +186,8 @@ export async function plainTaskOf(
     throw new ConfigurationError(`the task is ${shown(task)}: pass its definition, or its name`);
   const name = validName('task name', typeof task === 'string' ? task : task.name);
   // A null id is invalid. If we generated one instead, every retry would add the task again.
-  const { id: asked = ids.ordered(), queue = defaults.queue, tenant = defaults.tenant } = options;
-  const id = validName('task id', asked);
+  const { id: asked, queue = defaults.queue, tenant = defaults.tenant } = options;
+  const id = asked === undefined ? ids.ordered() : validName('task id', asked);
   const what = `the input of task ${id}`;
   ensureRoundTrips(what, input);
   // Validate the input that the worker will receive. The worker's schema transforms it when the task runs.
@@ -198,6 +198,7 @@ export async function plainTaskOf(
   return {
     queue: validName('queue', queue),
     id,
+    ...(asked === undefined ? { hasGeneratedId: true } : {}),
     name,
     ...carried,
     priority: validPriority(options.priority ?? 'normal'),

@@ -24,6 +24,8 @@ import type {
 import type { WriteRefusal } from './control.ts';
 
 export interface NewTask extends TaskKey {
+  /** No other caller can name it. For the client only, not stored. */
+  readonly hasGeneratedId?: boolean | undefined;
   readonly name: string;
   readonly input: Json;
   readonly priority: Priority;

@@ -127,6 +127,8 @@ interface TaskFacts extends TaskKey {
   readonly input: Json;
   readonly priority: Priority;
   readonly createdAt: number;
+  /** Who began its work: see `created-by.ts`. Absent: the id was generated. */
+  readonly createdBy: string | undefined;
   /** Number of claims so far, without the attempts that were handed back. */
   readonly attempts: number;
   /** Claims whose workers crashed. */

@@ -78,17 +78,24 @@ export function createAddingStore<Row extends TakenTask>(
 export function writeAlone(sender: Sender, task: TaskKey, planned: Planned, stamp: Stamp): Promise<WriteResult> {
   return planned.beside.length === 0
     ? sender.write(planned.own, stamp.nonce)
-    : retryContended(describeTask(task), LINE_CONTENTION, () => writeTogether(sender, planned, stamp));
+    : retryContended(describeTask(task), LINE_CONTENTION, (_, earlier) =>
+        writeTogether(sender, planned, stamp, earlier),
+      );
 }
 
+/** @param earlier whether a former round with this stamp had an attempt without a response */
 export async function writeTogether(
   sender: Sender,
   { own, beside }: Planned,
   stamp: Stamp,
+  earlier: 'none' | 'unknown',
 ): Promise<WriteResult | Contended> {
-  if (beside.length === 0) return sender.write(own, stamp.nonce);
-  const result = await sender.transact(together(own, beside, tokenOf(stamp, beside)), stamp.nonce);
-  return result.kind === 'canceled' ? contended(result) : result;
+  const result =
+    beside.length === 0
+      ? await sender.write(own, stamp.nonce)
+      : await sender.transact(together(own, beside, tokenOf(stamp, beside)), stamp.nonce);
+  if (result.kind === 'canceled') return contended(result);
+  return earlier === 'none' ? result : { ...result, earlierAttempt: earlier };
 }
 
 export function lineOf(task: TaskKey): string {

@@ -10,6 +10,7 @@
  * A takeover does not change the follower, because the attempt continues in another worker.
  */
 import { defined } from '../../../core/defined.ts';
+import { createdByOf } from '../../task/created-by.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
@@ -90,7 +91,7 @@ export function promoteFollower(
     key: taskKey(claim.queue, claim.id),
     guard: `${IS_MINE} AND #follower.#nonce = :followerNonce${sequence === undefined ? '' : ` AND #sequence < :sequence`}`,
     effect:
-      `SET ${given.effect}, #state = :ready, #createdAt = :at, #attempts = :zero, ` +
+      `SET ${given.effect}, #state = :ready, #createdAt = :at, #createdBy = :createdBy, #attempts = :zero, ` +
       `#generation = if_not_exists(#generation, :zero) + :one, ${remember(claim)} ${dropped(work)}${FORGET}${andLeave(given)}`,
     values: {
       ...mineValues(claim),
@@ -99,6 +100,7 @@ export function promoteFollower(
       ...defined({ ':sequence': sequence }),
       ':ready': 'ready',
       ':at': follower.at,
+      ':createdBy': createdByOf(follower.nonce),
       ':zero': 0,
       ':one': 1,
       ':past': pastAttempt(claim, how, now, error),

@@ -5,6 +5,7 @@
  * Guards name the state that the operator saw, so a decision based on an old state changes nothing.
  */
 import { defined } from '../../../core/defined.ts';
+import { createdByOf } from '../../task/created-by.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { NewTask } from '../../task/task-store.ts';
@@ -235,7 +236,7 @@ export function renewTask(
   seat?: Seat,
 ): Statement<'update'> {
   const begin =
-    '#state = :ready, #createdAt = :now, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one';
+    '#state = :ready, #createdAt = :now, #createdBy = :createdBy, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one';
   const work = workOf(task, stamp.nonce);
   const group = groupOf({ ...task.links, line: seat });
   const given = asked(work, { ...task, ...group }, shards, stamp);
@@ -252,6 +253,7 @@ export function renewTask(
       ':observedNonce': observed.nonce,
       ':ready': 'ready',
       ':now': stamp.now,
+      ':createdBy': createdByOf(stamp.nonce),
       ':zero': 0,
       ':one': 1,
       ...seatValues(seat),

@@ -26,12 +26,12 @@ export class TaskCreation {
   /** Writes a new task with its payload. An ordered task also joins the line of its key. */
   async begin(task: TaskCreator, plan: Plan, stamp: Stamp): Promise<WriteResult> {
     const { line: key } = task;
-    return retryContended(lineOf(task), LINE_CONTENTION, async () => {
+    return retryContended(lineOf(task), LINE_CONTENTION, async (_, earlier) => {
       const line =
         key === undefined ? undefined : await this.#lines.plan({ queue: task.queue, key, joiners: 1 }, stamp);
       const { own, beside } = await plan(line?.seats[0]);
       const actions = [...(line?.actions ?? []), ...beside];
-      return writeTogether(this.#sender, { own, beside: actions }, stamp);
+      return writeTogether(this.#sender, { own, beside: actions }, stamp, earlier);
     });
   }
 

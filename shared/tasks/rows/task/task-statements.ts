@@ -9,7 +9,8 @@
  * | input | S or B, JSON | text, or deflated, see `../../../dynamo/engine/stored-json.ts` | enqueue |
  * | payload | M: bytes, digest; reference, or nonce; isApart | an input stored elsewhere: in the user's store, or in the row of `../payload-statements.ts` | enqueue, replace, renew, promote |
  * | state | S | `ready`, `running`, `done`, `dead`, `cancelled` | all |
- * | createdAt | N, epoch ms | | enqueue |
+ * | createdAt | N, epoch ms | | enqueue, renew, promote |
+ * | createdBy | S | beginning of the nonce of the write that began its work; absent: its id was generated, see `../../task/created-by.ts` | enqueue, renew, promote |
  * | attempts | N | claims, less those handed back | claim, take over, release, snooze |
  * | deaths | N | attempts whose holders crashed; absent: none | take over, bury, leaving a pack; removed by replace, revive, renew, promote |
  * | failingSince | N, epoch ms | first failure since its last good end; absent: none | retry; removed by snooze, wait, replace, revive, renew, promote |
@@ -41,6 +42,7 @@
  * `operator-statements.ts` has the operators' writes to a task, `follower-statements.ts` its follower, `commit-statements.ts` its commits.
  */
 import { defined } from '../../../core/defined.ts';
+import { createdByOf } from '../../task/created-by.ts';
 import type { LinePlace } from '../../task/line.ts';
 import type { Claim, ReadyTask, RunningTask, TaskError, TaskKey } from '../../task/task.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
@@ -65,9 +67,7 @@ export interface Seat extends LinePlace {
 export const IS_MINE = '#state = :running AND #leaseCounter = :counter AND #session = :session';
 /** Guard of every operation that ends an attempt. If it is false, `promoteFollower` in `follower-statements.ts` is sent instead. */
 export const HAS_NO_FOLLOWER = 'attribute_not_exists(#follower)';
-/**
- * Effect of every operation that ends a task. The index entry and the claim are removed. The row stays until its retention period is over.
- */
+/** Effect of every operation that ends a task: it leaves the index, and its row stays until its retention period is over. */
 export const FINISH = 'SET #state = :finished, #finishedAt = :now, #nonce = :nonce, #ttl = :ttl';
 /** Dead tasks are listed in the directory index for operators, which costs one more write unit. */
 const LIST_AS_DEAD = '#directoryKey = :deadKey, #directoryName = :deadName';
@@ -89,6 +89,7 @@ export function enqueueTask(
   seat?: Seat,
 ): Statement<'put'> {
   const { queue, id, name, priority, links, tenant, schedule, children } = task;
+  const createdBy = task.hasGeneratedId === true ? undefined : createdByOf(nonce);
   return createStatement('task.enqueue', table, {
     ...taskKey(queue, id),
     v: SCHEMA_VERSION,
@@ -104,7 +105,7 @@ export function enqueueTask(
     nonce,
     ...placeOf(task, { now, shards }, seat),
     ...defined(optionAttributes(task, nonce, { isApart: false })),
-    ...defined({ line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),
+    ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),
     ...(schedule && { schedule: slotAttribute(schedule) }),
     ...(children && childrenAttributes(queue, children)),
   });
@@ -285,8 +286,7 @@ export function giveUpTask(table: string, claim: Claim, reason: string, stamp: S
 
 /**
  * Guard: mine.
- * Effect: ready again at once, the attempt refunded. `readyAt` stays unchanged: it is in the past, and moving it would cost two index
- * writes.
+ * Effect: ready again at once, the attempt refunded. `readyAt` stays: it is in the past, and moving it would cost two index writes.
  *   If the claim has a count of consecutive hand-backs, it is stored; otherwise the stored count stays.
  * Outcomes: refused = taken over.
  */
