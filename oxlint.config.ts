@@ -9,6 +9,8 @@ import { defineConfig } from 'oxlint';
 
 /** Code that the simulator drives, or whose output must be the same on every run: time and chance come from ports only. */
 const PURE = ['shared/**/*.ts', 'functions/**/*.ts', 'infra/**/*.ts'];
+/** Where values arrive that users' code has thrown. */
+const PRODUCT = ['{shared,functions,infra,api,cli,console,consul}/**/*.ts'];
 /** The one place where the ports are given their real implementation. */
 const PORTS = ['shared/core/runtime/**/*.ts', 'shared/testing/fake-clock.ts'];
 /** Tests that need a real clock disable the rule at their call; simulated ones get theirs from the world. */
@@ -199,6 +201,7 @@ export default defineConfig({
         'house/date-with-argument': 'error',
       },
     },
+    { files: PRODUCT, rules: { 'house/message-of-thrown': 'error' } },
     {
       // The pure folders' entries for configuration: everything else stays banned there.
       files: [

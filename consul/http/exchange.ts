@@ -1,4 +1,5 @@
 /** One request and its answer, in Consul's manners: parameters, methods, headers, bodies. */
+import { messageOf } from '../../shared/core/errors.ts';
 import { Body } from './body.ts';
 import { stringifyExactly, parseExactly } from './json.ts';
 import type { Gateway } from './gateway.ts';
@@ -84,7 +85,7 @@ export class Exchange {
     try {
       return parseExactly(Buffer.from(bytes).toString('utf8'));
     } catch (cause) {
-      throw badRequest(`${prefix}: ${(cause as Error).message}`);
+      throw badRequest(`${prefix}: ${messageOf(cause)}`);
     }
   }
 

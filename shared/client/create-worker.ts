@@ -14,6 +14,7 @@ import { taskModuleOf } from '../tasks/run/task-module.ts';
 import { systemRuntime } from '../core/runtime/runtime.ts';
 import { jsonLines } from './json-lines.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
+import { steadyLog } from '../tasks/task/context.ts';
 import { HandedBackError } from '../tasks/task/control.ts';
 import type { TaskMiddleware } from '../tasks/task/middleware.ts';
 import { DEFAULT_CONCURRENCY, DEFAULT_QUEUE, DEFAULT_SHARDS, MAX_CONCURRENCY, MAX_SHARDS } from '../tasks/task/task.ts';
@@ -86,11 +87,12 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
     middleware,
     events,
     payloads,
-    log = jsonLines(systemRuntime.clock),
+    log: givenLog = jsonLines(systemRuntime.clock),
     untilDrained = false,
     table,
     maxClockSkew,
   } = given;
+  const log = steadyLog(givenLog);
   const work = taskModuleOf(taskExports, { middleware, events, payloads });
   const queue = validName('queue', given.queue ?? DEFAULT_QUEUE);
   const shards = validWholeNumber('shards', given.shards ?? DEFAULT_SHARDS, { min: 1, max: MAX_SHARDS });

@@ -134,15 +134,31 @@ export function assertNever(value: never, what: string): never {
   throw new InvariantError(`unexpected ${what}: ${JSON.stringify(value)}`);
 }
 
-/** Returns the text of any thrown value, including hostile ones (such as a throwing `toString`). */
+/**
+ * Returns the text of any thrown value. Nothing else may read the `message` of something that we did not make:
+ * it may be a list, throw when it is read, or belong to a revoked proxy.
+ */
 export function messageOf(thrown: unknown): string {
   try {
-    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    const said: unknown = thrown instanceof Error ? thrown.message : thrown;
+    if (typeof said === 'string') return said;
     // The text of a plain object without its own `toString`.
-    return text === '[object Object]' ? shown(thrown, MESSAGE_LIMIT_CHARACTERS) : text;
+    const text = thrown instanceof Error ? '[object Object]' : String(said);
+    return text === '[object Object]' ? shown(said, MESSAGE_LIMIT_CHARACTERS) : text;
   } catch {
     return 'an error that cannot be printed';
   }
+}
+
+/** Returns what a client of the user's threw, if it is an error with a text; otherwise an error with its text. */
+export function errorOf(thrown: unknown): Error {
+  const message = messageOf(thrown);
+  try {
+    if (thrown instanceof Error && typeof thrown.message === 'string') return thrown;
+  } catch {
+    // Not even its class can be read.
+  }
+  return new Error(message);
 }
 
 /** Describes the beginning of any value for a message, including NaN, bigints, circular and hostile values. */

@@ -1,5 +1,5 @@
 /** The workers of a test kit: the production's worker, on a clock that passes only between the steps of task code. */
-import { InvariantError, LeaseLostError } from '../core/errors.ts';
+import { InvariantError, LeaseLostError, messageOf } from '../core/errors.ts';
 import { noSkewGauge } from '../core/lease/skew.ts';
 import { sessionTiming } from '../core/lease/timing.ts';
 import { systemClock } from '../core/runtime/clock.ts';
@@ -11,6 +11,7 @@ import { SessionHolder } from '../session/keep-alive.ts';
 import type { TaskStores } from '../client/task-stores.ts';
 import type { TaskEvents } from '../tasks/run/events.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
+import { observed, steadyLog } from '../tasks/task/context.ts';
 import { HandedBackError } from '../tasks/task/control.ts';
 import type { TaskRegistry } from '../tasks/task/definition.ts';
 import type { PayloadStore } from '../tasks/task/payload.ts';
@@ -63,7 +64,7 @@ const PATIENCE_MS = 3_000;
 
 export class KitWorkers {
   readonly #registry: TaskRegistry;
-  readonly #ports: KitWorkerPorts;
+  readonly #ports: KitWorkerPorts & { readonly log: TaskLog };
 
   constructor(registry: TaskRegistry, ports: KitWorkerPorts) {
     this.#registry = mapTasks(registry, (definition) => ({
@@ -79,7 +80,7 @@ export class KitWorkers {
         }
       },
     }));
-    this.#ports = ports;
+    this.#ports = { ...ports, log: steadyLog(ports.log ?? silent) };
   }
 
   /** Runs a worker that nobody kills, until its end. */
@@ -107,7 +108,7 @@ export class KitWorkers {
   }
 
   async #work(process: WorkerProcess, plan: WorkPlan, lifetimeMs: number): Promise<WorkerReport> {
-    const { stores, runtime, clock, queue, events, log = silent, payloads, spans, onTimed } = this.#ports;
+    const { stores, runtime, clock, queue, events, log, payloads, spans, onTimed } = this.#ports;
     const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0 });
     const session = await SessionHolder.create(
       { timing, name: 'test', node: 'test', behaviour: 'release' },
@@ -129,7 +130,11 @@ export class KitWorkers {
       gauge: noSkewGauge,
       log,
       spans,
-      onTimed,
+      onTimed: (name: string, times: TaskTimes) =>
+        observed(
+          () => onTimed?.(name, times),
+          (error) => log.error('onTimed failed', { error: messageOf(error) }),
+        ),
       events: plan.crash === 'afterSettle' ? { ...events, onSettled: () => session.markLost(lost) } : events,
     };
     const settings = {

@@ -1,4 +1,4 @@
-/** Our two lint rules (`oxlint.config.ts`), in the form of an ESLint plugin. */
+/** Our lint rules (`oxlint.config.ts`), in the form of an ESLint plugin. */
 
 interface Node {
   readonly type: string;
@@ -8,8 +8,14 @@ interface Node {
   readonly object?: Node;
   readonly tag?: Node;
   readonly arguments?: readonly Node[];
+  readonly property?: Node;
+  readonly expression?: Node;
+  readonly param?: Node | null;
+  readonly params?: readonly Node[];
+  readonly parent?: Node | null;
 }
 interface Context {
+  readonly sourceCode: { getText(node: Node): string };
   report(problem: { node: Node; message: string }): void;
 }
 
@@ -66,8 +72,45 @@ const dateWithArgument = {
   },
 };
 
+/** Code of the user's may throw an error whose `message` is a list or a getter that throws. */
+const messageOfThrown = {
+  create(context: Context) {
+    const message =
+      'what was thrown may be anything: take messageOf or shown of shared/core/errors.ts, or ask for a class of ours';
+    return {
+      MemberExpression(node: Node): void {
+        const { property } = node;
+        if (property?.name !== 'message' && property?.name !== 'stack') return;
+        const thrown = unwrapped(node.object);
+        const place = thrown?.type === 'Identifier' ? placeOfCatching(node, thrown.name) : undefined;
+        if (place === undefined) return;
+        const asked = new RegExp(`\\b${thrown?.name ?? ''}\\b instanceof (?!Error\\b)`);
+        if (!asked.test(context.sourceCode.getText(place))) context.report({ node, message });
+      },
+    };
+  },
+};
+
+function unwrapped(node: Node | undefined): Node | undefined {
+  return node?.type === 'TSAsExpression' ? unwrapped(node.expression) : node;
+}
+
+/** The `catch` clause, or the function passed to `catch`, that binds the name around a node. */
+function placeOfCatching(node: Node, name: string | undefined): Node | undefined {
+  for (let at = node.parent; at !== undefined && at !== null; at = at.parent) {
+    if (at.type === 'CatchClause' && at.param?.name === name) return at;
+    if (at.params?.some((param) => param.name === name) === true)
+      return at.parent?.callee?.property?.name === 'catch' ? at : undefined;
+  }
+  return undefined;
+}
+
 const plugin = {
   meta: { name: 'house' },
-  rules: { 'unique-titles': uniqueTitles, 'date-with-argument': dateWithArgument },
+  rules: {
+    'unique-titles': uniqueTitles,
+    'date-with-argument': dateWithArgument,
+    'message-of-thrown': messageOfThrown,
+  },
 };
 export default plugin;

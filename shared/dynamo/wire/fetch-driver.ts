@@ -15,7 +15,7 @@
  *   before
  *     they are sent.
  */
-import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import { ConfigurationError, errorOf, messageOf } from '../../core/errors.ts';
 import { sideBySide } from '../../core/runtime/in-flight.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../engine/driver.ts';
@@ -153,7 +153,7 @@ class FetchDriver implements DynamoDriver {
       // A caller's own `fetch` may ignore the signal.
       return await unlessAborted(exchange(), signal);
     } catch (error) {
-      const { name, message, code = name, cause } = error as FetchError;
+      const { name, message, code = name, cause } = errorOf(error) as FetchError;
       const details = cause?.message === undefined ? message : `${message}: ${cause.message}`;
       throw new DynamoFault('unanswered', {
         code: signal.aborted ? 'TimeoutError' : (cause?.code ?? String(code)),

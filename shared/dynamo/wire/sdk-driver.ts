@@ -23,6 +23,7 @@ import { asBytes } from './attribute-value.ts';
 import type { Identity } from './credentials.ts';
 import { Renewal, reconsidered } from './credentials.ts';
 import { encodeInput } from './documents.ts';
+import { errorOf } from '../../core/errors.ts';
 import type { SystemError } from './system-error.ts';
 import { systemFault } from './system-error.ts';
 
@@ -167,7 +168,7 @@ const NO_REGION_IS_KNOWN = 'no AWS region is known: set AWS_REGION, or give a re
 
 /** A retry may find missing credentials, but never a missing region or endpoint. */
 function neverSent(thrown: unknown): DynamoFault {
-  const error = thrown as SystemError;
+  const error = errorOf(thrown) as SystemError;
   const isSetting = error.message === NO_REGION || error.name === 'EndpointError';
   return new DynamoFault(isSetting ? 'rejected' : 'unsent', {
     code: error.code ?? error.name,
@@ -177,7 +178,7 @@ function neverSent(thrown: unknown): DynamoFault {
 }
 
 function brokenOff(thrown: unknown): DynamoFault {
-  const error = thrown as SystemError;
+  const error = errorOf(thrown) as SystemError;
   return systemFault(isUnconnected(error) ? 'unsent' : 'unanswered', error);
 }
 

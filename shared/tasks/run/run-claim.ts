@@ -43,7 +43,7 @@ import type { Ending } from './ending.ts';
 import { aborted, cancelled } from './ending.ts';
 import type { Failure, Settlement } from './settle.ts';
 import { MAX_HAND_BACKS, judgeFailure, judgeHandBack, judgeOutage } from './settle.ts';
-import { describeThrown } from './thrown.ts';
+import { describeThrown, readable } from './thrown.ts';
 import type { AttemptTrace } from './traced.ts';
 import type { TaskStore } from '../task/task-store.ts';
 import type { Claim, Json, RunningTask, TaskKey } from '../task/task.ts';
@@ -133,7 +133,7 @@ class ClaimRun {
   async #execute(): Promise<Ending> {
     const running = this.#callTask().then(
       (value): Ending => ({ kind: 'returned', value }),
-      (error: unknown): Ending => ({ kind: 'threw', error }),
+      (error: unknown): Ending => ({ kind: 'threw', error: readable(error) }),
     );
     const stopped = this.#waitForGrace();
     const ending = await Promise.race([running, stopped]);

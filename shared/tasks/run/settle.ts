@@ -1,11 +1,12 @@
 /** Pure decisions at the end of an attempt. */
-import { StoreUnavailableError, messageOf } from '../../core/errors.ts';
+import { StoreUnavailableError } from '../../core/errors.ts';
 import { fullJitterMs } from '../../core/runtime/random.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { DoNotRetry, InvalidInputError, RetryAfter } from '../task/control.ts';
 import type { RetryPolicy } from '../task/definition.ts';
 import type { Claim, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
 import { ERROR_MESSAGE_LIMIT_CHARACTERS } from '../task/task.ts';
+import { describeThrown, shortText } from './thrown.ts';
 
 /**
  * How a claim ended in this worker.
@@ -39,8 +40,18 @@ export function judgeFailure(
   return {
     kind: 'retry',
     error,
-    delayMs: thrown instanceof RetryAfter ? thrown.delayMs : fullJitterMs(at.random, policy.backoff, attempts),
+    delayMs: delayAskedBy(thrown) ?? fullJitterMs(at.random, policy.backoff, attempts),
   };
+}
+
+/** The delay of a `RetryAfter`, unless code has changed it to something else. */
+function delayAskedBy(thrown: unknown): number | undefined {
+  try {
+    const delayMs: unknown = thrown instanceof RetryAfter ? thrown.delayMs : undefined;
+    return typeof delayMs === 'number' && delayMs >= 0 ? delayMs : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Bounds of the pause after an outage of the store. Within them, the pause is as long as the task has been failing. */
@@ -138,10 +149,6 @@ export function judgeHandBack(
 
 /** Returns the recorded form of any thrown value. It is short and always well-formed. */
 function describeError(thrown: unknown, now: number): TaskError {
-  const name = thrown instanceof Error && typeof thrown.name === 'string' ? thrown.name : 'Error';
-  return { name: short(name, 100), message: short(messageOf(thrown), ERROR_MESSAGE_LIMIT_CHARACTERS), at: now };
-}
-
-function short(text: string, limit: number): string {
-  return (text.length > limit ? `${text.slice(0, limit)}…` : text).toWellFormed();
+  const { name, message } = describeThrown(thrown, 1);
+  return { name, message: shortText(message, ERROR_MESSAGE_LIMIT_CHARACTERS), at: now };
 }

@@ -2,6 +2,7 @@
  * Best-effort writes next to a task's own row,
  * limited to the grace period of task code; a failure is only logged.
  */
+import { messageOf } from '../../core/errors.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -64,7 +65,7 @@ export class SideWrites {
     try {
       await Promise.race([send(over.signal), rejectedBy(over.signal)]);
     } catch (error) {
-      this.#ports.log.warn(failed, { task: this.#task.id, error: String(error) });
+      this.#ports.log.warn(failed, { task: this.#task.id, error: messageOf(error) });
     }
   }
 }

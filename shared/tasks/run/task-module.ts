@@ -94,14 +94,10 @@ function hasSome(value: unknown, verbs: readonly string[]): boolean {
 
 /** If a handler throws, the others are still called. */
 export function toldToAll(all: readonly TaskEvents[]): TaskEvents {
-  const each = (say: (events: TaskEvents) => void): void => {
-    const errors: unknown[] = [];
-    for (const events of all)
-      try {
-        say(events);
-      } catch (error) {
-        errors.push(error);
-      }
+  const each = async (say: (events: TaskEvents) => unknown): Promise<void> => {
+    // Each is called at once: an async function runs to its first `await`.
+    const told = await Promise.allSettled(all.map(async (events) => say(events)));
+    const errors = told.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
     if (errors.length > 0) throw new AggregateError(errors, errors.map(messageOf).join('; '));
   };
   return {

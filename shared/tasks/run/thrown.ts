@@ -18,17 +18,31 @@ const NAME_LIMIT_CHARACTERS = 100;
 const TEXT_LIMIT_CHARACTERS = 4_000;
 
 export function describeThrown(thrown: unknown, depth = DEPTH): Thrown {
+  const message = shortText(messageOf(thrown));
+  if (!isError(thrown)) return { name: 'Error', message };
+  const [name, stack, cause] = [read(thrown, 'name'), read(thrown, 'stack'), read(thrown, 'cause')];
+  return {
+    name: typeof name === 'string' ? shortText(name, NAME_LIMIT_CHARACTERS) : 'Error',
+    message,
+    ...(typeof stack === 'string' ? { stack: shortText(stack) } : {}),
+    ...(cause === undefined || depth === 1 ? {} : { cause: describeThrown(cause, depth - 1) }),
+  };
+}
+
+function isError(thrown: unknown): thrown is Error {
   try {
-    if (!(thrown instanceof Error)) return { name: 'Error', message: short(messageOf(thrown)) };
-    const { name, stack, cause } = thrown as { name: unknown; stack?: unknown; cause?: unknown };
-    return {
-      name: typeof name === 'string' ? short(name, NAME_LIMIT_CHARACTERS) : 'Error',
-      message: short(messageOf(thrown)),
-      ...(typeof stack === 'string' ? { stack: short(stack) } : {}),
-      ...(cause === undefined || depth === 1 ? {} : { cause: describeThrown(cause, depth - 1) }),
-    };
+    return thrown instanceof Error;
   } catch {
-    return { name: 'Error', message: 'an error that cannot be read was thrown' };
+    return false;
+  }
+}
+
+/** Undefined if its getter throws. */
+function read(thrown: Error, property: 'name' | 'stack' | 'cause'): unknown {
+  try {
+    return thrown[property];
+  } catch {
+    return undefined;
   }
 }
 
@@ -44,6 +58,16 @@ export function stackOf(thrown: Thrown, limitCharacters: number): string | undef
     .join('\n');
 }
 
-function short(text: string, limit = TEXT_LIMIT_CHARACTERS): string {
+/** Returns a thrown value that can be asked for its class; in place of one that cannot, such as a revoked proxy, an error with its text. */
+export function readable(thrown: unknown): unknown {
+  try {
+    Object.getPrototypeOf(Object(thrown));
+    return thrown;
+  } catch {
+    return new Error(messageOf(thrown));
+  }
+}
+
+export function shortText(text: string, limit = TEXT_LIMIT_CHARACTERS): string {
   return (text.length > limit ? `${text.slice(0, limit)}…` : text).toWellFormed();
 }

@@ -1,3 +1,5 @@
+import { messageOf } from '../../core/errors.ts';
+import { warn } from '../../core/runtime/host.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import type { BatchCounts } from './batch.ts';
 import type { TaskRequest } from './task-request.ts';
@@ -88,11 +90,37 @@ export interface TaskLog {
   error(message: string, ...extra: Record<string, unknown>[]): void;
 }
 
+/** The same logger, but an error of its own fails nothing. The first is a process warning. */
+export function steadyLog(log: TaskLog): TaskLog {
+  let hasWarned = false;
+  const onFailed = (error: unknown): void => {
+    if (!hasWarned) warn(`the log failed: ${messageOf(error)}`);
+    hasWarned = true;
+  };
+  return logBy((level, message, extra) => observed(() => log[level](message, ...extra), onFailed));
+}
+
 /** The same logger, whose lines carry these fields as well. */
 export function boundLog(log: TaskLog, fields: Readonly<Record<string, unknown>>): TaskLog {
-  const binding =
+  return logBy((level, message, extra) =>
+    log[level](message, { ...fields, ...Object.fromEntries(extra.flatMap((given) => Object.entries(given))) }),
+  );
+}
+
+function logBy(write: (level: keyof TaskLog, message: string, extra: Record<string, unknown>[]) => void): TaskLog {
+  const at =
     (level: keyof TaskLog): TaskLog['info'] =>
     (message, ...extra) =>
-      log[level](message, { ...fields, ...Object.fromEntries(extra.flatMap((given) => Object.entries(given))) });
-  return { debug: binding('debug'), info: binding('info'), warn: binding('warn'), error: binding('error') };
+      write(level, message, extra);
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** Calls code of the user's that only observes. Its errors, and those of a promise that it returns, go to `onFailed`. */
+export function observed(call: () => unknown, onFailed: (error: unknown) => void): void {
+  try {
+    const answer = call();
+    if (answer instanceof Promise) answer.catch(onFailed);
+  } catch (error) {
+    onFailed(error);
+  }
 }

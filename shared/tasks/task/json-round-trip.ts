@@ -5,7 +5,7 @@
  * It accepts undefined properties, which are omitted on both sides of the queue alike, and objects with a `toJSON`
  * (`Date`, `URL`, `Temporal`), whose authors define their JSON form: the schema validates that form.
  */
-import { ConfigurationError } from '../../core/errors.ts';
+import { ConfigurationError, messageOf } from '../../core/errors.ts';
 
 type Path = readonly (string | number)[];
 
@@ -31,7 +31,7 @@ function lossIn(what: string, value: unknown): Loss | undefined {
   try {
     return value === undefined ? undefined : lossOf(value, '', new Set());
   } catch (cause) {
-    throw new ConfigurationError(`${what} cannot be stored as JSON: ${(cause as Error).message}`, { cause });
+    throw new ConfigurationError(`${what} cannot be stored as JSON: ${messageOf(cause)}`, { cause });
   }
 }
 

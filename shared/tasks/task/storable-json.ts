@@ -1,5 +1,5 @@
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
-import { ConfigurationError } from '../../core/errors.ts';
+import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import type { Json } from './task.ts';
 
 /**
@@ -29,6 +29,6 @@ function stringify(what: string, value: unknown): unknown {
   try {
     return JSON.stringify(value);
   } catch (cause) {
-    throw new ConfigurationError(`${what} cannot be stored as JSON: ${(cause as Error).message}`, { cause });
+    throw new ConfigurationError(`${what} cannot be stored as JSON: ${messageOf(cause)}`, { cause });
   }
 }

@@ -9,6 +9,8 @@
  *
  * It caches nothing between two spans: if a provider is registered later, the next span finds it.
  */
+import { messageOf } from '../../core/errors.ts';
+import { warn } from '../../core/runtime/host.ts';
 import type { Attributes, Span, SpanDraft, SpanEnd, Tracing } from './tracing.ts';
 
 /** The API's major version is 1, the only one so far. */
@@ -65,7 +67,12 @@ export interface Registered {
 export const openTelemetry: Tracing = {
   begin(draft) {
     const registered = (globalThis as { readonly [API]?: Registered })[API];
-    return registered?.trace === undefined ? undefined : begin(registered.trace, registered.context, draft());
+    try {
+      return registered?.trace === undefined ? undefined : begin(registered.trace, registered.context, draft());
+    } catch (error) {
+      warn(`a span was not begun: ${messageOf(error)}`);
+      return undefined;
+    }
   },
 };
 
@@ -124,13 +131,17 @@ class RegisteredSpan implements Span {
   }
 
   end({ at, attributes, error }: SpanEnd): void {
-    if (attributes !== undefined) this.#span.setAttributes(attributes);
-    if (error !== undefined) {
-      this.#span.setAttributes({ 'error.type': error.type });
-      this.#span.setStatus({ code: STATUS_ERROR, message: error.message });
+    try {
+      if (attributes !== undefined) this.#span.setAttributes(attributes);
+      if (error !== undefined) {
+        this.#span.setAttributes({ 'error.type': error.type });
+        this.#span.setStatus({ code: STATUS_ERROR, message: error.message });
+      }
+      // Its start time may come from the clock of another machine.
+      this.#span.end(new Date(Math.max(at, this.#startAt)));
+    } catch (thrown) {
+      warn(`a span was not ended: ${messageOf(thrown)}`);
     }
-    // Its start time may come from the clock of another machine.
-    this.#span.end(new Date(Math.max(at, this.#startAt)));
   }
 }
 

@@ -30,7 +30,7 @@ interface ClaimPorts {
   readonly handBack: AbortSignal;
   readonly tally: Tally;
   /** Calls the event handlers. */
-  readonly tell: (say: (events: TaskEvents) => void) => void;
+  readonly tell: (say: (events: TaskEvents) => unknown) => void;
 }
 
 /** @param definition undefined only for an overdue candidate, which does not run */

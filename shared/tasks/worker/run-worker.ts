@@ -357,7 +357,7 @@ class QueueWorker {
     });
   }
 
-  #tell(say: (events: TaskEvents) => void): void {
+  #tell(say: (events: TaskEvents) => unknown): void {
     tell(this.#ports.events, this.#ports.log, say);
   }
 
