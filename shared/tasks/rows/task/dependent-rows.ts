@@ -77,17 +77,23 @@ export class DependentRows {
   }
 
   /** Sends a change, as a single write if the task has no links. */
-  settle(change: Change, stamp: Stamp, limits?: WriteLimits): Promise<Settled> {
-    return unlessFollowed(change, (one) => this.#settle(one, stamp, limits));
+  async settle(change: Change, stamp: Stamp, limits?: WriteLimits): Promise<Settled> {
+    if (change.task.links !== undefined) return unlessFollowed(change, (one) => this.#settle(one, stamp, limits));
+    const settled = await this.#write(change.own, stamp, limits);
+    const follower = followerIn(change, settled);
+    return follower === undefined
+      ? settled
+      : unlessFollowed(change, ({ own }) => this.#write(own, stamp, limits), follower);
+  }
+
+  async #write(own: Change['own'], stamp: Stamp, limits: WriteLimits | undefined): Promise<Settled> {
+    const written = await this.#sender.write(own, stamp.nonce, limits);
+    if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
+    return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
   }
 
   async #settle(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Settled> {
     const { own } = change;
-    if (change.task.links === undefined) {
-      const written = await this.#sender.write(own, stamp.nonce, limits);
-      if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
-      return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
-    }
     const sent = await this.#change(change, stamp, limits);
     if (sent.kind === 'applied') return { kind: 'applied', row: undefined };
     if (sent.kind === 'refused') return outcomeOf(sent, decodeTask, decodeTask);
@@ -239,22 +245,29 @@ export class DependentRows {
 async function unlessFollowed<Result extends Settled | CommitOutcome>(
   change: Change,
   send: (change: Change) => Promise<Result>,
+  seen?: Follower,
 ): Promise<Result> {
   const { task, promote } = change;
-  let follower: Follower | undefined;
+  let follower = seen;
   return retryContended(`the end of ${describeTask(task)}`, LINE_CONTENTION, async () => {
     const promotion = promote === undefined || follower === undefined ? undefined : promote(follower);
     const result = await send(
       promotion === undefined ? change : { ...change, own: promotion, to: 'ready', isFollowed: true },
     );
     if (result.kind === 'applied') return promotion === undefined ? result : { ...result, isFollowed: true };
-    if (promote === undefined || result.kind !== 'refused') return result;
-    const { current } = result;
-    const isSame = current?.state === 'running' && current.leaseCounter === task.leaseCounter;
-    if (!isSame || current.session !== task.session || current.follower === undefined) return result;
-    ({ follower } = current);
+    const next = followerIn(change, result);
+    if (next === undefined) return result;
+    follower = next;
     return contended(result);
   });
+}
+
+/** The follower because of which the row refused the end of this attempt, if any. */
+function followerIn({ task, promote }: Change, result: Settled | CommitOutcome): Follower | undefined {
+  if (promote === undefined || result.kind !== 'refused') return undefined;
+  const { current } = result;
+  const isSame = current?.state === 'running' && current.leaseCounter === task.leaseCounter;
+  return isSame && current.session === task.session ? current.follower : undefined;
 }
 
 type ChangeMove = Omit<LineMove, 'joiners'> & { readonly children: NewTask[] };
