@@ -10,8 +10,8 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
     id: 'M53',
     what: 'a commit records its end without its result',
     file: TASK_STORE,
-    from: 'const own = commitTask(table, claim, encode(result), stamp);',
-    to: 'const own = commitTask(table, claim, undefined, stamp);',
+    from: 'const own = commitTask(this.table, claim, encode(result), stamp);',
+    to: 'const own = commitTask(this.table, claim, undefined, stamp);',
     killedBy: ['I17'],
   },
   {
@@ -25,9 +25,9 @@ export const FAMILY_MUTANTS: readonly Mutant[] = [
   {
     id: 'X122',
     what: 'a task whose worker died, and that is cancelled, keeps the slot of its key',
-    file: 'shared/tasks/rows/task/cancelling.ts',
-    from: "promote: (follower) => promoteFollower(table, observed, { how: 'cancelled', follower }, shards, stamp)",
-    to: "promote: (follower) => promoteFollower(table, observed, { how: 'cancelled', follower }, shards, stamp), from: 'ready'",
+    file: 'shared/tasks/rows/task/task-endings.ts',
+    from: "abandon: { to: 'cancelled', of: 'deadHolder', how: 'cancelled' }",
+    to: "abandon: { to: 'cancelled', of: 'nobody' }",
     killedBy: ['KEY'],
     changes: { operator: true },
   },

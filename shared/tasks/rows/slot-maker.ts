@@ -17,10 +17,9 @@ import { describeTask } from '../task/task.ts';
 import { advanceSchedule } from './schedule-statements.ts';
 import { LINE_CONTENTION } from './task/adding-store.ts';
 import type { TaskStoreOptions } from './task/adding-store.ts';
-import { cancelTask } from './task/cancelling.ts';
 import { creationOf } from './task/effects.ts';
 import { Lines } from './task/lines.ts';
-import { DependentRows } from './task/dependent-rows.ts';
+import { TaskEndings } from './task/task-endings.ts';
 import { requestCancel } from './task/operator-statements.ts';
 import { decodeTask } from './task/task-codec.ts';
 import { readTask } from './task/task-statements.ts';
@@ -29,14 +28,14 @@ export class SlotMaker {
   readonly #sender: Sender;
   readonly #options: TaskStoreOptions;
   readonly #lines: Lines;
-  readonly #linked: DependentRows;
+  readonly #endings: TaskEndings;
   readonly #tasks: Rows<TaskRecord>;
 
   constructor(sender: Sender, options: TaskStoreOptions) {
     this.#sender = sender;
     this.#options = options;
     this.#lines = new Lines(sender, options.table);
-    this.#linked = new DependentRows(sender, options);
+    this.#endings = new TaskEndings(sender, options);
     this.#tasks = new Rows(sender, decodeTask);
   }
 
@@ -84,8 +83,7 @@ export class SlotMaker {
   async #stop(task: TaskRecord, reason: string, runtime: Runtime): Promise<boolean> {
     const stamp = stampOf(runtime);
     const cancellation = { at: stamp.now, reason };
-    if (task.state === 'ready')
-      return isApplied(await cancelTask(this.#linked, this.#options, task, cancellation, stamp));
+    if (task.state === 'ready') return isApplied(await this.#endings.cancel(task, cancellation, stamp));
     if (task.state !== 'running' || task.cancellation !== undefined) return true;
     const asked = await this.#sender.transact(
       requestCancel(this.#options.table, task, cancellation, stamp),
@@ -93,7 +91,7 @@ export class SlotMaker {
     );
     if (asked.kind !== 'canceled') return isApplied(asked);
     // The holder's session has ended, which is final.
-    return isApplied(await cancelTask(this.#linked, this.#options, task, cancellation, stampOf(runtime)));
+    return isApplied(await this.#endings.cancel(task, cancellation, stampOf(runtime)));
   }
 }
 

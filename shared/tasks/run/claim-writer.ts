@@ -16,7 +16,8 @@ import { claimOf, describeTask } from '../task/task.ts';
 import type { Settlement } from './settle.ts';
 import { settlementOf } from './settle.ts';
 import type { AttemptTrace } from './traced.ts';
-import { tracedEnd } from './traced.ts';
+import { spanOfEnd } from './traced.ts';
+import { sendWithin } from '../tracing/tracing.ts';
 
 interface ClaimWriterPorts {
   readonly tasks: TaskStore;
@@ -70,13 +71,14 @@ export class ClaimWriter {
     name?: string,
   ): Promise<void> {
     const { session, runtime } = this.#ports;
-    const traced = tracedEnd(this.#task, this.#ports, settlement, name);
     const verb = this.#underWay.then(async () => {
       const key = describeTask(this.#claim);
       if (this.#settlement !== undefined)
         throw new LeaseLostError(key, 'released', `this attempt is settled (${this.#settlement})`);
       session.ensureBelief();
-      if (await traced(() => send(stampOf(runtime), limitsWithinTrust(session)))) {
+      const attempt = (): Promise<boolean> => send(stampOf(runtime), limitsWithinTrust(session));
+      const span = spanOfEnd(this.#task, this.#ports, settlement, name);
+      if (await (span === undefined ? attempt() : sendWithin(span, runtime.clock, attempt, (isApplied) => isApplied))) {
         this.#settlement = settlement;
         return;
       }

@@ -3,7 +3,6 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { RunningTask } from '../task/task.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
 import type { Span } from '../tracing/tracing.ts';
-import { sendWithin } from '../tracing/tracing.ts';
 import type { Settlement } from './settle.ts';
 
 /** Trace of an attempt; the spans of its code and its operations are inside the attempt's span. */
@@ -25,20 +24,15 @@ const VERBS: Readonly<Record<Settlement, string>> = {
 };
 
 /**
- * Runs an operation's request within its own span, if the operation ends the claim and tracing is on.
+ * Begins the span of the write that ends a claim, if tracing is on.
  * @param name of the operation. Default: derived from its settlement
  */
-export function tracedEnd(
+export function spanOfEnd(
   task: RunningTask,
   { trace, runtime }: { readonly trace?: AttemptTrace | undefined; readonly runtime: Runtime },
   settlement: Settlement | undefined,
   name: string | undefined,
-): (send: () => Promise<boolean>) => Promise<boolean> {
-  return async (send) => {
-    if (trace === undefined || settlement === undefined) return send();
-    const { clock } = runtime;
-    const within = trace.attempt;
-    const span = trace.spans.settle(name ?? VERBS[settlement], task, { at: clock.now(), within });
-    return sendWithin(span, clock, send, (isApplied) => isApplied);
-  };
+): Span | undefined {
+  if (trace === undefined || settlement === undefined) return undefined;
+  return trace.spans.settle(name ?? VERBS[settlement], task, { at: runtime.clock.now(), within: trace.attempt });
 }

@@ -2,7 +2,7 @@
  * Dependent rows (batch counter, key slot, line) change in the same transaction as the task:
  * a batch counts its end, a key frees its slot, a line passes its turn.
  *
- * A task without dependent rows is written with a single-item write. Otherwise one transaction updates the task and its dependent rows.
+ * One transaction updates the task and its dependent rows; `task-endings.ts` writes a task that has none.
  * Its first action is the task's own write, with guard and nonce, so a dependent row changes exactly as often as the task does.
  */
 import { ConfigurationError, StoreUnavailableError } from '../../../core/errors.ts';
@@ -36,7 +36,7 @@ import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
 import { actionOf, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
 
-type Linked = TaskKey & {
+export type Linked = TaskKey & {
   readonly links?: TaskLinks | undefined;
   /** Session of the ending attempt. */
   readonly session?: string | undefined;
@@ -44,7 +44,7 @@ type Linked = TaskKey & {
 };
 
 /** A change of a task that requires changes of dependent rows. */
-interface Change {
+export interface Change {
   readonly task: Linked;
   /** Default: `running`. */
   readonly from?: 'ready' | 'running';
@@ -52,7 +52,7 @@ interface Change {
   /** The task's own write. Its guard and nonce apply to the whole transaction. */
   readonly own: Statement<'update'>;
   /** The write to use instead if the task ends before its turn in its line: its place stays. */
-  readonly early?: Statement<'update'>;
+  readonly early?: Statement<'update'> | undefined;
   /** The write to use instead if the task has a follower. */
   readonly promote?: (follower: Follower) => Statement<'update'>;
   /** Whether `own` is that write. */
@@ -76,26 +76,17 @@ export class DependentRows {
     this.#lines = new Lines(sender, table);
   }
 
-  /** Sends a change, as a single write if the task has no links. */
-  async settle(change: Change, stamp: Stamp, limits?: WriteLimits): Promise<Settled> {
-    if (change.task.links !== undefined) return unlessFollowed(change, (one) => this.#settle(one, stamp, limits));
-    const settled = await this.#write(change.own, stamp, limits);
-    const follower = followerIn(change, settled);
-    return follower === undefined
-      ? settled
-      : unlessFollowed(change, ({ own }) => this.#write(own, stamp, limits), follower);
-  }
-
-  async #write(own: Change['own'], stamp: Stamp, limits: WriteLimits | undefined): Promise<Settled> {
-    const written = await this.#sender.write(own, stamp.nonce, limits);
-    if (written.kind === 'refused') return outcomeOf(written, decodeTask, decodeTask);
-    return { kind: 'applied', row: written.item === undefined ? undefined : decodeTask(written.item) };
+  /** @param seen the follower because of which the task's row has already refused `change.own` */
+  settle(change: Change, stamp: Stamp, limits?: WriteLimits, seen?: Follower): Promise<Settled> {
+    return unlessFollowed(change, (one) => this.#settle(one, stamp, limits), seen);
   }
 
   async #settle(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Settled> {
-    const { own } = change;
+    const { own, task } = change;
     const sent = await this.#change(change, stamp, limits);
-    if (sent.kind === 'applied') return { kind: 'applied', row: undefined };
+    // A transaction returns no row.
+    if (sent.kind === 'applied')
+      return { kind: 'applied', row: task.links === undefined && sent.item ? decodeTask(sent.item) : undefined };
     if (sent.kind === 'refused') return outcomeOf(sent, decodeTask, decodeTask);
     throw new StoreUnavailableError(`${own.verb}: the rows that depend on the task refused the change`, {
       applied: sent.earlierAttempt === 'unknown' ? 'unknown' : 'no',
@@ -256,14 +247,14 @@ async function unlessFollowed<Result extends Settled | CommitOutcome>(
     );
     if (result.kind === 'applied') return promotion === undefined ? result : { ...result, isFollowed: true };
     const next = followerIn(change, result);
-    if (next === undefined) return result;
+    if (next === undefined || result.kind === 'canceled') return result;
     follower = next;
     return contended(result);
   });
 }
 
 /** The follower because of which the row refused the end of this attempt, if any. */
-function followerIn({ task, promote }: Change, result: Settled | CommitOutcome): Follower | undefined {
+export function followerIn({ task, promote }: Change, result: Settled | CommitOutcome): Follower | undefined {
   if (promote === undefined || result.kind !== 'refused') return undefined;
   const { current } = result;
   const isSame = current?.state === 'running' && current.leaseCounter === task.leaseCounter;

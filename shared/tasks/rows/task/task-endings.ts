@@ -1,0 +1,108 @@
+/**
+ * The writes after which an attempt is over, or a task that has not begun.
+ * Almost every one is a single write. `DependentRows` takes over if the task has links, or if the write is refused because of a follower.
+ */
+import type { WriteLimits } from '../../../core/lease/outcome.ts';
+import type { Stamp } from '../../../core/lease/stamp.ts';
+import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
+import type { Sender } from '../../../dynamo/engine/send.ts';
+import type { Statement } from '../../../dynamo/engine/statement.ts';
+import type { ChildEnding } from '../../task/batch.ts';
+import type { SequencedStamp, Settled } from '../../task/task-store.ts';
+import type { Cancellation, Claim, PastAttempt, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
+import type { TaskStoreOptions } from './adding-store.ts';
+import type { Change, Linked } from './dependent-rows.ts';
+import { DependentRows, followerIn } from './dependent-rows.ts';
+import { promoteFollower } from './follower-statements.ts';
+import { cancelAbandonedTask, cancelWaitingTask } from './operator-statements.ts';
+import { decodeTask } from './task-codec.ts';
+
+interface Ending {
+  /** The task's state afterwards. */
+  readonly to: 'ready' | ChildEnding;
+  /** Who has the task: the writer, a holder whose session has ended, or nobody yet. */
+  readonly of: 'holder' | 'deadHolder' | 'nobody';
+  /** How the attempt is remembered if its task continues with a follower. */
+  readonly how?: PastAttempt['how'];
+}
+
+const ENDINGS = {
+  complete: { to: 'done', of: 'holder', how: 'done' },
+  discard: { to: 'dead', of: 'holder', how: 'failed' },
+  giveUp: { to: 'cancelled', of: 'holder', how: 'cancelled' },
+  retry: { to: 'ready', of: 'holder', how: 'failed' },
+  release: { to: 'ready', of: 'holder', how: 'released' },
+  snooze: { to: 'ready', of: 'holder', how: 'snoozed' },
+  bury: { to: 'dead', of: 'deadHolder', how: 'died' },
+  abandon: { to: 'cancelled', of: 'deadHolder', how: 'cancelled' },
+  cancel: { to: 'cancelled', of: 'nobody' },
+  expire: { to: 'cancelled', of: 'nobody' },
+  passTurn: { to: 'cancelled', of: 'nobody' },
+} as const satisfies Readonly<Record<string, Ending>>;
+
+type Verb = keyof typeof ENDINGS;
+
+interface EndOptions extends Pick<Change, 'early'> {
+  readonly limits?: WriteLimits | undefined;
+  /** Kept in the past of a task that continues with a follower. */
+  readonly error?: TaskError | undefined;
+}
+
+export class TaskEndings {
+  /** Writes the ends that need more than the task's own row. */
+  readonly linked: DependentRows;
+  readonly #sender: Sender;
+  readonly #table: string;
+  readonly #shards: number;
+
+  constructor(sender: Sender, { table, shards }: TaskStoreOptions) {
+    this.linked = new DependentRows(sender, { table, shards });
+    this.#sender = sender;
+    this.#table = table;
+    this.#shards = shards;
+  }
+
+  /** @param own the task's own write */
+  async end(
+    verb: Verb,
+    task: Linked,
+    own: Statement<'update'>,
+    stamp: Stamp,
+    { limits, early, error }: EndOptions = {},
+  ): Promise<Settled> {
+    const change = { ...this.changeOf(verb, task, own, stamp, error), early };
+    if (task.links !== undefined) return this.linked.settle(change, stamp, limits);
+    const result = await this.#sender.write(own, stamp.nonce, limits);
+    if (result.kind === 'applied') return { kind: 'applied', row: result.item && decodeTask(result.item) };
+    const refused = outcomeOf(result, decodeTask, decodeTask);
+    const follower = followerIn(change, refused);
+    return follower === undefined ? refused : this.linked.settle(change, stamp, limits, follower);
+  }
+
+  changeOf(
+    verb: Verb,
+    task: Linked,
+    own: Statement<'update'>,
+    stamp: Stamp & Partial<SequencedStamp>,
+    error?: TaskError,
+  ): Change {
+    const { to, of, how }: Ending = ENDINGS[verb];
+    if (of === 'nobody' || how === undefined) return { task, own, from: 'ready', to };
+    const claim = task as Claim;
+    return {
+      task,
+      own,
+      to,
+      promote: (follower) => promoteFollower(this.#table, claim, { how, error, follower }, this.#shards, stamp),
+    };
+  }
+
+  /** Cancels a waiting task, or a running one whose session the caller has seen ended. */
+  cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, stamp: Stamp): Promise<Settled> {
+    if (observed.state === 'running')
+      return this.end('abandon', observed, cancelAbandonedTask(this.#table, observed, cancellation, stamp), stamp);
+    const own = cancelWaitingTask(this.#table, observed, cancellation, stamp);
+    const early = cancelWaitingTask(this.#table, observed, cancellation, stamp, this.#shards);
+    return this.end('cancel', observed, own, stamp, { early });
+  }
+}
