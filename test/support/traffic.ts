@@ -53,7 +53,9 @@ export async function passTimeUntil<T>(
   };
   work.then(over, over);
   await traffic.rests();
+  const giveUpAt = clock.monotonic() + 6 * 3_600_000;
   while (!progress.isOver) {
+    if (clock.monotonic() > giveUpAt) throw new Error('six hours have passed, and it is not over');
     await clock.advance(stepMs);
     await traffic.rests();
   }
