@@ -12,20 +12,16 @@ interface Failure {
 const COUNTS = ['histories', 'steps', 'turns', 'requests', 'accepted', 'virtualMs', 'coreMs'] as const;
 type Counts = Readonly<Record<(typeof COUNTS)[number], number>>;
 
-/** A history in short: a difference in any of these means that the code behaves otherwise. */
-export type Trace = Pick<HistoryResult, 'seed' | 'requests' | 'accepted' | 'digest'>;
-
 /** One core's report. */
 export interface BatchMessage extends Counts {
   readonly seen: ReadonlyMap<string, number>;
   /** By rule with a bound: the amount that came nearest to it. */
   readonly nearest: ReadonlyMap<string, Nearest>;
   readonly failures: readonly Failure[];
-  readonly traces: readonly Trace[];
 }
 
 export function emptyMessage(): BatchMessage {
-  return { ...countsBy(() => 0), seen: new Map(), nearest: new Map(), failures: [], traces: [] };
+  return { ...countsBy(() => 0), seen: new Map(), nearest: new Map(), failures: [] };
 }
 
 /** The leap over all retention is not lived through, so it does not count as virtual time. */
@@ -34,10 +30,8 @@ const LEAP_MS = 40 * 86_400_000;
 export function include(message: BatchMessage, result: HistoryResult, coreMs: number): BatchMessage {
   const [violation] = result.violations;
   const virtualMs = result.virtualMs >= LEAP_MS ? result.virtualMs - LEAP_MS : result.virtualMs;
-  const { seed, requests, accepted, digest } = result;
-  const failures = violation === undefined ? [] : [{ seed, violation }];
-  const traces = [{ seed, requests, accepted, digest }];
-  return merge(message, { ...result, histories: 1, virtualMs, coreMs, failures, traces });
+  const failures = violation === undefined ? [] : [{ seed: result.seed, violation }];
+  return merge(message, { ...result, histories: 1, virtualMs, coreMs, failures });
 }
 
 function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
@@ -46,8 +40,7 @@ function merge(one: BatchMessage, other: BatchMessage): BatchMessage {
   const nearest = new Map(one.nearest);
   for (const [rule, measured] of other.nearest) if (isNearer(measured, nearest.get(rule))) nearest.set(rule, measured);
   const failures = [...one.failures, ...other.failures];
-  const traces = [...one.traces, ...other.traces];
-  return { ...countsBy((name) => one[name] + other[name]), seen, nearest, failures, traces };
+  return { ...countsBy((name) => one[name] + other[name]), seen, nearest, failures };
 }
 
 function countsBy(count: (name: keyof Counts) => number): Counts {

@@ -1,8 +1,6 @@
 /**
- * In a separate process: histories of the default mix with a drawn mutant in the code. Exit code 1: one was violated, fell over, or did
- * something else than its line in the ledger of `npm test` says.
+ * In a separate process: histories of the default mix with a drawn mutant in the code. Exit code 1: one was violated, or fell over.
  */
-import { readFileSync } from 'node:fs';
 import { bugOfEnvironment } from '../matrix/bug-of-environment.ts';
 import { loadWith } from '../matrix/load.ts';
 import { makeTurnable } from '../simulation/knobs/turn.ts';
@@ -12,10 +10,8 @@ loadWith(bugOfEnvironment());
 makeTurnable();
 const { runSeed } = await import('../simulation/run-seed.ts');
 
-const LEDGER = readFileSync(new URL('../simulation/histories.golden.txt', import.meta.url), 'utf8');
-
 const [histories = '1'] = process.argv.slice(2);
 for (let seed = 1; seed <= Number(histories) && process.exitCode === undefined; seed++) {
-  const { violations, digest } = await runSeed(BigInt(seed), 'mix', { stopAtViolation: true });
-  if (violations.length > 0 || !LEDGER.includes(digest)) process.exitCode = 1;
+  const { violations } = await runSeed(BigInt(seed), 'mix', { stopAtViolation: true });
+  if (violations.length > 0) process.exitCode = 1;
 }
