@@ -7,6 +7,7 @@ import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
 import { describeInEveryWorld } from '../support/coordination.ts';
 import { TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
+import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 
 describeInEveryWorld('the values of locks', (open) => {
   let world: World;
@@ -209,7 +210,7 @@ describeInEveryWorld('the values of locks', (open) => {
     });
 
     test('fails closed for the key of a row that does not decode, and only for that key', async () => {
-      const item = { ...lockKey(key), v: 2, modifyIndex: 'many', nonce: 'x', session: 'somebody' };
+      const item = { ...lockKey(key), v: SCHEMA_VERSION, modifyIndex: 'many', nonce: 'x', session: 'somebody' };
       await world.driver.attempt('put', { TableName: world.table, Item: item }, new AbortController().signal);
 
       await expect(mine.tryLock(key)).rejects.toThrow('modifyIndex should be a number');

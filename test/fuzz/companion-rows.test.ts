@@ -16,6 +16,7 @@ import {
 import { decodeTask } from '../../shared/tasks/rows/task/task-codec.ts';
 import { defineTask } from '../../shared/tasks/task/definition.ts';
 import { openWorld } from './world.ts';
+import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 
 const QUEUE = 'q';
 const SHARDS = 2;
@@ -32,7 +33,7 @@ const entry = (id: string): DynamoItem => ({
 });
 const task = (attributes: DynamoItem): DynamoItem => ({
   ...entry(ID),
-  v: 2,
+  v: SCHEMA_VERSION,
   queue: QUEUE,
   id: ID,
   name: fine.name,

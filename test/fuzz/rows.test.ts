@@ -10,6 +10,7 @@ import type { Poison } from './poison.ts';
 import { damaged, poison } from './poison.ts';
 import type { World } from './world.ts';
 import { openWorld } from './world.ts';
+import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 
 const MAX_ATTEMPTS = 3;
 const NEIGHBOURS = ['a', 'b', 'c'];
@@ -140,7 +141,7 @@ async function damage(world: World, queue: string, { standing, damages }: Poison
   await world.raw.put(running);
   const session = {
     ...sessionKey(GHOST),
-    v: 2,
+    v: SCHEMA_VERSION,
     id: GHOST,
     name: 'worker',
     node: 'gone',

@@ -33,6 +33,7 @@ import type { PolicyGate } from './policy-gate.ts';
 import { openPolicyGate } from './policy-gate.ts';
 import { statementsOf } from './policy.ts';
 import { synthesize } from './synthesize.ts';
+import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 
 const upstream = inject('embeddedEndpoint') ?? inject('dynamodbLocalEndpoint');
 const clientConfig = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
@@ -56,7 +57,7 @@ type Attempt = (client: DynamoDBClient) => Promise<unknown>;
 type Attributes = Readonly<Record<string, string | number>>;
 
 const TASK = taskKey('media', 'victim');
-const NEW_TASK = { v: 2, queue: 'media', id: 'victim', name: 'resize', state: 'ready', leaseCounter: 0, nonce: 'n' };
+const NEW_TASK = { v: SCHEMA_VERSION, queue: 'media', id: 'victim', name: 'resize', state: 'ready', leaseCounter: 0, nonce: 'n' };
 const DONE = { state: 'done', finishedAt: 1, result: '"forged"' };
 const PAYLOAD = payloadKey('media', 'victim');
 const ACT = { pk: 'audit#2026-11', sk: 'act#2026-11-22T00:00:00.000Z#1' };

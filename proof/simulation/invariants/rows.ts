@@ -48,7 +48,7 @@ const isRunning = ({ state }: DynamoItem): boolean => state === 'running';
 const isInvalid = ({ status }: DynamoItem): boolean => status === 'invalid';
 
 const TASK: readonly [string, Check][] = Object.entries({
-  v: oneOf(2),
+  v: oneOf(3),
   queue: text,
   id: text,
   name: text,
@@ -111,7 +111,7 @@ function isPlaceOf(name: string, { tenant, key, line, ticket, readyAt }: DynamoI
 const PARTS_OF_PLACE = 7;
 
 const SESSION: readonly [string, Check][] = Object.entries({
-  v: oneOf(2),
+  v: oneOf(3),
   id: text,
   name: text,
   node: text,

@@ -4,7 +4,7 @@
  */
 
 /** Every row carries the version of its layout. This code reads and changes rows of this version only. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 export const TABLE = {
   partitionKey: 'pk',

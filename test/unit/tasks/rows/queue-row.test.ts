@@ -8,6 +8,7 @@ import { createQueueStore } from '../../../../shared/tasks/rows/dynamo-queue-sto
 import { MAX_SHARDS } from '../../../../shared/tasks/task/task.ts';
 import { memoryDynamo } from '../../../../shared/testing/memory-table.ts';
 import { simulatedDriver } from '../../../../shared/testing/simulated-dynamo/driver.ts';
+import { SCHEMA_VERSION } from '../../../../shared/dynamo/engine/schema.ts';
 
 const TABLE = 'leasehold';
 const HEARD = { at: 1, count: 2, ids: ['a'] };
@@ -16,7 +17,7 @@ const STARTS = { count: 1, token: 2, untilMs: 3, waitMs: 4, heard: [HEARD], nonc
 async function read(changes: object): Promise<unknown> {
   const dynamo = memoryDynamo(TABLE, () => 1);
   const whole = { queue: 'q', paused: false, reason: 'r', updatedAt: 1, nonce: 'n' };
-  dynamo.apply('put', { TableName: TABLE, Item: { ...queueKey('q'), v: 2, ...whole, ...changes } });
+  dynamo.apply('put', { TableName: TABLE, Item: { ...queueKey('q'), v: SCHEMA_VERSION, ...whole, ...changes } });
   return createQueueStore(new Sender({ driver: simulatedDriver(dynamo), runtime: systemRuntime }), TABLE).get('q');
 }
 
