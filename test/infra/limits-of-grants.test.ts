@@ -57,7 +57,15 @@ type Attempt = (client: DynamoDBClient) => Promise<unknown>;
 type Attributes = Readonly<Record<string, string | number>>;
 
 const TASK = taskKey('media', 'victim');
-const NEW_TASK = { v: SCHEMA_VERSION, queue: 'media', id: 'victim', name: 'resize', state: 'ready', leaseCounter: 0, nonce: 'n' };
+const NEW_TASK = {
+  v: SCHEMA_VERSION,
+  queue: 'media',
+  id: 'victim',
+  name: 'resize',
+  state: 'ready',
+  leaseCounter: 0,
+  nonce: 'n',
+};
 const DONE = { state: 'done', finishedAt: 1, result: '"forged"' };
 const PAYLOAD = payloadKey('media', 'victim');
 const ACT = { pk: 'audit#2026-11', sk: 'act#2026-11-22T00:00:00.000Z#1' };
