@@ -83,6 +83,8 @@ export interface WaitPolicy<Blocker> {
 }
 
 const SPREAD = { share: 0.1, minMs: 50 };
+/** Polls at one moment of the clock. Each pause takes a millisecond at least, so a wait that exceeds this spins, and ends by name. */
+const MAX_POLLS_AT_ONE_TIME = 1_000;
 
 /** @throws ConfigurationError */
 export function validSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
@@ -135,6 +137,8 @@ class Wait<Blocker> {
   readonly #backoff: { readonly baseMs: number; readonly capMs: number };
   readonly #over: AbortSignal;
   #turn: WaiterSlot<Blocker> | undefined;
+  #polledAt: number | undefined;
+  #pollsAtOneTime = 0;
 
   constructor(patience: WaitPolicy<Blocker>, runtime: Pick<Runtime, 'clock' | 'random'>) {
     const { options, pauses, session } = patience;
@@ -190,6 +194,7 @@ class Wait<Blocker> {
 
   /** Polls. Returns undefined if the store is unavailable and there is time left. */
   async bear<Seen>(look: () => Promise<Seen>): Promise<Seen | undefined> {
+    this.#ensureTimePasses();
     try {
       return await look();
     } catch (error) {
@@ -213,6 +218,14 @@ class Wait<Blocker> {
   /** Leaves the line; no timer stays behind. */
   end(): void {
     this.#turn?.end();
+  }
+
+  #ensureTimePasses(): void {
+    const now = this.#runtime.clock.monotonic();
+    this.#pollsAtOneTime = now === this.#polledAt ? this.#pollsAtOneTime + 1 : 1;
+    this.#polledAt = now;
+    if (this.#pollsAtOneTime > MAX_POLLS_AT_ONE_TIME)
+      throw new Error(`a wait polled ${MAX_POLLS_AT_ONE_TIME} times while no time passed`);
   }
 
   #pauseMs(looks: number, seen: Blocked<unknown> | undefined): number {

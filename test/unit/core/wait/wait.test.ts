@@ -46,6 +46,15 @@ describe('a wait', () => {
     expect(at).toEqual([0]);
   });
 
+  test('that spins ends by name', async () => {
+    const still = { now: () => 0, monotonic: () => 0, sleep: () => Promise.resolve(), after: () => () => undefined };
+    const policy = { options: {}, pauses: PAUSES };
+
+    const waiting = waitFor(() => Promise.resolve(BUSY), policy, { clock: still, random: { next: () => 0 } });
+
+    await expect(waiting).rejects.toThrow('a wait polled 1000 times while no time passed');
+  });
+
   test('polls at growing pauses, and for the last time when its time is over', async () => {
     const { result, at } = start(() => BUSY, { wait: 2_000 });
     await clock.advance(3_000);
