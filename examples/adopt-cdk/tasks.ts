@@ -7,9 +7,9 @@ export const thumbnail = defineTask({
   input: z.object({ bucket: z.string(), key: z.string() }),
   retry: { maxAttempts: 5 },
   timeout: '2m',
-  run({ bucket, key }, task) {
+  async run({ bucket, key }, task) {
     task.log.info('a thumbnail is made', { bucket, key });
     const Item = { key, of: `${bucket}/${key}`, attempt: task.attempt };
-    return task.commit({ key }, [{ Put: { TableName: process.env.THUMBNAILS ?? 'thumbnails', Item } }]);
+    return await task.commit({ key }, [{ Put: { TableName: process.env.THUMBNAILS ?? 'thumbnails', Item } }]);
   },
 });

@@ -11,7 +11,7 @@ export const thumbnail = defineTask({
     await sleep(10, undefined, { signal: task.signal });
     // Only this item is dead: the others of its pack continue, and an operator finds it.
     if (picture % 100 === 99) throw new DoNotRetry('the picture is damaged');
-    return task.commit(undefined, [
+    return await task.commit(undefined, [
       {
         Update: {
           TableName: table,

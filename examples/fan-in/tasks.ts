@@ -40,7 +40,9 @@ export const book = defineTask({
     if (task.children !== undefined) return { chapters: task.children.done };
     // One press prints them all, one after the other: they are children, and a line.
     const inOrder = { key: `press of ${task.id}`, ordered: true };
-    return task.waitFor(CHAPTERS.map((title) => spawn(chapter, { title }, { id: `${task.id}/${title}`, ...inOrder })));
+    return await task.waitFor(
+      CHAPTERS.map((title) => spawn(chapter, { title }, { id: `${task.id}/${title}`, ...inOrder })),
+    );
   },
 });
 

@@ -22,7 +22,7 @@ export const price = defineTask({
     await sleep(250, undefined, { signal: task.signal });
     const total = order.cents.reduce((sum, cents) => sum + cents, 0);
     // The order leaves the index of new ones in the very transaction that completes the task; the count shows whether that happened twice.
-    return task.commit({ total }, [
+    return await task.commit({ total }, [
       {
         Update: {
           TableName: ORDERS,

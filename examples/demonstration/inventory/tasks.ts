@@ -23,7 +23,7 @@ export const inventoryPackage = defineTask({
     const { name, version, license } = await readManifest(folder);
     const digest = await digestTree(folder, task.signal);
     // The count shows whether an effect took place twice: one transaction adds one, conditional on the lease counter.
-    return task.commit({ files: digest.files }, [
+    return await task.commit({ files: digest.files }, [
       {
         Update: {
           TableName: INVENTORY_TABLE,

@@ -178,7 +178,7 @@ export class TaskClient {
     const { wait, signal, ...options } = given;
     if (isInsideTask())
       throw new ConfigurationError(
-        'enqueueAndWait inside of a task would wait for a slot while it holds one: return task.waitFor([…]), which gives it back',
+        'enqueueAndWait inside of a task would wait for a slot while it holds one: return await task.waitFor([…]), which gives it back',
       );
     if (wait !== undefined) durationMs('wait', wait);
     validSignal(signal);

@@ -39,6 +39,7 @@ import { MAX_EPOCH_MS } from '../../core/validate/moment.ts';
 import { ClaimWriter, namesOf } from './claim-writer.ts';
 import { SideWrites } from './side-writes.ts';
 import { contextOf } from './run-context.ts';
+import { GivenOperations } from './given-operations.ts';
 import type { Ending } from './ending.ts';
 import { aborted, cancelled } from './ending.ts';
 import type { Failure, Settlement } from './settle.ts';
@@ -92,6 +93,7 @@ class ClaimRun {
   /** Whether the task continues with its follower. */
   #isFollowed = false;
   readonly #writer: ClaimWriter;
+  readonly #given = new GivenOperations();
 
   constructor(task: RunningTask, definition: AnyTask, ports: RunPorts) {
     this.#task = task;
@@ -162,7 +164,9 @@ class ClaimRun {
 
   async #runCode(input: never): Promise<unknown> {
     const context = await this.#context();
-    return runInTaskScope(this.#task, () => this.#definition.run(input, context));
+    const value: unknown = await runInTaskScope(this.#task, () => this.#definition.run(input, context));
+    await this.#given.ended();
+    return value;
   }
 
   /**
@@ -277,6 +281,7 @@ class ClaimRun {
       remainingMs: () => this.#remainingMs(),
       nextSequence: () => session.nextSequence(),
       verb: (settlement, send, name) => this.#writer.verb(settlement, send, name),
+      given: this.#given,
       trace: this.#ports.trace,
       onFollowers: (followers) => this.#ports.onFollowers?.(followers),
       onProgress: () => {

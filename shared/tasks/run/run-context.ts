@@ -19,6 +19,7 @@ import type { Settlement } from './settle.ts';
 import type { AttemptTrace } from './traced.ts';
 import { ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
 import { barred } from './bar.ts';
+import type { GivenOperations } from './given-operations.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { CommitOutcome, EffectReason, NewTask, SequencedStamp, TaskStore, UserWrite } from '../task/task-store.ts';
@@ -46,6 +47,8 @@ interface RunContextPorts {
   readonly remainingMs: () => number;
   readonly nextSequence: () => number;
   readonly verb: SendVerb;
+  /** Knows which operations the code has not awaited. */
+  readonly given: GivenOperations;
   /** Called when an operation of this claim has added tasks to the queue. */
   readonly onFollowers: (followers: readonly NewTask[]) => void;
   /** Called when the operation that ended the claim has started its follower. */
@@ -60,6 +63,7 @@ const SETTLED: Committed = { kind: 'leasehold.settled' };
 /** A plain record, so that task code may destructure it: `({ signal, commit }) => …`. */
 export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
   const verbs = new ClaimVerbs(task, ports);
+  const { given } = ports;
   const { id, queue, name, progress, attempts, leaseCounter, traceparent, schedule } = task;
   return {
     id,
@@ -76,10 +80,10 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     signal: ports.signal,
     log: boundLog(ports.log, { queue, task: id, name, attempt: attempts }),
     remainingMs: ports.remainingMs,
-    saveProgress: (value) => verbs.saveProgress(value),
-    commit: (result, writes, options) => verbs.commit(result, writes, options),
-    snooze: (delay) => verbs.snooze(delay),
-    waitFor: (requests) => verbs.waitFor(requests),
+    saveProgress: (value) => given.give(verbs.saveProgress(value)),
+    commit: (result, writes, options) => given.give(verbs.commit(result, writes, options)),
+    snooze: (delay) => given.give(verbs.snooze(delay)),
+    waitFor: (requests) => given.give(verbs.waitFor(requests)),
   };
 }
 

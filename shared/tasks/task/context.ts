@@ -77,7 +77,7 @@ export interface CommitOptions {
   readonly spawn?: readonly TaskRequest[];
 }
 
-/** Returned by `commit`, `snooze` and `waitFor`, so that task code can end with `return task.commit(...)`. */
+/** Returned by `commit`, `snooze` and `waitFor`, so that task code can end with `return await task.commit(...)`. */
 export interface Committed {
   readonly kind: 'leasehold.settled';
 }

@@ -289,7 +289,7 @@ describe('enqueueAndWait', () => {
 
     expect(await q.client.result('p')).toMatchObject({
       kind: 'dead',
-      error: { message: expect.stringContaining('return task.waitFor([…])') as string },
+      error: { message: expect.stringContaining('return await task.waitFor([…])') as string },
     });
     expect(await q.client.get('child')).toBeUndefined();
   });
