@@ -236,15 +236,22 @@ export class LockClient {
     const reason = validName('reason', options.reason);
     const askedMs = givenMs('lockDelay', options.lockDelay);
     const { locks, runtime } = this.#ports;
-    return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<ForceResult | Contended> => {
-      const lock = await locks.get(validKey(key));
-      if (!isTenure(lock, options.leaseCounter)) return { kind: 'superseded', current: await this.get(key) };
-      const { tell, lockDelayMs } = await this.#holderOf(lock);
-      const force = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, tell };
-      const outcome = await locks.forceRelease(lock, force, stampOf(runtime));
-      if (outcome.kind === 'refused') return contended();
-      return { kind: 'released', closedUntil: opensAt(outcome.notBefore, this.#maxClockSkewMs) };
-    });
+    return retryContended(
+      describeLock(key),
+      WRITE_CONTENTION,
+      async (_, earlierAttempt): Promise<ForceResult | Contended> => {
+        const lock = await locks.get(validKey(key));
+        if (!isTenure(lock, options.leaseCounter)) {
+          ensureUnwritten(describeLock(key), { earlierAttempt }, 'that tenure is over');
+          return { kind: 'superseded', current: await this.get(key) };
+        }
+        const { tell, lockDelayMs } = await this.#holderOf(lock);
+        const force = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, tell };
+        const outcome = await locks.forceRelease(lock, force, stampOf(runtime));
+        if (outcome.kind === 'refused') return contended(outcome);
+        return { kind: 'released', closedUntil: opensAt(outcome.notBefore, this.#maxClockSkewMs) };
+      },
+    );
   }
 
   /** Reads the row, decides, and writes on condition that the row is unchanged. Repeats until the outcome is known. */

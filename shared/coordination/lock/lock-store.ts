@@ -142,7 +142,7 @@ export interface LockStore {
     observed: HeldLock,
     force: ForceRequest,
     write: Stamp,
-  ): Promise<{ readonly kind: 'applied'; readonly notBefore: number } | { readonly kind: 'refused' }>;
+  ): Promise<{ readonly kind: 'applied'; readonly notBefore: number } | KeyRefusal>;
 
   /** Writes the content without a lock, even if the key is held. Refused unless the row is as observed. */
   put(key: string, observed: LockRecord | undefined, content: Content, write: Stamp): Promise<Outcome<LockRecord>>;

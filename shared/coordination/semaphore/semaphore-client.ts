@@ -1,4 +1,5 @@
 /** The client API of semaphores. */
+import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
@@ -6,6 +7,7 @@ import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
+import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { PermitAcquisition, PermitOptions, PermitWaitOptions } from './acquire.ts';
 import { acquirePermit, tryAcquirePermit } from './acquire.ts';
@@ -119,16 +121,25 @@ export class SemaphoreClient {
     validName('reason', reason);
     const askedMs = givenMs('lockDelay', lockDelay);
     const { semaphores, runtime } = this.#ports;
-    return retryContended(describeSemaphore(name), EVICTION_CONTENTION, async () => {
-      const row = await semaphores.get(name);
-      const holder = row?.holders.find((candidate) => candidate.token === token && candidate.closedUntil === undefined);
-      if (holder === undefined) return undefined;
-      const { isLive, lockDelayMs } = await this.#sessionOf(holder);
-      const eviction = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, isLive };
-      // Refused: it was released, or its session ended, in between. Another read shows which.
-      const outcome = await semaphores.evict(name, holder, eviction, stampOf(runtime));
-      return outcome.kind === 'applied' ? { ...holder, closedUntil: outcome.closedUntil } : contended();
-    });
+    return retryContended(
+      describeSemaphore(name),
+      EVICTION_CONTENTION,
+      async (_, earlierAttempt): Promise<HolderRecord | undefined | Contended> => {
+        const row = await semaphores.get(name);
+        const holder = row?.holders.find(
+          (candidate) => candidate.token === token && candidate.closedUntil === undefined,
+        );
+        if (holder === undefined) {
+          ensureUnwritten(describeSemaphore(name), { earlierAttempt }, 'that permit is not held');
+          return undefined;
+        }
+        const { isLive, lockDelayMs } = await this.#sessionOf(holder);
+        const eviction = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, isLive };
+        // Refused: it was released, or its session ended, in between. Another read shows which.
+        const outcome = await semaphores.evict(name, holder, eviction, stampOf(runtime));
+        return outcome.kind === 'applied' ? { ...holder, closedUntil: outcome.closedUntil } : contended(outcome);
+      },
+    );
   }
 
   /** If the holder's session row is damaged, we cannot notify the holder, so the longest lock-delay applies. */

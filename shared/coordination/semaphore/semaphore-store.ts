@@ -68,7 +68,10 @@ export interface SemaphoreStore {
     permit: PermitRecord,
     eviction: EvictionRequest,
     write: Stamp,
-  ): Promise<{ readonly kind: 'applied'; readonly closedUntil: number } | { readonly kind: 'refused' }>;
+  ): Promise<
+    | { readonly kind: 'applied'; readonly closedUntil: number }
+    | Pick<Extract<Outcome<never>, { kind: 'refused' }>, 'kind' | 'earlierAttempt'>
+  >;
 
   /** Strongly consistent. */
   get(name: string): Promise<SemaphoreRecord | undefined>;

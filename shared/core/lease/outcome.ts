@@ -20,15 +20,18 @@ export type Outcome<Row, Current = Row> =
 /**
  * A refused caller reads again and writes on top of the result, unless an unanswered attempt of its own may have been applied:
  * then someone else may have written the current value since, and the caller must not overwrite it.
+ * @param found what stands there now
  * @throws StoreUnavailableError with `applied: 'unknown'`
  */
 export function ensureUnwritten(
   what: string,
   { earlierAttempt }: Pick<Extract<Outcome<never>, { kind: 'refused' }>, 'earlierAttempt'>,
+  found?: string,
 ): void {
   if (earlierAttempt === 'none') return;
   throw new StoreUnavailableError(
-    `${what}: unknown whether the write was applied: the response was lost and the row has changed since; read it again`,
+    `${what}: unknown whether the write was applied: the response was lost and the row has changed since` +
+      `${found === undefined ? '' : `; now ${found}`}; read it again`,
     { applied: 'unknown' },
   );
 }

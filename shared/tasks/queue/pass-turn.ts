@@ -5,6 +5,7 @@
  * have the ticket. The indexes are eventually consistent, so the turn must be as before for `SETTLE_MS`, and they must lag by less.
  */
 import { defined } from '../../core/defined.ts';
+import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
@@ -45,7 +46,10 @@ export function passTurn(ports: OperatorPorts, queue: string, key: string): Prom
   const { operations, runtime } = ports;
   return whileItStands(ports, queue, key, async (line, lost) => {
     const outcome = await operations.passLine(queue, key, line, stampOf(runtime));
-    return outcome.kind === 'refused' ? contended(outcome) : { ...lost, kind: 'passed' };
+    if (outcome.kind === 'applied') return { ...lost, kind: 'passed' };
+    // Another turn than the one that our caller saw lost may have come since.
+    ensureUnwritten(describeLine(queue, key), outcome);
+    return contended();
   });
 }
 
@@ -58,20 +62,20 @@ function whileItStands<Report>(
   key: string,
   onLost: (line: LineState, lost: Lost) => Promise<Report | Contended>,
 ): Promise<Report | Exclude<TurnReport, Lost>> {
-  return retryContended<Report | Exclude<TurnReport, Lost>>(
-    `the line of key ${key} in queue ${queue}`,
-    ACT,
-    async () => {
-      const line = await ports.operations.getLine(queue, key);
-      if (line === undefined || line.turn > line.tail) return { kind: 'empty' };
-      await ports.runtime.clock.sleep(SETTLE_MS);
-      const members = await membersOf(ports, queue, key);
-      const head = members.get(line.turn);
-      if (head !== undefined) return { kind: 'alive', head: head.id, state: head.state };
-      const next = members.get(Math.min(...members.keys()))?.id;
-      return onLost(line, { kind: 'lost', ...defined({ ticket: line.turn, next }) });
-    },
-  );
+  return retryContended<Report | Exclude<TurnReport, Lost>>(describeLine(queue, key), ACT, async () => {
+    const line = await ports.operations.getLine(queue, key);
+    if (line === undefined || line.turn > line.tail) return { kind: 'empty' };
+    await ports.runtime.clock.sleep(SETTLE_MS);
+    const members = await membersOf(ports, queue, key);
+    const head = members.get(line.turn);
+    if (head !== undefined) return { kind: 'alive', head: head.id, state: head.state };
+    const next = members.get(Math.min(...members.keys()))?.id;
+    return onLost(line, { kind: 'lost', ...defined({ ticket: line.turn, next }) });
+  });
+}
+
+function describeLine(queue: string, key: string): string {
+  return `the line of key ${key} in queue ${queue}`;
 }
 
 /** By ticket. */

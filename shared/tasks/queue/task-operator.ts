@@ -3,10 +3,13 @@
  *
  * Every operation first reads the task and then writes on condition that the task is still in the observed state.
  * If the task has changed since then, the operation reads it again, at most a few times.
+ * After a write without a response it acts only on the row that it saw: that write may have been applied, and others may have acted since,
+ * so the operation would end work that its caller never saw.
  */
 import type { CancelReport, OperatorPorts } from './cancel-item.ts';
 import { cancelItem } from './cancel-item.ts';
 import { ConfigurationError, MismatchError, assert, shown } from '../../core/errors.ts';
+import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import { settleSession } from '../../session/session-contender.ts';
 import { DEFAULT_MAX_CLOCK_SKEW_MS } from '../../core/lease/timing.ts';
@@ -14,6 +17,7 @@ import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { BatchRecord } from '../task/batch.ts';
 import { NEVER } from '../task/batch.ts';
+import type { Contended } from '../../core/wait/retry-contended.ts';
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { KeyReport, KeysQuery, RecountReport } from './key-report.ts';
 import { recountKey, reportKeys } from './key-report.ts';
@@ -83,13 +87,13 @@ export class TaskOperator {
     validOptions('the options of cancelling a task', options, [...TASK_OPTION, 'reason']);
     const key = this.#key(id, options);
     const reason = validReason(options.reason ?? 'cancelled by an operator');
-    return this.#look(key, options, async (task): Promise<CancelReport | undefined> => {
-      if (task === undefined) return cancelItem(key, this.#ports, this.#maxClockSkewMs);
+    return this.#look(key, options, async (task): Promise<CancelReport | Contended> => {
+      if (task === undefined) return (await cancelItem(key, this.#ports, this.#maxClockSkewMs)) ?? contended();
       const cancellation = { at: this.#ports.runtime.clock.now(), reason };
       if (task.state === 'running') return this.#cancelRunning(task, cancellation);
       if (task.state !== 'ready') return { kind: 'ended', state: task.state };
       const outcome = await this.#ports.tasks.cancel(task, cancellation, stampOf(this.#ports.runtime));
-      return outcome.kind === 'applied' ? { kind: 'cancelled' } : undefined;
+      return outcome.kind === 'applied' ? { kind: 'cancelled' } : contended(outcome);
     });
   }
 
@@ -101,12 +105,12 @@ export class TaskOperator {
    */
   retry(id: string, options: TaskOption = {}): Promise<RetryReport> {
     validOptions('the options of retrying a task', options, TASK_OPTION);
-    return this.#look(this.#key(id, options), options, async (task): Promise<RetryReport | undefined> => {
+    return this.#look(this.#key(id, options), options, async (task): Promise<RetryReport | Contended> => {
       if (task === undefined) return { kind: 'missing' };
       if (task.state !== 'dead' && task.state !== 'cancelled') return { kind: 'unfit', state: task.state };
       const stamp = stampOf(this.#ports.runtime);
       const outcome = await this.#ports.operations.revive(task, stamp.now, stamp);
-      return outcome.kind === 'applied' ? { kind: 'retried', task: outcome.row } : undefined;
+      return outcome.kind === 'applied' ? { kind: 'retried', task: outcome.row } : contended(outcome);
     });
   }
 
@@ -127,6 +131,7 @@ export class TaskOperator {
       const stamp = stampOf(this.#ports.runtime);
       const outcome = await this.#ports.operations.revive(task, stamp.now, stamp);
       if (outcome.kind === 'applied') retried++;
+      else ensureUnwritten(describeTask(task), outcome, standing(outcome.current));
       if (retried >= limit) break;
     }
     return retried;
@@ -171,14 +176,14 @@ export class TaskOperator {
       throw new ConfigurationError(`rescheduling ${describeTask(key)}: pass a priority, a runAt, or both`);
     const priority = to.priority === undefined ? undefined : validPriority(to.priority);
     const runAt = to.runAt === undefined ? undefined : validMoment('runAt', to.runAt);
-    return this.#look(key, options, async (task): Promise<RescheduleReport | undefined> => {
+    return this.#look(key, options, async (task): Promise<RescheduleReport | Contended> => {
       if (task === undefined) return { kind: 'missing' };
       if (task.state !== 'ready') return { kind: 'unfit', state: task.state };
       const children = runAt === undefined ? undefined : await this.#openChildren(task);
       if (children !== undefined) return { kind: 'waits', children };
       const target = { priority: priority ?? task.priority, runAt: runAt ?? task.readyAt };
       const outcome = await this.#ports.operations.reschedule(task, target, stampOf(this.#ports.runtime));
-      return outcome.kind === 'applied' ? { kind: 'rescheduled', task: outcome.row } : undefined;
+      return outcome.kind === 'applied' ? { kind: 'rescheduled', task: outcome.row } : contended(outcome);
     });
   }
 
@@ -251,7 +256,14 @@ export class TaskOperator {
     return retryContended(`queue ${queue}`, ACT, async () => {
       const observed = await this.#ports.queues.get(queue);
       const outcome = await this.#ports.queues.change(queue, observed, to, stampOf(this.#ports.runtime));
-      return outcome.kind === 'applied' ? outcome.row : contended(outcome);
+      if (outcome.kind === 'applied') return outcome.row;
+      const { current } = outcome;
+      ensureUnwritten(
+        `queue ${queue}`,
+        outcome,
+        current && `${current.isPaused ? 'paused' : 'open'} (${current.reason})`,
+      );
+      return contended();
     });
   }
 
@@ -262,32 +274,34 @@ export class TaskOperator {
     return batch === undefined || batch.pending === 0 ? undefined : batch;
   }
 
-  async #cancelRunning(task: RunningTask, cancellation: Cancellation): Promise<CancelReport | undefined> {
+  async #cancelRunning(task: RunningTask, cancellation: Cancellation): Promise<CancelReport | Contended> {
     const { tasks, operations, sessions, runtime } = this.#ports;
     const standing = await settleSession(await sessions.get(task.session), this.#ports, this.#maxClockSkewMs);
     if (standing.kind === 'free' || standing.kind === 'closed') {
       const outcome = await tasks.cancel(task, cancellation, stampOf(runtime));
-      if (outcome.kind !== 'applied') return undefined;
-      return { kind: 'cancelled' };
+      return outcome.kind === 'applied' ? { kind: 'cancelled' } : contended(outcome);
     }
     const outcome = await operations.requestCancel(task, cancellation, stampOf(runtime));
-    return outcome.kind === 'applied' ? { kind: 'requested', session: task.session } : undefined;
+    return outcome.kind === 'applied' ? { kind: 'requested', session: task.session } : contended(outcome);
   }
 
   #look<Report>(
     key: TaskKey,
     { leaseCounter }: TaskOption,
-    act: (task: TaskRecord | undefined) => Promise<Report | undefined>,
+    act: (task: TaskRecord | undefined) => Promise<Report | Contended>,
   ): Promise<Report> {
-    return retryContended(describeTask(key), ACT, async () => {
+    let seen: TaskRecord | undefined;
+    return retryContended(describeTask(key), ACT, async (_, earlierAttempt): Promise<Report | Contended> => {
       const task = await this.#ports.tasks.get(key);
+      if (task?.nonce !== seen?.nonce) ensureUnwritten(describeTask(key), { earlierAttempt }, standing(task));
+      seen = task;
       if (leaseCounter !== undefined && task !== undefined && task.leaseCounter !== leaseCounter)
         throw new MismatchError(
           describeTask(key),
           `${describeTask(key)} has counter ${task.leaseCounter}, not ${leaseCounter}, and is ${task.state}: ` +
             'it has been claimed since; nothing was done, read it again',
         );
-      return (await act(task)) ?? contended();
+      return act(task);
     });
   }
 
@@ -298,6 +312,12 @@ export class TaskOperator {
   #queueOf({ queue = this.#queue }: QueueOption): string {
     return validName('queue', queue);
   }
+}
+
+function standing(task: TaskRecord | undefined): string {
+  if (task === undefined) return 'it is gone';
+  const { state, generation, leaseCounter } = task;
+  return `it is ${state}, with counter ${leaseCounter}${generation === 0 ? '' : `, as generation ${generation}`}`;
 }
 
 function validReason(reason: string): string {

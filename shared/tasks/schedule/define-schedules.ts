@@ -2,6 +2,7 @@
 import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import { isSame } from '../../core/runtime/same.ts';
+import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { TaskSchedule } from './declaration.ts';
@@ -24,9 +25,14 @@ export async function defineSchedule(
   declared: Parameters<typeof scheduleDefinitionOf>[0],
 ): Promise<ScheduleRecord> {
   const definition = await scheduleDefinitionOf(declared, { runtime, queue });
-  return retryContended(`schedule ${definition.name}`, ACT, async () => {
+  const what = `schedule ${definition.name}`;
+  let seen: string | undefined;
+  return retryContended(what, ACT, async (_, earlierAttempt) => {
     const observed = await schedules.get(definition);
     if (observed !== undefined && !('isRemoved' in observed) && isSameSchedule(observed, definition)) return observed;
+    // Others may have defined it anew after our write.
+    if (observed?.nonce !== seen) ensureUnwritten(what, { earlierAttempt }, 'it is defined otherwise');
+    seen = observed?.nonce;
     const stamp = stampOf(runtime);
     const outcome = await schedules.put(definition, nextSlot(definition, stamp.now), observed, stamp);
     return outcome.kind === 'applied' ? outcome.row : contended(outcome);

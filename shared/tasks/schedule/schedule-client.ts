@@ -1,7 +1,7 @@
 /** `ScheduleClient` defines recurring tasks, and runs, pauses and removes them. */
-import { StoreUnavailableError } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
+import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
@@ -13,7 +13,7 @@ import { defineSchedule, defineSchedules } from './define-schedules.ts';
 import { giveSlot } from './give-slot.ts';
 import type { ScheduleRecord } from './schedule.ts';
 import { nextSlot, slotTaskId } from './schedule.ts';
-import type { ScheduleKey, ScheduleStore } from './schedule-store.ts';
+import type { RemovedSchedule, ScheduleKey, ScheduleStore } from './schedule-store.ts';
 import type { TaskKey } from '../task/task.ts';
 import { DEFAULT_QUEUE } from '../task/task.ts';
 
@@ -71,8 +71,8 @@ export class ScheduleClient {
       const outcome = await this.#store.remove(observed, stampOf(this.#runtime));
       if (outcome.kind === 'applied') return true;
       // After our own removal, another caller may have defined the schedule again. We must not remove that.
-      if (outcome.earlierAttempt === 'unknown') throw undecided(name);
-      return contended(outcome);
+      ensureUnwritten(`schedule ${name}`, outcome, standing(outcome.current));
+      return contended();
     });
   }
 
@@ -154,7 +154,9 @@ export class ScheduleClient {
       const to = change(observed, stamp.now);
       if (to === undefined) return observed;
       const outcome = await this.#store.pause(observed, to, stamp);
-      return outcome.kind === 'applied' ? outcome.row : contended(outcome);
+      if (outcome.kind === 'applied') return outcome.row;
+      ensureUnwritten(`schedule ${name}`, outcome, standing(outcome.current));
+      return contended();
     });
   }
 
@@ -172,9 +174,7 @@ export class ScheduleClient {
   }
 }
 
-function undecided(name: string): StoreUnavailableError {
-  return new StoreUnavailableError(
-    `schedule ${name}: unknown whether it was removed: the response was lost and the row has changed since; read it again`,
-    { applied: 'unknown' },
-  );
+function standing(current: ScheduleRecord | RemovedSchedule | undefined): string {
+  if (current === undefined || 'isRemoved' in current) return 'it is removed';
+  return current.pausedAt === undefined ? 'it is in use' : 'it is paused';
 }

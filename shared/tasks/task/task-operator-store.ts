@@ -14,7 +14,7 @@ export interface TaskOperatorStore {
     observed: RunningTask,
     cancellation: Cancellation,
     write: Stamp,
-  ): Promise<{ readonly kind: 'applied' | 'refused' }>;
+  ): Promise<{ readonly kind: 'applied' | 'refused'; readonly earlierAttempt: 'none' | 'unknown' }>;
   /** Refused when it was written since it was observed. */
   reschedule(
     observed: ReadyTask,

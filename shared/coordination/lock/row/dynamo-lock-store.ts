@@ -34,9 +34,10 @@ export function createLockStore(sender: Sender, table: string): LockStore {
       if (result.kind === 'applied' && !result.late)
         return { kind: 'applied', notBefore: (result.restampedAt ?? stamp.now) + force.lockDelayMs };
       const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
-      if (isDecided || result.item === undefined) return { kind: 'refused' };
-      const found = decodeLock(result.item);
-      if (!isEndedBy(found, observed, force, times)) return { kind: 'refused' };
+      if (isDecided) return { kind: 'refused', earlierAttempt: 'none' };
+      const found = result.item && decodeLock(result.item);
+      if (found === undefined || !isEndedBy(found, observed, force, times))
+        return { kind: 'refused', earlierAttempt: 'unknown' };
       return { kind: 'applied', notBefore: found.state === 'free' ? found.notBefore : 0 };
     },
 

@@ -33,9 +33,10 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
       if (result.kind === 'applied' && !result.late)
         return { kind: 'applied', closedUntil: statements.closedBy(eviction, result.restampedAt ?? stamp.now) };
       const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
-      if (isDecided || result.item === undefined) return { kind: 'refused' };
-      const found = decodeSemaphore(result.item);
-      if (!isEvictedBy(found, permit, eviction, times)) return { kind: 'refused' };
+      if (isDecided) return { kind: 'refused', earlierAttempt: 'none' };
+      const found = result.item && decodeSemaphore(result.item);
+      if (found === undefined || !isEvictedBy(found, permit, eviction, times))
+        return { kind: 'refused', earlierAttempt: 'unknown' };
       const left = found.holders.find(({ token }) => token === permit.token);
       return { kind: 'applied', closedUntil: left?.closedUntil ?? 0 };
     },

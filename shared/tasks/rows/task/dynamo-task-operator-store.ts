@@ -24,8 +24,8 @@ export function createTaskOperatorStore(sender: Sender, { table, shards }: TaskS
   return {
     async requestCancel(observed, cancellation, stamp) {
       const statement = statements.requestCancel(table, observed, cancellation, stamp);
-      const { kind } = await sender.transact(statement, stamp.nonce);
-      return { kind: kind === 'applied' ? 'applied' : 'refused' };
+      const { kind, earlierAttempt } = await sender.transact(statement, stamp.nonce);
+      return { kind: kind === 'applied' ? 'applied' : 'refused', earlierAttempt };
     },
 
     reschedule: (observed, to, stamp) =>
