@@ -36,8 +36,12 @@ export function createLockStore(sender: Sender, table: string): LockStore {
       const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
       if (isDecided) return { kind: 'refused', earlierAttempt: 'none' };
       const found = result.item && decodeLock(result.item);
-      if (found === undefined || !isEndedBy(found, observed, force, times))
-        return { kind: 'refused', earlierAttempt: 'unknown' };
+      if (found === undefined) return { kind: 'refused', earlierAttempt: 'unknown' };
+      if (!isEndedBy(found, observed, force, times)) {
+        // Our record would stand there, unless a later tenure was ended by force, too.
+        const isOverwritten = (found.lastForced?.leaseCounter ?? 0) > observed.leaseCounter;
+        return { kind: 'refused', earlierAttempt: isOverwritten ? 'unknown' : 'none' };
+      }
       return { kind: 'applied', notBefore: found.state === 'free' ? found.notBefore : 0 };
     },
 

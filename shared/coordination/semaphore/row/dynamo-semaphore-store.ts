@@ -35,8 +35,12 @@ export function createSemaphoreStore(sender: Sender, table: string): SemaphoreSt
       const isDecided = result.kind === 'canceled' || (result.kind === 'refused' && result.earlierAttempt === 'none');
       if (isDecided) return { kind: 'refused', earlierAttempt: 'none' };
       const found = result.item && decodeSemaphore(result.item);
-      if (found === undefined || !isEvictedBy(found, permit, eviction, times))
-        return { kind: 'refused', earlierAttempt: 'unknown' };
+      if (found === undefined) return { kind: 'refused', earlierAttempt: 'unknown' };
+      if (!isEvictedBy(found, permit, eviction, times)) {
+        // Our record would stand there, unless another permit was evicted since.
+        const isOverwritten = found.lastEviction !== undefined && found.lastEviction.token !== permit.token;
+        return { kind: 'refused', earlierAttempt: isOverwritten ? 'unknown' : 'none' };
+      }
       const left = found.holders.find(({ token }) => token === permit.token);
       return { kind: 'applied', closedUntil: left?.closedUntil ?? 0 };
     },
