@@ -6,7 +6,7 @@
  * (see test/support/dynamo-programs/allowed-divergences.ts), or one of them is wrong.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import { Command } from 'commander';
 import { TABLE_SHAPE } from '../shared/operate/cost/verb-units.ts';
 import type { WriteUnits } from '../shared/dynamo/engine/capacity.ts';
@@ -16,11 +16,12 @@ import { DynamoFault } from '../shared/dynamo/engine/driver.ts';
 import type { RowKey } from '../shared/dynamo/engine/keys.ts';
 import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
-import { Sender } from '../shared/dynamo/engine/send.ts';
-import { systemRuntime } from '../shared/core/runtime/runtime.ts';
+import { SCENES } from '../test/scenes/book.ts';
+import { set } from '../test/scenes/play.ts';
+import { worldOn } from '../test/support/coordination.ts';
+import { ManualClock } from '../test/support/manual-clock.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption } from './arguments.ts';
-import { exerciseVerbs } from './every-verb.ts';
 import { tableOf } from './figures.ts';
 import { openTable } from './table.ts';
 
@@ -42,30 +43,36 @@ export async function run(argv: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** Sends every verb to the table, and returns what each was charged, with what our model says. */
+/**
+ * Plays every scene on the table, and returns what each verb of its act was charged, with what our model says.
+ * The scene's clock begins now and stands still; after it, the rows that it wrote are deleted.
+ */
 export async function measureUnits(client: DynamoDBClient, table: string): Promise<readonly UnitsRow[]> {
   const modelled: ModelUnits[] = [];
   const model = new Map<string, ModelUnits>();
   const meter = createMeter();
   const documents = DynamoDBDocumentClient.from(client);
-  const driver = modellingDriver(createSdkDriver(client), { documents, table }, modelled);
-  let feature = '';
-  const sender = new Sender({
-    driver,
-    runtime: systemRuntime,
-    observer: {
+  const touched = new Map<string, RowKey>();
+  const driver = modellingDriver(createSdkDriver(client), { documents, table, touched }, modelled);
+  for (const scene of SCENES) {
+    let isMeasured = false;
+    const world = worldOn(driver, table, false, new ManualClock(new Date().toISOString()));
+    world.observers.push({
       onAttempt(attempt) {
-        const verb = feature === '' ? attempt.statement.verb : `${attempt.statement.verb}, ${feature}`;
-        meter.onAttempt({ ...attempt, statement: { ...attempt.statement, verb } });
         const { write = 0, read = 0 } = modelled.shift() ?? {};
+        if (!isMeasured) return;
+        const verb = `${attempt.statement.verb}: ${scene.title}`;
+        meter.onAttempt({ ...attempt, statement: { ...attempt.statement, verb } });
         const sum = model.get(verb) ?? { write: 0, read: 0 };
         model.set(verb, { write: sum.write + write, read: sum.read + read });
       },
-    },
-  });
-  await exerciseVerbs(sender, table, (name) => {
-    feature = name;
-  });
+    });
+    const { act } = await set(scene, world);
+    isMeasured = true;
+    await act();
+    for (const Key of touched.values()) await documents.send(new DeleteCommand({ TableName: table, Key: { ...Key } }));
+    touched.clear();
+  }
   return Object.entries(meter.read().byVerb)
     .sort(([one], [other]) => one.localeCompare(other))
     .map(([verb, cost]) => ({ verb, ...cost, model: model.get(verb) ?? { write: 0, read: 0 } }));
@@ -95,7 +102,11 @@ function shown(rows: readonly UnitsRow[]): string {
 /** Adds to `modelled`, before each answer, what the model says that the request costs. */
 function modellingDriver(
   driver: DynamoDriver,
-  { documents, table }: { readonly documents: DynamoDBDocumentClient; readonly table: string },
+  {
+    documents,
+    table,
+    touched,
+  }: { readonly documents: DynamoDBDocumentClient; readonly table: string; readonly touched: Map<string, RowKey> },
   modelled: ModelUnits[],
 ): DynamoDriver {
   const rowOf = async (key: RowKey): Promise<DynamoItem | undefined> =>
@@ -104,6 +115,7 @@ function modellingDriver(
   return {
     async attempt<K extends DynamoKind>(kind: K, input: DynamoCalls[K]['input'], signal: AbortSignal) {
       const keys = isWrite(kind) ? keysOf(kind, input) : [];
+      for (const key of keys) touched.set(JSON.stringify(key), { pk: key.pk, sk: key.sk });
       const before = await Promise.all(keys.map(rowOf));
       const finish = async (isApplied: boolean): Promise<void> => {
         const after = await Promise.all(keys.map(rowOf));

@@ -61,7 +61,7 @@ const REDUNDANT: readonly Redundant[] = [
   },
 ];
 
-/** Guards that histories send, and the exercise of all verbs and the short flows do not. */
+/** Guards that histories send, and the scenes and the short flows do not. */
 export const OF_HISTORIES: readonly string[] = [
   ...['(attribute_not_exists(#window) OR #window < :window)', '#window = :window', '#started < :count'].map(
     (conjunct) => `key, SET #v = :v: ${conjunct}`,

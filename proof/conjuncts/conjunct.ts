@@ -2,18 +2,16 @@
  * The conjuncts of every guard, as statements send them; statements in which one of them holds whatever the row says; and writes
  * that a conjunct decided, because all others held.
  */
-import { exerciseVerbs } from '../../bench/every-verb.ts';
 import type { DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import type { Statement } from '../../shared/dynamo/engine/statement.ts';
-import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
-import { memoryDynamo } from '../../shared/testing/memory-table.ts';
 import type { StoredItem } from '../../shared/testing/simulated-dynamo/attribute-value.ts';
 import { bind } from '../../shared/testing/simulated-dynamo/expression/bindings.ts';
 import { holds } from '../../shared/testing/simulated-dynamo/expression/condition.ts';
 import { parsed } from '../../shared/testing/simulated-dynamo/expression/parsed-expressions.ts';
-import { simulatedDriver } from '../../shared/testing/simulated-dynamo/driver.ts';
 import { SimulatedDynamo } from '../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
+import { SCENES } from '../../test/scenes/book.ts';
+import { set } from '../../test/scenes/play.ts';
 import { FLOWS } from '../simulation/placement/flows.ts';
 import { play } from '../simulation/placement/stage.ts';
 
@@ -134,7 +132,7 @@ export function rewriteWrites(rewrite: <K extends DynamoKind>(statement: Stateme
   };
 }
 
-/** Returns the names of all conjuncts in the requests of the verb exercise and the short flows. */
+/** Returns the names of all conjuncts in the requests of the scenes and the short flows. */
 export async function allConjuncts(): Promise<readonly string[]> {
   const found = new Set<string>();
   const undo = rewriteWrites((statement) => {
@@ -142,8 +140,7 @@ export async function allConjuncts(): Promise<readonly string[]> {
     return statement;
   });
   try {
-    const driver = simulatedDriver(memoryDynamo('t', () => systemRuntime.clock.now()));
-    await exerciseVerbs(new Sender({ driver, runtime: systemRuntime }), 't', () => undefined);
+    for (const scene of SCENES) await (await set(scene)).act();
     for (const flow of FLOWS) await play(flow, []);
   } finally {
     undo();

@@ -3,7 +3,8 @@ import { LeaseLostError } from '../../shared/core/errors.ts';
 import type { Leadership } from '../../shared/coordination/election/election.ts';
 import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { passTime } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 
 describeInEveryWorld('an election', (open) => {
   let world: World;

@@ -6,7 +6,7 @@ import type { FenceStamp, Fencing } from '../../shared/core/lease/fence.ts';
 import { Fence } from '../../shared/core/lease/fence.ts';
 import type { Lock } from '../../shared/coordination/lock/lock.ts';
 import type { World } from '../support/coordination.ts';
-import { describeInEveryWorld } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 import type { Postgres } from '../support/postgres.ts';
 import { isPostgresInstalled, startPostgres } from '../support/postgres.ts';
 

@@ -2,7 +2,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { registerCheck } from '../../shared/session/row/check-statements.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { passTime } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 import { until } from '../support/until.ts';
 import { whenAborted } from '../support/when-aborted.ts';
 

@@ -4,7 +4,8 @@ import { ConfigurationError, StoreUnavailableError } from '../../shared/core/err
 import type { Lock } from '../../shared/coordination/lock/lock.ts';
 import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { passTime } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 import { whenAborted } from '../support/when-aborted.ts';
 import { loseNextAnswer } from '../support/lost-answer.ts';
 import { LOCK_DELAY_MS, SKEW_MS, TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';

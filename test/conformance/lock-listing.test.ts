@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Session } from '../../shared/client/session.ts';
 import type { Process } from '../support/coordination.ts';
-import { describeInEveryWorld } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 import { acquireNow, openLockWorld } from '../support/locks.ts';
 
 describeInEveryWorld('a lock with `listed: false`', (open) => {

@@ -5,7 +5,7 @@ import { createLockStore } from '../../shared/coordination/lock/row/dynamo-lock-
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import type { FreeLock, HeldLock } from '../../shared/coordination/lock/lock-record.ts';
 import type { LockStore } from '../../shared/coordination/lock/lock-store.ts';
-import { describeInEveryWorld } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 import { PATIENT } from '../support/patient.ts';
 
 describeInEveryWorld('settling an unanswered request', (open) => {

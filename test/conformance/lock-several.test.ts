@@ -3,7 +3,8 @@ import { lockKey } from '../../shared/dynamo/engine/keys.ts';
 import type { Lock, LockOptions } from '../../shared/coordination/lock/lock.ts';
 import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { passTime } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 import { SKEW_MS, TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
 
 describeInEveryWorld('several locks at once', (open) => {

@@ -5,7 +5,7 @@ import type { Lock } from '../../shared/coordination/lock/lock.ts';
 import { VALUE_LIMIT_BYTES } from '../../shared/coordination/lock/lock-record.ts';
 import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { describeInEveryWorld } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 import { TTL, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
 import { SCHEMA_VERSION } from '../../shared/dynamo/engine/schema.ts';
 

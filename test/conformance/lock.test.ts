@@ -3,7 +3,7 @@ import { ClockSkewError, LeaseLostError } from '../../shared/core/errors.ts';
 import type { Lock, LockOptions } from '../../shared/coordination/lock/lock.ts';
 import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { describeInEveryWorld } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 import { LOCK_DELAY_MS, SKEW_MS, TTL, TTL_MS, acquireNow, openLockWorld, outlive } from '../support/locks.ts';
 
 describeInEveryWorld('locks', (open) => {

@@ -6,7 +6,8 @@ import { createSessionStore } from '../../shared/session/row/dynamo-session-stor
 import { LeaseLostError } from '../../shared/core/errors.ts';
 import { judgeSession } from '../../shared/session/session-record.ts';
 import type { Process, World } from '../support/coordination.ts';
-import { describeInEveryWorld, passTime } from '../support/coordination.ts';
+import { passTime } from '../support/coordination.ts';
+import { describeInEveryWorld } from '../support/every-world.ts';
 import { until } from '../support/until.ts';
 import { whenAborted } from '../support/when-aborted.ts';
 

@@ -3,10 +3,10 @@
  * A process is a separate Leasehold: own connection, own meter, own accidents, own wall clock.
  */
 import { setImmediate as drained } from 'node:timers/promises';
-import { describe } from 'vitest';
 import type { DynamoCalls, DynamoDriver, DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../shared/dynamo/engine/driver.ts';
 import { createMeter } from '../../shared/dynamo/engine/meter.ts';
+import type { SendObserver } from '../../shared/dynamo/engine/send.ts';
 import { Sender } from '../../shared/dynamo/engine/send.ts';
 import type { LeaseholdSettings } from '../../shared/client/leasehold.ts';
 import { Leasehold } from '../../shared/client/leasehold.ts';
@@ -22,7 +22,6 @@ import { simulatedDriver } from '../../shared/testing/simulated-dynamo/driver.ts
 import { Prng } from './machines/prng.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import { ManualClock } from './manual-clock.ts';
-import { describeOnEveryStore, isOnMemory } from './stores.ts';
 import type { Cost } from './traffic.ts';
 import { Traffic, costOf, passTimeUntil } from './traffic.ts';
 
@@ -36,6 +35,7 @@ export interface Process {
   readonly maxClockSkewMs: number;
   readonly runtime: Runtime;
   readonly driver: FailingDriver;
+  readonly sender: Sender;
   /** Milliseconds by which this process's wall clock is ahead; may be changed at any time. */
   readonly clockError: { ms: number };
   /** The skew of its own clock that its gauge proves. */
@@ -75,21 +75,12 @@ export interface World {
   row(key: { readonly pk: string; readonly sk: string }): Promise<DynamoItem | undefined>;
   /** Not of any process: has no accidents, and is not counted. */
   readonly driver: DynamoDriver;
+  /** Are told of every attempt of every process. */
+  readonly observers: SendObserver[];
   /** Requests of all processes. */
   readonly traffic: Traffic;
   /** Resolves when no request is under way. */
   idle(): Promise<void>;
-}
-
-/** Runs a suite on AWS's emulator, on the embedded engine, and on the simulated store, each test with its own clock. */
-export function describeInEveryWorld(name: string, suite: (open: () => World) => void): void {
-  describeOnEveryStore(name, (open) => {
-    suite(() => worldOn(open().driver, open().table, false));
-  });
-  if (isOnMemory()) return;
-  describe(`${name} on the simulated store`, () => {
-    suite(() => simulatedWorld());
-  });
 }
 
 /** A world that holds nothing yet and answers at once: for tests in which time passes. */
@@ -99,13 +90,15 @@ export function simulatedWorld(): World & { readonly rows: () => readonly Dynamo
   return { ...worldOn(simulatedDriver(store), 'leasehold', true, clock), rows: () => store.scan('leasehold') };
 }
 
-function worldOn(
+/** A world over any table; its time passes only as the test says. */
+export function worldOn(
   driver: DynamoDriver,
   table: string,
   hasExactUnits: boolean,
   clock = new ManualClock(STARTS_AT),
 ): World {
   const traffic = new Traffic(driver);
+  const observers: SendObserver[] = [];
   const prng = new Prng(SEED);
   let started = 0;
   return {
@@ -113,9 +106,10 @@ function worldOn(
     table,
     hasExactUnits,
     driver,
+    observers,
     traffic,
     start: (options = {}, chance = { ids: systemIds, random: prng.fork(String(++started)) }) =>
-      startProcess(traffic, clock, { table, ...options }, chance),
+      startProcess({ driver: traffic, clock, observers }, { table, ...options }, chance),
     idle: () => traffic.rests(),
     async row(key) {
       const { Item } = await driver.attempt(
@@ -129,8 +123,7 @@ function worldOn(
 }
 
 function startProcess(
-  driver: DynamoDriver,
-  clock: ManualClock,
+  { driver, clock, observers }: Pick<World, 'driver' | 'clock' | 'observers'>,
   options: LeaseholdSettings,
   chance: Pick<Runtime, 'ids' | 'random'>,
 ): Process {
@@ -149,7 +142,12 @@ function startProcess(
   };
   const meter = createMeter();
   const policy = { attemptTimeoutMs: 1_500, budgetMs: 8_000, backoff: { baseMs: 1, capMs: 1 } };
-  const sender = new Sender({ driver: faulty, runtime, observer: meter, policy });
+  const observer: SendObserver = {
+    onAttempt(attempt) {
+      for (const each of [meter, ...observers]) each.onAttempt(attempt);
+    },
+  };
+  const sender = new Sender({ driver: faulty, runtime, observer, policy });
   const gauge = { provenSkewMs: () => provenSkew.ms };
   const leasehold = new Leasehold({ sender, runtime, gauge }, options);
   const stores = createStores(sender, { table: options.table, shards: DEFAULT_SHARDS });
@@ -162,6 +160,7 @@ function startProcess(
     maxClockSkewMs,
     runtime,
     driver: faulty,
+    sender,
     clockError,
     provenSkew,
     cost: (work) => costOf(meter, work),

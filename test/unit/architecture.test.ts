@@ -61,10 +61,10 @@ const LAYERS: readonly Layer[] = [
   { name: 'api', holds: ['api/'], imports: [...LIBRARY, 'functions', 'infra', 'cli', 'console', 'consul'] },
   { name: 'examples', holds: ['examples/'], imports: [...LIBRARY, 'functions', 'local', 'api'] },
   { name: 'release', holds: ['release/'], imports: ['core', 'infra', 'local'] },
-  // Foundations of the tests, including simulated machines.
+  // Foundations of the tests, including simulated machines, and the book of scenes.
   {
     name: 'test support',
-    holds: ['test/support/'],
+    holds: ['test/support/', 'test/scenes/'],
     imports: [...LIBRARY, 'api', 'functions', 'infra', 'local', 'cli', 'examples'],
   },
   { name: 'bench', holds: ['bench/'], imports: [...LIBRARY, 'functions', 'local', 'examples', 'test support'] },

@@ -172,6 +172,9 @@ export const OTHER_CASES: Cases = {
   'schedule.put: attribute_not_exists(#pk)': twice((rows) =>
     putSchedule(TABLE, SCHEDULE, NOW, undefined, rows.stamp()),
   ),
+  'schedule.put: #nonce = :observedNonce': outdated(scheduleSeen, (seen, rows) =>
+    putSchedule(TABLE, SCHEDULE, NOW, seen, rows.stamp()),
+  ),
   'schedule.advance: #nonce = :observedNonce': outdated(scheduleSeen, (seen, rows) =>
     advanceSchedule(TABLE, seen, { nextAt: NOW }, rows.stamp()),
   ),

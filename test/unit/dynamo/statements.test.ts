@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest';
-import { exerciseVerbs } from '../../../bench/every-verb.ts';
-import { Sender } from '../../../shared/dynamo/engine/send.ts';
-import { putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
-import { systemRuntime } from '../../../shared/core/runtime/runtime.ts';
-import { memoryDynamo } from '../../../shared/testing/memory-table.ts';
-import { simulatedDriver } from '../../../shared/testing/simulated-dynamo/driver.ts';
+import { putPayload } from '../../../shared/tasks/rows/payload-statements.ts';
+import { SCENES } from '../../scenes/book.ts';
+import { set } from '../../scenes/play.ts';
+import { simulatedWorld } from '../../support/coordination.ts';
 
 const TABLE = 'leasehold';
 /** Epoch milliseconds. */
@@ -26,27 +24,35 @@ const PLACE_IN_RING = /(#past)\d/g;
 const MORE_REVOKED = /(#revoked\[0\])(?:, #revoked\[\d+\])+/g;
 
 /** A change of the protocol is seen in the protocol's own words, in the review of this one file. */
-test('the statements of the protocol, as the exercise of all verbs sends them', async () => {
+test('the statements of the protocol, as the scenes send them', async () => {
   const texts = new Map<string, Set<string>>();
   const restamped = new Map<string, boolean>();
-  const sender = new Sender({
-    driver: simulatedDriver(memoryDynamo(TABLE, () => systemRuntime.clock.now())),
-    runtime: systemRuntime,
-    observer: {
+  const unsent: string[] = [];
+  for (const scene of SCENES) {
+    const sent = new Set<string>();
+    const world = simulatedWorld();
+    world.observers.push({
       onAttempt({ statement }) {
-        const variants = texts.get(statement.verb) ?? new Set();
-        texts.set(statement.verb, variants.add(textOf(statement)));
+        sent.add(statement.verb);
+        const actions = texts.get(statement.verb) ?? new Set();
+        texts.set(statement.verb, actions);
+        for (const action of actionsOf(statement)) actions.add(action);
         const later = statement.restamped?.(LATER);
         if (later !== undefined) restamped.set(statement.verb, JSON.stringify(later.input).includes(String(LATER)));
       },
-    },
-  });
-
-  await exerciseVerbs(sender, TABLE, () => undefined);
+    });
+    const { act } = await set(scene, world);
+    sent.clear();
+    const { error } = await act();
+    if (error !== undefined) unsent.push(`${scene.title}: ${String(error)}`);
+    if (!sent.has(scene.verb)) unsent.push(`${scene.title}: ${scene.verb}, but ${[...sent].join(', ')}`);
+  }
 
   const sorted = [...texts].sort(([one], [other]) => one.localeCompare(other));
-  const sections = sorted.map(([verb, variants]) => `## ${verb}\n\n${[...variants].sort().join('\n')}`);
+  const sections = sorted.map(([verb, actions]) => `## ${verb}\n\n${[...actions].sort().join('\n')}\n`);
   await expect(`# Statements\n\n${sections.join('\n')}`).toMatchFileSnapshot('./statements.golden.txt');
+  // The act of a scene sends its verb.
+  expect(unsent).toEqual([]);
   // A statement that is sent again later says so.
   expect(restamped.size).toBeGreaterThan(0);
   expect([...restamped].filter(([, isLater]) => !isLater)).toEqual([]);
@@ -63,21 +69,18 @@ test('inputs that are asked for while a task runs have rows of their own', () =>
   expect(rows).toEqual(['payload#q#t payload', 'payload#q#t payload', 'payload#q#t apart#1', 'payload#q#t apart#2']);
 });
 
-type Action = readonly [name: string, request: Readonly<Record<string, unknown>>];
-
-function textOf({ kind, input }: Statement): string {
-  const actions: Action[] =
-    'TransactItems' in input
-      ? (input.TransactItems ?? []).flatMap((action) => Object.entries(action) as unknown as Action[])
-      : [[kind, { ...input }]];
-  return actions.map(([name, request]) => `${name}\n\n${expressionsOf(request).join('')}`).join('\n');
+/** The actions of a request, a paragraph each. */
+function actionsOf({ kind, input }: Statement): readonly string[] {
+  if (!('TransactItems' in input)) return [actionOf(kind, { ...input })];
+  return (input.TransactItems ?? [])
+    .flatMap((item) => Object.entries(item))
+    .map(([name, request]) => actionOf(name, request as Readonly<Record<string, unknown>>));
 }
 
-function expressionsOf(request: Action[1]): string[] {
-  return EXPRESSIONS.flatMap((name) => {
-    const text = request[name];
-    return typeof text === 'string'
-      ? [`- ${name}: \`${text.replace(PLACE_IN_RING, '$1N').replace(MORE_REVOKED, '$1')}\`\n`]
-      : [];
+function actionOf(name: string, request: Readonly<Record<string, unknown>>): string {
+  const lines = EXPRESSIONS.flatMap((expression) => {
+    const text = request[expression];
+    return typeof text === 'string' ? [`  ${text.replace(PLACE_IN_RING, '$1N').replace(MORE_REVOKED, '$1')}`] : [];
   });
+  return [name, ...lines].join('\n');
 }
