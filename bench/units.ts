@@ -5,6 +5,7 @@
  * either the model matches AWS and the engine is an inexact emulator
  * (see test/support/dynamo-programs/allowed-divergences.ts), or one of them is wrong.
  */
+import { randomUUID } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DeleteCommand, DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import { Command } from 'commander';
@@ -19,7 +20,6 @@ import { createSdkDriver } from '../shared/dynamo/wire/sdk-driver.ts';
 import { SCENES } from '../test/scenes/book.ts';
 import { set } from '../test/scenes/play.ts';
 import { worldOn } from '../test/support/coordination.ts';
-import { ManualClock } from '../test/support/manual-clock.ts';
 import type { BenchEngine } from './arguments.ts';
 import { engineOption } from './arguments.ts';
 import { tableOf } from './figures.ts';
@@ -45,7 +45,7 @@ export async function run(argv: readonly string[]): Promise<number> {
 
 /**
  * Plays every scene on the table, and returns what each verb of its act was charged, with what our model says.
- * The scene's clock begins now and stands still; after it, the rows that it wrote are deleted.
+ * A scene's time passes only where it says so; after it, the rows that it wrote are deleted.
  */
 export async function measureUnits(client: DynamoDBClient, table: string): Promise<readonly UnitsRow[]> {
   const modelled: ModelUnits[] = [];
@@ -56,7 +56,7 @@ export async function measureUnits(client: DynamoDBClient, table: string): Promi
   const driver = modellingDriver(createSdkDriver(client), { documents, table, touched }, modelled);
   for (const scene of SCENES) {
     let isMeasured = false;
-    const world = worldOn(driver, table, false, new ManualClock(new Date().toISOString()));
+    const world = worldOn(driver, table, false);
     world.observers.push({
       onAttempt(attempt) {
         const { write = 0, read = 0 } = modelled.shift() ?? {};
@@ -67,7 +67,7 @@ export async function measureUnits(client: DynamoDBClient, table: string): Promi
         model.set(verb, { write: sum.write + write, read: sum.read + read });
       },
     });
-    const { act } = await set(scene, world);
+    const { act } = await set(scene, world, `${randomUUID().slice(0, 13)}-`);
     isMeasured = true;
     await act();
     for (const Key of touched.values()) await documents.send(new DeleteCommand({ TableName: table, Key: { ...Key } }));

@@ -9,7 +9,12 @@ import { scene } from './scene.ts';
 import { ERROR, QUEUE, stamped } from './steps.ts';
 
 const movedItem = ({ id, leaseCounter, claimedAt }: RunningTask, index: number, isDead: boolean): MovedItem => ({
-  ...{ index, isDead, attempts: 1, deaths: 0, error: ERROR, isSuspect: isDead },
+  index,
+  isDead,
+  attempts: 1,
+  deaths: 0,
+  error: ERROR,
+  isSuspect: isDead,
   task: { queue: QUEUE, id: `${id}/${index}`, name: 'work', input: { key: 'x' }, priority: 'normal', runAt: 1e12 },
   lastAttempt: { leaseCounter, session: 'another', claimedAt, endedAt: claimedAt, how: 'failed', error: undefined },
 });

@@ -7,11 +7,14 @@ import { Prng } from '../support/machines/prng.ts';
 import type { Party, Scene } from './scene.ts';
 import { partyIn } from './scene.ts';
 
-/** Two processes of a world, whose ids do not depend on what the other one does. */
-export async function openParty(world: World): Promise<Party> {
+/**
+ * Two processes of a world, whose ids do not depend on what the other one does.
+ * @param tag part of each id, for a table that has heard of the ids of other scenes
+ */
+async function openParty(world: World, tag: string): Promise<Party> {
   const start = (name: string) => {
     let made = 0;
-    const next = (): string => `${name}-${String(++made).padStart(4, '0')}`;
+    const next = (): string => `${tag}${name}-${String(++made).padStart(4, '0')}`;
     return world.start({}, { ids: { unique: next, ordered: next }, random: new Prng(1n).fork(name) });
   };
   return passTime(world, partyIn(world, { here: start('here'), there: start('there') }));
@@ -29,8 +32,8 @@ export interface Answer {
   readonly error: Error | undefined;
 }
 
-export async function set(scene: Scene, world: World = simulatedWorld()): Promise<Set> {
-  const party = await openParty(world);
+export async function set(scene: Scene, world: World = simulatedWorld(), tag = ''): Promise<Set> {
+  const party = await openParty(world, tag);
   // Time passes only where it says so.
   const given = (await scene.before(party)) as never;
   party.there.driver.isDown = false;
