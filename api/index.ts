@@ -101,8 +101,6 @@ export type { Enqueued, EnqueuedBatch, TaskClient } from '../shared/tasks/queue/
 export type { DefinitionOf, ResultOf, ResultOptions, TaskOutcome } from '../shared/tasks/queue/results.ts';
 export type { BatchCounts, BatchRecord, Waiter } from '../shared/tasks/task/batch.ts';
 export type { BatchOptions } from '../shared/tasks/queue/batch-request.ts';
-export type { BulkItem, EnqueuedBulk } from '../shared/tasks/bulk/put-bulk.ts';
-export type { BulkOptions } from '../shared/tasks/bulk/bulk-request.ts';
 export type { Dedup } from '../shared/tasks/task/dedup.ts';
 export type {
   EnqueueOptions,
@@ -110,7 +108,7 @@ export type {
   TaskReference,
   TaskRequest,
 } from '../shared/tasks/task/task-request.ts';
-export type { CancelReport } from '../shared/tasks/queue/cancel-item.ts';
+export type { CancelReport } from '../shared/tasks/queue/task-operator.ts';
 export type { KeyReport, KeysQuery, RecountReport } from '../shared/tasks/queue/key-report.ts';
 export type { PassReport, TurnReport } from '../shared/tasks/queue/pass-turn.ts';
 export type {
@@ -122,7 +120,7 @@ export type {
   TaskOption,
 } from '../shared/tasks/queue/task-operator.ts';
 export type { ListingQuery } from '../shared/tasks/queue/listing.ts';
-export type { EndedTask, PackState, Payload, SlotOfTask } from '../shared/tasks/task/task.ts';
+export type { EndedTask, Payload, SlotOfTask } from '../shared/tasks/task/task.ts';
 export type { KeyLimit, RateOfKey } from '../shared/tasks/task/key-limit.ts';
 export type { LinePlace } from '../shared/tasks/task/line.ts';
 export type { Heard, QueueRecord, StartsNote, WorkerHints } from '../shared/tasks/task/queue-store.ts';

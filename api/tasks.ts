@@ -1,7 +1,6 @@
 /** `leasehold/tasks`: the definitions that task code uses. It imports no store, so task modules stay small. */
 export { defineTask } from '../shared/tasks/task/definition.ts';
 export type { RetryOptions, RetryPolicy, TaskDefinition, TaskOptions } from '../shared/tasks/task/definition.ts';
-export type { BulkPolicy, BulkPolicyOptions } from '../shared/tasks/task/pack-policy.ts';
 export type { BatchCounts } from '../shared/tasks/task/batch.ts';
 export type { CommitOptions, Committed, TaskContext, TaskLog } from '../shared/tasks/task/context.ts';
 export {

@@ -5,7 +5,6 @@
 import { Argument, Command } from 'commander';
 
 const BENCHES = {
-  bulk: () => import('./bulk.ts'),
   'cold-start': () => import('./cold-start.ts'),
   consul: () => import('../consul/bench/bench.ts'),
   fanout: () => import('./fanout.ts'),

@@ -18,7 +18,7 @@ import { TaskOperator } from '../shared/tasks/queue/task-operator.ts';
 import { DEFAULT_SHARDS } from '../shared/tasks/task/task.ts';
 import type { QueueStore } from '../shared/tasks/task/queue-store.ts';
 import type { ScheduleStore } from '../shared/tasks/schedule/schedule-store.ts';
-import type { TaskAndPackStore } from '../shared/tasks/bulk/pack-store.ts';
+import type { TaskStore } from '../shared/tasks/task/task-store.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import type { ConnectOptions, GlobalOptions } from './settings.ts';
@@ -47,7 +47,7 @@ export interface CliConnection extends Disposable {
 export interface QueueConnection {
   readonly queue: string;
   readonly shards: number;
-  readonly store: TaskAndPackStore;
+  readonly store: TaskStore;
   readonly client: TaskClient;
   readonly operator: TaskOperator;
   readonly operations: Operations;

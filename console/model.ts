@@ -199,10 +199,6 @@ export interface TaskView {
   readonly failure: FailureRecord | undefined;
   /** State of a running task's session. */
   readonly holder: SessionLine | undefined;
-  /** State of the items, if the task is a pack of a bulk. */
-  readonly items:
-    | { readonly total: number; readonly done: number; readonly moved: number; readonly cancelled: number }
-    | undefined;
 }
 
 export type SessionStanding = 'live' | 'expired' | 'damaged' | 'ended' | 'lost';

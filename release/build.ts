@@ -86,7 +86,7 @@ for (const document of DOCUMENTS)
     cpSync(path.join(ROOT, document), path.join(DIST, document), { recursive: true });
 // A fifth of the package otherwise, and no alarm names them.
 rmSync(path.join(DIST, 'docs/pictures'), { recursive: true, force: true });
-console.log(`dist/ holds the package ${manifest.name}@${manifest.version}: npm pack ./dist`);
+console.log(`dist/ holds the package ${manifest.name}@${manifest.version}`);
 
 /** Writes the declarations of all modules. */
 function declares(): boolean {

@@ -66,7 +66,6 @@ class Run {
     this.#task = defineTask({
       name: 'work',
       retry: { maxAttempts: 1_000 },
-      bulk: { packSize: 16 },
       run: (input: Input, { signal }) => this.#run(input, signal),
     });
     this.#fleet = new WokenFleet({
@@ -87,7 +86,7 @@ class Run {
     const { from = 0, limit = Infinity, maxWorkers = 10, isHeldElsewhere = false } = this.#scene;
     const { clock, random } = fleet.place('producer of the scene').runtime;
     const arrivals = this.#scene.arrivals(() => random.next()).toSorted((one, other) => one.at - other.at);
-    const expected = arrivals.reduce((sum, { children = 0, items = 1 }) => sum + children + items, 0);
+    const expected = arrivals.reduce((sum, { children = 0 }) => sum + children + 1, 0);
     let before = this.#figures();
     await fleet.run(
       (async () => {
@@ -158,18 +157,12 @@ class Run {
       await Promise.all(some.slice(nth, nth + AT_ONCE).map((one) => this.#enqueueOne(one)));
   }
 
-  #enqueueOne({ id, ms, children = 0, key, tenant, priority, items }: Due): Promise<unknown> {
+  #enqueueOne({ id, ms, children = 0, key, tenant, priority }: Due): Promise<unknown> {
     const { client, timeline } = this.#fleet;
     this.#dueAt.set(id, timeline.now);
     const input: Input = { id, ms, children };
     const options: EnqueueOptions = { id, ...key, ...(tenant && { tenant }), ...(priority && { priority }) };
-    return items === undefined
-      ? client.enqueue(this.#task, input, options)
-      : client.enqueueBulk(
-          this.#task,
-          Array.from({ length: items }, () => input),
-          { id },
-        );
+    return client.enqueue(this.#task, input, options);
   }
 }
 
@@ -181,6 +174,6 @@ function inOrder(arrivals: readonly Arrival[]): Iterable<[number, (readonly [num
   );
 }
 
-function workOf({ at: moment, ms, children = 0, items = 1 }: Arrival) {
-  return { at: moment, ms: ms * items, then: Array.from({ length: children }, () => CHILD_MS) };
+function workOf({ at: moment, ms, children = 0 }: Arrival) {
+  return { at: moment, ms, then: Array.from({ length: children }, () => CHILD_MS) };
 }

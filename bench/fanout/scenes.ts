@@ -10,8 +10,6 @@ export interface Arrival {
   readonly priority?: Priority;
   /** How many tasks of 2 s it enqueues when it ends. */
   readonly children?: number;
-  /** A pack of as many items, of `ms` each. */
-  readonly items?: number;
 }
 
 /** Upper limits, each for the median of the seeds. */
@@ -139,7 +137,6 @@ export const SCENES: readonly Scene[] = [
     limit: 50,
     wanted: ALL,
   },
-  { name: '20 packs', arrivals: () => burst(20, SECOND, 0, { items: 16 }), wanted: ALL },
   {
     name: 'three priorities',
     arrivals: () => (['high', 'normal', 'low'] as const).flatMap((priority) => burst(200, 5 * SECOND, 0, { priority })),

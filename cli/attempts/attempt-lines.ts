@@ -99,7 +99,7 @@ class TerminalLines implements AttemptLines {
     this.#say(`${prefixOf(this.#output.err)}${this.#styled(style, level.padEnd(5))} ${printable(text)}`);
   }
 
-  /** For an item of a pack, or a task that is run by hand, other code prints the end. */
+  /** For a task that is run by hand, other code prints the end. */
   #failedApart(task: string, { name, attempt, error, then }: Fields): void {
     const words = [name, task].filter((word) => typeof word === 'string').join(' ');
     const end = then === 'dead' ? WORDS.dead : WORDS.retried;

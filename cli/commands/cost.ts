@@ -2,7 +2,6 @@
 import { Command, Option } from 'commander';
 import type { Estimate } from '../../shared/operate/cost/estimate.ts';
 import { estimateCost, sizeOfJson } from '../../shared/operate/cost/estimate.ts';
-import type { PackTable } from '../../shared/operate/cost/pack-verbs.ts';
 import type { Architecture, Part } from '../../shared/operate/cost/prices.ts';
 import { NOT_LOOKED_UP, PRICES } from '../../shared/operate/cost/prices.ts';
 import type { VerbUnits } from '../../shared/operate/cost/verb-units.ts';
@@ -69,7 +68,7 @@ function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Est
   const { commitItems } = workload;
   const settle: readonly [string, VerbUnits] =
     commitItems > 0 ? ['commit', verbs.commit] : ['complete', verbs.complete];
-  const alone: Rows = [
+  const rows: Rows = [
     ['enqueue', verbs.enqueue],
     ['claim', verbs.claim],
     settle,
@@ -77,27 +76,16 @@ function unitsText({ verbs, workload, writeUnitsPerTask, readUnitsPerTask }: Est
     ['retry', verbs.retry],
     ['refused claim', verbs.refusedClaim],
     ...(verbs.removePayload.total > 0 ? ([['remove the input', verbs.removePayload]] as const) : []),
+    ['heartbeat', verbs.heartbeat],
   ];
-  const rows = [...(verbs.pack === undefined ? alone : rowsOf(verbs.pack, workload)), ['heartbeat', verbs.heartbeat]];
   const table = tableOf(
     ['write units', 'table', 'ready index', 'together'],
-    (rows as Rows).map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(String)]),
+    rows.map(([verb, units]) => [verb, ...[units.table, units.readyIndex, units.total].map(String)]),
   );
   return `${table}\na task: ${round(writeUnitsPerTask)} write units, ${round(readUnitsPerTask)} read units`;
 }
 
 type Rows = readonly (readonly [string, VerbUnits])[];
-
-function rowsOf(pack: PackTable, { commitItems, refusedCommitsPerTask }: Workload): Rows {
-  return [
-    [`enqueue a pack of ${pack.tasks}`, pack.enqueue],
-    ['claim a pack', pack.claim],
-    commitItems > 0 ? ['commit one of its tasks', pack.commit] : ['record ends of its tasks', pack.record],
-    ...(refusedCommitsPerTask > 0 ? ([['refused commit of one', pack.refusedCommit]] as const) : []),
-    ['one of them fails, and leaves', pack.move],
-    ['finish a pack', pack.finish],
-  ];
-}
 
 function partsText(estimate: Estimate): string {
   const { parts, dollarsPerMonth, dollarsPerMonthAfterFree, dollarsPerMillionTasks } = estimate;
@@ -236,6 +224,5 @@ The arithmetic is that of the tests: rows as the statements write them, sized an
 Examples:
   $ leasehold cost --tasks-per-day 1e6 --seconds-per-task 2
   $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.2 --peak-factor 5 --concurrency 50 --shards 32 --max-workers 200
-  $ leasehold cost --tasks-per-day 1e8 --seconds-per-task 0.02 --input-bytes 60 --pack-size 16
   $ leasehold cost --input "$(cat event.json)"
   $ leasehold cost --commit-items 2 --json | jq .dollarsPerMillionTasks`;

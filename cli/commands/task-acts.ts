@@ -1,6 +1,5 @@
 /** Operator actions on tasks: retry and cancel. */
 import { Command, InvalidArgumentError } from 'commander';
-import { findItem } from '../../shared/tasks/bulk/put-bulk.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import { waitsFor } from '../../shared/tasks/task/batch.ts';
 import type { TaskKey, TaskState } from '../../shared/tasks/task/task.ts';
@@ -94,10 +93,10 @@ async function cancelTask(context: Context, options: QueueOptions & AuditOptions
   using connection = await context.connect();
   const there = connection.queue(options.queue, options.shards);
   const key = { queue: options.queue, id };
-  const task = (await there.store.get(key)) ?? (await findItem(key, there.store));
+  const task = await there.store.get(key);
   if (task === undefined) throw taskNotFound(key);
   await confirm(context, `cancels in queue ${options.queue} the ${task.state} task`, id, options);
-  const input = { ...key, leaseCounter: 'leaseCounter' in task ? task.leaseCounter : undefined };
+  const input = { ...key, leaseCounter: task.leaseCounter };
   const report = await there.operations.execute('task.cancel', input, operatorOf(options));
   if (report.kind === 'missing') throw taskNotFound(key);
   if (report.kind === 'ended') throw unfit(key, report.state, 'it has ended already');

@@ -1,10 +1,8 @@
-/** `leasehold tasks run`: claims one task or pack and runs it in this process, as a worker would, to find out why it fails. */
+/** `leasehold tasks run`: claims one task and runs it in this process, as a worker would, to find out why it fails. */
 import { Command } from 'commander';
-import { isPack } from '../../shared/tasks/task/pack.ts';
-import type { ClaimReport } from '../../shared/tasks/bulk/run-pack.ts';
-import { runTaskOrPack } from '../../shared/tasks/bulk/run-task-or-pack.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import { HandedBackError } from '../../shared/tasks/task/control.ts';
+import { runAttempt } from '../../shared/tasks/run/run-attempt.ts';
 import { loadTaskModule } from '../../shared/tasks/run/task-module.ts';
 import type { Settlement } from '../../shared/tasks/run/settle.ts';
 import type { ReadyTask, RunningTask, TaskRecord } from '../../shared/tasks/task/task.ts';
@@ -37,7 +35,7 @@ export function taskRunCommand(bind: Bind): Command {
     .requiredOption('--entry <module>', 'the module that defines the tasks')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done or put off, 1 it, or a task of its pack, failed or was handed back; 4 ' +
+      '\nExit codes: 0 done or put off, 1 failed or handed back; 4 ' +
         'there is no such task; 5 it cannot be claimed, or not yet.',
     );
   return bind<Options>(command, runTask);
@@ -58,12 +56,12 @@ async function runTask(context: Context, options: Options, id: string): Promise<
     );
   await using session = await connection.leasehold.session({ name: `tasks run ${id}` });
   const task = await claim(there, waiting, session.id, context);
-  let report: ClaimReport = { settlement: 'lost', settled: {} };
+  let settlement = 'lost' as Settlement;
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();
     interrupted.addEventListener('abort', () => handBack.abort(new HandedBackError('interrupted')));
     const spans = new TaskSpans(openTelemetry);
-    report = await runTaskOrPack(
+    settlement = await runAttempt(
       task,
       definition,
       { takenOver: false },
@@ -82,25 +80,11 @@ async function runTask(context: Context, options: Options, id: string): Promise<
     );
   });
   const after = await there.store.get(task);
-  output.answer({ ...report, task: after ?? null }, () => printable(reportText(report, after)));
-  return [report.settlement, ...endsOf(report)].every(isGood) ? EXIT.done : EXIT.failed;
+  output.answer({ settlement, task: after ?? null }, () => printable(reportText(settlement, after)));
+  return settlement === 'done' || settlement === 'snoozed' ? EXIT.done : EXIT.failed;
 }
 
-/** How tasks ended in this claim. For a pack: how its items ended. */
-function endsOf({ settled }: ClaimReport): Settlement[] {
-  return Object.keys(settled) as Settlement[];
-}
-
-function isGood(settlement: Settlement): boolean {
-  return settlement === 'done' || settlement === 'snoozed';
-}
-
-function reportText(report: ClaimReport, after: TaskRecord | undefined): string {
-  const { settlement, settled } = report;
-  if (after !== undefined && isPack(after))
-    return `${settlement}: ${endsOf(report)
-      .map((end) => `${settled[end] ?? 0} ${end}`)
-      .join(', ')}`;
+function reportText(settlement: Settlement, after: TaskRecord | undefined): string {
   if (after?.state === 'done')
     return after.result === undefined ? settlement : `${settlement}: ${printable(JSON.stringify(after.result))}`;
   const error = after?.lastError;

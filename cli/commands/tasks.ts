@@ -1,9 +1,5 @@
 /** `leasehold tasks`: lists tasks; `task-acts.ts` acts on them, and `task-run.ts` runs one here. */
 import { Command, Option } from 'commander';
-import type { BulkItem } from '../../shared/tasks/bulk/put-bulk.ts';
-import { findItem } from '../../shared/tasks/bulk/put-bulk.ts';
-import type { PackState } from '../../shared/tasks/task/task.ts';
-import { isOpen, isPack } from '../../shared/tasks/task/pack.ts';
 import type { FailureRecord } from '../../shared/tasks/task/task-store.ts';
 import type { PastAttempt, SlotOfTask, TaskPolicy, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { name, wholeNumber } from '../arguments.ts';
@@ -128,41 +124,15 @@ async function showTask(
   using connection = await connect();
   const { store } = connection.queue(queue, shards);
   const task = await store.get({ queue, id });
-  if (task !== undefined) {
-    const failure = task.lastError === undefined ? undefined : await store.getFailure(task);
-    const now = runtime.clock.now();
-    const holder = task.state === 'running' ? await holderOf(connection, task.session, now) : undefined;
-    output.answer({ ...task, failure }, () => taskText(task, { failure, holder }, now));
-    return;
-  }
-  const item = await findItem({ queue, id }, store);
-  if (item === undefined) throw taskNotFound({ queue, id });
-  output.answer(item, () => itemText(item));
+  if (task === undefined) throw taskNotFound({ queue, id });
+  const failure = task.lastError === undefined ? undefined : await store.getFailure(task);
+  const now = runtime.clock.now();
+  const holder = task.state === 'running' ? await holderOf(connection, task.session, now) : undefined;
+  output.answer({ ...task, failure }, () => taskText(task, { failure, holder }, now));
 }
 
 async function holderOf({ sessions, maxClockSkewMs }: CliConnection, id: string, now: number): Promise<string> {
   return holderText(id, await sessions.get(id), { now, maxClockSkewMs });
-}
-
-/** One task of a pack, without its own row. */
-function itemText({ id, queue, name: task, state, pack, input, result }: BulkItem): string {
-  return factsOf([
-    ['id', printable(id)],
-    ['queue', printable(queue)],
-    ['task', printable(task)],
-    ['state', state],
-    ['pack', printable(pack)],
-    ['input', shortened(JSON.stringify(input), 400)],
-    ['result', result === undefined ? undefined : shortened(JSON.stringify(result), 400)],
-  ]);
-}
-
-function itemsText({ done, moved, cancelled }: PackState, total: number): string {
-  const open = Array.from({ length: total }, (_, index) => index).filter((index) =>
-    isOpen({ done, moved, cancelled }, index),
-  );
-  const apart = plural(moved.size, 'task of its own', 'tasks of their own');
-  return `${total}: ${done.size} done, ${open.length} open, ${apart}, ${cancelled.size} cancelled`;
 }
 
 /** Includes the time, if there is one. */
@@ -206,7 +176,6 @@ function taskText(
       'last error',
       lastError && printable(`${momentAndAge(lastError.at, now)} ${lastError.name}: ${lastError.message}`),
     ],
-    ['items', isPack(task) ? itemsText(task.bulk, task.input.length) : undefined],
     ['input', shortened(JSON.stringify(task.input), 400)],
     ['progress', task.progress === undefined ? undefined : shortened(JSON.stringify(task.progress), 400)],
     [

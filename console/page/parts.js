@@ -214,7 +214,7 @@ export function factsOf(facts) {
 
 /** Explains `Finished ≥ 44/s` in a sentence. */
 export const FINISHED_NOTE =
-  'Tasks that left the backlog in the last 30 seconds, whether done, dead or cancelled, a pack of small tasks counted as one; those that came and went between two looks are not seen.';
+  'Tasks that left the backlog in the last 30 seconds, whether done, dead or cancelled; those that came and went between two looks are not seen.';
 
 /**
  * Shown in place of an empty list, with advice.

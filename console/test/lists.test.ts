@@ -7,7 +7,7 @@ import { connectDynamo } from '../../shared/dynamo/connect.ts';
 import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { workerName } from '../../shared/tasks/dispatch/live-workers.ts';
-import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import type { ReadyTask } from '../../shared/tasks/task/task.ts';
 import { findChromium, launchBrowser } from '../../test/support/browser.ts';
@@ -24,7 +24,7 @@ const WAITING = 45;
 
 describe.skipIf(endpoint === null || chromium === undefined)('the lists of tasks', () => {
   let table: CommandTable;
-  let tasks: TaskAndPackStore;
+  let tasks: TaskStore;
   let running: RunningConsole;
   let browser: Browser;
   beforeAll(async () => {

@@ -2,7 +2,6 @@
  * A page of a queue's tasks: some from the head of every partition of the index, so that a page of a long queue shows the oldest ones
  * of all shards. The next page continues in each of them.
  */
-import { isPack } from '../../shared/tasks/task/pack.ts';
 import { ConfigurationError } from '../../shared/core/errors.ts';
 import type { TaskKey, TaskRecord } from '../../shared/tasks/task/task.ts';
 import { PRIORITIES } from '../../shared/tasks/task/task.ts';
@@ -96,7 +95,6 @@ export async function lookAtTask(
     failure,
     holder,
     ...family,
-    items: itemsOf(task),
     waitsForChildren: isWaiting(task),
     offspring: found?.value,
     scanUnits: family.children === undefined || withChildren ? null : (await priceOfScan(connection)).value.units,
@@ -125,13 +123,6 @@ async function familyOf(
   );
   const waiter = ofSiblings?.waiter;
   return { parent: waiter?.kind === 'task' ? waiter.task : undefined, children: ofChildren };
-}
-
-/** Sets have no form in JSON. */
-function itemsOf(task: TaskRecord): TaskView['items'] {
-  if (!isPack(task)) return undefined;
-  const { done, moved, cancelled } = task.bulk;
-  return { total: task.input.length, done: done.size, moved: moved.size, cancelled: cancelled.size };
 }
 
 interface Step {

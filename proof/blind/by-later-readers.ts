@@ -48,15 +48,6 @@ export const BY_LATER_READERS: readonly BlindBug[] = [
     title: 'verifies a token for as long as its session lives',
   },
   {
-    id: 'N38',
-    what: 'A pack may exceed its byte limit by the size of its first input.',
-    file: 'shared/tasks/bulk/bulk-request.ts',
-    from: '      bytes = weight;',
-    to: '      bytes = 0;',
-    test: 'test/unit/tasks/bulk/cut.test.ts',
-    title: 'each pack within its size and its bytes',
-  },
-  {
     id: 'N39',
     what: 'enqueueAndWait ignores a signal that aborts later.',
     file: 'shared/tasks/queue/task-client.ts',

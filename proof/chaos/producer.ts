@@ -9,7 +9,7 @@ import { createTaskStore } from '../../shared/tasks/rows/task/dynamo-task-store.
 import { StoreUnavailableError } from '../../shared/core/errors.ts';
 import { systemRuntime } from '../../shared/core/runtime/runtime.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
-import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { TaskRecord, TaskState } from '../../shared/tasks/task/task.ts';
 import { PATIENT } from '../../test/support/patient.ts';
 import { QUEUE, SHARDS } from './deployment.ts';
@@ -30,7 +30,7 @@ export class Producer {
   /** Tasks whose enqueueing was acknowledged: these must not be lost. */
   readonly acknowledged: AcknowledgedTask[] = [];
   readonly #client: TaskClient;
-  readonly #onlooker: TaskAndPackStore;
+  readonly #onlooker: TaskStore;
   readonly #openTasks: number;
   readonly #open = new Map<string, Arm>();
   #made = 0;
@@ -43,7 +43,7 @@ export class Producer {
     clients: { readonly faulty: DynamoDBClient; readonly direct: DynamoDBClient },
     options: { readonly table: string; readonly openTasks: number },
   ) {
-    const storeOver = (client: DynamoDBClient, policy = {}): TaskAndPackStore =>
+    const storeOver = (client: DynamoDBClient, policy = {}): TaskStore =>
       createTaskStore(new Sender({ driver: createSdkDriver(client), runtime: systemRuntime, ...policy }), {
         table: options.table,
         shards: SHARDS,

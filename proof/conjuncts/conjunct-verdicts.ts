@@ -16,16 +16,7 @@ const REDUNDANT: readonly Redundant[] = [
       '`#leaseCounter` with `#state`: each claim raises the counter, so a task that runs under this counter runs under the session of that claim',
     conjuncts: [
       ...['task.complete', 'task.commit', 'task.discard', 'task.giveUp', 'task.retry', 'task.release', 'task.snooze'],
-      ...[
-        'task.progress',
-        'task.bar',
-        'task.wait',
-        'task.promote',
-        'pack.record',
-        'pack.finish',
-        'pack.commit',
-        'pack.move',
-      ],
+      ...['task.progress', 'task.bar', 'task.wait', 'task.promote'],
     ].map((verb) => `${verb}: #session = :session`),
   },
   {
@@ -34,7 +25,7 @@ const REDUNDANT: readonly Redundant[] = [
   },
   {
     because: '`#leaseCounter` with `#state`: as those of a holder',
-    conjuncts: ['task.takeOver', 'task.bury', 'task.cancel', 'task.requestCancel', 'pack.cancelItem'].map(
+    conjuncts: ['task.takeOver', 'task.bury', 'task.cancel', 'task.requestCancel'].map(
       (verb) => `${verb}: #session = :observedSession`,
     ),
   },

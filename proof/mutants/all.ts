@@ -4,7 +4,6 @@ import { INPUT_MUTANTS } from './inputs.ts';
 import { LIVENESS_MUTANTS } from './liveness.ts';
 import { LOCK_MUTANTS } from './locks.ts';
 import type { Mutant } from './mutation.ts';
-import { PACK_MUTANTS } from './packs.ts';
 import { PICKING_MUTANTS } from './picking.ts';
 import { PLANNING_MUTANTS } from './planning.ts';
 import { SENDER_MUTANTS } from './sender.ts';
@@ -12,7 +11,7 @@ import { SESSION_MUTANTS } from './sessions.ts';
 import { TASK_MUTANTS } from './tasks.ts';
 
 export const MUTANTS: readonly Mutant[] = [
-  ...[...TASK_MUTANTS, ...FAMILY_MUTANTS, ...PACK_MUTANTS, ...INPUT_MUTANTS, ...SESSION_MUTANTS],
+  ...[...TASK_MUTANTS, ...FAMILY_MUTANTS, ...INPUT_MUTANTS, ...SESSION_MUTANTS],
   ...[...LOCK_MUTANTS, ...COORDINATION_MUTANTS, ...SENDER_MUTANTS, ...LIVENESS_MUTANTS, ...PLANNING_MUTANTS],
   ...PICKING_MUTANTS,
 ];

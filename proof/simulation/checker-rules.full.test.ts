@@ -21,7 +21,6 @@ const EVERYTHING: Partial<Profile> = {
   coordinationShare: 0.3,
   tasks: 45,
   concurrency: 3,
-  items: 24,
   payloadShare: 0.3,
   bucket: true,
   dedupShare: 0.4,

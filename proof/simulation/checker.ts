@@ -10,7 +10,6 @@ import { ledger } from './invariants/ledger.ts';
 import { lines } from './invariants/lines.ts';
 import { locks } from './invariants/locks.ts';
 import { outcomes } from './invariants/outcomes.ts';
-import { packs } from './invariants/packs.ts';
 import { payloads } from './invariants/payloads.ts';
 import { picking } from './invariants/picking.ts';
 import { ratelimits } from './invariants/ratelimits.ts';
@@ -31,7 +30,6 @@ const FAMILIES: readonly Family[] = [
   ...[
     tasks,
     duplicates,
-    packs,
     payloads,
     tenants,
     families,

@@ -1,7 +1,6 @@
 /** Damage that can be done to a right history, by the rule that must notice it. */
-import type { Acknowledged, Applied, HistoryEvent, Ran, Sent } from './history.ts';
+import type { Acknowledged, Applied, HistoryEvent, Sent } from './history.ts';
 import { RECEIPT_PREFIX } from './invariants/effects.ts';
-import { isPack, marked } from './invariants/packs.ts';
 import { passedBy, PASSED_BY_PAGES } from './bounds.ts';
 import { isTask } from './invariants/rule.ts';
 import { TAKEN_LIMIT } from './invariants/tenants.ts';
@@ -25,8 +24,6 @@ import {
   isAdmitted,
   isRow,
   isHinted,
-  isPackWritten,
-  isFailed,
   withoutCallbacks,
   swept,
   ended,
@@ -235,21 +232,9 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
         (event) => [{ ...event, value: '{"token":0}' }],
       )(history, prng);
     },
-    'an item’s commit that was acknowledged and is not there': (history, prng) => {
-      const isOfItem = (event: HistoryEvent): event is Acknowledged =>
-        acknowledged('committed')(event) && !isTask(event.row);
-      const found = history.findIndex(isOfItem);
-      if (found < 0) return undefined;
-      const pack = (history[found] as Acknowledged).row.replace('item#', 'task#').replace(/\/\d+$/, '');
-      const isItsPack = applied(({ row, after }) => row === pack && marked(after, 'done').size > 0);
-      return without(isItsPack)(history, prng);
-    },
   },
   I18: {
     'a claim that is not counted': changed(isClaimed, (event) => [withAfter(event, { attempts: 0 })]),
-    'an item that leaves its pack for one attempt too many': changed(isFailed, (event) => [
-      withAfter(event, { state: 'ready', attempts: 1_000 }),
-    ]),
   },
   I19: {
     'a claim that changes what is to be done': changed(isClaimed, (event) => [
@@ -270,9 +255,6 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   },
   I24: {
     'a task row that is damaged': changed(isClaimed, (event) => [withAfter(event, { priority: 'urgent' })]),
-    'a pack that has an item too many': changed(isPackWritten('done'), (event) => [
-      withAfter(event, { done: new Set([1_000]) }),
-    ]),
   },
   I25: {
     'a row that is swept while it is in use': changed(isDone, (event) => [event, swept(event)]),
@@ -441,42 +423,6 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
       const waiting = ['first/1@1'];
       return [{ ...event, before: { ...event.before, waiting }, after: { ...event.after, waiting } }];
     }),
-  },
-  PACK: {
-    'an end that is taken back': changed(isPackWritten('done'), (event) => [
-      event,
-      followedBy(event, { done: new Set() }),
-    ]),
-    'an item that is done without having run': without(
-      (event) => event.kind === 'ended' && event.row.startsWith('item#'),
-    ),
-    'an item that is done, and has moved out': changed(isPackWritten('done'), (event) => [
-      event,
-      followedBy(event, { moved: event.after?.done }),
-    ]),
-    'an item that failed and is not charged for it': changed(isFailed, (event) => [
-      withAfter(event, { attempts: Number(event.after?.attempts) - 1 }),
-    ]),
-    'an item that leaves its pack for nowhere': (history, prng) => {
-      const leaving = new Set(history.flatMap((event) => (isPackWritten('moved')(event) ? [event.request] : [])));
-      return without(applied(({ request, before }) => leaving.has(request) && before === undefined))(history, prng);
-    },
-    'an item that is recorded, and runs again': (history, prng) => {
-      const began = (event: HistoryEvent): event is Ran => event.kind === 'began' && event.row.startsWith('item#');
-      return changed(began, (event) => [event, event])(history, prng);
-    },
-    'a pack that ends with open items': changed(
-      applied(({ before, after }) => isPack(after) && before?.state === 'running' && after?.state === 'done'),
-      (event) => [withAfter(event, { total: 101 })],
-    ),
-    'what an item returned, changed': changed(
-      applied(({ after }) => isPack(after) && typeof after?.results === 'string' && after.results !== '{}'),
-      (event) => [event, followedBy(event, { results: '{}' })],
-    ),
-    'an item that is cancelled after its end': changed(isPackWritten('done'), (event) => [
-      event,
-      followedBy(event, { cancelled: event.after?.done }),
-    ]),
   },
   PAYLOAD: {
     'a payload that is lost': changed(

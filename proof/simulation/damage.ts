@@ -2,7 +2,6 @@
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Prng } from '../../test/support/machines/prng.ts';
 import type { Acknowledged, Applied, Called, HistoryEvent, Returned, Swept, Read, Sent } from './history.ts';
-import { isPack, marked } from './invariants/packs.ts';
 import { isLock, isSemaphore, isSession, isTask } from './invariants/rule.ts';
 
 type History = readonly HistoryEvent[];
@@ -83,13 +82,6 @@ export const isRow = (prefix: string) =>
 export const isHinted = applied(
   ({ row, before, values }) => row.startsWith('queue#') && before !== undefined && values?.[':unknown'] !== undefined,
 );
-export const isPackWritten = (mark: 'done' | 'moved') =>
-  applied(({ before, after }) => isPack(after) && marked(after, mark).size > marked(before, mark).size);
-/** An item has left its pack because it failed, or killed its worker. */
-export const isFailed = applied(
-  ({ row, before, after }) => isTask(row) && before === undefined && after?.lastError !== undefined,
-);
-
 export const withoutCallbacks = without((event) => 'row' in event && event.row.endsWith('/then'));
 
 export const swept = ({ row, at, after }: Applied): Swept => ({

@@ -114,7 +114,6 @@ function drawPace(prng: Prng, ttlMs: number): Pick<Profile, 'invocationMs' | 'la
 function drawFeatures(prng: Prng): Partial<Profile> {
   const tenants = prng.chance(0.25);
   return {
-    items: prng.chance(0.35) ? prng.integer(6, 30) : 0,
     payloadShare: prng.chance(0.25) ? prng.between(0.1, 0.4) : 0,
     bucket: prng.chance(0.06),
     dedupShare: prng.chance(0.3) ? prng.between(0.2, 0.6) : 0,

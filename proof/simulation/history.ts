@@ -117,12 +117,12 @@ export interface Acted extends At, RightName {
   readonly kind: 'acted';
 }
 
-/** Task code begins, or ends well: it returned, or goes to commit. An item that runs in its pack has the name of an item for a row. */
+/** Task code begins, or ends well: it returned, or goes to commit. */
 export interface Ran extends At, RightName {
   readonly kind: 'began' | 'ended';
 }
 
-/** Task code has heard that nothing of a commit was applied. The row is that of its task, or of the pack that it runs in. */
+/** Task code has heard that nothing of a commit was applied. */
 export interface Denied extends At, RightName {
   readonly kind: 'denied';
 }

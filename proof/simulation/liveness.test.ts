@@ -48,8 +48,8 @@ test('L18 notices a task that an outage has buried, unless it may be attempted o
   const lastError = { name: 'StoreUnavailableError', message: 'was not answered' };
   const buried = (name: string) => ({ 'task#jobs#a': { state: 'dead', name, lastError } });
 
-  expect(violationsOf({ rows: buried('items'), ids: ['a'] })).toEqual(['L18']);
-  expect(violationsOf({ rows: buried('onceItems'), ids: ['a'] })).toEqual([]);
+  expect(violationsOf({ rows: buried('quick'), ids: ['a'] })).toEqual(['L18']);
+  expect(violationsOf({ rows: buried('once'), ids: ['a'] })).toEqual([]);
 });
 
 test('L7 notices a request that is left under way', () => {

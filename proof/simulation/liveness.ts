@@ -78,8 +78,8 @@ export class Liveness {
  * that crashes silently and must expire.
  */
 export function healedBoundMs(profile: Profile): number {
-  const { ttlMs, maxClockSkewMs, tickMs, invocationMs, items, hogTasks, floodTasks, clocksHold } = profile;
-  const tasks = profile.tasks + items + hogTasks + floodTasks;
+  const { ttlMs, maxClockSkewMs, tickMs, invocationMs, hogTasks, floodTasks, clocksHold } = profile;
+  const tasks = profile.tasks + hogTasks + floodTasks;
   if (!clocksHold) return 3 * invocationMs;
   const stallMs = 3 * ttlMs;
   const takeOverMs = ttlMs + 2 * maxClockSkewMs + 2 * tickMs + 2_000;

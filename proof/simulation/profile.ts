@@ -24,8 +24,6 @@ export interface Profile {
   readonly coordinationShare: number;
   /** Whether an operator cancels, brings back, reschedules and pauses. */
   readonly operator: boolean;
-  /** Small tasks that share rows. */
-  readonly items: number;
   /** Share of the tasks with inputs in separate rows. */
   readonly payloadShare: number;
   /** Whether one input is in the user's own store. */
@@ -180,7 +178,6 @@ export const CALM: Profile = {
   lockShare: 0.2,
   coordinationShare: 0.2,
   operator: false,
-  items: 0,
   stock: 5,
   payloadShare: 0,
   bucket: false,

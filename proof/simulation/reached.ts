@@ -2,7 +2,6 @@
 import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
 import type { Applied, HistoryEvent } from './history.ts';
 import { TASK_KEYS } from './invariants/families.ts';
-import { isPack, marked } from './invariants/packs.ts';
 import { isTask } from './invariants/rule.ts';
 
 interface KeyRule {
@@ -32,7 +31,6 @@ export class Reached {
     if (row.startsWith('line#') && after !== undefined) this.#onLine(before, after);
     if (!isTask(row) || after === undefined) return;
     if (before === undefined) {
-      if (after.state === 'dead') this.#seen('item left its pack as dead');
       if (row.endsWith('/then')) this.#seen('batch: callback created');
       if (/\+v\d+$/.test(row)) this.#seen('task spawned');
       return;
@@ -49,7 +47,6 @@ export class Reached {
       this.#seen('parent woken');
     if (after.state === 'running' && before.state !== 'running' && after.tenant !== undefined)
       this.#seen('tenant: task claimed');
-    if (isPack(after)) this.#onPack(before, after);
   }
 
   #onLine(before: Applied['before'], after: DynamoItem): void {
@@ -63,16 +60,6 @@ export class Reached {
     const rule: KeyRule | undefined = TASK_KEYS.find(({ key }) => row.endsWith(`#${key}`));
     if (after?.running === rule?.limit) this.#seen('key: all places taken');
     if (rule?.rate !== undefined && after?.started === rule.rate.count) this.#seen('key: rate used up');
-  }
-
-  #onPack(before: Applied['before'], after: Applied['after']): void {
-    const isClaimed = after?.state === 'running' && before?.leaseCounter !== after.leaseCounter;
-    if (isClaimed && marked(after, 'done').size > 0)
-      this.#seen(
-        before?.state === 'running' ? 'pack taken over with items done' : 'pack claimed again with items done',
-      );
-    if (marked(after, 'cancelled').size > marked(before, 'cancelled').size) this.#seen('item cancelled in its pack');
-    if (after?.state !== before?.state && after?.state !== 'running') this.#seen(`pack became ${String(after?.state)}`);
   }
 }
 

@@ -43,7 +43,6 @@ async function violationOf(seed: bigint, name: ProfileName, changes: Partial<Pro
 /** Workloads that a history may do without. */
 const FEATURES = [
   'operator',
-  'items',
   'payloadShare',
   'bucket',
   'dedupShare',

@@ -120,15 +120,6 @@ const REACHED: Readonly<Record<string, readonly string[]>> = {
     ...['task.replace: applied', 'task.renew: applied'],
   ],
   'tasks in a transaction of the user’s own': ['order applied', 'order refused'],
-  packs: [
-    ...['bulk enqueued', 'bulk enqueued again', 'bulk with other inputs: refused'],
-    ...each('pack.enqueue: ', 'applied', 'refused'),
-    ...each('pack.commit: ', 'applied', 'canceled'),
-    ...each('pack.move: ', 'applied', 'canceled'),
-    ...['pack.record: applied', 'pack.finish: applied', 'item left its pack as dead', 'item cancelled in its pack'],
-    ...['pack taken over with items done', 'pack claimed again with items done'],
-    ...each('pack became ', 'done', 'ready', 'cancelled'),
-  ],
   operators: [
     ...each('operator: ', 'cancel: cancelled', 'cancel: requested', 'retry: retried', 'retried the dead'),
     ...each('operator: ', 'reschedule: rescheduled', 'paused'),

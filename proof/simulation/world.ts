@@ -36,7 +36,6 @@ import { Recorder } from './recorder.ts';
 import { Standing } from './standing.ts';
 import { SimulatedStore } from './store.ts';
 import { bucketAt } from './workloads/bucket.ts';
-import { BULK_ID, bulkIds, drawBulk, produceBulk } from './workloads/bulk.ts';
 import type { ProducerPorts } from './workloads/producer.ts';
 import { batchId, produce, produceBatch, produceOrders, produceUnfairly, taskIds } from './workloads/producer.ts';
 import { coordinate } from './workloads/coordination.ts';
@@ -249,9 +248,7 @@ class World {
     if (half === 1 && profile.fansOut)
       for (let shard = 0; shard < profile.streamShards; shard++) this.#startWaker(shard);
     const ids = taskIds(profile.tasks);
-    const bulk = profile.items === 0 ? undefined : drawBulk(this.#prng.fork(`bulk@${half}`), profile.items, half);
     this.#produce([...ids, batchId(half)]);
-    if (bulk !== undefined) this.#produceBeside(BULK_ID, (ports) => produceBulk(ports, bulk));
     if (profile.orders > 0) this.#produceBeside('orders', produceOrders);
     if (profile.hogTasks > 0) this.#produceBeside('hog', produceUnfairly);
     if (profile.floodTasks > 0) this.#produceBeside('flood', produceFlood);
@@ -260,8 +257,7 @@ class World {
     if (profile.feedEveryMs > 0) this.#produceBeside('feed', (ports) => produceSteadily(ports, isOver));
     if (profile.fullKeys) this.#produceBeside('keys', (ports) => produceFullKeys(ports, isOver));
     if (profile.fansOut) this.#produceBeside('bursts', (ports) => produceBursts(ports, isOver));
-    if (profile.operator)
-      this.#operate([ids, [`${batchId(half)}/then`], ...(bulk === undefined ? [] : [bulkIds(bulk)])]);
+    if (profile.operator) this.#operate([ids, [`${batchId(half)}/then`]]);
     await this.#timeline.run(() => this.#isDecided() || this.#timeline.now >= this.#startedAt + profile.faultyMs);
     this.#heal();
     this.#standing.healed();

@@ -3,7 +3,7 @@
 (* The commits of one claim, each in a transaction with a condition of the *)
 (* user's that may be false now and true later. A refused commit is barred *)
 (* before its caller hears that nothing was applied: a copy of it may      *)
-(* still arrive. task.wait does the same, and packs by their records.      *)
+(* still arrive. task.wait does the same.                                  *)
 (*                                                                         *)
 (* Left out: takeovers and hand-backs, after which a copy has another      *)
 (* counter (Task.tla), and the session of the claim (Holder.tla).          *)

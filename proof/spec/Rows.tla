@@ -72,10 +72,6 @@ Freed(t, a, att) == [t EXCEPT !.st = "ready", !.ses = NoOne, !.att = att, !.n = 
 IsMyLater(t, a) == IsMine(t, a) /\ t.seq < a.seq
 \* task.progress, task.bar. A bar is progress without content: a late commit finds its number passed.
 Progressed(t, a) == [t EXCEPT !.seq = a.seq, !.n = a.n]
-\* pack.record, pack.commit, pack.move: right after the write of this pack that came before.
-IsMyNext(t, a) == IsMine(t, a) /\ t.seq = a.prev
-\* pack.finish: the last of them ends the pack.
-Ended(t, a) == [Progressed(t, a) EXCEPT !.st = "done"]
 \* task.cancel, task.expire, task.reschedule, task.replace: ready, and not written since it was read.
 IsUntouched(t, a) == t.st = "ready" /\ t.n = a.on
 \* task.revive, task.renew: over, and not written since it was read. The counter goes on.

@@ -5,9 +5,9 @@
 (* (hand back and keep the attempt), release (hand back and return it;     *)
 (* snooze is that with a later time), progress.                            *)
 (*                                                                         *)
-(* Left out: keys, lines, batches and packs (how they park and wake is     *)
-(* another matter), cancels and other wishes of operators (the traces have *)
-(* them), and what is due later: a ready task is due here.                 *)
+(* Left out: keys, lines and batches (how they park and wake is another    *)
+(* matter), cancels and other wishes of operators (the traces have them),  *)
+(* and what is due later: a ready task is due here.                        *)
 (***************************************************************************)
 EXTENDS Holder
 CONSTANTS MaxAttempts,   \* claims that count, after which a task of a dead worker is buried

@@ -8,10 +8,10 @@ EXTENDS TraceSession
 NoTask == [st |-> "absent", ctr |-> 0, ses |-> NoOne, att |-> 0, seq |-> 0, n |-> 0, due |-> 0]
 TaskEvent(r) ==
   [what |-> "task", k |-> r[2], ok |-> r[3] = 1,
-   a |-> [s |-> Ses(r[4]), c |-> r[5], o |-> Ses(r[6]), oc |-> r[7], on |-> r[8], n |-> r[9], seq |-> r[10], prev |-> r[11],
-          ost |-> r[12], at |-> r[13], due |-> r[14]],
+   a |-> [s |-> Ses(r[4]), c |-> r[5], o |-> Ses(r[6]), oc |-> r[7], on |-> r[8], n |-> r[9], seq |-> r[10],
+          ost |-> r[11], at |-> r[12], due |-> r[13]],
    y |-> IF r[3] = 0 THEN NoTask
-         ELSE [st |-> r[15], ctr |-> r[16], ses |-> Ses(r[17]), att |-> r[18], seq |-> r[19], n |-> r[20], due |-> r[21]]]
+         ELSE [st |-> r[14], ctr |-> r[15], ses |-> Ses(r[16]), att |-> r[17], seq |-> r[18], n |-> r[19], due |-> r[20]]]
 
 Finishes == {"task.complete", "task.commit", "task.discard", "task.giveUp"}
 HandsBack == {"task.retry", "task.release", "task.snooze", "task.wait", "task.promote"}
@@ -19,10 +19,9 @@ Abandons == {"task.takeOver", "task.bury", "task.cancelAbandoned", "task.promote
 Waiting == {"task.cancel", "task.expire", "task.reschedule", "task.replace"}
 Again == {"task.revive", "task.renew"}
 Later == {"task.progress", "task.bar", "task.commit", "task.wait"}
-Entries == {"pack.record", "pack.commit", "pack.move"}
-Creates == {"task.enqueue", "task.enqueueWrites", "pack.enqueue"}
-TaskVerbs == Creates \cup Finishes \cup HandsBack \cup Abandons \cup Waiting \cup Again \cup Entries
-             \cup Later \cup {"task.claim", "task.leaveLine", "pack.finish"}
+Creates == {"task.enqueue", "task.enqueueWrites"}
+TaskVerbs == Creates \cup Finishes \cup HandsBack \cup Abandons \cup Waiting \cup Again
+             \cup Later \cup {"task.claim", "task.leaveLine"}
 TaskGuard(t, e) ==
   CASE e.k \in Creates -> t.st = "absent"
     [] e.k = "task.claim" -> CanClaim(t, e.a)
@@ -30,7 +29,6 @@ TaskGuard(t, e) ==
     [] e.k \in Abandons -> IsObserved(t, e.a)
     [] e.k \in (Finishes \cup HandsBack) \ Later -> IsMine(t, e.a)
     [] e.k \in Later -> IsMyLater(t, e.a)
-    [] e.k \in Entries \cup {"pack.finish"} -> IsMyNext(t, e.a)
     [] e.k \in Waiting -> IsUntouched(t, e.a)
     [] e.k \in Again -> CanRevive(t, e.a)
     [] e.k = "task.leaveLine" -> t.st = "cancelled" /\ t.n = e.a.on
@@ -45,10 +43,7 @@ TaskAfter(t, e) ==
     \* Its follower is a new piece of work.
     [] e.k \in {"task.promote", "task.promoteAbandoned"} -> Freed(t, e.a, 0)
     [] e.k \in HandsBack -> Freed(t, e.a, t.att - 1)
-    [] e.k \in {"task.progress", "task.bar", "pack.record", "pack.commit"} -> Progressed(t, e.a)
-    \* An item that leaves its pack may take the attempt along that its pack had for it.
-    [] e.k = "pack.move" -> [Progressed(t, e.a) EXCEPT !.att = IF e.y.att = t.att THEN @ ELSE @ - 1]
-    [] e.k = "pack.finish" -> Ended(t, e.a)
+    [] e.k \in {"task.progress", "task.bar"} -> Progressed(t, e.a)
     [] e.k \in Again -> Revived(t, e.a)
     [] OTHER -> [t EXCEPT !.n = e.a.n]
 TaskAgrees(want, y) == /\ want.st = y.st /\ want.ctr = y.ctr /\ want.att = y.att /\ want.n = y.n
@@ -66,5 +61,5 @@ TaskWrite(t, e, x) ==
 TaskAllows(t, e, x) == IF e.ok THEN TaskWrite(t, e, x) ELSE ~TaskGuard(t, e)
 TaskSwept(t) == t.st \notin {"ready", "running"}
 \* Its holder's own write ends the tenure, though the holder may not have heard so yet: it does nothing more under it.
-TaskCloses(e) == e.k \in Finishes \cup HandsBack \cup {"pack.finish"}
+TaskCloses(e) == e.k \in Finishes \cup HandsBack
 =============================================================================

@@ -33,9 +33,7 @@ export function testsOf(file: string): readonly string[] {
 
 /** @param file its path in the repository. @returns patterns of the conformance tests that use it most */
 export function conformanceOf(file: string): readonly string[] {
-  return /^shared\/(?:tasks|client|operate)\//.test(file)
-    ? ['test/conformance/task', 'test/conformance/bulk']
-    : ['test/conformance/*.test.ts'];
+  return /^shared\/(?:tasks|client|operate)\//.test(file) ? ['test/conformance/task'] : ['test/conformance/*.test.ts'];
 }
 
 /** Returns the tests of a room. For a folder of `shared/`, those in the folder with its name, or with the name of its nearest parent. */

@@ -29,7 +29,7 @@ export function kindOf(row: string): Kind | undefined {
 /** Refusals by guards that read more than the specification has are not judged. */
 const JUDGED = new Set([
   ...['task.claim', 'task.takeOver', 'task.bury', 'task.complete', 'task.commit', 'task.discard', 'task.giveUp'],
-  ...['task.retry', 'task.revive', 'task.renew', 'pack.record', 'pack.finish'],
+  ...['task.retry', 'task.revive', 'task.renew'],
   ...['task.release', 'task.snooze', 'task.wait', 'task.progress', 'task.bar', 'task.cancel'],
   ...['task.cancelAbandoned', 'task.reschedule', 'task.leaveLine'],
   ...['session.create', 'session.renew', 'session.expire', 'session.invalidate'],
@@ -139,7 +139,7 @@ export class Encoder {
       ...[this.#session(values[':session']), this.#counter(values[':counter'])],
       ...[this.#session(values[':observedSession']), this.#counter(values[':observedCounter'])],
       ...[this.#nonce(values[':observedNonce']), this.#nonce(values[':nonce'] ?? values.nonce)],
-      ...[whole(values[':sequence']), whole(values[':previousSequence']), nameOf(values[':observedState'])],
+      ...[whole(values[':sequence']), nameOf(values[':observedState'])],
       ...[this.#instant(values[':now']), this.#instant(values[':readyAt'])],
     ];
   }

@@ -1,5 +1,5 @@
 /** Task stores that also work in an isolate at the edge, because they do not import any package. */
-import type { TaskAndPackStore } from '../tasks/bulk/pack-store.ts';
+import type { TaskStore } from '../tasks/task/task-store.ts';
 import type { SemaphoreStore } from '../coordination/semaphore/semaphore-store.ts';
 import type { SessionStore } from '../session/session-store.ts';
 import type { Sender } from '../dynamo/engine/send.ts';
@@ -9,7 +9,7 @@ import type { TaskStoreOptions } from '../tasks/rows/task/adding-store.ts';
 import { createTaskStore } from '../tasks/rows/task/dynamo-task-store.ts';
 
 export interface BasicStores {
-  readonly tasks: TaskAndPackStore;
+  readonly tasks: TaskStore;
   readonly sessions: SessionStore;
   readonly semaphores: SemaphoreStore;
 }

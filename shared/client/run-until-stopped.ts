@@ -24,7 +24,7 @@ interface KeptSettings extends SchedulingSettings {
   readonly sessionTtlMs: number;
 }
 
-/** Tasks, by how they ended here. Items of a pack count one by one, unless the pack is marked dead because of its workers. */
+/** Tasks, by how they ended here. */
 export interface WorkTotals {
   readonly done: number;
   /** Failed, and retried later. */

@@ -40,7 +40,7 @@ export interface Operator {
 }
 
 interface TaskInput extends TaskKey {
-  /** The observed counter; absent for an item of a pack, which has no counter. */
+  /** The observed counter. */
   readonly leaseCounter: number | undefined;
 }
 

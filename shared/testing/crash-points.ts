@@ -1,6 +1,6 @@
 /** The three places of `kit.crash`, and the limit of `kit.runOnce`. */
-import type { TaskAndPackStore } from '../tasks/bulk/pack-store.ts';
 import type { AnyTask, TaskRegistry } from '../tasks/task/definition.ts';
+import type { TaskStore } from '../tasks/task/task-store.ts';
 
 /**
  * The moment at which a worker crashes in `crash`:
@@ -15,7 +15,7 @@ export const CRASH_POINTS: readonly CrashPoint[] = ['beforeRun', 'beforeSettle',
 const NOT_NOW = { kind: 'refused', current: undefined, earlierAttempt: 'none' } as const;
 
 /** Returns a store that allows at most `attempts` claims. */
-export function limited(store: TaskAndPackStore, attempts: number, onSpent: () => void): TaskAndPackStore {
+export function limited(store: TaskStore, attempts: number, onSpent: () => void): TaskStore {
   let left = attempts;
   const spend = <T extends { readonly kind: string }>(outcome: T): T => {
     if (outcome.kind === 'applied') left--;

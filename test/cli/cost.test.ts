@@ -26,19 +26,12 @@ describe('leasehold cost', () => {
     expect(out).toMatch(/^the first to bite: maxWorkers = 10, at .* tasks a day; then raise maxWorkers/m);
   });
 
-  test('says the same of tasks in packs', async () => {
-    const { out } = await cost('--input-bytes', '60', '--pack-size', '16', '--seconds-per-task', '0.01');
-
-    expect(out).toMatch(/^enqueue a pack of 16 +1 +1 +2$/m);
-    expect(out).toMatch(/^a task: 0\.314 write units, 0\.0375 read units$/m);
-  });
-
   test('answers programs with all figures', async () => {
-    const { out } = await cost('--pack-size', '16', '--json');
+    const { out } = await cost('--concurrency', '16', '--json');
 
     expect(JSON.parse(out)).toMatchObject({
-      workload: { packSize: 16 },
-      verbs: { pack: { tasks: 16 } },
+      workload: { concurrency: 16 },
+      verbs: { enqueue: { total: 2 } },
       prices: PRICES,
     });
   });
@@ -56,12 +49,10 @@ describe('leasehold cost', () => {
   });
 
   test.each([
-    [['--pack-size', '0'], '--pack-size'],
-    [['--pack-size', '101'], '--pack-size'],
-    [['--pack-size', 'many'], '--pack-size'],
+    [['--shards', '0'], '--shards'],
+    [['--shards', 'many'], '--shards'],
     [['--tasks-per-day', '-5'], '--tasks-per-day'],
     [['--deflated-share', '2'], 'deflatedShare = 2: must be from 0.001 to 1'],
-    [['--input-bytes', '20000', '--pack-size', '16'], 'inputBytes = 20000: must be 16384 at most'],
     [['--refused-commits-per-task', '0.1'], 'refusedCommitsPerTask = 0.1: must be 0, because commitItems = 0'],
     [['--architecture', 'mips'], '--architecture'],
   ])('refuses %j', async (argv, message) => {

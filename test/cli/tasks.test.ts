@@ -78,11 +78,11 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
     }));
     lines[7_776] = '{"name": "fine", "id": ';
 
-    const end = await run('enqueue', '--file', await fileOf(lines), '--queue', 'bulk');
+    const end = await run('enqueue', '--file', await fileOf(lines), '--queue', 'lines');
 
     expect(end).toMatchObject({ exitCode: 1, out: '1 bad line, 9,999 good ones: nothing was added\n' });
     expect(end.err).toMatch(/^line 7777: not JSON: .*\n$/);
-    expect(await json('tasks', 'list', '--queue', 'bulk')).toEqual([]);
+    expect(await json('tasks', 'list', '--queue', 'lines')).toEqual([]);
   });
 
   test('reports every invalid line and its fault', async () => {
@@ -195,22 +195,6 @@ describe.skipIf(endpoint === null)('leasehold enqueue, tasks and queues', () => 
       { verb: 'task.cancel', target, reason: 'too early' },
       { verb: 'task.run-now', target, reason: 'it is wanted today', outcome: 'rescheduled' },
     ]);
-  });
-
-  test('runs the tasks of a pack one by one, and says that one of them died', async () => {
-    await table.leasehold.tasks.enqueueBulk('fine', [{ n: 0 }, { n: 'text' }, { n: 2 }], {
-      id: 'pack',
-      queue: 'packs',
-    });
-
-    const end = await run('tasks', 'run', 'pack/0', '--entry', HOSTILE, '--queue', 'packs');
-
-    expect(end).toMatchObject({ exitCode: 1 });
-    expect(end.err).toMatch(
-      /^\{"time":"[^"]+","level":"warn","message":"task attempt failed".*"task":"pack\/0\/1".*"then":"dead"\}\n$/,
-    );
-    expect(end.out).toMatch(/^done: (1 dead, 2 done|2 done, 1 dead)\n$/);
-    expect(await json('tasks', 'list', '--state', 'dead', '--queue', 'packs')).toMatchObject([{ id: 'pack/0/1' }]);
   });
 
   test('recognizes a queue by its tasks, workers or row, and suggests a similar name', async () => {

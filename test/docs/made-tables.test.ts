@@ -236,7 +236,6 @@ test('no other document has generated blocks', () => {
 
 describe('figures in sentences', () => {
   const { idle } = estimate;
-  const packed = estimateCost({ ...DEFAULT_WORKLOAD, secondsPerTask: 0.02, inputBytes: 60, packSize: 16 }, PRICES);
   const perHour = 3_600_000 / (DEFAULT_TTL_MS / 3);
 
   test.each([
@@ -259,7 +258,6 @@ describe('figures in sentences', () => {
     ],
     ['docs/cost.md', `at the default TTL ${perHour} an hour`],
     ['docs/cost.md', `at the default TTL costs ${(24 * perHour).toLocaleString('en-US')} units a day`],
-    ['docs/cost.md', `16 tasks of 60 bytes a pack are ${packed.writeUnitsPerTask.toFixed(3)} write units a task`],
     ['bench/README.md', `\`leasehold cost\` estimates ${dollars(estimate.standing.trickle.dollarsPerMonth)}`],
   ])('%s has: %s', (document, sentence) => {
     expect(textOf(document)).toContain(sentence);

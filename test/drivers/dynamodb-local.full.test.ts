@@ -6,7 +6,7 @@ import { runOnly } from '../support/stores.ts';
 
 runOnly('dynamodb-local', inject('dynamodbLocalEndpoint'));
 const CONFORMANCE = path.resolve(import.meta.dirname, '../conformance');
-for (const file of globSync(['{task,bulk}/*.test.ts', '{limiter,ratelimit,waitgroup,semaphore*}.test.ts'], {
+for (const file of globSync(['task/*.test.ts', '{limiter,ratelimit,waitgroup,semaphore*}.test.ts'], {
   cwd: CONFORMANCE,
 }).toSorted())
   await import(path.join(CONFORMANCE, file));

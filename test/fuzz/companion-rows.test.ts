@@ -46,16 +46,11 @@ const task = (attributes: DynamoItem): DynamoItem => ({
   nonce: 'n',
   ...attributes,
 });
-const pack = (input: unknown, total = 2): DynamoItem => task({ input, total, policy: '{}' });
 const deflated = (text: string): Uint8Array => new Uint8Array(deflateRawSync(text));
 
 const ROWS: readonly (readonly [what: string, make: () => readonly DynamoItem[]])[] = [
   ['a row of nothing but index keys', () => [entry(ID)]],
   [`${FLOOD} rows of nothing but index keys`, () => Array.from({ length: FLOOD }, (_, n) => entry(`${ID}${n}`))],
-  ['a pack that unpacks to 30 MB', () => [pack(new Uint8Array(deflateRawSync(Buffer.alloc(30_000_000, ' '))))]],
-  ['a pack whose bytes cannot be unpacked', () => [pack(new Uint8Array([1, 2, 3]))]],
-  ['a pack that unpacks to broken JSON', () => [pack(deflated('[1, card 4111'))]],
-  ['a pack with other items than it counts', () => [pack(deflated('[1, 2]'), 5)]],
   ['a task whose input unpacks to 30 MB', () => [task({ input: deflated(' '.repeat(30_000_000)) })]],
   ['a task whose input cannot be unpacked', () => [task({ input: new Uint8Array([1, 2, 3]) })]],
   ['a task whose progress cannot be unpacked', () => [task({ progress: new Uint8Array(0) })]],
@@ -104,8 +99,8 @@ test('a queue row of nothing closes its queue, which may be paused, and is repor
   expect(await world.work(QUEUE, { fine })).toMatchObject({ claimed: 0, damaged: 1, ended: 'paused' });
 });
 
-test('the message about a pack of broken JSON repeats nothing of it', () => {
-  const read = (): unknown => decodeTask(pack(deflated('[1, card 4111')));
+test('the message about an input of broken JSON repeats nothing of it', () => {
+  const read = (): unknown => decodeTask(task({ input: deflated('[1, card 4111'), policy: '{}' }));
 
   expect(read).toThrow(/input.*JSON/);
   expect(read).not.toThrow(/card|4111/);

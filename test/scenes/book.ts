@@ -3,7 +3,6 @@ import { HEALTH, RATE_LIMITS, SEMAPHORES, WAIT_GROUPS } from './coordination.ts'
 import { CHILDREN, CLAIMS, ENDS } from './ends.ts';
 import { ELECTIONS, LOCKS, SESSIONS } from './locks.ts';
 import { ADDING, OPERATIONS, REPAIRS } from './operations.ts';
-import { PACKS } from './packs.ts';
 import { QUEUES, SCHEDULES } from './queues.ts';
 import { REMOTE } from './remote.ts';
 import type { Scene } from './scene.ts';
@@ -19,4 +18,4 @@ const COORDINATION: readonly Scene[] = [
 ];
 const TASKS: readonly Scene[] = [...ADDING, ...CLAIMS, ...ENDS, ...CHILDREN, ...OPERATIONS, ...QUEUES, ...SCHEDULES];
 
-export const SCENES: readonly Scene[] = [...COORDINATION, ...TASKS, ...REPAIRS, ...REMOTE, ...PACKS];
+export const SCENES: readonly Scene[] = [...COORDINATION, ...TASKS, ...REPAIRS, ...REMOTE];

@@ -208,12 +208,6 @@ export const ENDED: readonly TaskRecord[] = [
     finishedAt: ago(MINUTE),
     cancellation: { at: ago(MINUTE), reason: 'by mistake' },
   }),
-  over('pack', {
-    state: 'dead',
-    finishedAt: ago(MINUTE),
-    input: [1, 2, 3, 4, 5],
-    bulk: { done: new Set([0]), moved: new Set([1]), cancelled: new Set([2]), results: { 0: 'one' }, sequence: 1 },
-  }),
 ];
 
 export const schedule = (name: string, facts: Partial<ScheduleRecord>): ScheduleRecord =>

@@ -16,7 +16,7 @@ import type { SessionStore } from '../../shared/session/session-store.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
 import type { TaskLog } from '../../shared/tasks/task/context.ts';
 import { registerTasks } from '../../shared/tasks/task/definition.ts';
-import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { Slice } from '../../shared/tasks/task/slice.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { WorkerPorts, WorkerReport } from '../../shared/tasks/worker/run-worker.ts';
@@ -35,7 +35,7 @@ export interface MemoryQueue {
   readonly table: string;
   readonly clock: FakeClock;
   readonly runtime: Runtime;
-  readonly tasks: TaskAndPackStore;
+  readonly tasks: TaskStore;
   readonly operations: TaskOperatorStore;
   readonly client: TaskClient;
   /** Requests of all processes. */
@@ -44,7 +44,7 @@ export interface MemoryQueue {
   start(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
   /** The same, with all the time that it needs. */
   work(definitions: Readonly<Record<string, unknown>>, options?: MemoryWorkOptions): Promise<WorkerReport | undefined>;
-  /** Write units of verbs of tasks, packs and payloads, so far. */
+  /** Write units of verbs of tasks and payloads, so far. */
   taskUnits(): Record<string, number>;
   read(key: { readonly pk: string; readonly sk: string }): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
@@ -103,7 +103,7 @@ export function openMemoryQueue(
     taskUnits: () =>
       Object.fromEntries(
         Object.entries(meter.read().byVerb)
-          .filter(([verb, { writeUnits }]) => /^(task|pack|payload)\./.test(verb) && writeUnits > 0)
+          .filter(([verb, { writeUnits }]) => /^(task|payload)\./.test(verb) && writeUnits > 0)
           .map(([verb, { writeUnits }]) => [verb, writeUnits]),
       ),
     async read(key) {

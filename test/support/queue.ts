@@ -13,7 +13,7 @@ import { registerTasks } from '../../shared/tasks/task/definition.ts';
 import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
 import type { TaskOperatorStore } from '../../shared/tasks/task/task-operator-store.ts';
 import type { QueueStore } from '../../shared/tasks/task/queue-store.ts';
-import type { TaskAndPackStore } from '../../shared/tasks/bulk/pack-store.ts';
+import type { TaskStore } from '../../shared/tasks/task/task-store.ts';
 import type { WorkerPorts, WorkerReport } from '../../shared/tasks/worker/run-worker.ts';
 import { runWorker } from '../../shared/tasks/worker/run-worker.ts';
 import type { TestStore } from './stores.ts';
@@ -24,7 +24,7 @@ export interface QueueUnderTest {
   readonly table: string;
   readonly runtime: Runtime;
   readonly meter: Meter;
-  readonly tasks: TaskAndPackStore;
+  readonly tasks: TaskStore;
   readonly operations: TaskOperatorStore;
   readonly sessions: SessionStore;
   readonly queues: QueueStore;

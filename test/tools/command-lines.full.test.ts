@@ -38,8 +38,6 @@ describe('a command of the project', () => {
     [['queue', '--engine', 'dynamodb'], '--engine'],
     [['queue', '--rounds', 'x'], '--rounds'],
     [['queue', '--retries', '101'], '--retries'],
-    [['bulk', '--engine', 'dynamodb'], '--engine'],
-    [['bulk', '--tasks', '0'], '--tasks'],
     [['scale', '--shards', 'x'], '--shards'],
     [['scale', '--workers', '1,x'], '--workers'],
     [['locks', '--engine', 'dynamodb'], '--engine'],

@@ -106,7 +106,6 @@ describe('an unknown name is refused', () => {
       'limit',
       ({ leasehold }) => leasehold.tasks.enqueue('work', null, wrong({ key: 'k', rate: { limit: 5 } })),
     ],
-    ['enqueueBulk', 'taskId', ({ leasehold }) => leasehold.tasks.enqueueBulk('work', [null], wrong({ taskId: 'a' }))],
     [
       'enqueueBatch',
       'callback',
@@ -126,7 +125,6 @@ describe('an unknown name is refused', () => {
     ['defineTask', 'maxAttempts', () => defineTask(wrong({ name: 'n', run, maxAttempts: 5 }))],
     ['defineTask', 'timeoutMs', () => defineTask(wrong({ name: 'n', run, timeoutMs: 5 }))],
     ['retry', 'attempts', () => defineTask({ name: 'n', run, retry: wrong({ attempts: 5 }) })],
-    ['bulk', 'size', () => defineTask({ name: 'n', run, bulk: wrong({ size: 5 }) })],
     ['cancel', 'why', ({ leasehold }) => leasehold.operator.cancel('t', wrong({ why: 'so' }))],
     ['retry', 'reason', ({ leasehold }) => leasehold.operator.retry('t', wrong({ reason: 'so' }))],
     ['retryAll', 'max', ({ leasehold }) => leasehold.operator.retryAll(wrong({ max: 5 }))],
@@ -152,12 +150,6 @@ describe('an unknown name is refused', () => {
   });
 });
 
-test('names an option of single tasks as such in a bulk', async () => {
-  const message = await refusal(({ leasehold }) => leasehold.tasks.enqueueBulk('work', [1], wrong({ key: 'k' })));
-
-  expect(message).toContain('key applies to single tasks');
-});
-
 describe('refuses a value that is not an object', () => {
   test.each<[string, (hand: Hand) => unknown]>([
     ['createLeasehold', () => createLeasehold(wrong(null))],
@@ -173,7 +165,6 @@ describe('refuses a value that is not an object', () => {
     ['createTestKit', () => createTestKit(wrong(5))],
     ['createWorker', () => createWorker({ work: defineTask({ name: 'work', run }) }, wrong('mail'))],
     ['createS3Payloads', () => createS3Payloads(wrong(undefined))],
-    ['enqueueBulk', ({ leasehold }) => leasehold.tasks.enqueueBulk('work', [null], wrong(null))],
     ['enqueueBatch', ({ leasehold }) => leasehold.tasks.enqueueBatch([spawn('work', 1)], wrong(undefined))],
     ['schedules.define', ({ leasehold }) => leasehold.schedules.define('s', 'work', null, wrong(undefined))],
     ['defineTask', () => defineTask(wrong(undefined))],

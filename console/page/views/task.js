@@ -33,7 +33,7 @@ export const task = {
   },
   draw(scene) {
     /** @type {TaskView} */
-    const { task: found, failure, now, holder, items, parent, children, waitsForChildren } = scene.data;
+    const { task: found, failure, now, holder, parent, children, waitsForChildren } = scene.data;
     const attempts = attemptsOf(found, now);
     return [
       h(
@@ -45,7 +45,6 @@ export const task = {
       heading(found.id, taskBadge(taskState({ ...found, waitsForChildren }, now)), scene.mayAct && acts(found, scene)),
       facts(found, now, waitsForChildren),
       children && family(scene, waitsForChildren),
-      items && h('p', { class: 'note holder' }, itemsText(items)),
       holder && holderCard(holder, now),
       h('h2', {}, 'Attempts'),
       timeline(found, now),
@@ -119,12 +118,6 @@ function facts(found, now, waitsForChildren) {
     ],
     ['cancelled', cancellation && [when(cancellation.at, now), `: ${cancellation.reason}`]],
   ]);
-}
-
-/** @param {NonNullable<TaskView['items']>} items */
-function itemsText({ total, done, moved, cancelled }) {
-  const open = total - done - moved - cancelled;
-  return `A pack of ${total} items: ${done} done, ${open} open, ${moved} moved to tasks of their own, ${cancelled} cancelled.`;
 }
 
 /** @param {NonNullable<TaskView['task']['payload']>} payload */

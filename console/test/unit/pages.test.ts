@@ -155,7 +155,7 @@ const PAGES = [
   '/finished?queue=default&units=1&outcome=lost',
   '/price',
   '/names?queue=default',
-  ...['plain', 'later', 'parent', 'busy', 'orphan', 'done', 'dead', 'pack'].map((id) => `/task?queue=default&id=${id}`),
+  ...['plain', 'later', 'parent', 'busy', 'orphan', 'done', 'dead'].map((id) => `/task?queue=default&id=${id}`),
   '/task?queue=default&id=nothing',
   '/sessions',
   '/locks?prefix=held',

@@ -22,7 +22,6 @@ import {
   removeSchedule,
 } from '../../../shared/tasks/rows/schedule-statements.ts';
 import { takeSlot } from '../../../shared/tasks/rows/slot-statements.ts';
-import { enqueuePack } from '../../../shared/tasks/rows/task/pack-statements.ts';
 import { enqueueTask } from '../../../shared/tasks/rows/task/task-statements.ts';
 import type { CheckRecord } from '../../../shared/session/health.ts';
 import type { ScheduleDefinition, ScheduleRecord } from '../../../shared/tasks/schedule/schedule.ts';
@@ -123,9 +122,6 @@ function raised(sk: keyof typeof RAISES, at: number, row: Readonly<Record<string
 
 export const OTHER_CASES: Cases = {
   'task.enqueue: attribute_not_exists(#pk)': twice((rows) => enqueueTask(TABLE, newTask(), 1, rows.stamp())),
-  'pack.enqueue: attribute_not_exists(#pk)': twice((rows) =>
-    enqueuePack(TABLE, { ...newTask(), input: [null] }, 1, rows.stamp()),
-  ),
   'batch.create: attribute_not_exists(#pk)': twice((rows) =>
     createBatch(TABLE, { ...BATCH, total: 1, waiter: { kind: 'nobody' } }, rows.stamp()),
   ),

@@ -1,4 +1,4 @@
-/** Late writes to tasks, their packs, lines and keys. */
+/** Late writes to tasks, their lines and keys. */
 import type { Statement } from '../../../shared/dynamo/engine/statement.ts';
 import { together } from '../../../shared/dynamo/engine/transaction.ts';
 import { isNotWaiting, waitForChildren, resumeParent } from '../../../shared/tasks/rows/task/children-statements.ts';
@@ -6,7 +6,6 @@ import { barCommit, commitTask } from '../../../shared/tasks/rows/task/commit-st
 import { joinGroup } from '../../../shared/tasks/rows/task/group-statements.ts';
 import * as lines from '../../../shared/tasks/rows/task/line-statements.ts';
 import * as operator from '../../../shared/tasks/rows/task/operator-statements.ts';
-import * as packs from '../../../shared/tasks/rows/task/pack-statements.ts';
 import * as tasks from '../../../shared/tasks/rows/task/task-statements.ts';
 import type { CancelledTask, EndedTask, ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
 import type { Cases, Rows } from './rows.ts';
@@ -28,10 +27,6 @@ export const HOLDERS: Readonly<Record<string, (claim: RunningTask, rows: Rows) =
   'task.bar': (claim, rows) => barCommit(TABLE, claim, first(rows)),
   'task.progress': (claim, rows) => tasks.saveProgress(TABLE, claim, '1', first(rows)),
   'task.wait': (claim, rows) => waitForChildren(TABLE, claim, 'batch', 1, first(rows)),
-  'pack.record': (claim, rows) => packs.recordItems(TABLE, claim, entry(1), numbered(rows, 0)),
-  'pack.finish': (claim, rows) => packs.finishPack(TABLE, claim, entry(1), numbered(rows, 0)),
-  'pack.commit': (claim, rows) => packs.commitItem(TABLE, claim, 1, entry(), numbered(rows, 0)),
-  'pack.move': (claim, rows) => moved(claim, rows, { index: 1, after: 0 }),
 };
 
 /** Statements of other processes about a running task: its session has expired, or its holder must be notified. */
@@ -40,7 +35,6 @@ export const ONLOOKERS: Readonly<Record<string, (seen: RunningTask, rows: Rows) 
   'task.bury': (seen, rows) => tasks.markDead(TABLE, seen, ERROR, rows.stamp()),
   'task.cancel': (seen, rows) => operator.cancelAbandonedTask(TABLE, seen, CANCELLATION, rows.stamp()),
   'task.requestCancel': (seen, rows) => operator.requestCancel(TABLE, seen, CANCELLATION, rows.stamp()),
-  'pack.cancelItem': (seen) => packs.cancelItem(TABLE, seen, 1),
 };
 
 const OF_HOLDERS = ofEach(Object.entries(HOLDERS), ([verb, send]) => ({
@@ -124,27 +118,6 @@ const TOO_EARLY: Cases = {
   })),
 };
 
-const OF_PACKS: Cases = {
-  ...ofEach(['pack.record', 'pack.finish', 'pack.commit', 'pack.move'] as const, (verb) => ({
-    [`${verb}: #sequence = :previousSequence`](rows) {
-      const claim = rows.running();
-      rows.write(packs.recordItems(TABLE, claim, entry(5), numbered(rows, 0)));
-      return HOLDERS[verb]!(claim, rows);
-    },
-  })),
-  ...ofEach(['#done', '#moved'] as const, (how) => ({
-    [`pack.commit: NOT contains(${how}, :item)`]: (rows) =>
-      packs.commitItem(TABLE, decided(rows, how), 1, entry(), numbered(rows, 1)),
-    [`pack.move: NOT contains(${how}, :item)`]: (rows) => moved(decided(rows, how), rows, { index: 1, after: 1 }),
-    [`pack.cancelItem: NOT contains(${how}, :item)`]: (rows) => packs.cancelItem(TABLE, decided(rows, how), 1),
-  })),
-  'pack.cancelItem: #state = :ready'(rows) {
-    const seen = rows.ready();
-    rows.claimed(seen);
-    return packs.cancelItem(TABLE, seen, 1);
-  },
-};
-
 const OF_LINES: Cases = {
   'task, SET #readyAt = :readyAt: #children = :batch'(rows) {
     rows.write(waitForChildren(TABLE, rows.running(), 'later', 1, first(rows)));
@@ -178,54 +151,12 @@ export const TASK_CASES: Cases = {
   ...OF_OBSERVERS,
   ...OF_THE_ENDED,
   ...TOO_EARLY,
-  ...OF_PACKS,
   ...OF_LINES,
 };
-
-function entry(...done: readonly number[]) {
-  return { done, results: undefined };
-}
 
 /** Stamp of the first numbered write of a claim. */
 function first(rows: Rows) {
   return { ...rows.stamp(), sequence: 1 };
-}
-
-function numbered(rows: Rows, previousSequence: number) {
-  return { ...rows.stamp(), previousSequence, sequence: previousSequence + 1 };
-}
-
-function moved(claim: RunningTask, rows: Rows, { index, after }: { readonly index: number; readonly after: number }) {
-  const lastAttempt = {
-    leaseCounter: 1,
-    session: 's',
-    claimedAt: NOW,
-    endedAt: NOW,
-    how: 'failed',
-    error: undefined,
-  } as const;
-  const item = {
-    index,
-    task: newTask({ id: `id-${index}` }),
-    isDead: false,
-    attempts: 1,
-    deaths: 0,
-    error: undefined,
-    lastAttempt,
-    isSuspect: false,
-  };
-  return packs.leavePack(TABLE, claim, item, entry(), numbered(rows, after));
-}
-
-/** A pack whose item 1 is done or moved. */
-function decided(rows: Rows, how: '#done' | '#moved'): RunningTask {
-  const claim = rows.running();
-  rows.write(
-    how === '#done'
-      ? packs.recordItems(TABLE, claim, entry(1), numbered(rows, 0))
-      : moved(claim, rows, { index: 1, after: 0 }),
-  );
-  return claim;
 }
 
 /** A line whose turn is its first ticket, with two tickets given. */

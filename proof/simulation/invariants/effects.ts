@@ -4,10 +4,8 @@
  */
 import type { Acknowledged, Applied, HistoryEvent } from '../history.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { itemId } from '../../../shared/tasks/task/pack.ts';
 import { taskRow } from '../observed-stores.ts';
 import { QUEUE_NAME, USER_TABLE } from '../rows.ts';
-import { marked } from './packs.ts';
 import type { Family } from './rule.ts';
 import { isTask, textOf } from './rule.ts';
 
@@ -29,26 +27,23 @@ const ORDER = new RegExp(`^${USER_TABLE}/(order\\d+)-\\d+$`);
 export const effects: Family = (_assumptions, report) => {
   /** The request under way has written an order: its task. */
   let ordered: { readonly request: number; readonly row: string; readonly task: string } | undefined;
-  /** The tasks, and items of a pack, that the last request ended: what its receipts may be named after. */
-  let lastEnded: { readonly request: number; readonly ids: readonly string[] } | undefined;
+  /** The task that the last request ended: what its receipts may be named after. */
+  let lastEnded: { readonly request: number; readonly id: string } | undefined;
   const acknowledged = new Map<string, Step>();
 
   function onReceipt({ row, after, request, process }: Applied): void {
     if (Number(after?.count) !== 1)
       report('I2', row, `its effect was applied ${String(after?.count)} times, last by ${process}`);
-    const isEnded = lastEnded?.ids.some((id) => row.startsWith(`${RECEIPT_PREFIX}${id}-`)) === true;
+    const isEnded = lastEnded !== undefined && row.startsWith(`${RECEIPT_PREFIX}${lastEnded.id}-`);
     if (lastEnded?.request !== request || !isEnded)
       report('I2', row, `its effect was applied by ${process} without ending the task`);
   }
 
   function onTask({ row, before, after, request }: Applied): void {
-    const ids = [...marked(after, 'done')]
-      .filter((index) => !marked(before, 'done').has(index))
-      .map((index) => itemId(String(after?.id), index));
     // A task that continues with other work has also ended.
     const isFollowed = before?.follower !== undefined && after?.state === 'ready';
-    if (before?.state === 'running' && (after?.state === 'done' || isFollowed)) ids.push(String(after.id));
-    if (ids.length > 0) lastEnded = { request, ids };
+    if (before?.state === 'running' && (after?.state === 'done' || isFollowed))
+      lastEnded = { request, id: String(after.id) };
     // Other work under the same id begins without what the work before it has left.
     if (WORK.some((name) => !isDeepStrictEqual(before?.[name], after?.[name]))) acknowledged.delete(row);
     const known = acknowledged.get(row);

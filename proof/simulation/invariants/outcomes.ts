@@ -35,8 +35,8 @@ interface Operation {
 const REPEATABLE = new Set([
   ...['semaphore.admit', 'semaphore.queue', 'ratelimit.take', 'ratelimit.takeFromFull'],
   ...['waitgroup.add', 'waitgroup.lease', 'waitgroup.done'],
-  // Cancelling an item, and removing a payload, twice is doing it once; neither stamps the row.
-  ...['pack.cancelItem', 'pack.cancelRunningItem', 'payload.delete'],
+  // Removing a payload twice is doing it once, and does not stamp the row.
+  'payload.delete',
   // Hints do not stamp the row.
   ...['queue.noteHints', 'queue.noteStarts', 'queue.announceNames'],
 ]);
@@ -65,7 +65,6 @@ export const outcomes: Family = (assumptions, report) => {
     operations.set(event.operation, operation);
     if (!BARRED.has(event.verb)) return;
     const tenure = tenureOf(operation);
-    // The items of a pack commit one after the other: the code of an earlier one has heard by now that a copy of its commit was applied.
     const open = (commits.get(tenure) ?? []).filter((one) => one.isDenied || one.applications === 0);
     commits.set(tenure, [...open, operation]);
   }
@@ -150,7 +149,7 @@ export const outcomes: Family = (assumptions, report) => {
 };
 
 /** Commits, which are refused for good only when they are barred. */
-const BARRED = new Set(['task.commit', 'task.wait', 'pack.commit']);
+const BARRED = new Set(['task.commit', 'task.wait']);
 
 /**
  * A copy of a transaction that a condition on another row refused may find that true by then, also before the refusal is heard:
@@ -164,12 +163,11 @@ function isLeftOpen({ called: { verb }, isByCopy, isDenied, isOfKey, returned }:
 /** Advisory attributes from workers to planners, and between wakers. */
 const HINTS = new Set(['took', 'unknown', 'concurrency', 'startWithin', 'names', 'starts']);
 
-/** The nonce stays when an item is cancelled, its holder is notified, and a payload is removed: no other attribute may change then. */
+/** The nonce stays when a holder is notified, and a payload is removed: no other attribute may change then. */
 function isUnstamped({ row, before, after }: Applied): boolean {
   if (before === undefined || (after === undefined && row.startsWith('payload#'))) return before !== undefined;
   return Object.keys({ ...before, ...after }).every(
-    (name) =>
-      name === 'cancelled' || name === 'revoked' || HINTS.has(name) || isDeepStrictEqual(before[name], after?.[name]),
+    (name) => name === 'revoked' || HINTS.has(name) || isDeepStrictEqual(before[name], after?.[name]),
   );
 }
 

@@ -31,9 +31,6 @@ const optional =
   (check: Check): Check =>
   (value, row) =>
     value === undefined || check(value, row);
-const indexes: Check = (value, { total }) =>
-  value instanceof Set &&
-  [...(value as Set<unknown>)].every((index) => whole(index, {}) && Number(index) < Number(total));
 const oneOf =
   (...allowed: readonly unknown[]): Check =>
   (value) =>
@@ -74,11 +71,6 @@ const TASK: readonly [string, Check][] = Object.entries({
   directoryName: (value, row) =>
     (isEnded(row) && !keepsPlace(row)) || value === undefined || (typeof value === 'string' && isPlaceOf(value, row)),
   readyAt: (value, row) => (isEnded(row) && !keepsPlace(row) ? absent : whole)(value, row),
-  // Only packs have items.
-  done: optional(indexes),
-  moved: optional(indexes),
-  cancelled: optional(indexes),
-  results: optional(json),
   payload: optional((value) => Number((value as DynamoItem).bytes) > 0 && text((value as DynamoItem).digest, {})),
   tenant: optional(text),
 });

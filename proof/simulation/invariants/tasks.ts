@@ -7,14 +7,11 @@
  *   and never change afterwards.
  * I17 acknowledged is durable: the row agrees with the application's response.
  * I19 enqueuing again changes nothing.
- * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included. A pack has no bound of its own:
- *   it moves out the items that kill its workers; an item that leaves takes its attempts along,
- *   deaths of its pack included; if it left to snooze, it may be claimed once at least.
+ * I18 attempts bound: claims that were not handed back never exceed the bound, silent deaths included.
  */
 import type { DynamoItem } from '../../../shared/dynamo/engine/driver.ts';
 import type { Acknowledged, Applied, Called, Ran, Swept } from '../history.ts';
 import { keepsPlace } from './lines.ts';
-import { isPack } from './packs.ts';
 import type { Family } from './rule.ts';
 import { isSession, isTask, textOf } from './rule.ts';
 
@@ -27,8 +24,6 @@ export const tasks: Family = (assumptions, report) => {
   const live = new Set<string>();
   /** Claims of this generation that were not handed back. */
   const spent = new Map<string, number>();
-  /** Attempts that an item brought along from its pack. */
-  const carried = new Map<string, number>();
   const acknowledged = new Set<string>();
   /** By row: all results ever recorded. */
   const results = new Set<string>();
@@ -51,17 +46,12 @@ export const tasks: Family = (assumptions, report) => {
     if (result !== undefined) results.add(`${row} ${result}`);
     const verb = verbOf(event);
     if (before === undefined) {
-      const isMoved = verb === 'pack.move';
-      spent.set(row, isMoved ? Number(after.attempts) : 0);
-      // Only one that snoozed may be claimed whatever it has had.
-      carried.set(row, after.lastError === undefined ? (spent.get(row) ?? 0) : 0);
-      if (after.state !== 'ready' && !(isMoved && after.state === 'dead'))
-        report('I15', row, `appeared as ${String(after.state)}`);
-      if (after.attempts !== spent.get(row)) report('I18', row, `appeared with ${String(after.attempts)} attempts`);
+      spent.set(row, 0);
+      if (after.state !== 'ready') report('I15', row, `appeared as ${String(after.state)}`);
+      if (after.attempts !== 0) report('I18', row, `appeared with ${String(after.attempts)} attempts`);
       return;
     }
-    if (verb === 'task.enqueue' || verb === 'pack.enqueue')
-      report('I19', row, `was ${String(before.state)} and was enqueued over`);
+    if (verb === 'task.enqueue') report('I19', row, `was ${String(before.state)} and was enqueued over`);
     if (verb === 'task.leaveLine' && keepsPlace(before) && after.state === 'cancelled' && !keepsPlace(after)) return;
     if (verb === 'task.revive' || verb === 'task.renew') onRevived(event, before, after);
     else if (ENDED.has(before.state))
@@ -90,18 +80,13 @@ export const tasks: Family = (assumptions, report) => {
         `was brought back as generation ${String(after.generation)} after ${String(before.generation)}`,
       );
     spent.set(row, 0);
-    carried.delete(row);
   }
 
   function onRunning(event: Applied, before: DynamoItem, after: DynamoItem): void {
     const { row } = event;
     const isSameClaim =
       before.state === 'running' && before.leaseCounter === after.leaseCounter && before.session === after.session;
-    if (isSameClaim) {
-      // A pack that parts with the item that killed its last worker is given that attempt back.
-      if (Number(after.attempts) < Number(before.attempts)) spent.set(row, (spent.get(row) ?? 0) - 1);
-      return;
-    }
+    if (isSameClaim) return;
     if (before.state === 'running') {
       onTakenFrom(row, before, `taken over by session ${String(after.session)}`);
       onDeath(row, before, after);
@@ -114,8 +99,7 @@ export const tasks: Family = (assumptions, report) => {
       );
     const claims = (spent.get(row) ?? 0) + 1;
     spent.set(row, claims);
-    const allowed = Math.max(assumptions.maxAttempts(String(after.name)), (carried.get(row) ?? 0) + 1);
-    const bound = isPack(after) ? Infinity : allowed;
+    const bound = assumptions.maxAttempts(String(after.name));
     if (claims > bound) report('I18', row, `claimed ${claims} times, ${bound} are allowed`);
     if (Number(after.attempts) !== claims)
       report('I18', row, `counts ${String(after.attempts)} attempts after ${claims} claims`);
@@ -124,7 +108,7 @@ export const tasks: Family = (assumptions, report) => {
   /** Its holder died, and it is given another: then one more death is allowed. */
   function onDeath(row: string, before: DynamoItem, after: DynamoItem): void {
     const deaths = Number(before.deaths ?? 0) + 1;
-    const bound = isPack(after) ? Infinity : assumptions.maxDeaths(String(after.name));
+    const bound = assumptions.maxDeaths(String(after.name));
     if (Number(after.deaths) !== deaths) report('I18', row, `counts ${String(after.deaths)} deaths after ${deaths}`);
     if (deaths >= bound) report('I18', row, `was taken over after ${deaths} deaths, ${bound} are allowed`);
   }
@@ -157,7 +141,6 @@ export const tasks: Family = (assumptions, report) => {
     if (after.attempts !== 0) report('I18', row, `goes on with other work after ${String(after.attempts)} attempts`);
     if (verb === 'task.commit') unrecorded.add(row);
     spent.set(row, 0);
-    carried.delete(row);
   }
 
   function onEnded(event: Applied, before: DynamoItem, after: DynamoItem): void {
@@ -170,7 +153,7 @@ export const tasks: Family = (assumptions, report) => {
         report('I16', row, 'expired although it had been started');
     } else if (verb === 'task.bury' || verb === 'task.cancel') onTakenFrom(row, before, verb);
     else mustBeHolder('I16', event, before);
-    if (after.state === 'done' && !isPack(after) && !ended.has(`${row} ${String(before.leaseCounter)}`))
+    if (after.state === 'done' && !ended.has(`${row} ${String(before.leaseCounter)}`))
       report('I16', row, `is done under counter ${String(before.leaseCounter)}, and its code did not end under that`);
     if (after.readyKey !== undefined) report('I15', row, 'ended and still stands in the ready index');
     if (after.ttl === undefined && !keepsPlace(after)) report('I15', row, 'ended and will never be swept');

@@ -49,8 +49,6 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/session/keep-alive.ts': { SETTLE_EVERY_MS: [100, 10_000] },
   'shared/session/row/session-statements.ts': { FORGET_LIMIT: FEW(100) },
   'shared/session/session-verdicts.ts': { RECHECK_MS: [50, 2_000] },
-  'shared/tasks/bulk/put-bulk.ts': { PACKS_IN_FLIGHT: FEW(32) },
-  'shared/tasks/bulk/run-pack.ts': { ITEM_GRACE_SHARE: [0.1, 0.9] },
   'shared/tasks/dispatch/dispatcher.ts': {
     LEAST_LOOKED_AT: FEW(100),
     PAGE_LIMIT: [2, 1_000],
@@ -100,8 +98,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     SCHEDULES_PER_TICK: FEW(1_000),
     LEFT_OUT_KEPT: FEW(8),
   },
-  // A pack finds the item that kills its workers by two deaths in a row.
-  'shared/tasks/task/task.ts': { PAST_ATTEMPTS_KEPT: [2, 4] },
+  'shared/tasks/task/task.ts': { PAST_ATTEMPTS_KEPT: [1, 4] },
   // A visit to a tenant ends with the page if the page is smaller than the tenant's share and the tasks of it that are held.
   'shared/tasks/task/group-walk.ts': { QUANTUM: FEW(4), PAGE_LIMIT: [16, 50] },
   'shared/tasks/worker/announced-names.ts': { NAMES_LIMIT: FEW(100), BYTES_LIMIT: [50, 2_048], BUDGET_MS: [50, 1_000] },
@@ -203,7 +200,6 @@ export const FIXED: readonly Fixed[] = [
       'shared/dynamo/engine/send.ts': 'DEFAULT_SEND_POLICY',
       'shared/tasks/schedule/schedule-definition.ts': 'DEFAULT_TOLERANCE_MS',
       'shared/tasks/task/definition.ts': 'DEFAULT_RETRY DEFAULT_RETRY_IN_LINE',
-      'shared/tasks/task/pack-policy.ts': 'DEFAULT_BULK',
       'shared/tasks/task/task.ts': 'DEFAULT_SHARDS DEFAULT_CONCURRENCY',
       'functions/env.ts':
         'NUMBERS DEFAULT_MAX_WORKERS DEFAULT_START_WITHIN_MS DEFAULT_DEADLINE_MARGIN_MS DEFAULT_LINGER_MS ' +
@@ -222,7 +218,6 @@ export const FIXED: readonly Fixed[] = [
       'shared/tasks/queue/batch-request.ts': 'BATCH_LIMIT',
       'shared/tasks/task/bounds.ts': 'MAX_ATTEMPTS_LIMIT',
       'shared/tasks/task/key-limit.ts': 'KEY_LIMIT_MAX',
-      'shared/tasks/task/pack.ts': 'PACK_SIZE_LIMIT PACK_INPUT_LIMIT_BYTES ITEM_RESULT_LIMIT_BYTES',
       'shared/tasks/task/payload.ts': 'PAYLOAD_LIMIT_BYTES REFERENCE_LIMIT_CHARACTERS',
       'shared/tasks/task/task-request.ts': 'MIN_RATE_WINDOW_MS',
       'shared/tasks/task/task.ts':
@@ -274,7 +269,6 @@ export const FIXED: readonly Fixed[] = [
       'shared/operate/audit/audit-store.ts': 'MONTHS_KEPT PAGE_LIMIT',
       'shared/session/health-client.ts': 'CONTENTION',
       'shared/session/session-client.ts': 'POLL_MS',
-      'shared/tasks/tracing/task-spans.ts': 'CREATED_ITEMS',
     },
   },
   { why: 'prices and estimates: requests do not depend on them', of: { 'shared/operate/cost/': '*' } },

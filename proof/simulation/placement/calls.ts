@@ -38,7 +38,6 @@ const dead = async (clients: Clients, stage: Stage, options: EnqueueOptions = {}
   await workOff(stage);
 };
 const refuses = spawn('refuses', { kind: 'refuses', half: 1 });
-const bulk = ({ tasks }: Clients) => tasks.enqueueBulk('items', [QUICK, QUICK, QUICK], { id: 'bulk', packSize: 3 });
 
 const ENQUEUES: readonly Call[] = [
   {
@@ -74,7 +73,6 @@ const ENQUEUES: readonly Call[] = [
     call: ({ tasks }) => tasks.enqueueBatch([spawn('quick', QUICK), refuses], { id: 'b', then: spawn('quick', QUICK) }),
     states: { 'b/then': 'done' },
   },
-  { name: 'enqueue a bulk', call: bulk, finds: async ({ tasks }) => (await tasks.getItem('bulk/0/2')) !== undefined },
   {
     name: 'enqueue after the end',
     before: async (clients, stage) => {
@@ -134,22 +132,6 @@ const OPERATIONS: readonly Call[] = [
     },
     call: ({ operator }) => operator.cancel('a'),
     states: { a: 'cancelled', b: 'done' },
-  },
-  {
-    name: 'cancel an item that waits',
-    before: bulk,
-    call: ({ operator }) => operator.cancel('bulk/0/1'),
-    finds: async ({ tasks }) => (await tasks.getItem('bulk/0/1'))?.state === 'cancelled',
-  },
-  {
-    name: 'cancel an item whose pack runs',
-    before: (clients, stage) =>
-      started(
-        clients,
-        stage,
-        clients.tasks.enqueueBulk('items', [{ kind: 'slow', half: 1, ms: 5_000 }, QUICK], { id: 'bulk', packSize: 2 }),
-      ),
-    call: ({ operator }) => operator.cancel('bulk/0/1'),
   },
   {
     name: 'retry a dead one',

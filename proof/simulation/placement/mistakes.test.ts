@@ -35,8 +35,6 @@ const UNHEARD: Readonly<Record<string, Readonly<Record<string, readonly string[]
       'commit with a child in a line',
     ],
     'transactWrite task SET #state = :ready': ['children'],
-    'transactWrite task SET #nonce = :nonce': ['pack of frailItems'],
-    'update task SET #nonce = :nonce': ['pack of items'],
     'update task SET #progress = :progress': [ALL],
     'update task SET #sequence = :sequence': [ALL],
     'update task SET #state = :ready': ['snooze'],

@@ -213,19 +213,6 @@ export const TASK_FLOWS: readonly Flow[] = [
     },
     after: workOff,
   },
-  ...(['items', 'frailItems'] as const).map((kind) => ({
-    name: `pack of ${kind}`,
-    isDrawn: kind === 'frailItems',
-    async before(stage: Stage) {
-      const kinds = kind === 'items' ? ['quick', 'slow', 'quick'] : ['commits', 'stumbles', 'refuses', 'spawns'];
-      const inputs = kinds.map((item) => ({ kind: item, half: 1, ...(item === 'slow' ? { ms: 700 } : {}) }));
-      await clientsAt(stage.place('producer')).tasks.enqueueBulk(kind, inputs, { id: 'bulk', packSize: inputs.length });
-    },
-    async act(_stage: Stage, place: WorkerPlace) {
-      await work(place, {});
-    },
-    after: workOff,
-  })),
   {
     name: 'tick',
     async before(stage) {

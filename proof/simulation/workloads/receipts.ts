@@ -4,9 +4,7 @@ import { CommitRefusedError, RetryAfter } from '../../../shared/tasks/task/contr
 import type { TaskRequest } from '../../../shared/tasks/task/task-request.ts';
 import type { UserWrite } from '../../../shared/tasks/task/task-store.ts';
 import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
-import { parseItemId } from '../../../shared/tasks/task/pack.ts';
 import type { RightName } from '../history.ts';
-import { taskRow } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
 import { USER_TABLE } from '../rows.ts';
 
@@ -30,7 +28,7 @@ export async function commitReceipt(
     return await commit({ process, recorder }, task, right, receiptWrites(`${task.id}-${half}.${version}`), next);
   } catch (error) {
     if (!(error instanceof CommitRefusedError)) throw error;
-    recorder.emit({ kind: 'denied', at: process.now, process: process.name, ...right, row: rowOf(task, right) });
+    recorder.emit({ kind: 'denied', at: process.now, process: process.name, ...right });
     // Some code orders one and goes on. A copy of its request that arrives meanwhile would find that one.
     if (task.attempt % 2 === 1) {
       restock();
@@ -72,12 +70,6 @@ async function commit(
     value,
   });
   return committed;
-}
-
-/** The row that the commit writes: that of the task, or of the pack whose item it is. */
-function rowOf(task: TaskContext, { row }: RightName): string {
-  const item = row.startsWith('task#') ? undefined : parseItemId(task);
-  return item === undefined ? row : taskRow(item.pack);
 }
 
 function receiptWrites(name: string): readonly UserWrite[] {

@@ -1,7 +1,5 @@
 /** The tasks that simulated workers run: one definition per way of behaving, well or badly. */
 import { defined } from '../../../shared/core/defined.ts';
-import { parseItemId } from '../../../shared/tasks/task/pack.ts';
-import type { BulkPolicyOptions } from '../../../shared/tasks/task/pack-policy.ts';
 import { StoreUnavailableError } from '../../../shared/core/errors.ts';
 import { DoNotRetry, RetryAfter } from '../../../shared/tasks/task/control.ts';
 import type { TaskContext } from '../../../shared/tasks/task/context.ts';
@@ -17,7 +15,6 @@ import type { SimulatedProcess } from '../../../test/support/machines/process.ts
 import type { RightName } from '../history.ts';
 import { taskRow } from '../observed-stores.ts';
 import type { Recorder } from '../recorder.ts';
-import { itemName } from '../invariants/packs.ts';
 import { commitReceipt, commitSuccessor } from './receipts.ts';
 
 /** The environment of a piece of task code. */
@@ -56,7 +53,6 @@ interface Kind {
   readonly weight: number;
   readonly retry: RetryOptions;
   readonly timeout?: number;
-  readonly bulk?: BulkPolicyOptions;
   readonly behave: Behaviour;
 }
 
@@ -229,21 +225,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
 
-  /** The small tasks of a pack behave as their inputs say. */
-  items: { weight: 0, retry: PATIENT, behave: asTold },
-  /** Each end is recorded with what it returned, soon. */
-  frailItems: {
-    weight: 0,
-    retry: { ...RETRY, maxAttempts: 3 },
-    bulk: { keepResults: true, flushInterval: 100 },
-    behave: asTold,
+  /** May be attempted only once. */
+  once: {
+    weight: 0.5,
+    retry: { ...RETRY, maxAttempts: 1 },
+    behave: (place, task) => step(place, place.prng.between(1, 100), task.signal),
   },
-  onceItems: { weight: 0, retry: { ...RETRY, maxAttempts: 1 }, bulk: { keepResults: true }, behave: asTold },
 };
-
-function asTold(place: Place, task: TaskContext, right: RightName, input: TaskInput): Promise<unknown> {
-  return (KINDS[input.kind] ?? KINDS.quick!).behave(place, task, right, input);
-}
 
 /** A kind that some workers do not know: they belong to another deployment. */
 const UNKNOWN_KIND = 'unheard-of';
@@ -280,12 +268,12 @@ export function tasksAt(at: Place, knowsAll: boolean): TaskRegistry {
     { once: true },
   );
   const known = Object.entries({ ...KINDS, ...(knowsAll ? { [UNKNOWN_KIND]: KINDS.quick! } : {}) });
-  const definitions = known.map(([name, { retry, timeout, bulk, behave }]) => [
+  const definitions = known.map(([name, { retry, timeout, behave }]) => [
     name,
     defineTask<TaskInput, unknown>({
       name,
       retry,
-      ...defined({ timeout, bulk }),
+      ...defined({ timeout }),
       run: (input, task) => {
         checkFiller(place, task, input);
         return believing(place, task, (...at) => behave(...at, input));
@@ -302,15 +290,10 @@ async function believing(
   behave: (place: Place, task: TaskContext, right: RightName) => Promise<unknown>,
 ): Promise<unknown> {
   const { process, holder, recorder } = place;
-  const own: RightName = { row: taskRow(task), token: task.fencingToken, session: holder.id };
-  const pack = packOf(task, own, recorder);
-  const right = pack === undefined ? own : { ...own, row: itemName(own.row) };
+  const right: RightName = { row: taskRow(task), token: task.fencingToken, session: holder.id };
   // The task's own signal, without the refresh that reading it would cause; and its session, which is asked without side effects.
   const isBelieved = (): boolean => !wasAborted(task.signal) && process.quietly(() => holder.remainingTrustMs() > 0);
   const endBelief = recorder.believes(process, right, isBelieved);
-  // A worker that runs an item holds its pack.
-  const endBeliefInPack =
-    pack === undefined ? undefined : recorder.believes(process, { ...right, row: pack }, isBelieved);
   const ran = { process: process.name, ...right };
   recorder.emit({ kind: 'began', at: process.now, ...ran });
   try {
@@ -319,17 +302,7 @@ async function believing(
     return result;
   } finally {
     endBelief();
-    endBeliefInPack?.();
   }
-}
-
-/** The pack that a task runs in as one of its items; undefined for a task that has its own row, or has just got one. */
-function packOf(task: TaskContext, { row, token, session }: RightName, { rows }: Recorder): string | undefined {
-  const own = rows.get(row);
-  // Another task may have taken an item's id, and, created in the same millisecond, run under the same token.
-  if (own?.leaseCounter === token && own.session === session && own.name === task.name) return undefined;
-  const place = parseItemId(task);
-  return place === undefined ? undefined : taskRow(place.pack);
 }
 
 /** Text that is the task's own, and long. */

@@ -16,14 +16,13 @@ import type { SlotStore } from '../../../shared/tasks/dispatch/slot-store.ts';
 import type { TaskOperatorStore } from '../../../shared/tasks/task/task-operator-store.ts';
 import type { QueueStore } from '../../../shared/tasks/task/queue-store.ts';
 import type { ScheduleStore } from '../../../shared/tasks/schedule/schedule-store.ts';
-import type { TaskAndPackStore } from '../../../shared/tasks/bulk/pack-store.ts';
+import type { TaskStore } from '../../../shared/tasks/task/task-store.ts';
 import type { TaskStoreOptions } from '../../../shared/tasks/rows/task/adding-store.ts';
 import type { WaitGroupStore } from '../../../shared/coordination/waitgroup/waitgroup-store.ts';
 import type { Prng } from '../../../test/support/machines/prng.ts';
 import type { SimulatedProcess } from '../../../test/support/machines/process.ts';
 import { observeBuckets, observeGroups, observeSemaphores } from '../observed-coordination.ts';
 import { observeQueues, observeSchedules, observeSlots } from '../observed-dispatch.ts';
-import { observePacks } from '../observed-packs.ts';
 import { observeChecks, observeLocks, observeOperations, observeSessions, observeTasks } from '../observed-stores.ts';
 import type { Profile } from '../profile.ts';
 import type { Recorder } from '../recorder.ts';
@@ -65,7 +64,7 @@ export function storesAt(
   onCreated?: TaskStoreOptions['onCreated'],
 ): {
   readonly sessions: SessionStore;
-  readonly tasks: TaskAndPackStore;
+  readonly tasks: TaskStore;
   readonly locks: LockStore;
   readonly operations: TaskOperatorStore;
   readonly queues: QueueStore;
@@ -95,10 +94,7 @@ export function storesAt(
     groups: observeGroups(stores.groups, process, recorder),
     buckets: observeBuckets(stores.buckets, process, recorder),
     checks: observeChecks(stores.checks, process, recorder),
-    tasks: {
-      ...observeTasks(stores.tasks, process, recorder),
-      bulk: observePacks(stores.tasks.bulk, process, recorder),
-    },
+    tasks: observeTasks(stores.tasks, process, recorder),
   };
 }
 

@@ -119,8 +119,6 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ...['concurrency', 'startWithin', 'starts'],
   // batch
   ...['total', 'pending', 'done', 'dead', 'cancelled', 'waiter', 'childrenDigest'],
-  // pack
-  ...['moved', 'results'],
   // key
   ...['running', 'window', 'started', 'enteredAt', 'staySeconds'],
   // a task that waits for a place of its key

@@ -14,8 +14,6 @@ import { enqueueTask } from '../../tasks/rows/task/task-statements.ts';
 import type { NewSession } from '../../session/session-store.ts';
 import type { NewTask } from '../../tasks/task/task-store.ts';
 import { INPUT_LIMIT_BYTES } from '../../tasks/task/task.ts';
-import type { PackShape, PackTable } from './pack-verbs.ts';
-import { packTable } from './pack-verbs.ts';
 import type { Workload } from './workload.ts';
 import type { VerbUnits } from './verb-units.ts';
 import {
@@ -31,7 +29,7 @@ import {
   verbUnits,
 } from './verb-units.ts';
 
-export type TaskShape = PackShape & Pick<Workload, 'resultBytes'>;
+export type TaskShape = Pick<Workload, 'inputBytes' | 'resultBytes' | 'deflatedShare' | 'commitItems'>;
 
 export interface VerbTable {
   readonly enqueue: VerbUnits;
@@ -52,8 +50,6 @@ export interface VerbTable {
   readonly endSession: VerbUnits;
   readonly acquirePermit: VerbUnits;
   readonly releasePermit: VerbUnits;
-  /** Undefined for tasks with their own rows. */
-  readonly pack: PackTable | undefined;
   /** Bytes of a finished task's own row, the service's own 100 included. */
   readonly storedBytes: number;
 }
@@ -94,7 +90,6 @@ export function verbTable(shape: TaskShape): VerbTable {
     endSession: unitsOf(live, ended),
     acquirePermit: unitsOf(free, held),
     releasePermit: unitsOf(held, free),
-    pack: shape.packSize === 1 ? undefined : packTable(shape, retried),
     storedBytes: sized(done).bytes + STORAGE_OVERHEAD_BYTES,
   };
 }

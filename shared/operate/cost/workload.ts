@@ -1,9 +1,7 @@
 /** What an estimate is asked for: a table of figures, from which their defaults, their bounds and the flags of `leasehold cost` follow. */
 import { ConfigurationError } from '../../core/errors.ts';
-import { PACK_SIZE_LIMIT } from '../../tasks/task/pack.ts';
-import { DEFAULT_BULK } from '../../tasks/task/pack-policy.ts';
 import { PAYLOAD_ROW_LIMIT_BYTES } from '../../tasks/task/payload.ts';
-import { DEFAULT_SHARDS, INPUT_LIMIT_BYTES, MAX_SHARDS } from '../../tasks/task/task.ts';
+import { DEFAULT_SHARDS, MAX_SHARDS } from '../../tasks/task/task.ts';
 import type { Architecture } from './prices.ts';
 
 interface Bounds {
@@ -27,15 +25,9 @@ export const FIGURES = {
   resultBytes: [50, whole(0), 'of its result as JSON'],
   commitItems: [0, whole(0, 99), 'items of up to 1 KB that it commits together with its end'],
   refusedCommitsPerTask: [0, from(0), 'commits of a task that a condition of these items refuses'],
-  packSize: [1, whole(1, PACK_SIZE_LIMIT), 'tasks that share a row, as enqueueBulk packs them; 1: each has its own'],
   // Of three events of 1.6 to 1.8 KB, 0.34 to 0.42 (`npm run bench -- units`).
-  deflatedShare: [0.4, SHARE, 'deflated size of JSON from 700 bytes on, and of a pack, as a share'],
-  flushSeconds: [
-    DEFAULT_BULK.flushIntervalMs / 1_000,
-    from(0),
-    'how long the end of a task in a pack may go unrecorded',
-  ],
-  concurrency: [10, whole(1), 'tasks, or packs, at work side by side in one worker'],
+  deflatedShare: [0.4, SHARE, 'deflated size of JSON from 700 bytes on, as a share'],
+  concurrency: [10, whole(1), 'tasks at work side by side in one worker'],
   utilisation: [0.7, SHARE, "share of a worker's time in which all its places are taken"],
   memoryMb: [512, whole(128, 10_240), 'of a worker'],
   heartbeatSeconds: [10, from(0.1), 'between heartbeats of a worker'],
@@ -43,7 +35,7 @@ export const FIGURES = {
   shards: [DEFAULT_SHARDS, whole(1, MAX_SHARDS), 'of the queue'],
   maxWorkers: [10, whole(1), 'at one time'],
   lingerSeconds: [0, from(0), 'how long a worker stays, and is billed, with nothing to do'],
-  refusedPerTask: [0.02, from(0), 'refused claims per task, or pack'],
+  refusedPerTask: [0.02, from(0), 'refused claims per task'],
   retentionDays: [14, from(0), 'for which finished tasks are kept'],
   burstTasks: [1_000, from(0), 'tasks that come at once, for the figures of a burst'],
   startWithinSeconds: [10, from(0), 'how soon the last of them should begin (startWithin)'],
@@ -52,10 +44,7 @@ export const FIGURES = {
 
 type Figures = Readonly<Record<keyof typeof FIGURES, number>>;
 
-/**
- * A queue and its tasks, all of them alike.
- * With packs, `concurrency` counts packs; the tasks of a pack run one after the other.
- */
+/** A queue and its tasks, all of them alike. */
 export interface Workload extends Figures {
   readonly architecture: Architecture;
   readonly alarms: boolean;
@@ -81,12 +70,11 @@ export function validateWorkload(workload: Workload): void {
     const range = most < Number.MAX_SAFE_INTEGER ? `from ${least} to ${most}` : `${least} or more`;
     ensure(figure, value, isUsable, range);
   }
-  const { refusedCommitsPerTask, commitItems, packSize, inputBytes } = workload;
+  const { refusedCommitsPerTask, commitItems, inputBytes } = workload;
   const mayRefuse = refusedCommitsPerTask === 0 || commitItems > 0;
   ensure('refusedCommitsPerTask', refusedCommitsPerTask, mayRefuse, '0, because commitItems = 0');
-  const limit = packSize > 1 ? INPUT_LIMIT_BYTES : PAYLOAD_ROW_LIMIT_BYTES;
-  const larger = packSize > 1 ? 'take no part in packs' : 'go to a store of your own';
-  ensure('inputBytes', inputBytes, inputBytes <= limit, `${limit} at most, larger ones ${larger}`);
+  const limit = PAYLOAD_ROW_LIMIT_BYTES;
+  ensure('inputBytes', inputBytes, inputBytes <= limit, `${limit} at most, larger ones go to a store of your own`);
 }
 
 function ensure(figure: string, value: number, isUsable: boolean, wanted: string): void {

@@ -15,7 +15,7 @@ import { NEVER } from '../task/batch.ts';
 import type { ObservedKey } from '../task/task-operator-store.ts';
 import type { RunningTask, TaskRecord } from '../task/task.ts';
 import { DEFAULT_SHARDS, MAX_SHARDS } from '../task/task.ts';
-import type { OperatorPorts } from './cancel-item.ts';
+import type { OperatorPorts } from './operator-ports.ts';
 import { openEntries } from './listing.ts';
 
 export interface KeyReport {

@@ -13,7 +13,7 @@ import type { LineState } from '../task/line.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { DEFAULT_SHARDS } from '../task/task.ts';
 import { NEVER } from '../task/batch.ts';
-import type { OperatorPorts } from './cancel-item.ts';
+import type { OperatorPorts } from './operator-ports.ts';
 import { SETTLE_MS } from './key-report.ts';
 import { openEntries } from './listing.ts';
 

@@ -1,9 +1,5 @@
 /** Client API of tasks: enqueue, read, wait, count. */
 import { defined } from '../../core/defined.ts';
-import type { BulkItem, EnqueuedBulk } from '../bulk/put-bulk.ts';
-import { findItem, putBulk } from '../bulk/put-bulk.ts';
-import type { BulkOptions } from '../bulk/bulk-request.ts';
-import { newBulkOf } from '../bulk/bulk-request.ts';
 import { ConfigurationError, MismatchError, shown } from '../../core/errors.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
@@ -32,14 +28,12 @@ import type { BatchOptions } from './batch-request.ts';
 import { callbackTaken, ensureSameBatch, ensureSameCallback, newBatchOf } from './batch-request.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { ensureTransactable, ensureUnordered } from '../task/spawning.ts';
-import type { TaskAndPackStore } from '../bulk/pack-store.ts';
-import type { NewTask, UserWrite } from '../task/task-store.ts';
+import type { NewTask, TaskStore, UserWrite } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { DEFAULT_QUEUE } from '../task/task.ts';
 import type { Enqueued } from './task-adder.ts';
 import { TaskWriter } from './task-writer.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
-import { CREATED_ITEMS } from '../tracing/task-spans.ts';
 import { sendWithin } from '../tracing/tracing.ts';
 
 export type { EnqueueOptions, TaskReference } from '../task/task-request.ts';
@@ -56,7 +50,7 @@ const DEFAULT_ENQUEUES_IN_FLIGHT = 32;
 
 /** Enqueues tasks, one or many, and reads them. It does not run tasks. */
 export class TaskClient {
-  readonly #store: TaskAndPackStore;
+  readonly #store: TaskStore;
   readonly #runtime: Runtime;
   readonly #queue: string;
   readonly #spans: TaskSpans | undefined;
@@ -65,7 +59,7 @@ export class TaskClient {
   readonly #results: TaskResults;
 
   constructor(
-    ports: { readonly store: TaskAndPackStore; readonly runtime: Runtime },
+    ports: { readonly store: TaskStore; readonly runtime: Runtime },
     options: {
       readonly queue?: string | undefined;
       readonly spans?: TaskSpans | undefined;
@@ -231,40 +225,6 @@ export class TaskClient {
     const mismatch = results.find((result) => result instanceof MismatchError);
     if (mismatch !== undefined) throw mismatch;
     return { id, queue, created: outcome.kind === 'applied' };
-  }
-
-  /**
-   * Adds many small tasks of one definition, several in a row of the table:
-   * sixteen tiny tasks in a pack cost about as much as one with its own row.
-   * They are claimed a pack at a time and run one after the other. `tasks/task/pack.ts` lists their guarantees.
-   * Calling again with the same id and inputs adds what is missing.
-   * @throws MismatchError when the id belongs to other inputs
-   * @throws ConfigurationError when an option or an input is not usable; then nothing was written
-   */
-  async enqueueBulk<Given>(
-    task: TaskReference<Given>,
-    inputs: readonly NoInfer<Given>[],
-    options: BulkOptions = {},
-  ): Promise<EnqueuedBulk> {
-    const bulk = await newBulkOf(task, inputs, options, this.#defaults());
-    const name = typeof task === 'string' ? task : task.name;
-    const asked = { ...bulk, name, traceparent: options.traceparent, count: inputs.length };
-    const { clock } = this.#runtime;
-    const span = this.#spans?.send(asked, clock.now());
-    const { traceparent } = span ?? {};
-    return sendWithin(span, clock, () => {
-      if (traceparent !== undefined) {
-        const items = bulk.items.slice(0, CREATED_ITEMS).map((id) => ({ id, queue: bulk.queue, name, traceparent }));
-        this.#spans?.createItems(items, clock.now());
-      }
-      const packs = bulk.packs.map((pack) => (traceparent === undefined ? pack : { ...pack, traceparent }));
-      return putBulk({ ...bulk, packs }, { store: this.#store, runtime: this.#runtime });
-    });
-  }
-
-  /** Returns one task of a bulk by its id; undefined if it does not exist (any more). */
-  async getItem(id: string, queue = this.#queue): Promise<BulkItem | undefined> {
-    return findItem({ queue, id }, this.#store);
   }
 
   /** Returns the progress of a batch; undefined if it does not exist (any more). */

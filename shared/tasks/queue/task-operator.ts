@@ -6,8 +6,6 @@
  * After a write without a response it acts only on the row that it saw: that write may have been applied, and others may have acted since,
  * so the operation would end work that its caller never saw.
  */
-import type { CancelReport, OperatorPorts } from './cancel-item.ts';
-import { cancelItem } from './cancel-item.ts';
 import { ConfigurationError, MismatchError, assert, shown } from '../../core/errors.ts';
 import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -26,11 +24,23 @@ import { openTasks } from './listing.ts';
 import type { EndedTask } from '../task/task.ts';
 import { validPriority } from '../task/task-request.ts';
 import { validMoment } from '../../core/validate/moment.ts';
+import type { OperatorPorts } from './operator-ports.ts';
 import type { PassReport, TurnReport } from './pass-turn.ts';
 import { passTurn, reportTurn } from './pass-turn.ts';
 import type { QueueRecord } from '../task/queue-store.ts';
 import type { Cancellation, Priority, ReadyTask, RunningTask, TaskKey, TaskRecord, TaskState } from '../task/task.ts';
 import { DEFAULT_QUEUE, PRIORITIES, REASON_LIMIT_CHARACTERS, describeTask } from '../task/task.ts';
+
+/**
+ * `cancelled`  the task had not started, or its holder's session had expired: it will not run.
+ * `requested`  it runs: its holder learns of the request at its next heartbeat, and stops it unless it completes first.
+ * `ended`      it had already ended, and stays as it is.
+ */
+export type CancelReport =
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'requested'; readonly session: string }
+  | { readonly kind: 'ended'; readonly state: TaskState }
+  | { readonly kind: 'missing' };
 
 export type RetryReport =
   | { readonly kind: 'retried'; readonly task: TaskRecord }
@@ -80,7 +90,7 @@ export class TaskOperator {
   }
 
   /**
-   * Ends a task without a result: at once if it waits, through its holder if it runs. Also takes the id of one item of a bulk.
+   * Ends a task without a result: at once if it waits, through its holder if it runs.
    * @throws MismatchError when it has another counter than the given one
    */
   cancel(id: string, options: TaskOption & { readonly reason?: string } = {}): Promise<CancelReport> {
@@ -88,7 +98,7 @@ export class TaskOperator {
     const key = this.#key(id, options);
     const reason = validReason(options.reason ?? 'cancelled by an operator');
     return this.#look(key, options, async (task): Promise<CancelReport | Contended> => {
-      if (task === undefined) return (await cancelItem(key, this.#ports, this.#maxClockSkewMs)) ?? contended();
+      if (task === undefined) return { kind: 'missing' };
       const cancellation = { at: this.#ports.runtime.clock.now(), reason };
       if (task.state === 'running') return this.#cancelRunning(task, cancellation);
       if (task.state !== 'ready') return { kind: 'ended', state: task.state };

@@ -258,13 +258,7 @@ class ClaimRun {
     } catch (error) {
       return this.#settle({ kind: 'threw', error: new DoNotRetry(messageOf(error), { cause: error }) });
     }
-    try {
-      return await this.#writer.finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
-    } catch (error) {
-      // The task is an item of a pack. Results of items have a smaller limit.
-      if (error instanceof DoNotRetry) return this.#settle({ kind: 'threw', error });
-      throw error;
-    }
+    return this.#writer.finish('done', (stamp, limits) => tasks.complete(this.#claim, result, stamp, limits));
   }
 
   /** Reads the children's counts only if the task has children. */

@@ -125,7 +125,7 @@ type HandBack =
  * about the task's duration.
  */
 export function judgeHandBack(
-  { handBacks, bulk }: Pick<RunningTask, 'handBacks' | 'bulk'>,
+  { handBacks }: Pick<RunningTask, 'handBacks'>,
   attempt: {
     readonly isDeadline: boolean;
     readonly hasProgressed: boolean;
@@ -136,8 +136,7 @@ export function judgeHandBack(
 ): HandBack {
   const { isDeadline, hasProgressed, ranMs, lifeMs } = attempt;
   if (hasProgressed) return { kind: 'release', handBacks: 0 };
-  // A pack may have made progress through its items, so a long run is not a failure.
-  if (!isDeadline || bulk !== undefined || ranMs < lifeMs / 2) return { kind: 'release', handBacks: undefined };
+  if (!isDeadline || ranMs < lifeMs / 2) return { kind: 'release', handBacks: undefined };
   const count = handBacks + 1;
   if (count < MAX_HAND_BACKS) return { kind: 'release', handBacks: count };
   const message =

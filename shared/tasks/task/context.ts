@@ -21,8 +21,7 @@ export interface TaskContext {
   /** The lease counter of this claim: larger than any earlier claim's. Pass it to your own stores if they can compare it. */
   readonly fencingToken: number;
   /**
-   * Returns a sequence number that increases with every call in this worker. It orders writes with the same lease counter, such as writes
-   * of a pack's items.
+   * Returns a sequence number that increases with every call in this worker. It orders writes with the same lease counter.
    */
   nextSequence(): number;
   /**

@@ -32,8 +32,6 @@ export interface TakenTask extends Asked {
   readonly leaseCounter: number;
   /** Who began its work: see `created-by.ts`. */
   readonly createdBy?: string | undefined;
-  /** The state of its items, if it is a pack. */
-  readonly bulk?: object | undefined;
 }
 
 /** The compared attributes of a request. */
@@ -49,7 +47,6 @@ type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew';
 
 /** Pure. */
 export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, now: number): DuplicateVerdict {
-  if (current.bulk !== undefined) return 'mismatch';
   const { policy, windowMs = Infinity } = dedup;
   const isReplacing = policy === 'replace' || policy === 'debounce';
   if (current.tenant !== asked.tenant) return policy === 'keep' ? 'keep' : 'mismatch';
@@ -62,8 +59,7 @@ export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, n
 
 /** Pure. Whether a request is for exactly the existing task. If so, `reject` keeps it. */
 export function isSameWork(current: TakenTask, asked: Asked): boolean {
-  // A pack contains many tasks, and is never the same as one task.
-  if (current.bulk !== undefined || current.tenant !== asked.tenant) return false;
+  if (current.tenant !== asked.tenant) return false;
   // A batch counts only its own children. A retried task has already been counted.
   const batch = asked.links?.batch;
   if (batch !== undefined && current.links?.batch !== batch && current.generation === 0) return false;

@@ -1,6 +1,4 @@
 /** Task definitions, as users write them: the name, the input's schema, the policy, and the code. */
-import type { BulkPolicy, BulkPolicyOptions } from './pack-policy.ts';
-import { bulkPolicy } from './pack-policy.ts';
 import { ConfigurationError, shown } from '../../core/errors.ts';
 import type { Duration } from '../../core/validate/duration.ts';
 import { givenMs } from '../../core/validate/duration.ts';
@@ -31,8 +29,6 @@ export interface TaskOptions<Input, Output, Given = Input> {
   readonly retry?: RetryOptions;
   /** Timeout of one attempt. Default: the worker's lifetime. */
   readonly timeout?: Duration;
-  /** How bulk tasks are packed, and how their ends are recorded. */
-  readonly bulk?: BulkPolicyOptions;
   /**
    * The task's code. Runs at least once.
    * Its return value is kept as the result; instead, `task.commit` completes the task together with your own writes.
@@ -55,7 +51,6 @@ export interface TaskDefinition<Input = never, Output = unknown, Given = Input> 
   /** The policy of tasks in a line. Options of the definition also apply here, but the defaults are shorter. */
   readonly retryInLine: RetryPolicy;
   readonly timeoutMs: number | undefined;
-  readonly bulk: BulkPolicy;
   run(input: Input, task: TaskContext): Promise<Output> | Output;
 }
 
@@ -72,7 +67,7 @@ const DEFAULT_RETRY_IN_LINE: RetryPolicy = {
   backoff: { baseMs: 1_000, capMs: 15 * 60_000 },
 };
 
-const TASK_OPTIONS = ['name', 'input', 'retry', 'timeout', 'bulk', 'run'] as const;
+const TASK_OPTIONS = ['name', 'input', 'retry', 'timeout', 'run'] as const;
 const RETRY_OPTIONS = ['maxAttempts', 'maxDeaths', 'backoff', 'backoffCap'] as const;
 
 /** @throws ConfigurationError */
@@ -94,7 +89,6 @@ export function defineTask<Input, Output, Given = Input>(
     retry: retryPolicy(name, options.retry, DEFAULT_RETRY),
     retryInLine: retryPolicy(name, options.retry, DEFAULT_RETRY_IN_LINE),
     timeoutMs: options.timeout === undefined ? undefined : validTimeoutMs(`task ${name}: timeout`, options.timeout),
-    bulk: bulkPolicy(`task ${name}`, options.bulk),
     run: (input, task) => options.run(input, task),
   };
 }

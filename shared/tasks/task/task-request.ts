@@ -12,7 +12,6 @@ import type { RateOfKey } from './key-limit.ts';
 import { KEY_LIMIT_MAX } from './key-limit.ts';
 import { arrivingInput, carriedInput } from './payload.ts';
 import { validMaxAttempts, validTimeoutMs } from './bounds.ts';
-import type { BulkPolicy } from './pack-policy.ts';
 import type { NewTask } from './task-store.ts';
 import { ensureRoundTrips } from './json-round-trip.ts';
 import type { Json, Priority, TaskPolicy } from './task.ts';
@@ -27,7 +26,6 @@ export type TaskReference<Given> =
   | {
       readonly kind: 'leasehold.task';
       readonly name: string;
-      readonly bulk: BulkPolicy;
       readonly input: StandardSchemaV1<Given, unknown> | undefined;
     };
 
@@ -71,16 +69,16 @@ export interface EnqueueOptions extends SharedTaskOptions {
 }
 
 /** Other places in which an option can be given. `command`: as a flag of `leasehold enqueue`, and in a line of its file. */
-type Place = 'schedule' | 'bulk' | 'command';
+type Place = 'schedule' | 'command';
 
 const PLACES = {
-  id: ['bulk', 'command'],
-  queue: ['schedule', 'bulk'],
-  priority: ['schedule', 'bulk', 'command'],
-  runAt: ['bulk', 'command'],
-  delay: ['bulk', 'command'],
-  expiresAt: ['bulk', 'command'],
-  expiresIn: ['schedule', 'bulk', 'command'],
+  id: ['command'],
+  queue: ['schedule'],
+  priority: ['schedule', 'command'],
+  runAt: ['command'],
+  delay: ['command'],
+  expiresAt: ['command'],
+  expiresIn: ['schedule', 'command'],
   maxAttempts: ['schedule', 'command'],
   timeout: ['schedule', 'command'],
   key: ['schedule', 'command'],
@@ -90,7 +88,7 @@ const PLACES = {
   tenant: ['schedule', 'command'],
   onDuplicate: ['command'],
   window: ['command'],
-  traceparent: ['bulk'],
+  traceparent: [],
 } as const satisfies Record<keyof EnqueueOptions, readonly Place[]>;
 
 export const ENQUEUE_OPTIONS = Object.keys(PLACES) as readonly (keyof EnqueueOptions)[];

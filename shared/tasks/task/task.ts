@@ -168,8 +168,6 @@ interface TaskFacts extends TaskKey {
   readonly past: readonly PastAttempt[];
   /** The newest request for other work under its id, made while the task runs. It becomes the task's work when the attempt ends. */
   readonly follower: Follower | undefined;
-  /** The state of the items of a pack, whose input is a list. */
-  readonly bulk: PackState | undefined;
 }
 
 export interface ReadyTask extends TaskFacts {
@@ -262,16 +260,4 @@ export interface Payload {
    * the request.
    */
   readonly isApart: boolean;
-}
-
-/** The state of a pack's items, by index. */
-export interface PackState {
-  readonly done: ReadonlySet<number>;
-  /** Items that have left for their own rows. */
-  readonly moved: ReadonlySet<number>;
-  readonly cancelled: ReadonlySet<number>;
-  /** Results of items, by index, if the definition keeps them. */
-  readonly results: Readonly<Record<string, Json>>;
-  /** Number of the claim's last write. */
-  readonly sequence: number;
 }

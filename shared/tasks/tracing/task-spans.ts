@@ -40,9 +40,6 @@ export function validAttemptSpans(given: string = DEFAULT_ATTEMPT_SPANS, name = 
   return found;
 }
 
-/** Maximum items of one bulk with a span for their creation. The bulk's `send` span counts all items. */
-export const CREATED_ITEMS = 100;
-
 interface Named extends TaskKey {
   readonly name: string;
   readonly traceparent?: string | undefined;
@@ -69,18 +66,14 @@ export class TaskSpans {
     this.#attempts = attempts;
   }
 
-  /** Begins the span of enqueueing a task, or a bulk of `count` tasks. The caller ends it. */
-  send(task: Named & { readonly count?: number }, at: number): Span | undefined {
-    const { count } = task;
+  /** Begins the span of enqueueing a task. The caller ends it. */
+  send(task: Named, at: number): Span | undefined {
     return this.#tracing.begin(() => ({
       name: `send ${task.queue}`,
       kind: 'producer',
       startAt: at,
       parent: task.traceparent,
-      attributes: {
-        ...messaging('send', 'send', task),
-        ...defined({ 'messaging.batch.message_count': count }),
-      },
+      attributes: messaging('send', 'send', task),
     }));
   }
 
@@ -88,14 +81,6 @@ export class TaskSpans {
   create<Task extends Named>(task: Task, at: number, attempt?: Span): Task {
     const traceparent = this.#created(task, at, { fallback: attempt });
     return traceparent === undefined ? task : { ...task, traceparent };
-  }
-
-  /**
-   * Writes spans for the first tasks of a bulk, as children of its `send` span. Rows store only the `send` span, so attempts are found by
-   * task id.
-   */
-  createItems(items: readonly Named[], at: number): void {
-    for (const item of items) this.#created(item, at, { parent: item.traceparent });
   }
 
   /** Begins the span of a claimed attempt. Writes the span before it: its wait, or the crashed attempt. */
@@ -131,24 +116,11 @@ export class TaskSpans {
     span?.end({ at, error, attributes: { 'leasehold.settlement': settlement } });
   }
 
-  /** An item of a pack, within the attempt of the pack. */
-  item(task: Attempted, at: number): Span | undefined {
-    return this.#tracing.begin(() => ({
-      name: `process ${task.queue}`,
-      kind: 'consumer',
-      startAt: at,
-      attributes: attemptAttributes(task, task.attempts),
-    }));
-  }
-
-  /**
-   * The write that ends an attempt: `commit`, `complete`, `retry` and so on.
-   * @param how.count of the items that it ends, in a pack
-   */
+  /** The write that ends an attempt: `commit`, `complete`, `retry` and so on. */
   settle(
     verb: string,
     task: Attempted,
-    how: { readonly at: number; readonly within: Span | undefined; readonly count?: number },
+    how: { readonly at: number; readonly within: Span | undefined },
   ): Span | undefined {
     return this.#tracing.begin(() => ({
       name: `${verb} ${task.queue}`,
@@ -158,7 +130,6 @@ export class TaskSpans {
       attributes: {
         ...messaging(verb, 'settle', task),
         'leasehold.lease_counter': task.leaseCounter,
-        ...defined({ 'messaging.batch.message_count': how.count }),
       },
     }));
   }

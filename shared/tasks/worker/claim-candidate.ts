@@ -41,9 +41,11 @@ export async function claimCandidate(
 ): Promise<RunningTask | Outcome> {
   const { tasks, session, runtime, tally, tell } = ports;
   if (candidate.kind === 'adopted') return candidate.task;
-  // A pack drops the item that crashed its worker and continues.
-  const isBuriable = candidate.kind === 'abandoned' && candidate.task.bulk === undefined;
-  if (isBuriable && definition !== undefined && isExhausted(candidate.task, retryOf(definition, candidate.task)))
+  if (
+    candidate.kind === 'abandoned' &&
+    definition !== undefined &&
+    isExhausted(candidate.task, retryOf(definition, candidate.task))
+  )
     return markDead(candidate.task, ports);
   const stamp = stampOf(runtime);
   if (candidate.kind === 'ready' && isOverdue(candidate, stamp.now)) {

@@ -5,7 +5,6 @@
  * An idle slot waits while other slots are busy, because their tasks may come back and new ones may arrive.
  * No timer, slot or task outlives `runWorker`, except task code that ignores its signal. Its writes are fenced.
  */
-import { runTaskOrPack } from '../bulk/run-task-or-pack.ts';
 import {
   CorruptItemError,
   InvariantError,
@@ -25,12 +24,13 @@ import { IdlePause } from './idle-pause.ts';
 import { SoloGate } from './solo-gate.ts';
 import type { TaskLog } from '../task/context.ts';
 import type { AnyTask, TaskRegistry } from '../task/definition.ts';
+import { runAttempt } from '../run/run-attempt.ts';
 import type { TaskEvents } from '../run/events.ts';
 import { tell } from '../run/events.ts';
 import { QueueStateCache } from './queue-state.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import type { QueueStore } from '../task/queue-store.ts';
-import type { TaskAndPackStore } from '../bulk/pack-store.ts';
+import type { TaskStore } from '../task/task-store.ts';
 import type { RunningTask } from '../task/task.ts';
 import type { Counted, TaskTimes, WorkerCounts } from './tally.ts';
 import { claimCandidate, isClaimed } from './claim-candidate.ts';
@@ -70,7 +70,7 @@ export interface WorkerSettings {
 }
 
 export interface WorkerPorts {
-  readonly tasks: TaskAndPackStore;
+  readonly tasks: TaskStore;
   readonly sessions: SessionStore;
   /** Store for inputs that are too large for the table. */
   readonly payloads?: PayloadStore | undefined;
@@ -86,7 +86,7 @@ export interface WorkerPorts {
   readonly onEnqueued?: ((listener: (ids?: readonly string[]) => void) => () => void) | undefined;
   /** Called when a figure of the report changes. */
   readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
-  /** Called with a task's wait time when it is claimed, and its run time when it is done. A pack is one task. */
+  /** Called with a task's wait time when it is claimed, and its run time when it is done. */
   readonly onTimed?: ((name: string, times: TaskTimes) => void) | undefined;
 }
 
@@ -315,7 +315,7 @@ class QueueWorker {
       candidate.begin();
       this.#tell((events) => events.onClaimed?.(task, { takenOver }));
       if (!takenOver) this.#ports.onTimed?.(name, { waitMs: task.claimedAt - task.readyAt });
-      const { settlement, settled } = await runTaskOrPack(
+      const settlement = await runAttempt(
         task,
         definition,
         { takenOver },
@@ -329,12 +329,12 @@ class QueueWorker {
             if (handBacks >= STALLED_HAND_BACKS) this.#tally.count('stalled');
           },
           onFollowers: (followers) => this.#picker.expectFollowers(followers),
-          // A pack has more items, and a task of a key keeps its slot until its end is written.
-          onCodeEnded: task.bulk === undefined && task.links === undefined ? onCodeEnded : undefined,
+          // A task of a key keeps its slot until its end is written.
+          onCodeEnded: task.links === undefined ? onCodeEnded : undefined,
         },
       );
       if (settlement === 'retried' && hasFailedLong(task, runtime.clock.now())) this.#tally.count('failing');
-      this.#tally.countSettled(settled);
+      this.#tally.countSettled(settlement);
       if (settlement === 'done') this.#ports.onTimed?.(name, timesOfDone(task, runtime.clock.now()));
       this.#tell((events) => events.onSettled?.(task, settlement));
       log.debug('task settled', { task: id, name, leaseCounter, session: session.id, settlement });

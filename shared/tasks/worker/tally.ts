@@ -21,7 +21,6 @@ export interface WorkerCounts {
   readonly unknown: number;
   /** Unusable rows. */
   readonly damaged: number;
-  /** Tasks; the items of a pack count one by one. */
   readonly settled: Readonly<Record<Settlement, number>>;
 }
 
@@ -67,12 +66,9 @@ export class Tally {
     this.#onCounted?.(what, 1);
   }
 
-  countSettled(settled: Readonly<Record<string, number>>): void {
-    for (const [how, count] of Object.entries(settled) as [Settlement, number][]) {
-      if (count === 0) continue;
-      this.#settled[how] += count;
-      this.#onCounted?.(how, count);
-    }
+  countSettled(how: Settlement): void {
+    this.#settled[how]++;
+    this.#onCounted?.(how, 1);
   }
 
   read(): WorkerCounts {

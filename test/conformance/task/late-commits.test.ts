@@ -79,16 +79,6 @@ describeOnOneStore('a late copy of a refused commit', (open) => {
     expect(await q.client.get('taken', q.queue)).toBeUndefined();
   });
 
-  test('applies nothing of an item of a pack', async () => {
-    const work = refused((task) => task.commit(undefined, [sale()]), restock);
-    await q.client.enqueueBulk(work, [true, false], { id: 'b' });
-    await q.work({ work });
-
-    expect(told).toBeInstanceOf(CommitRefusedError);
-    expect(applied).toBe(0);
-    expect(await stock()).toBe(1);
-  });
-
   const key = () => ({ pk: `stock#${q.queue}`, sk: 'stock' });
 
   function sale(): UserWrite {

@@ -1,4 +1,4 @@
-/** Tasks that join a line in the transaction of another task: in its commit, as children that it waits for, from an item of a pack. */
+/** Tasks that join a line in the transaction of another task: in its commit and as children that it waits for. */
 import { DeleteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, expect, test } from 'vitest';
 import type { DynamoDriver } from '../../../shared/dynamo/engine/driver.ts';
@@ -291,22 +291,6 @@ describeOnOneStore('tasks spawned in strict order', (open) => {
     await q.work({ work });
 
     expect(order).toEqual(['a', 'b', 'parent', 'follower']);
-  });
-
-  test('join from items of a pack as from any task', async () => {
-    const item = defineTask({
-      name: 'item',
-      run: (n: number, task) =>
-        task.commit(undefined, [], {
-          spawn: [0, 1].map((each) => spawn(work, {}, { id: `${n}/${each}`, ...inLine() })),
-        }),
-    });
-    await q.client.enqueueBulk(item, [0, 1, 2], { id: 'bulk' });
-
-    const report = await q.work({ item, work });
-
-    expect(report.settled.done).toBe(9);
-    expect(order).toEqual(['0/0', '0/1', '1/0', '1/1', '2/0', '2/1']);
   });
 
   test('costs 3 units for each task, and 2 for its line', async (context) => {

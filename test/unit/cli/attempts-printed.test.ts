@@ -102,7 +102,7 @@ const SCENES: Readonly<Record<string, readonly Deed[]>> = {
     fails('a', { error: { name: 'E', message: LIKE_FRAMES, stack: stackOf('E', LIKE_FRAMES, `run (${own}:7:42)`) } }),
     settled(a, 'retried'),
   ],
-  'an item of a pack': [fails('pack/3'), fails('pack/4', { then: 'dead', name: undefined })],
+  'one that is run by hand': [fails('by-hand'), fails('again', { then: 'dead', name: undefined })],
   'one whose workers died': [died(a), died(long)],
   'of a queue, with odd ids': [
     settled(made({ queue: 'mail' }), 'dead'),

@@ -206,7 +206,6 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['tasks list --name other'],
     ['tasks list --limit 2'],
     ...[...UNFINISHED, ...ENDED].map(({ id }): Line => [`tasks show ${id}`]),
-    ...[0, 1, 2, 3, 4, 5].map((index): Line => [`tasks show pack/${index}`]),
     ['tasks show nothing'],
   ],
   'tasks, acts': [
@@ -226,7 +225,6 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['tasks retry --all --limit 0'],
     ['tasks cancel plain WHY --yes plain', { kind: 'cancelled' }],
     ['tasks cancel busy WHY --yes busy', { kind: 'requested', session: 'live' }],
-    ['tasks cancel pack/3 WHY --yes pack/3', { kind: 'cancelled' }],
     ['tasks cancel done WHY --yes done', { kind: 'ended', state: 'done' }],
     ['tasks cancel plain WHY --yes plain', { kind: 'missing' }],
     ['tasks cancel busy WHY --yes plain'],
@@ -355,7 +353,7 @@ const NOUNS: Readonly<Record<string, readonly Line[]>> = {
     ['audit', acts],
     ['audit'],
     ['cost'],
-    ['cost --tasks-per-day 1e6 --seconds-per-task 2 --pack-size 16 --no-alarms --tracing'],
+    ['cost --tasks-per-day 1e6 --seconds-per-task 2 --no-alarms --tracing'],
     ['cost --architecture mips'],
   ],
 };

@@ -33,11 +33,6 @@ const JUDGES: Readonly<Record<string, readonly [judge: Judge, alive: unknown, ov
     'sessionDead',
   ],
   'cancel its task': [async (here) => (await here.operator.cancel('task')).kind, 'requested', 'cancelled'],
-  'cancel an item of its pack': [
-    async (here) => (await here.operator.cancel('pack/0/0')).kind,
-    'requested',
-    'cancelled',
-  ],
   'wait for its member': [
     async (here) => {
       const { kind } = await (await here.waitGroup('group')).wait({ wait: 0 });
@@ -59,12 +54,9 @@ async function afterDeath(ageMs: number) {
   await session.tryPermit('permits', { limit: 1 });
   await (await leasehold.waitGroup('group')).add(['member'], { session: session.holder, seal: true });
   await leasehold.tasks.enqueue('work', null, { id: 'task' });
-  await leasehold.tasks.enqueueBulk('work', [1, 2], { id: 'pack' });
-  for (const id of ['task', 'pack/0']) {
-    const task = await leasehold.tasks.get(id);
-    if (task?.state !== 'ready') throw new Error(`${id} is not ready`);
-    await ports.tasks.claim(task, session.id, stampOf(runtime));
-  }
+  const task = await leasehold.tasks.get('task');
+  if (task?.state !== 'ready') throw new Error('it is not ready');
+  await ports.tasks.claim(task, session.id, stampOf(runtime));
   there.driver.isDown = true;
   world.clock.step(TTL_MS + ageMs);
   return { world, here: world.start({ maxClockSkew: BOUND_MS }).leasehold, sequencer: acquired.lock.sequencer };

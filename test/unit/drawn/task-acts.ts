@@ -1,4 +1,4 @@
-/** Verbs of tasks, batches, bulks, keys, lines, operators and schedules, and workers that live, hand back or die. */
+/** Verbs of tasks, batches, keys, lines, operators and schedules, and workers that live, hand back or die. */
 import { defined } from '../../../shared/core/defined.ts';
 import { noSkewGauge } from '../../../shared/core/lease/skew.ts';
 import { sessionTiming } from '../../../shared/core/lease/timing.ts';
@@ -25,8 +25,6 @@ import type { Act, Acts } from './drawn-story.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'] as const;
 const BATCHES = ['x', 'y'] as const;
-const BULKS = ['p', 'q'] as const;
-const ITEMS = BULKS.flatMap((bulk) => [`${bulk}/0/0`, `${bulk}/0/1`, `${bulk}/1/0`]);
 const LINES = ['m', 'n'] as const;
 const DEEDS = [
   'done',
@@ -225,16 +223,6 @@ export function taskActs(world: World): Acts {
       },
     ],
     [
-      4,
-      (prng) => {
-        const [id, inputs] = [prng.pick(BULKS), Array.from({ length: prng.integer(1, 4) }, () => inputOf(prng))];
-        const options = defined({ priority: maybe(prng, 0.3, 'low' as const), delay: maybe(prng, 0.2, '1m' as const) });
-        return act(`enqueueBulk ${id} ${inputs.map(({ does }) => does).join(' ')} ${shown(options)}`, ({ leasehold }) =>
-          leasehold.tasks.enqueueBulk('work', inputs, { id, packSize: 2, ...options }),
-        );
-      },
-    ],
-    [
       2,
       (prng) => {
         const id = by(prng);
@@ -249,13 +237,6 @@ export function taskActs(world: World): Acts {
       },
     ],
     [
-      2,
-      (prng) => {
-        const id = prng.pick(ITEMS);
-        return act(`getItem ${id}`, ({ leasehold }) => leasehold.tasks.getItem(id));
-      },
-    ],
-    [
       3,
       (prng) => {
         const [id, wait] = [by(prng), prng.pick([0, '1s'] as const)];
@@ -265,7 +246,7 @@ export function taskActs(world: World): Acts {
     [
       7,
       (prng) => {
-        const id = prng.pick([...IDS, ...ITEMS, 'x1', 'a1']);
+        const id = prng.pick([...IDS, 'x1', 'a1']);
         return act(`cancel ${id}`, ({ leasehold }) => leasehold.operator.cancel(id, { reason: 'drawn' }));
       },
     ],

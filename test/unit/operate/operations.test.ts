@@ -177,7 +177,7 @@ test('is done, and said to be, although its outcome could not be written down', 
 const REPORTS: Readonly<Record<OperationVerb, readonly (readonly [input: object, report: unknown])[]>> = {
   'task.run-now': [[{ queue: 'q', id: 'a', leaseCounter: 4 }, { kind: 'rescheduled' }]],
   'task.retry': [[{ queue: 'q', id: 'a', leaseCounter: 0 }, { kind: 'unfit' }]],
-  'task.cancel': [[{ queue: 'q', id: 'pack/1' }, { kind: 'cancelled' }]],
+  'task.cancel': [[{ queue: 'q', id: 'b', leaseCounter: 2 }, { kind: 'cancelled' }]],
   'queue.pause': [[{ queue: 'q' }, { isPaused: true }]],
   'queue.resume': [[{ queue: 'q' }, { isPaused: false }]],
   'queue.retry': [

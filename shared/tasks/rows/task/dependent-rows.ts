@@ -48,7 +48,7 @@ export interface Change {
   readonly task: Linked;
   /** Default: `running`. */
   readonly from?: 'ready' | 'running';
-  readonly to: 'ready' | 'running' | ChildEnding;
+  readonly to: 'ready' | ChildEnding;
   /** The task's own write. Its guard and nonce apply to the whole transaction. */
   readonly own: Statement<'update'>;
   /** The write to use instead if the task ends before its turn in its line: its place stays. */
@@ -156,9 +156,9 @@ export class DependentRows {
   }
 
   /** A task that leaves `running` frees the slot of its key. */
-  #leaveKey({ task, from = 'running', to }: Change, stamp: Stamp): readonly Part[] {
+  #leaveKey({ task, from = 'running' }: Change, stamp: Stamp): readonly Part[] {
     const key = task.links?.concurrency?.key;
-    const leaves = key !== undefined && from === 'running' && to !== 'running';
+    const leaves = key !== undefined && from === 'running';
     return leaves ? [partOf('slot', actionOf(leaveKey(this.#table, task, key, stamp)))] : [];
   }
 
@@ -264,7 +264,7 @@ export function followerIn({ task, promote }: Change, result: Settled | CommitOu
 type ChangeMove = Omit<LineMove, 'joiners'> & { readonly children: NewTask[] };
 
 function isEnd(to: Change['to']): to is ChildEnding {
-  return to !== 'ready' && to !== 'running';
+  return to !== 'ready';
 }
 
 /** A change's moves, one for each line: the task leaves its line, and children join theirs. */

@@ -4,7 +4,6 @@ import type { Fullness, KeyLimit } from '../../task/key-limit.ts';
 import { fullnessOf, IDLE_KEY } from '../../task/key-limit.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import type { ClaimLimits, TaskStore, UserWrite } from '../../task/task-store.ts';
-import type { TaskAndPackStore } from '../../bulk/pack-store.ts';
 import type { Json, ReadyTask, RunningTask, TaskRecord } from '../../task/task.ts';
 import { decodeBatch } from '../batch-codec.ts';
 import { decodeTask } from './task-codec.ts';
@@ -18,7 +17,6 @@ import type { EnqueueStore } from '../../queue/task-writer.ts';
 import { createEnqueueStore } from './enqueue-store.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
-import { createPackStore } from './dynamo-pack-store.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { StoredText } from '../../../dynamo/engine/stored-json.ts';
@@ -38,15 +36,14 @@ import { leaveLine } from './line-statements.ts';
 import * as statements from './task-statements.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 
-export function createTaskStore(sender: Sender, options: TaskStoreOptions): TaskAndPackStore {
+export function createTaskStore(sender: Sender, options: TaskStoreOptions): TaskStore {
   const reader = createTaskReader(sender, options.table);
   return Object.assign(new AttemptStore(sender, options, reader), createEnqueueStore(sender, options), reader);
 }
 
 /** What workers, and contenders of a dead worker, write: the beginning of an attempt, what it leaves, and its end. */
-class AttemptStore implements Omit<TaskAndPackStore, keyof EnqueueStore | keyof TaskReader> {
+class AttemptStore implements Omit<TaskStore, keyof EnqueueStore | keyof TaskReader> {
   readonly table: string;
-  readonly bulk: TaskAndPackStore['bulk'];
   readonly #sender: Sender;
   readonly #options: TaskStoreOptions;
   readonly #reader: TaskReader;
@@ -62,7 +59,6 @@ class AttemptStore implements Omit<TaskAndPackStore, keyof EnqueueStore | keyof 
     this.#tasks = new Rows(sender, decodeTask);
     this.#batches = new Rows(sender, decodeBatch);
     this.#endings = new TaskEndings(sender, options);
-    this.bulk = createPackStore(sender, this.#endings.linked, options);
   }
 
   readonly complete: TaskStore['complete'] = (claim, result, stamp, limits) =>

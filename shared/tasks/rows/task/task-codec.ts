@@ -17,14 +17,12 @@ import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
 import { isInGroup } from './place.ts';
-import { decodeInput, decodePack } from './pack-codec.ts';
 
 const STATES = ['ready', 'running', 'done', 'dead', 'cancelled'] as const;
 
 /** Decodes an existing task with a requested id: only the compared attributes of its row. @throws CorruptItemError */
 export function decodeTaken(item: DynamoItem): TakenTask {
   const row = new ItemReader(item);
-  const isPack = row.has('total');
   return {
     name: row.string('name'),
     state: row.oneOf('state', STATES),
@@ -35,9 +33,7 @@ export function decodeTaken(item: DynamoItem): TakenTask {
     tenant: row.optional('tenant', (attribute) => row.string(attribute)),
     links: { batch: row.optional('batch', (attribute) => row.string(attribute)) },
     payload: row.optional('payload', (attribute) => decodePayload(row, attribute)),
-    // A task is never the same as a pack, whatever its items.
-    input: isPack ? null : row.json('input'),
-    bulk: isPack ? {} : undefined,
+    input: row.json('input'),
   };
 }
 
@@ -50,7 +46,7 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     queue,
     id: row.string('id'),
     name: row.string('name'),
-    input: decodeInput(row),
+    input: row.json('input'),
     priority: row.oneOf('priority', PRIORITIES),
     createdAt: row.count('createdAt'),
     createdBy: row.optional('createdBy', (attribute) => row.string(attribute)),
@@ -75,7 +71,6 @@ export function decodeTask(item: DynamoItem): TaskRecord {
     children: decodeChildren(row, queue),
     past: decodePast(row),
     follower: row.optional('follower', (attribute) => decodeFollower(row, attribute)),
-    bulk: decodePack(row),
   };
   row.ensureKey(['task', facts.queue, facts.id]);
   const state = row.oneOf('state', STATES);

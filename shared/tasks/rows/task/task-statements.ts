@@ -12,7 +12,7 @@
  * | createdAt | N, epoch ms | | enqueue, renew, promote |
  * | createdBy | S | beginning of the nonce of the write that began its work; absent: its id was generated, see `../../task/created-by.ts` | enqueue, renew, promote |
  * | attempts | N | claims, less those handed back | claim, take over, release, snooze |
- * | deaths | N | attempts whose holders crashed; absent: none | take over, bury, leaving a pack; removed by replace, revive, renew, promote |
+ * | deaths | N | attempts whose holders crashed; absent: none | take over, bury; removed by replace, revive, renew, promote |
  * | failingSince | N, epoch ms | first failure since its last good end; absent: none | retry; removed by snooze, wait, replace, revive, renew, promote |
  * | handBacks | N | times in a row that it was handed back at its worker's deadline without new progress; absent: none | release; removed by retry, snooze, wait, replace, revive, renew, promote |
  * | leaseCounter | N | the fencing token; starts at the clock, grows by one with each claim, never restarts | enqueue, claim, take over |
@@ -134,8 +134,8 @@ export function claimTask(
       ...(observed.expiresAt === undefined ? [] : ['#expiresAt > :now']),
     ].join(' AND '),
     effect: observed.expiresAt === undefined ? TAKE : `${TAKE} REMOVE #expiresAt`,
-    // The row is as observed, plus the effect. Packs are an exception: their items may have been cancelled since then.
-    omitsNewRow: observed.bulk === undefined,
+    // The row is as observed, plus the effect.
+    omitsNewRow: true,
     values: {
       ':ready': 'ready',
       ':running': 'running',

@@ -7,7 +7,6 @@ import { enqueuer, getTask } from '../../../../shared/client/edge/enqueuer.ts';
 import { CorruptItemError } from '../../../../shared/core/errors.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
-import { itemId } from '../../../../shared/tasks/task/pack.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/task/task-request.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import { loseNextAnswer } from '../../../support/lost-answer.ts';
@@ -46,12 +45,9 @@ async function fill(world: World): Promise<void> {
   await client.enqueue('ship', small, { id: 'tenant', tenant: 'a' });
   await client.enqueue('ship', small, { id: 'line', key: 'k', ordered: true });
   await client.enqueueBatch([spawn('ship', small)], { id: 'batch' });
-  await client.enqueueBulk('ship', [small], { id: 'bulk' });
 }
 
-const ROWS: readonly string[] = [
-  ...['done', 'dead', 'ready', 'large', 'tenant', 'line', 'batch/0', itemId('bulk', 0), 'new'],
-];
+const ROWS: readonly string[] = [...['done', 'dead', 'ready', 'large', 'tenant', 'line', 'batch/0', 'new']];
 
 const REQUESTS: readonly (readonly [what: string, name: string, input: unknown, options?: EnqueueOptions])[] = [
   ['the same', 'ship', { n: 1 }],
@@ -62,7 +58,6 @@ const REQUESTS: readonly (readonly [what: string, name: string, input: unknown, 
   ['another large input', 'ship', `${LARGE}y`],
   ['a tenant', 'ship', { n: 1 }, { tenant: 'a' }],
   ['another tenant', 'ship', { n: 1 }, { tenant: 'b' }],
-  ['the items of a pack', 'ship', [{ n: 1 }]],
 ];
 
 describe('an enqueuer', () => {
@@ -91,7 +86,6 @@ describe('an enqueuer', () => {
       'a large input as large',
       'a tenant as tenant',
     ]);
-    expect(verdicts[`the items of a pack as ${itemId('bulk', 0)}`]).toMatch(/^MismatchError: .* exists already/);
   });
 
   test('recognizes its own task after a lost response, even if the task has progressed', async () => {

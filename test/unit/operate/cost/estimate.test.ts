@@ -12,7 +12,7 @@ const dollarsOf = (changes: Partial<Workload>, what: RegExp): number =>
   estimate(changes).parts.find((part) => what.test(part.what))?.dollars ?? NaN;
 
 describe('verbTable', () => {
-  const SMALL = { inputBytes: 200, resultBytes: 50, commitItems: 0, packSize: 1, deflatedShare: 0.5 };
+  const SMALL = { inputBytes: 200, resultBytes: 50, commitItems: 0, deflatedShare: 0.5 };
 
   test('charges five units for a small task: enqueue 2, claim 1, complete 2', () => {
     const { enqueue, claim, complete, retry, heartbeat } = verbTable(SMALL);
@@ -135,11 +135,7 @@ describe('estimateCost', () => {
     ['utilisation', 1.5],
     ['commitItems', -1],
     ['shards', Infinity],
-    ['packSize', 0],
-    ['packSize', 101],
-    ['packSize', 2.5],
     ['deflatedShare', 0],
-    ['flushSeconds', -1],
     ['lingerSeconds', -1],
     ['burstTasks', -1],
     ['startWithinSeconds', NaN],
@@ -148,29 +144,6 @@ describe('estimateCost', () => {
     ['refusedCommitsPerTask', 0.1],
   ] as const)('refuses %s = %s', (figure, value) => {
     expect(() => estimate({ [figure]: value })).toThrow(ConfigurationError);
-  });
-
-  test('counts fewer tasks in a pack than asked for, where so many inputs do not fit', () => {
-    expect(estimate({ packSize: 100, inputBytes: 1_000 }).verbs.pack?.tasks).toBe(8);
-    expect(() => estimate({ packSize: 16, inputBytes: 20_000 })).toThrow('take no part in packs');
-  });
-
-  test('says what packs save: a task of sixteen costs a sixteenth of what one of its own does', () => {
-    const alone = estimate({ inputBytes: 60, refusedPerTask: 0 });
-    const inPacks = estimate({ inputBytes: 60, refusedPerTask: 0, packSize: 16, secondsPerTask: 0.01 });
-
-    expect(inPacks.writeUnitsPerTask).toBe(alone.writeUnitsPerTask / 16);
-    expect(inPacks.readUnitsPerTask).toBeCloseTo(alone.readUnitsPerTask / 16);
-  });
-
-  test('needs fewer shards for packs, and no fewer workers', () => {
-    const many = { tasksPerDay: 1e8, secondsPerTask: 0.05, inputBytes: 60 };
-    const [alone, inPacks] = [estimate(many), estimate({ ...many, packSize: 16 })];
-
-    expect(alone.shardsNeeded).toBe(4);
-    expect(inPacks.shardsNeeded).toBe(1);
-    expect(inPacks.workersAtPeak).toBe(alone.workersAtPeak);
-    expect(inPacks.limits[0]?.what).toBe('maxWorkers = 10');
   });
 
   test('gives each part its price', () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ChosenSlice } from '../../../../shared/tasks/picker/chosen-slice.ts';
 import { entriesOf } from '../../../../shared/tasks/picker/partition-entries.ts';
 import { CLAIMS_PER_LOSS } from '../../../../shared/tasks/picker/tuning.ts';
-import type { TaskAndPackStore } from '../../../../shared/tasks/bulk/pack-store.ts';
+import type { TaskStore } from '../../../../shared/tasks/task/task-store.ts';
 import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';
 
 const TASKS = 12;
@@ -34,7 +34,7 @@ test.each([
             runAt: new Date(startsAt + nth * STEP_MS),
             ...(isOfGroups ? { tenant: `tenant${nth % 3}` } : {}),
           });
-        const page: TaskAndPackStore['page'] = (partition, query) => q.tasks.page(partition, { ...query, limit });
+        const page: TaskStore['page'] = (partition, query) => q.tasks.page(partition, { ...query, limit });
         const reader = entriesOf(
           { queue: QUEUE, priority: 'normal', shard: 0 },
           { isOfGroups, isExpected: true, isOwn: () => true, headEveryMs: 5_000, slice },

@@ -3,7 +3,7 @@ import { judgeKeys } from '../../../../cli/doctor/keys.ts';
 import type { QueueConnection } from '../../../../cli/connection.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
-import type { OperatorPorts } from '../../../../shared/tasks/queue/cancel-item.ts';
+import type { OperatorPorts } from '../../../../shared/tasks/queue/operator-ports.ts';
 import { passTurn, reportTurn } from '../../../../shared/tasks/queue/pass-turn.ts';
 import type { MemoryQueue } from '../../../support/memory-queue.ts';
 import { openMemoryQueue, QUEUE } from '../../../support/memory-queue.ts';

@@ -207,15 +207,6 @@ export const SCENES: Readonly<Record<string, Scene>> = {
       'another cancels it': (story) => other(story).cancel('t', { reason: 'theirs' }),
     },
   },
-  'cancel of an item of a worker that is gone': {
-    before: all(({ there }) => there.leasehold.tasks.enqueueBulk('work', [1, 2], { id: 'b' }), claim('b/0')),
-    act: (story) => operator(story).cancel('b/0/1'),
-    rivals: {
-      'its pack is handed back': end('snooze', 'b/0'),
-      'another cancels it': (story) => other(story).cancel('b/0/1'),
-    },
-    facts: ({ there }) => there.leasehold.tasks.getItem('b/0/1'),
-  },
   'pass of a line': {
     before: all(enqueue('t', IN_LINE), enqueue('u', IN_LINE), remove('t')),
     act: (story) => operator(story).passLine('k'),
@@ -299,27 +290,6 @@ export const SCENES: Readonly<Record<string, Scene>> = {
         }),
     },
     facts: (story) => story.there.leasehold.tasks.getBatch('b'),
-  },
-  'cancel of an item': {
-    before: ({ there }) => there.leasehold.tasks.enqueueBulk('work', [1, 2], { id: 'b' }),
-    act: (story) => operator(story).cancel('b/0/1'),
-    rivals: {
-      'its pack is claimed': claim('b/0'),
-      'its pack is claimed by a live session': claimAlive('b/0'),
-      'another cancels it': (story) => other(story).cancel('b/0/1'),
-      'its pack is cancelled': (story) => other(story).cancel('b/0'),
-    },
-    facts: ({ there }) => there.leasehold.tasks.getItem('b/0/1'),
-  },
-  'cancel of an item of a running pack': {
-    before: all(({ there }) => there.leasehold.tasks.enqueueBulk('work', [1, 2], { id: 'b' }), claimAlive('b/0')),
-    act: (story) => operator(story).cancel('b/0/1'),
-    rivals: {
-      'its pack is handed back': end('snooze', 'b/0'),
-      'its session is ended': async (story) =>
-        story.there.leasehold.sessions.destroy(((await get(story, 'b/0')) as RunningTask).session),
-    },
-    facts: ({ there }) => there.leasehold.tasks.getItem('b/0/1'),
   },
   'definition of a schedule': {
     before: define(),

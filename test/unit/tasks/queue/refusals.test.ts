@@ -34,19 +34,8 @@ const OTHERS: Readonly<Record<string, Pick<Scene, 'before' | 'act'>>> = {
   'enqueue of several': {
     act: ({ here }) => here.leasehold.tasks.enqueueAll([spawn('work', 1, { id: 't' }), spawn('work', 1, { id: 'u' })]),
   },
-  'enqueue of a bulk': {
-    act: ({ here }) => here.leasehold.tasks.enqueueBulk('work', [1, 2], { id: 'b', packSize: 1 }),
-  },
-  'enqueue of a bulk again': {
-    before: ({ there }) => there.leasehold.tasks.enqueueBulk('work', [1, 2], { id: 'b', packSize: 1 }),
-    act: ({ here }) => here.leasehold.tasks.enqueueBulk('work', [1, 2], { id: 'b', packSize: 1 }),
-  },
   'a result': { before: put('t'), act: ({ here }) => here.leasehold.tasks.result('t', { wait: '1s' }) },
   'a result that there is not': { act: ({ here }) => here.leasehold.tasks.result('t', { wait: '1s' }).catch(rethrown) },
-  'an item': {
-    before: ({ there }) => there.leasehold.tasks.enqueueBulk('work', [1, 2], { id: 'b' }),
-    act: ({ here }) => here.leasehold.tasks.getItem('b/0/1'),
-  },
   'the open tasks': {
     before: put('t'),
     act: ({ here }) => Array.fromAsync(here.leasehold.operator.open({ shards: 8 })),

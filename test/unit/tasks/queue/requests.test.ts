@@ -1,15 +1,13 @@
 /**
- * Requests for a batch, a bulk or a file of tasks, and their results or refusals: each option at each edge of its values.
+ * Requests for a batch or a file of tasks, and their results or refusals: each option at each edge of its values.
  *
  * After an intended change: `npx vitest run test/unit/tasks/queue/requests.test.ts -u`, and read the difference.
  */
 import { expect, test } from 'vitest';
-import { newBulkOf } from '../../../../shared/tasks/bulk/bulk-request.ts';
 import { newBatchOf } from '../../../../shared/tasks/queue/batch-request.ts';
 import { checkLines, momentOf } from '../../../../shared/tasks/queue/task-file.ts';
 import type { TaskRegistry } from '../../../../shared/tasks/task/definition.ts';
 import { defineTask, registerTasks } from '../../../../shared/tasks/task/definition.ts';
-import { PACK_INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/pack.ts';
 import type { TaskRequest } from '../../../../shared/tasks/task/task-request.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { NewTask } from '../../../../shared/tasks/task/task-store.ts';
@@ -93,55 +91,7 @@ test('batches', async () => {
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./requests.batches.golden.txt');
 });
 
-const threes = defineTask({ name: 'threes', bulk: { packSize: 3 }, run: (_: unknown) => undefined });
-const half = bytes(PACK_INPUT_LIMIT_BYTES / 2);
-
-const BULKS: Readonly<Record<string, readonly [task: string | typeof threes, inputs: unknown, options?: object]>> = {
-  one: ['work', [1]],
-  'as many as a pack takes': ['work', Array.from({ length: 16 }, (_, n) => n)],
-  'one more': ['work', Array.from({ length: 17 }, (_, n) => n)],
-  'of a definition with packs of three': [threes, [1, 2, 3, 4]],
-  'packs of one': [threes, [1, 2], { packSize: 1 }],
-  'packs of a hundred': ['work', Array.from({ length: 101 }, (_, n) => n), { packSize: 100 }],
-  'packs of none': ['work', [1], { packSize: 0 }],
-  'packs of a hundred and one': ['work', [1], { packSize: 101 }],
-  'two that just fit': ['work', [half, half, 1]],
-  'two that just do not fit': ['work', [half, `${half}x`, 1]],
-  'one that fills a pack': ['work', [bytes(PACK_INPUT_LIMIT_BYTES), 1]],
-  'one that is larger than a pack between others': ['work', [1, bytes(PACK_INPUT_LIMIT_BYTES + 1), 2, 3]],
-  'letters of two bytes': ['work', [bytes(PACK_INPUT_LIMIT_BYTES / 2, 'é'), 1, 2]],
-  'the largest': ['work', [1, bytes(INPUT_LIMIT_BYTES)]],
-  'too large': ['work', [1, bytes(INPUT_LIMIT_BYTES + 1)]],
-  none: ['work', []],
-  'no list': ['work', 'inputs'],
-  options: ['work', [1, 2], { queue: 'media', priority: 'low', delay: '1m', expiresIn: '2h', packSize: 1 }],
-  'a key': ['work', [1], { key: 'k' }],
-  'a key that is not given': ['work', [1], { key: undefined }],
-  'an unknown option': ['work', [1], { packsize: 3 }],
-  'no id': ['work', [1], { id: undefined }],
-};
-
-test('bulks', async () => {
-  const lines: string[] = [];
-  for (const [name, [task, inputs, options = {}]] of Object.entries(BULKS)) {
-    const defaults = defaultsOf(new Story());
-    const made = await newBulkOf(task, inputs as never, { id: 'b', ...options }, defaults).catch(
-      (error: unknown) => error as Error,
-    );
-    lines.push(name);
-    if (made instanceof Error) lines.push(`  ${short(shown(made))}`);
-    else {
-      for (const { input, ...pack } of made.packs)
-        lines.push(
-          `  ${shown(brief(pack as NewTask))}: ${input.length > 9 ? `${input.length} inputs` : short(shown(input))}`,
-        );
-      lines.push(
-        `  items ${made.items.length > 9 ? `${made.items.length}, the last ${made.items.at(-1)}` : made.items.join(' ')}`,
-      );
-    }
-  }
-  await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./requests.bulks.golden.txt');
-});
+const threes = defineTask({ name: 'threes', run: (_: unknown) => undefined });
 
 const FILES: Readonly<Record<string, string>> = {
   empty: '',
@@ -227,7 +177,6 @@ test('an error that a schema throws reaches the caller of each request as it is'
       tasks.enqueueAll([spawn('work', 1), asked]),
       tasks.enqueueBatch([asked], { id: 'b' }),
       tasks.enqueueBatch([spawn('work', 1)], { id: 'b', then: asked }),
-      tasks.enqueueBulk(odd as never, [1], { id: 'b' }),
       tasks.enqueueWrites(odd as never, 1),
       tasks.enqueueAndWait(odd as never, 1),
       schedules.define('s', odd as never, 1, { cron: '0 * * * *' }),

@@ -47,10 +47,6 @@ const WAYS: Readonly<Record<string, { readonly act: () => Promise<unknown>; read
     },
     ids: ['t'],
   },
-  'packs of a bulk': {
-    act: () => q.client.enqueueBulk('work', [1, 2, 3], { id: 'b', packSize: 2 }),
-    ids: ['b/0', 'b/1'],
-  },
   'a batch': {
     act: () =>
       q.client.enqueueBatch([spawn('work', 1, { id: 't' })], { id: 'b', then: spawn('work', 1, { id: 'then' }) }),

@@ -16,17 +16,6 @@ import { claimed, enqueued, newTask, numbered, stamp } from '../../../support/ta
 const TABLE = 'leasehold';
 const ERROR = { name: 'Error', message: 'boom', at: 1 };
 const PAYLOAD = { bytes: 7, digest: 'd', nonce: 'n', reference: undefined, isApart: false };
-const ENTRY = { done: [], results: undefined };
-const MOVED = {
-  index: 0,
-  task: newTask(),
-  isDead: false,
-  attempts: 0,
-  deaths: 0,
-  error: undefined,
-  lastAttempt: { leaseCounter: 1, session: 's', claimedAt: 1, endedAt: 1, how: 'failed', error: undefined },
-  isSuspect: false,
-} as const;
 
 function openStores() {
   const written: string[] = [];
@@ -59,8 +48,6 @@ beforeEach(async () => {
 
 type Act = (stores: Stores, limits: WriteLimits) => Promise<unknown>;
 
-const numberedOf = () => ({ ...numbered(), previousSequence: 0 });
-
 const OF_TASKS: Readonly<Record<string, Act>> = {
   getPayload: ({ tasks }, limits) => tasks.getPayload({ ...running, payload: PAYLOAD }, limits),
   deletePayload: ({ tasks }, limits) => tasks.deletePayload(running, PAYLOAD, limits),
@@ -87,12 +74,6 @@ const OF_TASKS: Readonly<Record<string, Act>> = {
   snooze: ({ tasks }, limits) => tasks.snooze(claimOf(running), 1, stamp(), limits),
   progress: ({ tasks }, limits) => tasks.progress(claimOf(running), 1, numbered(), limits),
 };
-const OF_PACKS: Readonly<Record<string, Act>> = {
-  record: ({ tasks }, limits) => tasks.bulk.record(claimOf(running), ENTRY, numberedOf(), limits),
-  finish: ({ tasks }, limits) => tasks.bulk.finish(claimOf(running), ENTRY, numberedOf(), limits),
-  commit: ({ tasks }, limits) => tasks.bulk.commit(claimOf(running), 0, ENTRY, [], numberedOf(), limits),
-  move: ({ tasks }, limits) => tasks.bulk.move(claimOf(running), MOVED, ENTRY, numberedOf(), limits),
-};
 const OF_QUEUES: Readonly<Record<string, Act>> = {
   announceNames: ({ queues }, limits) => queues.announceNames('q', undefined, ['a'], stamp(), limits),
   noteHints: ({ queues }, limits) =>
@@ -109,11 +90,7 @@ const OF_QUEUES: Readonly<Record<string, Act>> = {
     ),
 };
 
-const VERBS = [
-  ...Object.entries(OF_TASKS),
-  ...Object.entries(OF_PACKS).map(([verb, act]) => [`${verb} of a pack`, act] as const),
-  ...Object.entries(OF_QUEUES),
-];
+const VERBS = [...Object.entries(OF_TASKS), ...Object.entries(OF_QUEUES)];
 
 describe.each(VERBS)('%s', (_verb, act) => {
   test('writes nothing without trust', async () => {
@@ -134,7 +111,6 @@ const WITHOUT_LIMITS = {
     ...['enqueue', 'get', 'replace', 'follow', 'renew', 'page', 'pageOfGroups', 'getKeys', 'getTurns', 'getMany'],
     ...['enqueueWrites', 'createBatch', 'getBatch', 'getFailure', 'bury', 'cancel', 'expire'],
   ],
-  packs: ['enqueue', 'cancelItem', 'cancelRunningItem'],
   queues: ['get', 'glance', 'change', 'noteUse', 'noteStarts'],
 };
 
@@ -143,6 +119,5 @@ test('each operation has limits, or is known to have none', () => {
     Object.entries(store).flatMap(([name, value]) => (typeof value === 'function' ? [name] : []));
 
   expect(verbsOf(stores.tasks).sort()).toEqual([...Object.keys(OF_TASKS), ...WITHOUT_LIMITS.tasks].sort());
-  expect(verbsOf(stores.tasks.bulk).sort()).toEqual([...Object.keys(OF_PACKS), ...WITHOUT_LIMITS.packs].sort());
   expect(verbsOf(stores.queues).sort()).toEqual([...Object.keys(OF_QUEUES), ...WITHOUT_LIMITS.queues].sort());
 });

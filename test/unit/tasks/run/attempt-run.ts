@@ -6,7 +6,7 @@ import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { noSkewGauge } from '../../../../shared/core/lease/skew.ts';
 import { stampOf } from '../../../../shared/core/lease/stamp.ts';
 import { sessionTiming } from '../../../../shared/core/lease/timing.ts';
-import { runTaskOrPack } from '../../../../shared/tasks/bulk/run-task-or-pack.ts';
+import { runAttempt } from '../../../../shared/tasks/run/run-attempt.ts';
 import type { TaskSpans } from '../../../../shared/tasks/tracing/task-spans.ts';
 import type { AnyTask } from '../../../../shared/tasks/task/definition.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
@@ -27,18 +27,14 @@ const READERS = /^(get|page)/;
 export type Fault = (verb: string, send: () => Promise<unknown>) => Promise<unknown>;
 
 /** Records each write: its verb, its arguments without claim and stamp, and its limits. */
-function recording<Store extends object>(
-  store: Store,
-  { lines, fault, prefix = '' }: { lines: string[]; fault: Fault; prefix?: string },
-): Store {
+function recording<Store extends object>(store: Store, { lines, fault }: { lines: string[]; fault: Fault }): Store {
   return new Proxy(store, {
     get(target, name: string) {
       const value: unknown = Reflect.get(target, name);
-      if (name === 'bulk') return recording(value as object, { lines, fault, prefix: 'pack ' });
       if (typeof value !== 'function') return value;
       return (...given: unknown[]) => {
-        if (!READERS.test(name)) lines.push(`${prefix}${name} ${given.flatMap(told).join(' ')}`.trimEnd());
-        return fault(`${prefix}${name}`, async () => Reflect.apply(value, target, given) as unknown);
+        if (!READERS.test(name)) lines.push(`${name} ${given.flatMap(told).join(' ')}`.trimEnd());
+        return fault(name, async () => Reflect.apply(value, target, given) as unknown);
       };
     },
   });
@@ -86,9 +82,8 @@ export async function attempt(
     ...scene.define,
     run: (input, task) => scene.run(input as never, task, tools),
   }) as AnyTask;
-  const id = scene.bulk === undefined ? 't' : 't/0';
-  if (scene.bulk !== undefined) await q.client.enqueueBulk('work', scene.bulk, { id: 't' });
-  else await q.client.enqueue('work', scene.input ?? null, { id, ...scene.options });
+  const id = 't';
+  await q.client.enqueue('work', scene.input ?? null, { id, ...scene.options });
   await scene.before?.(tools);
   const waiting = (await q.tasks.get({ queue: QUEUE, id })) as ReadyTask;
   const claimed = await q.tasks.claim(waiting, session.id, stampOf(q.runtime));
@@ -100,7 +95,7 @@ export async function attempt(
     (message: string, facts?: object): void =>
       say(`log ${level}: ${message} ${shown(facts)}`);
   const before = ledgerOf(q.clock);
-  const running = runTaskOrPack(
+  const running = runAttempt(
     task,
     definition,
     { takenOver: false },
@@ -151,11 +146,11 @@ function withoutPlaces(line: string): string {
 
 function factsOf(task: TaskRecord | undefined): unknown {
   if (task === undefined) return undefined;
-  const { id, state, attempts, handBacks, progress, lastError, cancellation, past, bulk, input } = task;
+  const { id, state, attempts, handBacks, progress, lastError, cancellation, past, input } = task;
   const readyAt = task.state === 'ready' ? { dueAt: new Date(task.readyAt).toISOString() } : {};
   const result = task.state === 'done' ? { result: task.result } : {};
   const how = past.map((one) => one.how);
   const of = { id, input, state, attempts, handBacks, progress, lastError, cancellation, how, ...readyAt, ...result };
-  const entries = Object.entries({ ...of, bulk }).filter(([, value]) => value !== undefined);
+  const entries = Object.entries(of).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries);
 }

@@ -30,8 +30,6 @@ export interface Tools {
 export interface Scene {
   readonly input?: unknown;
   readonly options?: EnqueueOptions;
-  /** Inputs of a pack. */
-  readonly bulk?: readonly unknown[];
   readonly define?: Partial<Parameters<typeof defineTask>[0]>;
   readonly before?: (tools: Tools) => Promise<unknown>;
   /** Changes of the task as it is claimed. */

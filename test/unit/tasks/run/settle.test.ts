@@ -106,7 +106,7 @@ describe('an outage of the store', () => {
 
 describe('a task that is handed back', () => {
   const whole = { isDeadline: true, hasProgressed: false, ranMs: 30_000, lifeMs: 60_000 };
-  const last = { handBacks: MAX_HAND_BACKS - 1, bulk: undefined };
+  const last = { handBacks: MAX_HAND_BACKS - 1 };
 
   test('is dead at the fifth deadline in a row that it had half a life before', () => {
     expect(judgeHandBack({ ...last, handBacks: MAX_HAND_BACKS - 2 }, whole, 0)).toEqual({
@@ -128,10 +128,5 @@ describe('a task that is handed back', () => {
     ['with progress', { hasProgressed: true }, 0],
   ])('lives on %s', (_why, change, handBacks) => {
     expect(judgeHandBack(last, { ...whole, ...change }, 0)).toEqual({ kind: 'release', handBacks });
-  });
-
-  test('lives on if it is a pack, whose items may have made progress', () => {
-    const pack = { ...last, bulk: {} } as unknown as Parameters<typeof judgeHandBack>[0];
-    expect(judgeHandBack(pack, whole, 0)).toEqual({ kind: 'release', handBacks: undefined });
   });
 });

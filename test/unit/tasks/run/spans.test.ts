@@ -12,13 +12,12 @@ import type { Scene } from './attempt-scenes.ts';
 import { SCENES } from './attempt-scenes.ts';
 import type { NotedSpan } from '../../../support/noted-spans.ts';
 import { NotedSpans } from '../../../support/noted-spans.ts';
-import { PACK_SCENES } from './pack-scenes.ts';
 
 const BEGAN = Date.parse('2026-01-01T00:00:00Z');
 
 function toldOf({ draft, parent, end }: NotedSpan, at: number): string {
   const { name, startAt, attributes } = { ...draft, attributes: { ...draft.attributes, ...end?.attributes } };
-  const of = ['messaging.message.id', 'messaging.batch.message_count', 'leasehold.attempt', 'leasehold.settlement'];
+  const of = ['messaging.message.id', 'leasehold.attempt', 'leasehold.settlement'];
   const facts = of.flatMap((attribute) => {
     const value = attributes[attribute];
     return value === undefined ? [] : [`${attribute.split('.').at(-1)} ${value}`];
@@ -58,19 +57,11 @@ const CHOSEN: readonly (readonly [scene: string, fails?: string])[] = [
   ['saves the progress that it had'],
   ['is followed, and returns'],
   ['times out, and does not stop'],
-  ['a pack whose items end in each way'],
-  ['a pack with long items'],
-  ['a pack whose items are recorded at once'],
-  ['a pack of which an item commits, and one fails', 'pack commit'],
-  ['a pack of which an item commits, and one fails', 'pack move'],
-  ['a pack that is handed back in its second item'],
-  ['a pack that is taken over in its second item'],
-  ['a pack with an item whose id is taken'],
 ];
 
 test('the spans of an attempt, for each way in which it can end', async () => {
   const text: string[] = [];
-  const scenes: Readonly<Record<string, Scene>> = { ...SCENES, ...PACK_SCENES };
+  const scenes: Readonly<Record<string, Scene>> = SCENES;
   for (const [name, fails] of CHOSEN) {
     const scene = scenes[name];
     if (scene === undefined) throw new Error(`there is no scene ${name}`);

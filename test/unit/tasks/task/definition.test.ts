@@ -39,7 +39,6 @@ test('types an input by its schema, or by the code without one', async () => {
 
   await tasks.enqueue(parse, { n: '1' }, { id: 'parsed' });
   await tasks.enqueue(plain, { n: 1 });
-  await tasks.enqueueBulk(plain, [{ n: 1 }, { n: 2 }]);
   await tasks.enqueueBatch([spawn(parse, { n: '1' }), spawn(plain, { n: 1 })], { id: 'both' });
   await tasks.enqueue('plain', { n: 'anything, for a name says nothing of it' });
 
@@ -47,8 +46,6 @@ test('types an input by its schema, or by the code without one', async () => {
   await expect(tasks.enqueue(parse, { n: 1 })).rejects.toThrow(/parse: n: /);
   // @ts-expect-error -- not what the code gets
   await tasks.enqueue(plain, { n: '1' });
-  // @ts-expect-error -- one of many is wrong
-  await tasks.enqueueBulk(plain, [{ n: 1 }, { n: '2' }]);
   // @ts-expect-error -- the same where it is enqueued later
   spawn(plain, {});
   // @ts-expect-error -- and where a clock enqueues it

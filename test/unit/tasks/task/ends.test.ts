@@ -54,18 +54,6 @@ test('marks a task dead if its result cannot be stored, because its work is done
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'dead', lastError: { name: 'DoNotRetry' } });
 });
 
-test('marks an item dead whose result is too large for its pack, and completes the others', async () => {
-  const work = defineTask({ name: 'work', bulk: { keepResults: true }, run: (size: number) => 'x'.repeat(size) });
-  const kit = createTestKit({ tasks: { work } });
-  const { items } = await kit.tasks.enqueueBulk(work, [1, 1_000, 2], { id: 'b' });
-
-  await kit.drain();
-
-  const found = await Promise.all(items.map((id) => kit.tasks.getItem(id)));
-  expect(found.map((item) => item?.state)).toEqual(['done', 'dead', 'done']);
-  expect(found[1]?.task).toMatchObject({ lastError: { name: 'DoNotRetry' } });
-});
-
 test('never ends a wait beyond all dates', async () => {
   const work = defineTask({ name: 'work', run: () => Promise.reject(new RetryAfter(Number.MAX_VALUE, 'never')) });
   const kit = createTestKit({ tasks: { work } });

@@ -70,16 +70,7 @@ describe('when the store goes away', () => {
     expect(sent).toBeLessThanOrEqual(answers + 2 * IN_FLIGHT);
   });
 
-  test('sends no further packs, and waits for the packs in flight', async () => {
-    const inputs = Array.from({ length: 10 * MANY }, (_, n) => n);
-
-    const enqueuing = queue.client.enqueueBulk(work, inputs, { id: 'b', packSize: 10 });
-
-    expect(String(await refusal(enqueuing))).toContain('not any more');
-    expect(sent).toBeLessThanOrEqual(answers + 2 * 32);
-  });
-
-  test('sends all packs while the store is available', async () => {
+  test('sends all tasks while the store is available', async () => {
     answers = Infinity;
 
     const enqueued = await queue.client.enqueueAll(await tasks(() => ({})), { inFlight: IN_FLIGHT });

@@ -17,7 +17,7 @@ import { SessionHolder } from '../../../../shared/session/keep-alive.ts';
 import type { TaskOperatorStore } from '../../../../shared/tasks/task/task-operator-store.ts';
 import type { EndedTask } from '../../../../shared/tasks/task/task.ts';
 import type { Stamp } from '../../../../shared/core/lease/stamp.ts';
-import type { TaskAndPackStore } from '../../../../shared/tasks/bulk/pack-store.ts';
+import type { TaskStore } from '../../../../shared/tasks/task/task-store.ts';
 import type { Waiter } from '../../../../shared/tasks/task/batch.ts';
 import { NEVER as WAITING, waiterOf } from '../../../../shared/tasks/task/batch.ts';
 import type { NewTask, SequencedStamp } from '../../../../shared/tasks/task/task-store.ts';
@@ -52,7 +52,7 @@ class World {
   /** Another one after `restore`. */
   dynamo = memoryDynamo(TABLE, () => NOW);
   readonly driver: FaultyDriver;
-  readonly tasks: TaskAndPackStore;
+  readonly tasks: TaskStore;
   readonly operations: TaskOperatorStore;
   readonly #sender: Sender;
   #ids = 0;
@@ -244,20 +244,6 @@ const SCENES: Readonly<Record<string, Scene>> = {
     const task = await world.running({ line: 'k' });
     await world.ready({ id: 'next', line: 'k' });
     return (later) => commitInOrder(later, task);
-  },
-  'commit of an item with children in order': async (world) => {
-    const pack = { ...newTask({ id: 'pack' }), input: [1, 2] };
-    const waiting = await world.tasks.bulk.enqueue(pack, world.stamp());
-    if (waiting.kind !== 'applied') throw new Error('the id is taken');
-    const running = await world.tasks.claim(waiting.row, 'session-1', world.stamp());
-    if (running.kind !== 'applied') throw new Error('the claim was refused');
-    const entry = { done: [0], results: undefined };
-    return (later) =>
-      later.tasks.bulk.commit(claimOf(running.row), 0, entry, IN_ORDER, {
-        ...later.stamp(),
-        sequence: 1,
-        previousSequence: 0,
-      });
   },
   retry: holder({}, (world, task) =>
     world.tasks.retry(claimOf(task), { error: ERROR, readyAt: NOW + 5 }, world.stamp()),

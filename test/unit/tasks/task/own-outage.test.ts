@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
-import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { QUEUE, openMemoryQueue } from '../../../support/memory-queue.ts';
 
@@ -80,34 +79,6 @@ test("counts a commit refused by the task's own condition as a failure", async (
     state: 'dead',
     attempts: 1,
     lastError: { name: 'CommitRefusedError' },
-  });
-});
-
-test('moves an item out of its pack without counting that attempt', async () => {
-  const q = openMemoryQueue();
-  const out = defineTask({
-    name: 'out',
-    retry: RETRY,
-    run: (n: number) => {
-      if (n === 0) throw new StoreUnavailableError('no answer', { applied: 'unknown' });
-    },
-  });
-  const { items } = await q.client.enqueueBulk(out, [0, 1], { id: 'b' });
-  const [id = ''] = items;
-  const handBack = new AbortController();
-  void q.clock.sleep(500).then(() => {
-    handBack.abort();
-  });
-
-  const report = await q.work({ out }, { handBack: handBack.signal });
-
-  expect(report?.settled).toMatchObject({ done: 1, released: 1, retried: 0 });
-  const [past] = (await q.client.get(id))?.past ?? [];
-  expect(past).toMatchObject({ how: 'released' });
-  expect(await q.client.get(id)).toMatchObject({
-    state: 'ready',
-    attempts: 0,
-    lastError: { name: 'StoreUnavailableError' },
   });
 });
 

@@ -93,13 +93,6 @@ describe('a commit', () => {
     expect(message).toContain('2 are its own and those of lines and batches');
     expect(await kit.tasks.get('child-0')).toBeUndefined();
   });
-
-  test.each<[string, Verb, string]>([
-    ['tasks whose inputs are beside their rows', commit(many(50, {}, 17_000)), 'which take 101 actions'],
-    ['tasks in order', commit(many(99, { key: 'k', ordered: true })), 'would take 101 actions'],
-  ])('of an item of a pack is counted as any other: %s', async (_what, said, message) => {
-    expect(await messageOf(said, () => kit.tasks.enqueueBulk(parent, [{}], { id: 'bulk' }))).toContain(message);
-  });
 });
 
 describe('a task that waits', () => {

@@ -119,29 +119,3 @@ test('do not count lives in which other tasks ran first', async () => {
 
   expect(await kit.tasks.get('t')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 0 });
 });
-
-test('leave their bulk after the first life, so that other items do not wait', async () => {
-  const kit: TestKit = createTestKit({
-    tasks: {
-      some: defineTask({
-        name: 'some',
-        run: async (n: number, task) => {
-          if (n > 0) return;
-          await kit.clock.advance(LIFE_MS);
-          task.signal.throwIfAborted();
-        },
-      }),
-    },
-  });
-  await kit.tasks.enqueueBulk('some', [0, 1, 2], { id: 'b' });
-  const states = async () =>
-    (await Promise.all([0, 1, 2].map((n) => kit.tasks.getItem(`b/0/${n}`)))).map((item) => item?.state);
-
-  expect(await live(kit, 1)).toEqual([0]);
-  expect(await kit.tasks.get('b/0/0')).toMatchObject({ state: 'ready', attempts: 0, handBacks: 0 });
-  expect(await live(kit, 4)).toEqual([0, 1, 1, 1]);
-  expect(await states()).toEqual(['ready', 'done', 'done']);
-  expect(await live(kit, 1)).toEqual([1]);
-
-  expect(await kit.tasks.get('b/0/0')).toMatchObject({ state: 'dead', lastError: { name: 'NeverFits' } });
-});

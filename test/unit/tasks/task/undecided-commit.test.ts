@@ -107,28 +107,6 @@ test('lets the task save progress and commit again after the bar', async () => {
   expect(await q.client.get('a', QUEUE)).toMatchObject({ state: 'done', result: 'without', progress: 'half' });
 });
 
-test("counts a copy of an item's commit that arrives before the bar as the commit, and continues the pack", async () => {
-  let copies: Copies | undefined;
-  const q = openMemoryQueue((driver) => (copies = new Copies(driver)));
-  const commits = defineTask({
-    name: 'commits',
-    bulk: { keepResults: true },
-    run: async (n: number, context) => {
-      if (n === 1)
-        copies!.beforeWrite = async () => {
-          const taken = { TableName: q.table, Item: { pk: 'x', sk: 'x' } };
-          await copies!.attempt('put', taken, new AbortController().signal);
-          await copies!.arrive();
-        };
-      return context.commit(n, n === 1 ? [missing(q)] : []);
-    },
-  });
-  await q.client.enqueueBulk(commits, [0, 1, 2], { id: 'b' });
-
-  expect((await q.work({ commits }))?.settled).toMatchObject({ done: 3 });
-  expect((await q.tasks.get({ queue: QUEUE, id: 'b/0' }))?.bulk?.results).toEqual({ 0: 0, 1: 1, 2: 2 });
-});
-
 test.each([
   ['done', 'done', false],
   ['done', 'ready', true],

@@ -121,28 +121,3 @@ test('does not wait for the row when the worker must exit, and frees the task wi
   expect(report?.settled).toMatchObject({ unsettled: 1 });
   expect(await q.client.get('t')).toMatchObject({ state: 'done', attempts: 2 });
 });
-
-test("resends a flushed pack's end until its outcome is known", async () => {
-  let isOut = true;
-  const q = openMemoryQueue((driver) => ({
-    attempt: (kind, input, signal) =>
-      isOut && kind === 'update' && JSON.stringify(input).includes('"how":"failed"')
-        ? Promise.reject(THROTTLED)
-        : driver.attempt(kind, input, signal),
-  }));
-  const work = defineTask({
-    name: 'work',
-    retry: { maxAttempts: 2 },
-    run: (item: number) => {
-      if (item === 1) throw new Error('cannot leave, for its id is taken');
-      void q.clock.sleep(OUTAGE_MS).then(() => (isOut = false));
-    },
-  });
-  await q.client.enqueue(feed, null, { id: 'b/0/0' });
-  await q.client.enqueueBulk(work, [1, 2], { id: 'b' });
-
-  const report = await q.work({ work, feed });
-
-  expect(report?.settled).toMatchObject({ lost: 0, unsettled: 0 });
-  expect(await q.client.get('b/0')).toMatchObject({ past: [{ how: 'failed' }], bulk: { done: new Set([1]) } });
-});

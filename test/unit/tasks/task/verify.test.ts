@@ -60,29 +60,6 @@ test("is valid until the dead worker's session expires, and superseded after the
   expect(await verifyFirst()).toMatchObject({ kind: 'superseded' });
 });
 
-test('is valid for an item while it runs, and not for the others', async () => {
-  const found: unknown[] = [];
-  const item = defineTask({
-    name: 'item',
-    async run(_: unknown, task) {
-      const { sequencer } = task;
-      const before = last;
-      last = sequencer;
-      if (before !== undefined) found.push(await kit.leasehold.verify(before));
-      found.push(await kit.leasehold.verify(sequencer));
-      return task.commit();
-    },
-  });
-  let last: string | undefined;
-  kit = createTestKit({ tasks: { item } });
-  await kit.tasks.enqueueBulk(item, [1, 2], { id: 'bulk' });
-
-  await kit.drain();
-
-  expect(found).toMatchObject([{ kind: 'valid' }, { kind: 'released' }, { kind: 'valid' }]);
-  expect(await kit.leasehold.verify(last ?? '')).toEqual({ kind: 'released' });
-});
-
 test('says which task it is of, whatever its name and its queue', async () => {
   const [queue, id] = ['a/b:c%', 'd/e:%2F/0'];
   kit = createTestKit({ tasks: { work }, queue });

@@ -68,18 +68,11 @@ const verbsOf = (spans: TaskSpans, traceparent: string | undefined): readonly (r
   const attempt = telling([]).begin(() => ({ name: 'attempt', kind: 'consumer', startAt: 0, attributes: {} }));
   return [
     ['send', () => spans.send(row(TASK), 1_000)],
-    ['send a bulk', () => spans.send(row({ ...TASK, count: 9 }), 1_000)],
     ['create', () => spans.create(row(TASK), 1_000)],
     ['create a child', () => spans.create(row(TASK), 1_000, attempt)],
-    ['create items', () => spans.createItems([row(TASK), row({ ...TASK, id: 'u' })], 1_000)],
     ...ATTEMPTS.map(([name, task, takenOver]) => [name, () => void spans.attempt(row(task), { takenOver })] as const),
     ['buried', () => spans.buried(row(running({ past: [died] })), 6_000)],
-    ['an item', () => void spans.item(row(running({})), 1_000)],
     ['a settlement', () => void spans.settle('retry', row(running({})), { at: 1_000, within: attempt })],
-    [
-      'a settlement of items',
-      () => void spans.settle('commit', row(running({})), { at: 1, within: undefined, count: 4 }),
-    ],
   ];
 };
 

@@ -188,62 +188,6 @@ describe('with a provider that is registered', () => {
     expect(attempt?.links.map(({ context }) => context.spanId)).toEqual([invocation?.spanContext().spanId]);
   });
 
-  test("sends a bulk in one span, and puts its items into that span and into their pack's attempt", async () => {
-    const kit = createTestKit({ tasks: { child } });
-    await kit.tasks.enqueueBulk(child, [{}, {}], { id: 'b' });
-    await kit.drain();
-
-    const spans = recorded.take();
-    expect(named(spans, 'send default')[0]?.attributes['messaging.batch.message_count']).toBe(2);
-    expect(treesOf(spans)[0]?.under.map(({ name, under }) => [name, under.map((each) => each.name)])).toEqual([
-      ['create default', []],
-      ['create default', []],
-      ['wait default', []],
-      ['process default', ['process default', 'process default', 'complete default']],
-    ]);
-    const ids = (name: string) => named(spans, name).map(({ attributes }) => attributes['messaging.message.id']);
-    const created = ids('create default');
-    expect(new Set(created).size).toBe(2);
-    expect(ids('process default')).toEqual(expect.arrayContaining(created));
-  });
-
-  test('creates spans for the first hundred items of a large bulk', async () => {
-    const kit = createTestKit({ tasks: { child } });
-    const { items } = await kit.tasks.enqueueBulk(child, Array<object>(130).fill({}), { id: 'b' });
-
-    const created = named(recorded.take(), 'create default');
-    expect(created.map(({ attributes }) => attributes['messaging.message.id'])).toEqual(items.slice(0, 100));
-  });
-
-  test('creates one span for items that are recorded together, and one for each item that is recorded alone', async () => {
-    const item = defineTask({
-      name: 'item',
-      bulk: { flushInterval: 0 },
-      retry: { maxAttempts: 2 },
-      run: (how: 'returns' | 'commits' | 'throws', task) => {
-        if (how === 'commits') return task.commit(null, []);
-        if (how === 'throws' && task.attempt === 1) throw new Error('once');
-        return undefined;
-      },
-    });
-    const kit = createTestKit({ tasks: { item } });
-    const { items } = await kit.tasks.enqueueBulk(item, ['returns', 'commits', 'throws', 'returns'], { id: 'b' });
-    await kit.drain();
-
-    const spans = recorded.take();
-    const written = (name: string) => {
-      const [span, ...more] = named(spans, `${name} default`);
-      expect(more).toEqual([]);
-      const above = spans.find((each) => each.spanContext().spanId === span?.parentSpanContext?.spanId);
-      return [span?.attributes['messaging.message.id'], above?.name, above?.attributes['messaging.message.id']];
-    };
-    const [pack] = named(spans, 'wait default').map(({ attributes }) => attributes['messaging.message.id']);
-    expect(written('record')).toEqual([pack, 'process default', pack]);
-    expect(written('commit')).toEqual([items[1], 'process default', items[1]]);
-    expect(written('move')).toEqual([items[2], 'process default', items[2]]);
-    expect(named(spans, 'record default')[0]?.attributes['messaging.batch.message_count']).toBe(1);
-  });
-
   test('marks a refused enqueue as an error, and still throws it', async () => {
     const kit = createTestKit({ tasks: { child } });
     await kit.tasks.enqueue(child, { n: 1 }, { id: 'c' });

@@ -22,7 +22,6 @@ const APPLIED = { kind: 'applied', row: ROW };
 interface Row {
   readonly attempts?: number;
   readonly deaths?: number;
-  readonly bulk?: object;
   readonly expiresAt?: number;
 }
 
@@ -103,11 +102,6 @@ test.each<[string, Parameters<typeof claim>, Expected]>([
     'a refused takeover is counted',
     ['abandoned', {}, REFUSED, known],
     { result: 'contended', counts: ['claimsRefused'] },
-  ],
-  [
-    'a pack whose worker died too often is taken over',
-    ['abandoned', { deaths: 9, bulk: {} }, APPLIED, known],
-    { sent: ['takeOver'] },
   ],
   ['a task without a definition is not marked dead', ['abandoned', { deaths: 9 }, APPLIED], { sent: ['takeOver'] }],
   [
