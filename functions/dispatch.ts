@@ -12,6 +12,7 @@ import { createMeter } from '../shared/dynamo/engine/meter.ts';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
 import type { DefinePorts } from '../shared/tasks/schedule/define-schedules.ts';
 import { defineSchedules } from '../shared/tasks/schedule/define-schedules.ts';
+import type { ScheduleDefinition } from '../shared/tasks/schedule/schedule.ts';
 import { openTelemetry } from '../shared/tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../shared/tasks/tracing/task-spans.ts';
 import { validName } from '../shared/core/validate/name.ts';
@@ -37,10 +38,12 @@ function createDispatchHandler(): MiddyfiedHandler<Tick, DispatchResult> {
   const onDamaged = (error: unknown): void => logger.error('row skipped', { error: String(error) });
   let isDefined = env.schedules.length === 0;
   /** Once per process, and so with each deployment. A failed definition is retried at the next tick. */
+  const onEnded = ({ name, endAt }: ScheduleDefinition): void =>
+    logger.info('schedule has ended', { schedule: name, endAt });
   const defineOnce = async (stores: Omit<DefinePorts, 'queue'>): Promise<Error | undefined> => {
     if (isDefined) return undefined;
     try {
-      await defineSchedules({ ...stores, queue: env.queue }, env.schedules);
+      await defineSchedules({ ...stores, queue: env.queue, onEnded }, env.schedules);
       isDefined = true;
       return undefined;
     } catch (error) {

@@ -69,7 +69,10 @@ export async function runUntilStopped(
   let isDefined = false;
   while (!handBack.aborted) {
     try {
-      if (!isDefined) await leasehold.schedules.defineAll(schedules);
+      if (!isDefined)
+        await leasehold.schedules.defineAll(schedules, ({ name, endAt }) =>
+          log.info('schedule has ended', { schedule: name, endAt }),
+        );
       isDefined = true;
       // One session for its whole life: an idle worker writes only its heartbeats.
       if (kept.session === undefined || kept.session.signal.aborted)

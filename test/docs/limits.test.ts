@@ -17,6 +17,12 @@ const UNITS: Readonly<Record<string, number>> = {
 const CONSTANTS: Readonly<Record<string, readonly [constant: string, file: string]>> = {
   'a name: queue, task, id, lock key, session, semaphore, tenant': ['NAME_LIMIT_BYTES', 'shared/core/validate/name.ts'],
   "a task's input in its row; a schedule's input": ['INPUT_LIMIT_BYTES', 'shared/tasks/task/task.ts'],
+  'a cron expression': ['CRON_LIMIT_CHARACTERS', 'shared/tasks/schedule/cron-fields.ts'],
+  "a schedule's zone": ['ZONE_LIMIT_CHARACTERS', 'shared/tasks/schedule/cron-fields.ts'],
+  "the options of a schedule's tasks, as JSON": [
+    'SCHEDULE_OPTIONS_LIMIT_CHARACTERS',
+    'shared/tasks/schedule/schedule.ts',
+  ],
   "a task's input in a second row": ['PAYLOAD_ROW_LIMIT_BYTES', 'shared/tasks/task/payload.ts'],
   "a task's input in your own store": ['PAYLOAD_LIMIT_BYTES', 'shared/tasks/task/payload.ts'],
   "a task's result": ['RESULT_LIMIT_BYTES', 'shared/tasks/task/task.ts'],

@@ -31,6 +31,14 @@ export class ItemReader {
     return value;
   }
 
+  /** A text that this process parses, and another wrote. */
+  shortString(attribute: string, limitCharacters: number): string {
+    const value = this.string(attribute);
+    if (value.length > limitCharacters)
+      throw this.corrupt(attribute, `has ${value.length} characters, and at most ${limitCharacters} are allowed`);
+    return value;
+  }
+
   number(attribute: string): number {
     const value = this.#item[attribute];
     if (typeof value !== 'number' || !Number.isFinite(value))

@@ -1,5 +1,11 @@
 import type { LeftOutSlot, ScheduleDefinition, ScheduleRecord } from '../schedule/schedule.ts';
-import { MISSED_POLICIES, OVERLAP_POLICIES, SCHEDULES_PER_TICK } from '../schedule/schedule.ts';
+import { CRON_LIMIT_CHARACTERS, ZONE_LIMIT_CHARACTERS } from '../schedule/cron-fields.ts';
+import {
+  MISSED_POLICIES,
+  OVERLAP_POLICIES,
+  SCHEDULES_PER_TICK,
+  SCHEDULE_OPTIONS_LIMIT_CHARACTERS,
+} from '../schedule/schedule.ts';
 import { integerBetween } from '../../core/runtime/random.ts';
 import type { RemovedSchedule, ScheduleKey, ScheduleStore } from '../schedule/schedule-store.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
@@ -94,8 +100,8 @@ function decodeSchedule(item: DynamoItem): ScheduleRecord {
     task: row.string('task'),
     input: row.json('input'),
     options: decodeOptions(row),
-    cron: row.string('cron'),
-    zone: row.string('zone'),
+    cron: row.shortString('cron', CRON_LIMIT_CHARACTERS),
+    zone: row.shortString('zone', ZONE_LIMIT_CHARACTERS),
     startAt: row.optional('startAt', count),
     endAt: row.optional('endAt', count),
     jitterMs: row.count('jitterMs'),
@@ -113,6 +119,7 @@ function decodeSchedule(item: DynamoItem): ScheduleRecord {
 
 /** The code that creates a slot's task checks them, as for any task. */
 function decodeOptions(row: ItemReader): ScheduleDefinition['options'] {
+  if (!row.isBinary('options')) row.shortString('options', SCHEDULE_OPTIONS_LIMIT_CHARACTERS);
   const options = row.json('options');
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw row.corrupt('options', 'should be an object');

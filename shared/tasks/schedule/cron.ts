@@ -3,11 +3,12 @@
  *
  * croner finds local times, as if the zone were UTC; this module maps them to moments, as EventBridge Scheduler does:
  *   - If the hour is fixed, a missing local time is left out, and a repeated one counts once, the first time.
- *   - If the hour is `*` or a step, each moment counts that has a matching local time: an hourly schedule runs once in each hour that
+ *   - If the hour is `*`, a step or names every hour, each moment counts that has a matching local time: an hourly schedule runs once in each hour that
  *     passes.
  */
 import { Cron } from 'croner';
-import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import { ConfigurationError, messageOf, shown } from '../../core/errors.ts';
+import { ZONE_LIMIT_CHARACTERS, cronFields, hasFixedHour } from './cron-fields.ts';
 import type { LocalMs } from './zone.ts';
 import { momentsOf, offsetMs, turnBackAfter } from './zone.ts';
 
@@ -57,19 +58,13 @@ export function lastSlotWithin(
 
 /** @throws ConfigurationError when the expression or the zone is invalid, or there are no slots */
 export function validCron(what: string, times: CronTimes, now: number): CronTimes {
-  const { cron, zone } = times;
-  const fields = typeof cron === 'string' ? cron.trim().split(/\s+/) : [];
-  if (fields.length < 5 || fields.length > 6)
-    throw new ConfigurationError(
-      `${what}: cron = ${JSON.stringify(cron)}: must be five fields (minute hour day month weekday), or six with seconds in front`,
-    );
+  const { zone } = times;
+  const cron = cronFields(what, times.cron).join(' ');
   if (!isZone(zone))
-    throw new ConfigurationError(
-      `${what}: zone = ${JSON.stringify(zone)}: must be an IANA time zone such as 'Europe/Berlin'`,
-    );
-  if (firstSlot(what, times, now) === undefined)
+    throw new ConfigurationError(`${what}: zone = ${shown(zone)}: must be an IANA time zone such as 'Europe/Berlin'`);
+  if (firstSlot(what, { cron, zone }, now) === undefined)
     throw new ConfigurationError(`${what}: cron = ${JSON.stringify(cron)} never comes: no such day exists`);
-  return { cron: fields.join(' '), zone };
+  return { cron, zone };
 }
 
 function firstSlot(what: string, times: CronTimes, now: number): number | undefined {
@@ -82,15 +77,14 @@ function firstSlot(what: string, times: CronTimes, now: number): number | undefi
 
 function isZone(zone: unknown): zone is string {
   try {
-    return typeof zone === 'string' && new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== '';
+    return (
+      typeof zone === 'string' &&
+      zone.length <= ZONE_LIMIT_CHARACTERS &&
+      new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== ''
+    );
   } catch {
     return false;
   }
-}
-
-/** Whether the field of hours, the fourth from the end, is neither `*` nor a step. */
-function hasFixedHour(cron: string): boolean {
-  return !/[*/?]/.test(cron.trim().split(/\s+/).at(-4) ?? '*');
 }
 
 function firstMoment(cron: Cron, zone: string, after: number, isFixed: boolean): number | undefined {

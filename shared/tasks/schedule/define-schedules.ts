@@ -9,7 +9,7 @@ import type { TaskSchedule } from './declaration.ts';
 import { validSchedules } from './declaration.ts';
 import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
 import { nextSlot } from './schedule.ts';
-import { scheduleDefinitionOf } from './schedule-definition.ts';
+import { ensureHasSlot, scheduleDefinitionOf } from './schedule-definition.ts';
 import type { ScheduleStore } from './schedule-store.ts';
 
 export interface DefinePorts {
@@ -17,14 +17,19 @@ export interface DefinePorts {
   readonly runtime: Runtime;
   /** Queue of schedules that do not name one. */
   readonly queue: string;
+  /** Told of each schedule of a module that has ended. A module that still has it must go on, so that is no error. */
+  readonly onEnded?: ((schedule: ScheduleDefinition) => void) | undefined;
 }
 
 /** @throws ConfigurationError naming what cannot be used */
 export async function defineSchedule(
-  { schedules, runtime, queue }: DefinePorts,
+  { schedules, runtime, queue, onEnded }: DefinePorts,
   declared: Parameters<typeof scheduleDefinitionOf>[0],
 ): Promise<ScheduleRecord> {
   const definition = await scheduleDefinitionOf(declared, { runtime, queue });
+  const now = runtime.clock.now();
+  if (onEnded === undefined) ensureHasSlot(definition, now);
+  else if (nextSlot(definition, now) === undefined) onEnded(definition);
   const what = `schedule ${definition.name}`;
   let seen: string | undefined;
   return retryContended(what, ACT, async (_, earlierAttempt) => {

@@ -11,7 +11,7 @@ import type { ScheduleOptions, TaskSchedule } from './declaration.ts';
 import type { DefinePorts } from './define-schedules.ts';
 import { defineSchedule, defineSchedules } from './define-schedules.ts';
 import { giveSlot } from './give-slot.ts';
-import type { ScheduleRecord } from './schedule.ts';
+import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
 import { nextSlot, slotTaskId } from './schedule.ts';
 import type { RemovedSchedule, ScheduleKey, ScheduleStore } from './schedule-store.ts';
 import type { TaskKey } from '../task/task.ts';
@@ -56,10 +56,14 @@ export class ScheduleClient {
 
   /**
    * Defines each schedule of a list that a module of tasks exports. Schedules that are not in the list stay unchanged.
+   * @param onEnded told of each schedule whose `endAt` has passed, which is an error only for `define`
    * @throws ConfigurationError, even if the other schedules could be defined
    */
-  async defineAll(schedules: readonly TaskSchedule[]): Promise<readonly ScheduleRecord[]> {
-    return defineSchedules(this.#definePorts(), schedules);
+  async defineAll(
+    schedules: readonly TaskSchedule[],
+    onEnded: (schedule: ScheduleDefinition) => void = () => undefined,
+  ): Promise<readonly ScheduleRecord[]> {
+    return defineSchedules({ ...this.#definePorts(), onEnded }, schedules);
   }
 
   /** Removes a schedule. Tasks created from its slots stay. @returns whether the schedule existed */

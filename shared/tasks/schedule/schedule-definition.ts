@@ -9,7 +9,13 @@ import { validCron } from './cron.ts';
 import type { TaskSchedule } from './declaration.ts';
 import { validScheduleOptions } from './declaration.ts';
 import type { OverlapPolicy, ScheduleDefinition } from './schedule.ts';
-import { MISSED_POLICIES, OVERLAP_POLICIES, nextSlot, slotTaskId } from './schedule.ts';
+import {
+  MISSED_POLICIES,
+  OVERLAP_POLICIES,
+  SCHEDULE_OPTIONS_LIMIT_CHARACTERS,
+  nextSlot,
+  slotTaskId,
+} from './schedule.ts';
 
 /** As long as the longest tick interval in the examples. */
 const DEFAULT_TOLERANCE_MS = 3_600_000;
@@ -52,7 +58,7 @@ export async function scheduleDefinitionOf(
     queue: first.queue,
     task: first.name,
     input: first.input,
-    options: JSON.parse(JSON.stringify(options)) as typeof options,
+    options: storedOptions(what, options),
     missed: oneOf(`${what}: missed`, missed, MISSED_POLICIES),
     overlap: validOverlap(what, overlap, { isOrdered: options.ordered === true }),
     toleranceMs: givenMs(`${what}: tolerance`, tolerance) ?? DEFAULT_TOLERANCE_MS,
@@ -60,8 +66,17 @@ export async function scheduleDefinitionOf(
     endAt: endAt === undefined ? undefined : validMoment(`${what}: endAt`, endAt),
     jitterMs: validJitter(what, givenMs(`${what}: jitter`, jitter) ?? 0),
   };
-  ensureHasSlot(what, definition);
+  if (definition.startAt !== undefined) ensureHasSlot(definition, definition.startAt - 1);
   return definition;
+}
+
+function storedOptions<Options>(what: string, options: Options): Options {
+  const text = JSON.stringify(options);
+  if (text.length > SCHEDULE_OPTIONS_LIMIT_CHARACTERS)
+    throw new ConfigurationError(
+      `${what}: its task's options have ${text.length} characters as JSON: at most ${SCHEDULE_OPTIONS_LIMIT_CHARACTERS}`,
+    );
+  return JSON.parse(text) as Options;
 }
 
 function oneOf<T extends string>(what: string, value: unknown, known: readonly T[]): T {
@@ -86,9 +101,12 @@ function validJitter(what: string, jitterMs: number): number {
   return jitterMs;
 }
 
-function ensureHasSlot(what: string, definition: ScheduleDefinition): void {
-  const { startAt, endAt } = definition;
-  if (startAt === undefined || endAt === undefined || nextSlot(definition, startAt - 1) !== undefined) return;
-  const [start, end] = [startAt, endAt].map((at) => new Date(at).toISOString());
-  throw new ConfigurationError(`${what}: no slot from startAt = ${start} to endAt = ${end}: pass a longer span`);
+/** @throws ConfigurationError when its bounds leave no slot after a time */
+export function ensureHasSlot(definition: ScheduleDefinition, after: number): void {
+  const { name, startAt, endAt } = definition;
+  if (endAt === undefined || nextSlot(definition, after) !== undefined) return;
+  const [start, end] = [Math.max(after, startAt ?? 0), endAt].map((at) => new Date(at).toISOString());
+  throw new ConfigurationError(
+    `schedule ${name}: no slot from ${startAt !== undefined && startAt > after ? 'startAt =' : 'now,'} ${start} to endAt = ${end}: pass a longer span`,
+  );
 }

@@ -79,3 +79,44 @@ describe('hostile times', () => {
     expect(slotUpTo({ cron, zone: 'UTC' }, NOW)).toBe(slot === undefined ? undefined : Date.parse(slot));
   });
 });
+
+describe('what another cron understands otherwise, or what does not exist', () => {
+  test.each([
+    ['0 12 * * ? *', 'write "0 12 * * *"'],
+    ['0 18 ? * 1 *', 'write "0 18 * * 0"'],
+    ['0 10 ? * 2-6 *', 'write "0 10 * * 1-5"'],
+    ['0 10 ? * MON-FRI *', 'write "0 10 * * MON-FRI"'],
+    ['0 8 ? * 2#1 *', 'write "0 8 * * 1#1"'],
+    ['0 8 ? * 6L *', 'write "0 8 * * 5L"'],
+    ['0 8 1 * ? 2027', 'write "0 8 1 * *", and startAt and endAt in place of the year 2027'],
+    ['cron(0 8 1 * ? *)', 'write "0 8 1 * *"'],
+    ['rate(5 minutes)', 'write "*/5 * * * *"'],
+    ['rate(1 hour)', 'write "0 * * * *"'],
+    ['rate(12 hours)', 'write "0 */12 * * *"'],
+    ['rate(7 minutes)', 'no cron'],
+    ['@daily', 'write "0 0 * * *"'],
+    ['? ? ? ? ?', '? has no meaning here; write *'],
+    ['0 0 32 * *', 'day 32: must be 1 to 31'],
+    ['0 0 * 13 *', 'month 13: must be 1 to 12'],
+    ['0 0 0 * *', 'day 0: must be 1 to 31'],
+    ['-5 0 * * *', 'minute -5: must be 0 to 59'],
+    ['0 0 * * MONDAY', 'weekday MONDAY: write MON'],
+    ['0 0 * JANUARY *', 'month JANUARY: write JAN'],
+    [`0,${'1,'.repeat(200)}2 * * * *`, 'at most 256'],
+  ])('%s is refused with what to write', (cron, hint) => {
+    expect(() => validCron('schedule s', { cron, zone: 'UTC' }, at('12:00:00'))).toThrow(hint);
+  });
+
+  test.each(['0 0 L * *', '0 0 0 * * MON#2', '*/15 8-17 * * 1-5', '0 0 1,15 JAN-MAR *', '0 0 * * 7'])(
+    '%s is accepted',
+    (cron) => {
+      expect(validCron('schedule s', { cron, zone: 'UTC' }, at('12:00:00')).cron).toBe(cron);
+    },
+  );
+
+  test.each(['0-23', '0-11,12-23', '*'])('hours %s include the hour that is repeated in autumn', (hours) => {
+    const times = { cron: `0 ${hours} * * *`, zone: 'Europe/Berlin' };
+
+    expect(slotAfter(times, Date.parse('2027-10-31T00:00:00Z'))).toBe(Date.parse('2027-10-31T01:00:00Z'));
+  });
+});

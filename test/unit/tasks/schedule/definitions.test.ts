@@ -3,9 +3,10 @@
  *
  * After an intended change: `npx vitest run test/unit/tasks/schedule/definitions.test.ts -u`, and read the difference.
  */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { enqueueDueSlots } from '../../../../shared/tasks/dispatch/recur.ts';
 import type { ScheduleOptions } from '../../../../shared/tasks/schedule/declaration.ts';
+import { defineSchedule } from '../../../../shared/tasks/schedule/declaration.ts';
 import { scheduleDefinitionOf } from '../../../../shared/tasks/schedule/schedule-definition.ts';
 import { INPUT_LIMIT_BYTES } from '../../../../shared/tasks/task/task.ts';
 import { STARTS_AT, passTime } from '../../../support/coordination.ts';
@@ -108,7 +109,7 @@ const CHANGES: Readonly<
   'its policy for overlaps': { overlap: 'allow' },
   'its jitter': { jitter: '2m' },
   'its start': { startAt: NOON + 3 * HOUR },
-  'its end': { endAt: NOON + 2 * HOUR },
+  'its end': { endAt: NOON + 3 * HOUR },
   'no end': { endAt: undefined },
   'an option of its tasks': { priority: 'low' },
   'an option less': { tenant: undefined },
@@ -156,4 +157,29 @@ test('another definition of a schedule of each kind', async () => {
     }
   }
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./definitions.changes.golden.txt');
+});
+
+describe('a schedule without a slot before its end', () => {
+  const CRON = { cron: '0 * * * *' };
+
+  test.each([HOUR / 2, -HOUR])('is refused, if it ends %i ms from now', async (ms) => {
+    const { leasehold } = new Story().here;
+
+    await expect(leasehold.schedules.define('s', 'report', {}, { ...CRON, endAt: NOON + ms })).rejects.toThrow(
+      'schedule s: no slot from now',
+    );
+  });
+
+  test('is told if a module has it, and the others are defined', async () => {
+    const { leasehold } = new Story().here;
+    const module = Object.entries({ old: { endAt: NOON - HOUR }, new: {} }).map(([name, options]) =>
+      defineSchedule(name, 'report', {}, { ...CRON, ...options }),
+    );
+    const ended: string[] = [];
+
+    await leasehold.schedules.defineAll(module, ({ name }) => void ended.push(name));
+
+    expect(ended).toEqual(['old']);
+    expect((await leasehold.schedules.get('new'))?.nextAt).toBe(NOON + HOUR);
+  });
 });
