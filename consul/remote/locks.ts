@@ -19,7 +19,6 @@ import { LockContender } from '../../shared/coordination/lock/lock-contender.ts'
 import { ensureUnwritten } from '../../shared/core/lease/outcome.ts';
 import type { Contended } from '../../shared/core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
-import { WRITE_CONTENTION } from '../../shared/coordination/lock/contention.ts';
 import type { Content, HeldLock, LockRecord, Refusal } from '../../shared/coordination/lock/lock-record.ts';
 import { describeLock, isStored, validKey } from '../../shared/coordination/lock/lock-record.ts';
 import { LockReader } from '../../shared/coordination/lock/lock-reader.ts';
@@ -73,7 +72,7 @@ export class RemoteLocks {
    */
   async release(key: string, sessionId: string, content: Content): Promise<RemoteRelease> {
     const { locks, sessions, runtime } = this.#ports;
-    return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<RemoteRelease | Contended> => {
+    return retryContended(describeLock(key), runtime, async (): Promise<RemoteRelease | Contended> => {
       const [row, session] = await Promise.all([locks.get(validKey(key)), sessions.get(sessionId)]);
       if (row?.state !== 'held' || row.session !== sessionId) return 'notHeld';
       const { lock, holder } = await this.#reader.judge(row, session);
@@ -107,7 +106,7 @@ export class RemoteLocks {
   ): Promise<RemoteAcquisition> {
     const contender = new LockContender(key, { content, isListed: true }, this.#contending(session), this.#ports);
     let isFirst = true;
-    return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<RemoteAcquisition | Contended> => {
+    return retryContended(describeLock(key), this.#ports.runtime, async (): Promise<RemoteAcquisition | Contended> => {
       const lock = isFirst ? seen : await this.#ports.locks.get(key);
       isFirst = false;
       if (isOwn(lock, session)) {

@@ -33,7 +33,6 @@ interface Reading {
   next: Promise<PrefixView> | undefined;
 }
 
-const CONTENTION = { rounds: 20 };
 /** An index lags its table by milliseconds, seldom more. Waiting longer gains nothing. */
 const LISTED_WITHIN_MS = 2_000;
 const LOOK_EVERY_MS = 20;
@@ -75,7 +74,7 @@ export class PrefixReader {
     const read = new Set<string>();
     const unread: unknown[] = [];
     const onDamaged = (error: unknown): void => void unread.push(error);
-    return retryContended(`the listing of keys under ${prefix}`, CONTENTION, async (round) => {
+    return retryContended(`the listing of keys under ${prefix}`, this.#ports.runtime, async ({ round }) => {
       const unseen = (await this.#keys(prefix)).filter((key) => !read.has(key));
       if (round > 1 && unseen.length === 0) return this.#viewOf(rows, unread);
       for (const [key, row] of await this.#ports.locks.getMany(unseen, { onDamaged })) rows.set(key, row);

@@ -14,7 +14,6 @@ import { stampOf } from '../../shared/core/lease/stamp.ts';
 import type { Stamp } from '../../shared/core/lease/stamp.ts';
 import type { Contended } from '../../shared/core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../shared/core/wait/retry-contended.ts';
-import { WRITE_CONTENTION } from '../../shared/coordination/lock/contention.ts';
 import { RemoteSessions } from './sessions.ts';
 import type { SessionRecord } from '../../shared/session/session-record.ts';
 import { Draft } from './draft.ts';
@@ -89,7 +88,7 @@ export class KeyTransactions {
     let lastReading: string | undefined;
     return retryContended(
       'a key of the transaction',
-      WRITE_CONTENTION,
+      this.#ports.runtime,
       async (): Promise<TransactionOutcome | Contended> => {
         const stamp = stampOf(this.#ports.runtime);
         const holders = new Map<string, SessionRecord>();

@@ -33,7 +33,6 @@ interface HealthPorts {
 /** Node and check form one sort key of the listing, which has at most 1,024 bytes. */
 const ID_LIMIT_BYTES = 256;
 const NOTE_LIMIT_BYTES = 1_024;
-const CONTENTION = { rounds: 10 };
 const CHECK_OPTIONS = ['ttl', 'note', 'status'] as const;
 const REPORTED: readonly CheckStatus[] = CHECK_STATUSES.filter((status) => status !== 'deregistered');
 
@@ -71,7 +70,7 @@ export class HealthClient {
     const { checks, runtime } = this.#ports;
     const check = { ...key, status, note: validNote(note), ttlMs };
     let observed: CheckRecord | undefined;
-    return retryContended(describe(key), CONTENTION, async () => {
+    return retryContended(describe(key), runtime, async () => {
       const outcome = await checks.register(observed, check, stampOf(runtime));
       if (outcome.kind === 'applied') return new Check(outcome.row, this.#ports);
       ensureUnwritten(describe(key), outcome);
@@ -156,7 +155,7 @@ export class Check {
   /** The first half of `deregister`. A check that is no longer registered needs no mark. */
   async markDeregistered(): Promise<void> {
     const { checks, runtime } = this.#ports;
-    await retryContended(describe(this), CONTENTION, async () => {
+    await retryContended(describe(this), runtime, async () => {
       if (this.#record.status === 'deregistered') return undefined;
       const outcome = await checks.deregister(this.#record, stampOf(runtime));
       const found = outcome.kind === 'applied' ? outcome.row : outcome.current;
@@ -172,7 +171,7 @@ export class Check {
     const { checks, runtime } = this.#ports;
     const what = describe(this);
     const note = validNote(text);
-    await retryContended(what, CONTENTION, async () => {
+    await retryContended(what, runtime, async () => {
       if (this.#record.status === 'deregistered')
         throw new ConfigurationError(`${what} is no longer registered: register it again before reporting on it`);
       const outcome = await checks.report(this.#record, { status, note }, stampOf(runtime));

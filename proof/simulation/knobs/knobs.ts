@@ -10,15 +10,13 @@ export type Range = readonly [least: number, most: number];
 /** A range of the number, or, for an object or list, of the factor by which all of its numbers change together. */
 export type Knob = Range | { readonly by: Range };
 
-/** Rounds and pauses that change together keep their relations. */
-const FEWER = { by: [0.05, 1] } as const;
+/** Pauses that change together keep their relations. */
 const SOONER = { by: [0.1, 1] } as const;
 /** Up to a full page. */
 const FEW = (most: number): Range => [1, most];
 
 export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/client/run-with-schedules.ts': { POLL_MS: SOONER, RECUR_MS: SOONER },
-  'shared/coordination/lock/contention.ts': { WRITE_CONTENTION: FEWER },
   'shared/coordination/lock/lock-contender.ts': { ATTEMPT_ROUNDS_LIMIT: FEW(5), WRITE_BUDGET_MS: [500, 8_000] },
   'shared/coordination/lock/own-wait.ts': { OWN_WAIT_WARNING_MS: [50, 30_000] },
   'shared/coordination/lock/session-locks.ts': {
@@ -27,19 +25,15 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     REMEMBERED_LIMIT: FEW(1_000),
   },
   'shared/coordination/lock/watch.ts': { POLL_MS: SOONER },
-  'shared/coordination/ratelimit/rate-limiter.ts': { CONTENTION: FEWER, PAUSES: SOONER, SPREAD: SOONER },
+  'shared/coordination/ratelimit/rate-limiter.ts': { PAUSES: SOONER, SPREAD: SOONER },
   'shared/coordination/semaphore/acquire.ts': { PAUSES: SOONER },
-  'shared/coordination/semaphore/change.ts': { ROUNDS_LIMIT: FEW(50), BACKOFF: SOONER },
   'shared/coordination/semaphore/give-back.ts': { FOLD_FROM: FEW(8), FOLD_EACH: FEW(4) },
   'shared/coordination/semaphore/permit-book.ts': { TIDY_FROM: FEW(100) },
-  'shared/coordination/semaphore/semaphore-client.ts': { EVICTION_CONTENTION: FEWER },
-  // The second round sees what the first wrote.
-  'shared/coordination/semaphore/semaphore-contender.ts': { ROUNDS_LIMIT: [2, 30], BACKOFF: SOONER },
   'shared/coordination/semaphore/semaphore.ts': { MARKS_LIMIT: FEW(64), WAITING_LIMIT: FEW(100) },
   'shared/coordination/waitgroup/group.ts': { PAGE_LIMIT: FEW(250) },
   'shared/coordination/waitgroup/wait-for-members.ts': { LOOK_LIMIT: FEW(25), STRIDE_LIMIT: FEW(250), PAUSES: SOONER },
   'shared/coordination/waitgroup/waitgroup.ts': { MEMBERS_PER_ADD: FEW(99) },
-  'shared/core/wait/retry-contended.ts': { ACT: { by: [0.2, 1] } },
+  'shared/core/wait/retry-contended.ts': { BACKOFF: SOONER, CONTENTION_MS: [1_000, 20_000], MIN_ROUNDS: FEW(5) },
   'shared/core/wait/wait.ts': { SPREAD: SOONER },
   'shared/dynamo/engine/batches.ts': { BATCH_LIMIT: FEW(100) },
   'shared/dynamo/engine/directory.ts': { DIRECTORY_SHARDS: FEW(16), SHARD_PAGE_LIMIT: FEW(25), PAGE_LIMIT: FEW(100) },
@@ -89,7 +83,6 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/queue/listing.ts': { PAGE_LIMIT: FEW(100) },
   'shared/tasks/queue/results.ts': { PAUSE_MS: SOONER, TOGETHER_MS: FEW(50) },
   'shared/tasks/queue/task-client.ts': { DEFAULT_ENQUEUES_IN_FLIGHT: FEW(32) },
-  'shared/tasks/rows/task/adding-store.ts': { LINE_CONTENTION: FEWER },
   'shared/tasks/rows/slot-maker.ts': { EARLIER_READ: FEW(100) },
   'shared/tasks/run/claim-writer.ts': { RESEND_MS: [10, 1_000] },
   'shared/tasks/run/settle.ts': { OUTAGE_PAUSE_MS: SOONER, MAX_HAND_BACKS: [3, 5] },
@@ -267,7 +260,6 @@ export const FIXED: readonly Fixed[] = [
       'functions/workforce.ts': 'START',
       'shared/client/run-until-stopped.ts': 'RESTART_MS',
       'shared/operate/audit/audit-store.ts': 'MONTHS_KEPT PAGE_LIMIT',
-      'shared/session/health-client.ts': 'CONTENTION',
       'shared/session/session-client.ts': 'POLL_MS',
     },
   },

@@ -12,7 +12,6 @@ import { MAX_LOCK_DELAY_MS } from '../../core/lease/timing.ts';
 import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import { contended, retryContended } from '../../core/wait/retry-contended.ts';
-import { WRITE_CONTENTION } from './contention.ts';
 import type { Encoding, Flags, HeldLock, Holder, LockInfo, LockRecord, Refusal } from './lock-record.ts';
 import { describeLock, isStored, opensAt, validContent, validKey } from './lock-record.ts';
 import type { LockSnapshot } from './lock-reader.ts';
@@ -236,22 +235,18 @@ export class LockClient {
     const reason = validName('reason', options.reason);
     const askedMs = givenMs('lockDelay', options.lockDelay);
     const { locks, runtime } = this.#ports;
-    return retryContended(
-      describeLock(key),
-      WRITE_CONTENTION,
-      async (_, earlierAttempt): Promise<ForceResult | Contended> => {
-        const lock = await locks.get(validKey(key));
-        if (!isTenure(lock, options.leaseCounter)) {
-          ensureUnwritten(describeLock(key), { earlierAttempt }, 'that tenure is over');
-          return { kind: 'superseded', current: await this.get(key) };
-        }
-        const { tell, lockDelayMs } = await this.#holderOf(lock);
-        const force = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, tell };
-        const outcome = await locks.forceRelease(lock, force, stampOf(runtime));
-        if (outcome.kind === 'refused') return contended(outcome);
-        return { kind: 'released', closedUntil: opensAt(outcome.notBefore, this.#maxClockSkewMs) };
-      },
-    );
+    return retryContended(describeLock(key), runtime, async ({ earlierAttempt }): Promise<ForceResult | Contended> => {
+      const lock = await locks.get(validKey(key));
+      if (!isTenure(lock, options.leaseCounter)) {
+        ensureUnwritten(describeLock(key), { earlierAttempt }, 'that tenure is over');
+        return { kind: 'superseded', current: await this.get(key) };
+      }
+      const { tell, lockDelayMs } = await this.#holderOf(lock);
+      const force = { by, reason, lockDelayMs: askedMs ?? lockDelayMs, tell };
+      const outcome = await locks.forceRelease(lock, force, stampOf(runtime));
+      if (outcome.kind === 'refused') return contended(outcome);
+      return { kind: 'released', closedUntil: opensAt(outcome.notBefore, this.#maxClockSkewMs) };
+    });
   }
 
   /** Reads the row, decides, and writes on condition that the row is unchanged. Repeats until the outcome is known. */
@@ -261,7 +256,7 @@ export class LockClient {
     write: (lock: LockRecord | undefined, holder: Holder | undefined) => Promise<Result | undefined>,
   ): Promise<Result | { kind: 'conflict'; current: LockInfo | undefined } | Extract<Refusal, { kind: 'held' }>> {
     type Decision = Result | { kind: 'conflict'; current: LockInfo | undefined } | Extract<Refusal, { kind: 'held' }>;
-    return retryContended(describeLock(key), WRITE_CONTENTION, async (): Promise<Decision | Contended> => {
+    return retryContended(describeLock(key), this.#ports.runtime, async (): Promise<Decision | Contended> => {
       const sighting = await this.#reader.see(key);
       const { lock, holder } = sighting;
       const index = lock?.entry === undefined ? 0 : lock.modifyIndex;

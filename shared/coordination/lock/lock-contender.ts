@@ -91,8 +91,8 @@ export class LockContender implements KeyContender<HeldLock> {
   }
 
   attempt(): Promise<Attempt> {
-    const { gauge, sessions } = this.#ports;
-    return retryContended<Attempt>(describeLock(this.key), { rounds: ATTEMPT_ROUNDS_LIMIT }, async (round) => {
+    const { gauge, sessions, runtime } = this.#ports;
+    return retryContended<Attempt>(describeLock(this.key), { ...runtime, isPausing: false }, async ({ round }) => {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const closed = this.#closedUntil();
       if (closed !== undefined) return closed;

@@ -2,8 +2,9 @@ import type { TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb';
 import type { Outcome, WriteLimits } from '../../core/lease/outcome.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { SessionBehavior, SessionRecord } from '../../session/session-record.ts';
-import type { KeyRefusal } from './contention.ts';
 import type { Content, FreeLock, HeldLock, LockClaim, LockRecord } from './lock-record.ts';
+
+type KeyRefusal = Pick<Extract<Outcome<never>, { kind: 'refused' }>, 'kind' | 'earlierAttempt'>;
 
 export interface AcquireRequest {
   readonly key: string;

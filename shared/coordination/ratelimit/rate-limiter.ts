@@ -38,8 +38,6 @@ export interface RateLimitPorts {
   readonly line?: WaiterQueue<Limited> | undefined;
 }
 
-/** Another caller may be faster between the refusal and the take from a full bucket. This rarely happens more than twice. */
-const CONTENTION = { rounds: 20 };
 /** The time of the next poll is always known: these are the pauses while the store is unavailable. */
 const PAUSES = { firstMs: 250, longestMs: 2_000 };
 /** Waiters of many processes spread over a quarter of the time of their tokens, because in a longer time a small bucket would overflow. */
@@ -70,7 +68,7 @@ export class RateLimiter {
     const { buckets, runtime, gauge } = this.#ports;
     const bucket = this.#keyOf(key);
     let isFull = false;
-    return retryContended(this.#describe(key), CONTENTION, async (): Promise<Take | Contended> => {
+    return retryContended(this.#describe(key), runtime, async (): Promise<Take | Contended> => {
       ensureClockWithin(gauge, this.#maxClockSkewMs);
       const stamp = stampOf(runtime);
       const draw = drawOf(this.#describe(key), this.#bucket, tokens, stamp.now);

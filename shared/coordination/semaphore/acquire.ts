@@ -101,7 +101,8 @@ async function waitFor<Granted>(
       async ({ looks }) => {
         const admission = await (looks === 0 ? contender.ask() : contender.lookAgain());
         if (admission.kind === 'admitted') return { kind: 'found', found: admission };
-        return { kind: 'blocked', by: admission, until: admission.until };
+        const until = Math.min(admission.until ?? Infinity, contender.turnAt ?? Infinity);
+        return { kind: 'blocked', by: admission, until: Number.isFinite(until) ? until : null };
       },
       { options, pauses: PAUSES, session, line },
       ports.runtime,

@@ -5,9 +5,6 @@ import type { SemaphoreRecord } from './semaphore.ts';
 import { describeSemaphore, validLimit, withDeclared } from './semaphore.ts';
 import type { DeclaringStore } from './semaphore-store.ts';
 
-const ROUNDS_LIMIT = 50;
-const BACKOFF = { baseMs: 5, capMs: 500 };
-
 interface ChangePorts {
   readonly semaphores: DeclaringStore;
   readonly runtime: Runtime;
@@ -37,8 +34,8 @@ export async function changeSemaphore(
 ): Promise<SemaphoreRecord | undefined> {
   const { semaphores, runtime } = ports;
   let row = await semaphores.get(name);
-  const contention = { rounds: ROUNDS_LIMIT, backoff: { ...runtime, ...BACKOFF } };
-  return retryContended(describeSemaphore(name), contention, async () => {
+  return retryContended(describeSemaphore(name), runtime, async ({ isAfterPause }) => {
+    if (isAfterPause) row = await semaphores.get(name);
     if (row === undefined) return undefined;
     const next = change(row);
     if (next === row) return row;

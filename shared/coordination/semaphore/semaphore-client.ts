@@ -28,8 +28,6 @@ export interface EvictionOptions {
 }
 
 const EVICTION_OPTIONS = ['token', 'by', 'reason', 'lockDelay'] as const;
-/** Maximum rounds. In each earlier round, the holder itself was faster. */
-const EVICTION_CONTENTION = { rounds: 10 };
 
 /** Reads semaphores and their holders, sets limits and evicts permits. */
 export class SemaphoreClient {
@@ -123,8 +121,8 @@ export class SemaphoreClient {
     const { semaphores, runtime } = this.#ports;
     return retryContended(
       describeSemaphore(name),
-      EVICTION_CONTENTION,
-      async (_, earlierAttempt): Promise<HolderRecord | undefined | Contended> => {
+      runtime,
+      async ({ earlierAttempt }): Promise<HolderRecord | undefined | Contended> => {
         const row = await semaphores.get(name);
         const holder = row?.holders.find(
           (candidate) => candidate.token === token && candidate.closedUntil === undefined,

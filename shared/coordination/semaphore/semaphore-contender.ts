@@ -78,9 +78,9 @@ export class SemaphoreFullError extends Error {
 
 export type Admission = { readonly kind: 'admitted'; readonly permit: PermitRecord } | Full;
 
-/** Each lost round means that another contender succeeded; thirty in a row is a real failure. */
-const ROUNDS_LIMIT = 30;
-const BACKOFF = { baseMs: 5, capMs: 200 };
+/** The head of a queue polls this often: as many contenders as there are permits, whom the next release may admit. */
+const HEAD_POLL_MS = 60;
+const TAIL_POLLS = 30;
 
 export interface Request {
   readonly semaphore: NewSemaphore;
@@ -96,6 +96,7 @@ export class SemaphoreContender {
   readonly #inspector: SemaphoreInspector;
   readonly #limits: WriteLimits;
   #seen: SemaphoreRecord | undefined;
+  #turnAt: number | undefined;
   #mayBeQueued = false;
   /** Whether a request was sent. If so, the guard of a late copy of a blind request may be true later. */
   #hasSent = false;
@@ -118,6 +119,11 @@ export class SemaphoreContender {
     this.#ensureClock();
     await this.#admit();
     return this.#pursue();
+  }
+
+  /** When its place in a fair queue makes the next poll worth its cost. Undefined outside of a queue. */
+  get turnAt(): number | undefined {
+    return this.#turnAt;
   }
 
   /** Reads, and writes only if it can gain something. @throws as `ask` */
@@ -152,7 +158,9 @@ export class SemaphoreContender {
       if (this.#hasLeft(outcome.current)) return outcome.current;
     }
     // Its new revision also refuses a *replace* that is in flight.
-    const change = (row: SemaphoreRecord): SemaphoreRecord => withLeft(withoutTicket(row, claim), [claim]);
+    // Another contender's fold may bar this claim too; then nothing is left to write.
+    const change = (row: SemaphoreRecord): SemaphoreRecord =>
+      this.#hasLeft(row) ? row : withLeft(withoutTicket(row, claim), [claim]);
     const changed = await changeSemaphore(semaphore.name, change, this.#ports);
     if (changed !== undefined) return changed;
     // A create that is in flight will find this row, without a holder.
@@ -168,9 +176,11 @@ export class SemaphoreContender {
   /** Continues from the last seen row to a result. */
   async #pursue(): Promise<Admission> {
     const { semaphore, claim } = this.#request;
-    const backoff = { ...this.#ports.runtime, ...BACKOFF, signal: this.#session.signal };
-    const contention = { rounds: ROUNDS_LIMIT, backoff };
-    return retryContended(describeSemaphore(semaphore.name), contention, async (): Promise<Admission | Contended> => {
+    const { runtime, semaphores } = this.#ports;
+    const patience = { ...runtime, signal: this.#session.signal };
+    const name = describeSemaphore(semaphore.name);
+    return retryContended(name, patience, async ({ isAfterPause }): Promise<Admission | Contended> => {
+      if (isAfterPause) this.#seen = await semaphores.get(semaphore.name);
       const row = this.#seen;
       // Includes an attempt that had no response, because no other contender uses this claim.
       const permit = row?.holders.find((holder) => isSamePermit(holder, claim));
@@ -204,10 +214,18 @@ export class SemaphoreContender {
     ensureSameLimit(row, semaphore.limit);
     if (canAcquire(row, claim))
       return mayEnterBlind(row, claim) ? this.#admit() : this.#replace(row, withHolder(row, claim));
+    const place = row.waiting.findIndex((ticket) => isSamePermit(ticket, claim));
+    this.#turnAt = place < 0 ? undefined : this.#pollAt(place, row);
+    // The first in the queue judges the sessions of all. The others do it now and then: those before them may have crashed.
+    if (place > 0 && this.#ports.runtime.random.next() * place >= 1) return full(row, null);
     const { pruned, until } = await this.#inspector.survey(row);
     if (canAcquire(pruned, claim)) return this.#replace(row, withHolder(pruned, claim));
     if (this.#shouldQueue(row)) return this.#queue(row, pruned);
     return full(pruned, until);
+  }
+
+  #pollAt(place: number, { limit }: SemaphoreRecord): number {
+    return this.#ports.runtime.clock.now() + HEAD_POLL_MS * Math.min(TAIL_POLLS, Math.max(1, place / limit));
   }
 
   #admit(): Promise<Outcome<SemaphoreRecord>> {

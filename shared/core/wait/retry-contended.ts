@@ -1,67 +1,92 @@
-/** Optimistic writes: read, write on that state, and read again if another writer was faster. All callers share this loop. */
+/**
+ * Optimistic writes: read, write on that state, and again if another writer was faster. All such loops are this one.
+ *
+ *   - The row of a refusal is good for one more try at once. After that comes a pause with full jitter, and what was seen before a pause
+ *     is old: the attempt reads. (A loop that pauses and then writes what it saw before loses again.)
+ *   - Time bounds the loop, not rounds: in a crowd each round is lost to a writer who has won, so many lost rounds are healthy.
+ */
 import { StoreUnavailableError } from '../errors.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { fullJitterMs } from '../runtime/random.ts';
 
-/** How long to retry while other writers are faster. */
-interface Contention {
-  /** Maximum rounds. Another writer was faster in each earlier round. */
-  readonly rounds: number;
-  /**
-   * Pauses with full jitter, from the third round on. The second round starts at once, because it has seen the state that refused the
-   * first.
-   * Without it, no pauses. Aborting `signal` ends a pause, not the retries.
-   */
-  readonly backoff?:
-    | (Pick<Runtime, 'clock' | 'random'> & {
-        readonly baseMs: number;
-        readonly capMs: number;
-        readonly signal?: AbortSignal | undefined;
-      })
-    | undefined;
+export interface Patience extends Pick<Runtime, 'clock' | 'random'> {
+  /** Ends a pause, not the retries. */
+  readonly signal?: AbortSignal | undefined;
+  /** A holder's remaining trust. Default: `CONTENTION_MS`. */
+  readonly budgetMs?: number | undefined;
+  /** False for an attempt that gives up after a few rounds, because its caller polls, with pauses of its own. */
+  readonly isPausing?: boolean;
 }
 
-/** For actions of operators and deployments. A row that changes in each of five rounds is contended. */
-export const ACT = { rounds: 5 } as const satisfies Contention;
+/** A few hundred writers of one row are through by then, each after 10 ms. */
+export const CONTENTION_MS = 20_000;
+/** Tried however long they take, because a process may be frozen between two of them. */
+const MIN_ROUNDS = 5;
+const BACKOFF = { baseMs: 25, capMs: 2_000 };
 
 /** The result of an attempt that another writer overtook. */
 export class Contended {
   readonly kind = 'contended';
   readonly earlierAttempt: 'none' | 'unknown';
+  readonly isBlind: boolean;
 
-  constructor(earlierAttempt: 'none' | 'unknown') {
+  constructor(earlierAttempt: 'none' | 'unknown', isBlind: boolean) {
     this.earlierAttempt = earlierAttempt;
+    this.isBlind = isBlind;
   }
 }
 
-/** @param refusal of the lost write. Absent: a read already showed that another writer was faster */
-export function contended(refusal?: { readonly earlierAttempt: 'none' | 'unknown' }): Contended {
-  return new Contended(refusal?.earlierAttempt ?? 'none');
+/**
+ * @param refusal of the lost write. Absent: a read already showed that another writer was faster
+ * @param isBlind whether the refusal does not show what the other writer has left: a pause follows at once
+ */
+export function contended(
+  refusal?: { readonly earlierAttempt: 'none' | 'unknown' },
+  { isBlind = false }: { readonly isBlind?: boolean } = {},
+): Contended {
+  return new Contended(refusal?.earlierAttempt ?? 'none', isBlind);
+}
+
+interface Round {
+  /** From 1. */
+  readonly round: number;
+  /** Whether an earlier round had an attempt without a response. */
+  readonly earlierAttempt: 'none' | 'unknown';
+  /** What earlier rounds have seen is old: read again. */
+  readonly isAfterPause: boolean;
 }
 
 /**
  * Reads and writes until an attempt returns a result.
- * @param attempt `round` starts at 1; `earlierAttempt` tells whether an earlier round had an attempt without a response
- * @throws StoreUnavailableError when every round was lost; `applied: 'unknown'` when one of them had an attempt without a response
+ * @throws StoreUnavailableError when the time is over; `applied: 'unknown'` when a round had an attempt without a response
  */
 export async function retryContended<Result>(
   what: string,
-  { rounds, backoff }: Contention,
-  attempt: (round: number, earlierAttempt: 'none' | 'unknown') => Promise<Result | Contended>,
+  { clock, random, signal, budgetMs = CONTENTION_MS, isPausing = true }: Patience,
+  attempt: (round: Round) => Promise<Result | Contended>,
 ): Promise<Result> {
+  const startedAt = clock.monotonic();
   let earlierAttempt: Contended['earlierAttempt'] = 'none';
-  for (let round = 1; round <= rounds; round++) {
-    if (round > 2 && backoff !== undefined)
-      await backoff.clock.sleep(fullJitterMs(backoff.random, backoff, round - 1), backoff.signal);
-    const result = await attempt(round, earlierAttempt);
+  let isAfterPause = true;
+  for (let round = 1, pauses = 0; ; round++) {
+    const result = await attempt({ round, earlierAttempt, isAfterPause: isAfterPause && round > 1 });
     if (!(result instanceof Contended)) return result;
     if (result.earlierAttempt === 'unknown') earlierAttempt = 'unknown';
+    isAfterPause = isPausing && (result.isBlind || !isAfterPause);
+    const pauseMs = isAfterPause ? fullJitterMs(random, BACKOFF, ++pauses) : 0;
+    const waitedMs = clock.monotonic() - startedAt;
+    if (round >= MIN_ROUNDS && waitedMs + pauseMs >= budgetMs)
+      throw tooContended(what, { round, waitedMs }, earlierAttempt);
+    if (isAfterPause) await clock.sleep(pauseMs, signal);
   }
-  throw tooContended(what, rounds, earlierAttempt);
 }
 
-function tooContended(what: string, rounds: number, earlierAttempt: 'none' | 'unknown'): StoreUnavailableError {
-  const found = `${what} was changed by others in each of ${rounds} attempts`;
+function tooContended(
+  what: string,
+  { round, waitedMs }: { readonly round: number; readonly waitedMs: number },
+  earlierAttempt: 'none' | 'unknown',
+): StoreUnavailableError {
+  const found = `${what} was changed by others in each of ${round} attempts within ${Math.round(waitedMs)} ms`;
   return earlierAttempt === 'none'
     ? new StoreUnavailableError(`${found}, and nothing was done; try again`, { applied: 'no' })
     : new StoreUnavailableError(

@@ -14,6 +14,7 @@ import { ConfigurationError, CorruptItemError, StoreUnavailableError } from '../
 import type { WriteLimits } from '../../core/lease/outcome.ts';
 import { fullJitterMs } from '../../core/runtime/random.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Patience } from '../../core/wait/retry-contended.ts';
 import { notifyObserver } from '../../core/runtime/notify-observer.ts';
 import type {
   CancellationReason,
@@ -71,6 +72,14 @@ export interface SendObserver {
   }): void;
 }
 
+export interface TransactOptions {
+  /**
+   * Whether the transaction names what it has seen of its rows. After a conflict that is old, so the conflict is a response, and sending
+   * the same again would be refused.
+   */
+  readonly isStaleAfterConflict?: boolean;
+}
+
 export interface SenderPorts {
   readonly driver: DynamoDriver;
   readonly runtime: Runtime;
@@ -100,6 +109,11 @@ export class Sender {
     throw answer.fault;
   }
 
+  /** For stores' own loops around a contended row. */
+  get patience(): Patience {
+    return this.#runtime;
+  }
+
   /** Pauses as between two attempts of one request. The upper bound grows with `round`. */
   pause(round: number): Promise<void> {
     return this.#runtime.clock.sleep(fullJitterMs(this.#runtime.random, this.#policy.backoff, round));
@@ -121,8 +135,9 @@ export class Sender {
     statement: Statement<'transactWrite'>,
     nonce: string,
     limits: WriteLimits = {},
+    { isStaleAfterConflict = false }: TransactOptions = {},
   ): Promise<TransactionResult> {
-    const answer = await this.#attemptUntilAnswered(statement, limits);
+    const answer = await this.#attemptUntilAnswered(statement, limits, isStaleAfterConflict ? isStopped : isRefusal);
     if (answer.kind === 'output') return applied(answer, undefined);
     const { reasons } = answer.fault;
     if (reasons[0]?.code === 'ConditionalCheckFailed') return resolveRefusal(reasons[0].item, nonce, answer.unanswered);
@@ -130,7 +145,11 @@ export class Sender {
   }
 
   /** Retries until DynamoDB returns an output or refuses a condition. */
-  async #attemptUntilAnswered<K extends DynamoKind>(statement: Statement<K>, limits: WriteLimits): Promise<Answer<K>> {
+  async #attemptUntilAnswered<K extends DynamoKind>(
+    statement: Statement<K>,
+    limits: WriteLimits,
+    isFinal: (fault: DynamoFault) => boolean = isRefusal,
+  ): Promise<Answer<K>> {
     const { clock, random } = this.#runtime;
     const { backoff } = this.#policy;
     const deadline = clock.monotonic() + (limits.budgetMs ?? this.#policy.budgetMs);
@@ -146,7 +165,7 @@ export class Sender {
       const answer = await this.#attempt(current, deadline, limits.signal);
       if (answer.kind === 'output') return { ...answer, restampedAt, unanswered };
       const { fault } = answer;
-      if (isRefusal(fault)) return { kind: 'refusal', fault, unanswered };
+      if (isFinal(fault)) return { kind: 'refusal', fault, unanswered };
       if (fault.kind === 'rejected')
         throw unanswered > 0 ? unavailable(statement, attempt, fault, true) : rejection(statement, fault);
       if (fault.applied === 'unknown') unanswered++;
@@ -231,6 +250,11 @@ function ensureWanted(statement: Statement, { ensureBelief, signal }: WriteLimit
 /** Whether the refusal is final: a condition was false. Conflicts and throttling alone do not refuse a transaction. */
 function isRefusal(fault: DynamoFault): boolean {
   return fault.kind === 'conditionFailed' || fault.reasons.some(({ code }) => !PASSING_REASONS.has(code));
+}
+
+/** Whether an action stopped the transaction, if only because another writer held one of its rows. */
+function isStopped(fault: DynamoFault): boolean {
+  return isRefusal(fault) || fault.reasons.some(({ code }) => code !== 'None');
 }
 
 const PASSING_REASONS = new Set(['None', 'TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);

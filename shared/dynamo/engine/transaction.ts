@@ -57,3 +57,8 @@ export function tokenOf({ nonce }: Pick<Stamp, 'nonce'>, others: readonly Action
 }
 
 const TOKEN_CHARACTERS = 36;
+
+/** Whether no condition was false: another writer held a row, or its partition was throttled. Nothing is known of the rows. */
+export function isBlind({ reasons }: { readonly reasons: readonly { readonly code: string }[] }): boolean {
+  return reasons.every(({ code }) => code !== 'ConditionalCheckFailed');
+}

@@ -9,7 +9,7 @@
  *     start is `SETTLE_MS` old. It reads the rows of the tasks strongly consistent.
  */
 import { stampOf } from '../../core/lease/stamp.ts';
-import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import { validWholeNumber } from '../../core/validate/whole-number.ts';
 import { NEVER } from '../task/batch.ts';
 import type { ObservedKey } from '../task/task-operator-store.ts';
@@ -101,7 +101,7 @@ export async function recountKey(
 ): Promise<RecountReport> {
   const what = `the count of key ${key} in queue ${queue}`;
   let wasMissing = false;
-  return retryContended(`${what} (a paused queue stays as it is)`, ACT, async () => {
+  return retryContended(`${what} (a paused queue stays as it is)`, ports.runtime, async () => {
     const observed = await ports.operations.getKey(queue, key);
     await settled(ports, observed, maxClockSkewMs);
     const tasks = await tasksOf(ports, { queue, keys: [key], shards }, (error) => {

@@ -8,7 +8,7 @@ import { defined } from '../../core/defined.ts';
 import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
-import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { LineState } from '../task/line.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { DEFAULT_SHARDS } from '../task/task.ts';
@@ -62,7 +62,7 @@ function whileItStands<Report>(
   key: string,
   onLost: (line: LineState, lost: Lost) => Promise<Report | Contended>,
 ): Promise<Report | Exclude<TurnReport, Lost>> {
-  return retryContended<Report | Exclude<TurnReport, Lost>>(describeLine(queue, key), ACT, async () => {
+  return retryContended<Report | Exclude<TurnReport, Lost>>(describeLine(queue, key), ports.runtime, async () => {
     const line = await ports.operations.getLine(queue, key);
     if (line === undefined || line.turn > line.tail) return { kind: 'empty' };
     await ports.runtime.clock.sleep(SETTLE_MS);

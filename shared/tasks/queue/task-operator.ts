@@ -16,7 +16,7 @@ import { validOptions } from '../../core/validate/options.ts';
 import type { BatchRecord } from '../task/batch.ts';
 import { NEVER } from '../task/batch.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
-import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { KeyReport, KeysQuery, RecountReport } from './key-report.ts';
 import { recountKey, reportKeys } from './key-report.ts';
 import type { ListingQuery } from './listing.ts';
@@ -263,7 +263,7 @@ export class TaskOperator {
   ): Promise<QueueRecord> {
     const queue = this.#queueOf(validOptions('the options of a queue', options, ['queue', 'reason']));
     const to = { isPaused, reason: validReason(options.reason ?? byDefault) };
-    return retryContended(`queue ${queue}`, ACT, async () => {
+    return retryContended(`queue ${queue}`, this.#ports.runtime, async () => {
       const observed = await this.#ports.queues.get(queue);
       const outcome = await this.#ports.queues.change(queue, observed, to, stampOf(this.#ports.runtime));
       if (outcome.kind === 'applied') return outcome.row;
@@ -301,18 +301,22 @@ export class TaskOperator {
     act: (task: TaskRecord | undefined) => Promise<Report | Contended>,
   ): Promise<Report> {
     let seen: TaskRecord | undefined;
-    return retryContended(describeTask(key), ACT, async (_, earlierAttempt): Promise<Report | Contended> => {
-      const task = await this.#ports.tasks.get(key);
-      if (task?.nonce !== seen?.nonce) ensureUnwritten(describeTask(key), { earlierAttempt }, standing(task));
-      seen = task;
-      if (leaseCounter !== undefined && task !== undefined && task.leaseCounter !== leaseCounter)
-        throw new MismatchError(
-          describeTask(key),
-          `${describeTask(key)} has counter ${task.leaseCounter}, not ${leaseCounter}, and is ${task.state}: ` +
-            'it has been claimed since; nothing was done, read it again',
-        );
-      return act(task);
-    });
+    return retryContended(
+      describeTask(key),
+      this.#ports.runtime,
+      async ({ earlierAttempt }): Promise<Report | Contended> => {
+        const task = await this.#ports.tasks.get(key);
+        if (task?.nonce !== seen?.nonce) ensureUnwritten(describeTask(key), { earlierAttempt }, standing(task));
+        seen = task;
+        if (leaseCounter !== undefined && task !== undefined && task.leaseCounter !== leaseCounter)
+          throw new MismatchError(
+            describeTask(key),
+            `${describeTask(key)} has counter ${task.leaseCounter}, not ${leaseCounter}, and is ${task.state}: ` +
+              'it has been claimed since; nothing was done, read it again',
+          );
+        return act(task);
+      },
+    );
   }
 
   #key(id: string, options: QueueOption): TaskKey {

@@ -1,5 +1,5 @@
 /** Writes of schedules that affect tasks: creating a slot's task while advancing the schedule, and stopping earlier tasks. */
-import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
@@ -7,7 +7,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { DynamoItem } from '../../dynamo/engine/driver.ts';
 import { Rows } from '../../dynamo/engine/rows.ts';
 import type { Sender } from '../../dynamo/engine/send.ts';
-import { together, tokenOf } from '../../dynamo/engine/transaction.ts';
+import { isBlind, together, tokenOf } from '../../dynamo/engine/transaction.ts';
 import type { MakeOutcome, ScheduleStep } from '../schedule/schedule-store.ts';
 import type { ScheduleRecord } from '../schedule/schedule.ts';
 import { LEFT_OUT_KEPT, lineOfSchedule, slotTaskId } from '../schedule/schedule.ts';
@@ -15,7 +15,6 @@ import type { NewTask } from '../task/task-store.ts';
 import type { TaskRecord } from '../task/task.ts';
 import { describeTask } from '../task/task.ts';
 import { advanceSchedule } from './schedule-statements.ts';
-import { LINE_CONTENTION } from './task/adding-store.ts';
 import type { TaskStoreOptions } from './task/adding-store.ts';
 import { creationOf } from './task/effects.ts';
 import { Lines } from './task/lines.ts';
@@ -46,18 +45,20 @@ export class SlotMaker {
     stamp: Stamp,
   ): Promise<MakeOutcome> {
     const own = advanceSchedule(this.#options.table, observed, step, stamp, 'schedule.make');
-    return retryContended(describeTask(task), LINE_CONTENTION, async (): Promise<MakeOutcome | Contended> => {
+    return retryContended(describeTask(task), this.#sender.patience, async (): Promise<MakeOutcome | Contended> => {
       const { queue, line: key } = task;
       const line = key === undefined ? undefined : await this.#lines.plan({ queue, key, joiners: 1 }, stamp);
       const [seat] = line?.seats ?? [];
       if (step.onlyIfIdle && seat?.isFirst === false) return { kind: 'busy' };
       const creation = creationOf(this.#options, task, stamp, seat);
       const others = [...creation, ...(line?.actions ?? [])];
-      const result = await this.#sender.transact(together(own, others, tokenOf(stamp, others)), stamp.nonce);
+      const transaction = together(own, others, tokenOf(stamp, others));
+      const result = await this.#sender.transact(transaction, stamp.nonce, {}, { isStaleAfterConflict: true });
       if (result.kind === 'applied') return { kind: 'made', schedule: stepped(observed, step, stamp) };
       if (result.kind === 'refused') return { kind: 'refused' };
       const [, refusal] = result.reasons;
-      return refusal?.code === 'ConditionalCheckFailed' ? taken(refusal.item) : contended(result);
+      if (refusal?.code === 'ConditionalCheckFailed') return taken(refusal.item);
+      return contended(result, { isBlind: isBlind(result) });
     });
   }
 
@@ -69,7 +70,7 @@ export class SlotMaker {
     // Each task of a slot names the one before it. A retried one may stand behind later ones.
     for (let read = 0; read < EARLIER_READ && left > 0 && since !== undefined; read++) {
       const id = slotTaskId(schedule, since);
-      const task: TaskRecord | undefined = await retryContended(describeTask({ queue, id }), ACT, async () => {
+      const task: TaskRecord | undefined = await retryContended(describeTask({ queue, id }), runtime, async () => {
         const current = await this.#tasks.get(readTask(this.#options.table, queue, id));
         const isOver = current === undefined || !isEarlier(current, schedule, at);
         return isOver || (await this.#stop(current, reason, runtime)) ? current : contended();

@@ -4,7 +4,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import { isSame } from '../../core/runtime/same.ts';
 import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
-import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { TaskSchedule } from './declaration.ts';
 import { validSchedules } from './declaration.ts';
 import type { ScheduleDefinition, ScheduleRecord } from './schedule.ts';
@@ -32,7 +32,7 @@ export async function defineSchedule(
   else if (nextSlot(definition, now) === undefined) onEnded(definition);
   const what = `schedule ${definition.name}`;
   let seen: string | undefined;
-  return retryContended(what, ACT, async (_, earlierAttempt) => {
+  return retryContended(what, runtime, async ({ earlierAttempt }) => {
     const observed = await schedules.get(definition);
     if (observed !== undefined && !('isRemoved' in observed) && isSameSchedule(observed, definition)) return observed;
     // Others may have defined it anew after our write.

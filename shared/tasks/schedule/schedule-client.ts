@@ -5,7 +5,7 @@ import { ensureUnwritten } from '../../core/lease/outcome.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { Contended } from '../../core/wait/retry-contended.ts';
-import { ACT, contended, retryContended } from '../../core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import type { TaskReference } from '../task/task-request.ts';
 import type { ScheduleOptions, TaskSchedule } from './declaration.ts';
 import type { DefinePorts } from './define-schedules.ts';
@@ -69,7 +69,7 @@ export class ScheduleClient {
   /** Removes a schedule. Tasks created from its slots stay. @returns whether the schedule existed */
   async remove(name: string, options: Pick<ScheduleOptions, 'queue'> = {}): Promise<boolean> {
     const key = this.#key('removing a schedule', name, options);
-    return retryContended(`schedule ${name}`, ACT, async () => {
+    return retryContended(`schedule ${name}`, this.#runtime, async () => {
       const observed = await this.#store.get(key);
       if (observed === undefined || 'isRemoved' in observed) return false;
       const outcome = await this.#store.remove(observed, stampOf(this.#runtime));
@@ -119,7 +119,7 @@ export class ScheduleClient {
     const key = this.#key('running a schedule', name, options);
     // Each round uses the same time, so that the id finds a task that an unanswered attempt created.
     const at = this.#runtime.clock.now();
-    return retryContended(`schedule ${name}`, ACT, async (): Promise<RunReport | Contended> => {
+    return retryContended(`schedule ${name}`, this.#runtime, async (): Promise<RunReport | Contended> => {
       const observed = await this.#store.get(key);
       if (observed === undefined || 'isRemoved' in observed) return { kind: 'missing' };
       const ports = { schedules: this.#store, runtime: this.#runtime };
@@ -151,7 +151,7 @@ export class ScheduleClient {
     change: (observed: ScheduleRecord, now: number) => Parameters<ScheduleStore['pause']>[1] | undefined,
   ): Promise<ScheduleRecord | undefined> {
     const key = this.#key(what, name, options);
-    return retryContended(`schedule ${name}`, ACT, async () => {
+    return retryContended(`schedule ${name}`, this.#runtime, async () => {
       const observed = await this.#store.get(key);
       if (observed === undefined || 'isRemoved' in observed) return undefined;
       const stamp = stampOf(this.#runtime);

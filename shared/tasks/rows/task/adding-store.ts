@@ -10,10 +10,10 @@ import { contended, retryContended } from '../../../core/wait/retry-contended.ts
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { Rows } from '../../../dynamo/engine/rows.ts';
-import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
+import type { Sender, TransactOptions, WriteResult } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
-import { together, tokenOf } from '../../../dynamo/engine/transaction.ts';
+import { isBlind, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
 import { payloadOf } from './effects.ts';
 import type { Seat } from './task-statements.ts';
 import { enqueueTask, readTask } from './task-statements.ts';
@@ -39,9 +39,6 @@ export interface TaskStoreOptions {
   /** Called with tasks that were just created, at the time of their write. A task behind others of its line is left out. */
   readonly onCreated?: ((tasks: readonly NewTask[], now: number) => void) | undefined;
 }
-
-/** In each round another writer succeeded. Split a line that changes this often during a read. */
-export const LINE_CONTENTION = { rounds: 50 };
 
 /**
  * @param decode returns what the caller needs of an existing task
@@ -78,8 +75,8 @@ export function createAddingStore<Row extends TakenTask>(
 export function writeAlone(sender: Sender, task: TaskKey, planned: Planned, stamp: Stamp): Promise<WriteResult> {
   return planned.beside.length === 0
     ? sender.write(planned.own, stamp.nonce)
-    : retryContended(describeTask(task), LINE_CONTENTION, (_, earlier) =>
-        writeTogether(sender, planned, stamp, earlier),
+    : retryContended(describeTask(task), sender.patience, ({ earlierAttempt }) =>
+        writeTogether(sender, planned, stamp, earlierAttempt),
       );
 }
 
@@ -89,12 +86,13 @@ export async function writeTogether(
   { own, beside }: Planned,
   stamp: Stamp,
   earlier: 'none' | 'unknown',
+  options: TransactOptions = {},
 ): Promise<WriteResult | Contended> {
   const result =
     beside.length === 0
       ? await sender.write(own, stamp.nonce)
-      : await sender.transact(together(own, beside, tokenOf(stamp, beside)), stamp.nonce);
-  if (result.kind === 'canceled') return contended(result);
+      : await sender.transact(together(own, beside, tokenOf(stamp, beside)), stamp.nonce, {}, options);
+  if (result.kind === 'canceled') return contended(result, { isBlind: isBlind(result) });
   return earlier === 'none' ? result : { ...result, earlierAttempt: earlier };
 }
 

@@ -25,8 +25,9 @@ import { lineKey, taskKey } from '../../../dynamo/engine/keys.ts';
 import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import { committedOutcome } from './task-outcomes.ts';
 import type { LineMove } from './lines.ts';
-import { LINE_CONTENTION, lineOf } from './adding-store.ts';
-import { Lines } from './lines.ts';
+import { lineOf } from './adding-store.ts';
+import type { KnownLine } from './lines.ts';
+import { decodeLine, Lines } from './lines.ts';
 import type { Sender } from '../../../dynamo/engine/send.ts';
 import type { Statement } from '../../../dynamo/engine/statement.ts';
 import { countDown, countLast } from '../batch-statements.ts';
@@ -34,7 +35,7 @@ import { isNotWaiting, resumeParent } from './children-statements.ts';
 import { leaveKey } from '../key-statements.ts';
 import { isMissingTable } from '../../../dynamo/engine/missing-table.ts';
 import type { Action } from '../../../dynamo/engine/transaction.ts';
-import { actionOf, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
+import { actionOf, isBlind, rowOf, tableOf, together, tokenOf } from '../../../dynamo/engine/transaction.ts';
 
 export type Linked = TaskKey & {
   readonly links?: TaskLinks | undefined;
@@ -78,7 +79,7 @@ export class DependentRows {
 
   /** @param seen the follower because of which the task's row has already refused `change.own` */
   settle(change: Change, stamp: Stamp, limits?: WriteLimits, seen?: Follower): Promise<Settled> {
-    return unlessFollowed(change, (one) => this.#settle(one, stamp, limits), seen);
+    return this.#unlessFollowed(change, limits, (one) => this.#settle(one, stamp, limits), seen);
   }
 
   async #settle(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<Settled> {
@@ -95,7 +96,7 @@ export class DependentRows {
 
   /** Sends a change with its effects. A `canceled` result has one reason for each of them. */
   commit(change: Change, stamp: Stamp, limits: WriteLimits | undefined): Promise<CommitOutcome> {
-    return unlessFollowed(change, async (one) => {
+    return this.#unlessFollowed(change, limits, async (one) => {
       const sent = await this.#change(one, stamp, limits).catch((error: unknown) => {
         throw isMissingTable(error) ? this.#missingElsewhere(one, error) : error;
       });
@@ -146,7 +147,7 @@ export class DependentRows {
     const { waiter } = record;
     if (waiter.kind === 'nobody') return send([last]);
     const wake = partOf('waiter', actionOf(resumeParent(this.#table, waiter.task, batch, stamp)));
-    return retryContended(`the end of batch ${batch.id}`, LINE_CONTENTION, async () => {
+    return retryContended(`the end of batch ${batch.id}`, this.#sender.patience, async () => {
       const woken = await send([last, wake]);
       if (refusalsOf(woken, 'waiter').length === 0) return woken;
       // The waiter no longer waits, so the batch ends without it. If an operator has retried the waiter since then, it waits again.
@@ -174,9 +175,15 @@ export class DependentRows {
   ): Promise<Sent> {
     const moves = movesOf(change);
     let leave = this.#leaveKey(change, stamp);
-    return retryContended(lineOf(change.task), LINE_CONTENTION, async () => {
+    const known = new Map<string, KnownLine>();
+    const patience = { ...this.#sender.patience, ...limits };
+    return retryContended(lineOf(change.task), patience, async ({ isAfterPause }) => {
+      if (isAfterPause) known.clear();
       const plans = await allOf(
-        moves.map(({ children, ...move }) => this.#lines.plan({ ...move, joiners: children.length }, stamp)),
+        moves.map(({ children, ...move }) => {
+          const seen = known.get(lineKey(move.queue, move.key).pk);
+          return this.#lines.plan({ ...move, joiners: children.length }, stamp, seen);
+        }),
       );
       const inLines = plans.flatMap(({ actions }) => actions.map((action) => partOf('line', action)));
       const seats = new Map<object, Seat | undefined>(
@@ -193,6 +200,9 @@ export class DependentRows {
       const apart = companions.filter(({ action }) => !others.has(rowOf(action)));
       const sent = await this.#send({ ...change, own }, [...apart, ...leave, ...inLines], effects, stamp, limits);
       if (sent.kind !== 'canceled') return sent;
+      if (moves.length > 0 && isBlind(sent)) return contended(sent, { isBlind: true });
+      for (const { item } of refusalsOf(sent, 'line'))
+        if (item !== undefined) known.set(String(item.pk), { line: decodeLine(item) });
       // The row of its key was deleted, so there is no count to change. The task must still be able to end.
       if (refusalsOf(sent, 'slot').length > 0) leave = [];
       else if (refusalsOf(sent, 'line').length === 0) return sent;
@@ -223,34 +233,37 @@ export class DependentRows {
       parts.map(({ action }) => action),
       token,
     );
-    const result = await this.#sender.transact(transaction, stamp.nonce, limits);
+    const isStaleAfterConflict = companions.some(({ owner }) => owner.kind === 'line');
+    const result = await this.#sender.transact(transaction, stamp.nonce, limits, { isStaleAfterConflict });
     return result.kind === 'canceled' ? { ...result, reasons: reasonsOf(parts, result.reasons) } : result;
   }
-}
 
-/**
- * Sends a change that ends an attempt. If the row refuses it, still shows this attempt and has a follower, the task
- * continues with the follower instead: it becomes ready, so its batch and its line keep waiting.
- * Within an attempt, a follower can only be replaced by a newer one, so the first write cannot be applied late.
- */
-async function unlessFollowed<Result extends Settled | CommitOutcome>(
-  change: Change,
-  send: (change: Change) => Promise<Result>,
-  seen?: Follower,
-): Promise<Result> {
-  const { task, promote } = change;
-  let follower = seen;
-  return retryContended(`the end of ${describeTask(task)}`, LINE_CONTENTION, async () => {
-    const promotion = promote === undefined || follower === undefined ? undefined : promote(follower);
-    const result = await send(
-      promotion === undefined ? change : { ...change, own: promotion, to: 'ready', isFollowed: true },
-    );
-    if (result.kind === 'applied') return promotion === undefined ? result : { ...result, isFollowed: true };
-    const next = followerIn(change, result);
-    if (next === undefined || result.kind === 'canceled') return result;
-    follower = next;
-    return contended(result);
-  });
+  /**
+   * Sends a change that ends an attempt. If the row refuses it, still shows this attempt and has a follower, the task
+   * continues with the follower instead: it becomes ready, so its batch and its line keep waiting.
+   * Within an attempt, a follower can only be replaced by a newer one, so the first write cannot be applied late.
+   */
+  async #unlessFollowed<Result extends Settled | CommitOutcome>(
+    change: Change,
+    limits: WriteLimits | undefined,
+    send: (change: Change) => Promise<Result>,
+    seen?: Follower,
+  ): Promise<Result> {
+    const { task, promote } = change;
+    let follower = seen;
+    const patience = { ...this.#sender.patience, ...limits };
+    return retryContended(`the end of ${describeTask(task)}`, patience, async () => {
+      const promotion = promote === undefined || follower === undefined ? undefined : promote(follower);
+      const result = await send(
+        promotion === undefined ? change : { ...change, own: promotion, to: 'ready', isFollowed: true },
+      );
+      if (result.kind === 'applied') return promotion === undefined ? result : { ...result, isFollowed: true };
+      const next = followerIn(change, result);
+      if (next === undefined || result.kind === 'canceled') return result;
+      follower = next;
+      return contended(result);
+    });
+  }
 }
 
 /** The follower because of which the row refused the end of this attempt, if any. */

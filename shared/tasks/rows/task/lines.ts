@@ -24,6 +24,11 @@ export interface LineMove {
   readonly joiners: number;
 }
 
+/** A line as a refusal has shown it. Undefined: there is no row. */
+export interface KnownLine {
+  readonly line: LineState | undefined;
+}
+
 interface LineChange {
   /** The line's write, if it changes. */
   readonly actions: readonly Action[];
@@ -42,8 +47,12 @@ export class Lines {
     this.#table = table;
   }
 
-  async plan({ queue, key, leaver, joiners }: LineMove, stamp: Stamp): Promise<LineChange> {
-    const line = await this.get(queue, key);
+  /** @param known instead of a read */
+  async plan(move: LineMove, stamp: Stamp, known?: KnownLine): Promise<LineChange> {
+    return this.planOn(known === undefined ? await this.get(move.queue, move.key) : known.line, move, stamp);
+  }
+
+  planOn(line: LineState | undefined, { queue, key, leaver, joiners }: LineMove, stamp: Stamp): LineChange {
     const tail = tailOf(line, stamp.now);
     // Otherwise the turn has not come, or is over because the line was deleted or passed by hand.
     const pass = leaver !== undefined && line?.turn === leaver ? leaver : undefined;

@@ -7,7 +7,7 @@ import { outcomeOf } from '../../../dynamo/engine/outcomes.ts';
 import type { Sender, WriteResult } from '../../../dynamo/engine/send.ts';
 import { decodeTask } from './task-codec.ts';
 import type { TaskCreator, Plan } from './adding-store.ts';
-import { LINE_CONTENTION, lineOf, writeTogether } from './adding-store.ts';
+import { lineOf, writeTogether } from './adding-store.ts';
 import { Lines } from './lines.ts';
 import type { Seat } from './task-statements.ts';
 import { readTask } from './task-statements.ts';
@@ -26,12 +26,14 @@ export class TaskCreation {
   /** Writes a new task with its payload. An ordered task also joins the line of its key. */
   async begin(task: TaskCreator, plan: Plan, stamp: Stamp): Promise<WriteResult> {
     const { line: key } = task;
-    return retryContended(lineOf(task), LINE_CONTENTION, async (_, earlier) => {
+    return retryContended(lineOf(task), this.#sender.patience, async ({ earlierAttempt }) => {
       const line =
         key === undefined ? undefined : await this.#lines.plan({ queue: task.queue, key, joiners: 1 }, stamp);
       const { own, beside } = await plan(line?.seats[0]);
       const actions = [...(line?.actions ?? []), ...beside];
-      return writeTogether(this.#sender, { own, beside: actions }, stamp, earlier);
+      return writeTogether(this.#sender, { own, beside: actions }, stamp, earlierAttempt, {
+        isStaleAfterConflict: line !== undefined,
+      });
     });
   }
 

@@ -1,65 +1,84 @@
-/** Rechecking when a row has changed: a few times, not forever. */
+/** Rechecking when a row has changed: for a while, not forever. */
 import { expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../shared/core/errors.ts';
-import { systemRuntime } from '../../../../shared/core/runtime/runtime.ts';
-import { ACT, contended, retryContended } from '../../../../shared/core/wait/retry-contended.ts';
+import { systemIds } from '../../../../shared/core/runtime/ids.ts';
+import type { Patience } from '../../../../shared/core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../../../shared/core/wait/retry-contended.ts';
 import { ScheduleClient } from '../../../../shared/tasks/schedule/schedule-client.ts';
 import type { ScheduleStore } from '../../../../shared/tasks/schedule/schedule-store.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
+import { FakeClock } from '../../../../shared/testing/fake-clock.ts';
 
-test('tries until an attempt has decided something', async () => {
-  const rounds: number[] = [];
+/** Tries on a clock that only pauses move, with half of each longest pause. */
+function retried<Result>(attempt: Parameters<typeof retryContended<Result>>[2], patience: Partial<Patience> = {}) {
+  const clock = new FakeClock(new Date('2026-03-01T12:00:00Z'));
+  const at: number[] = [];
+  const startedAt = clock.monotonic();
+  const result = retryContended<Result>('row', { clock, random: { next: () => 0.5 }, ...patience }, (round) => {
+    at.push(Math.round(clock.monotonic() - startedAt));
+    return attempt(round);
+  }).catch((error: unknown) => error);
+  return clock.runUntil(result, () => true).then((ended) => ({ ended, at }));
+}
 
-  const result = await retryContended('row', ACT, (round) => {
-    rounds.push(round);
-    return Promise.resolve(round < 3 ? contended() : 'done');
+test('tries until an attempt has decided something, absent or not', async () => {
+  const { ended } = await retried(({ round }) => Promise.resolve(round < 3 ? contended() : 'done'));
+  const { ended: absent } = await retried(() => Promise.resolve(undefined));
+
+  expect([ended, absent]).toEqual(['done', undefined]);
+});
+
+test('tries once at once with what a refusal showed, then pauses and has the next attempt read', async () => {
+  const reads: number[] = [];
+
+  const { at } = await retried(({ round, isAfterPause }) => {
+    if (isAfterPause) reads.push(round);
+    return Promise.resolve(round < 6 ? contended() : 'done');
   });
 
-  expect(result).toBe('done');
-  expect(rounds).toEqual([1, 2, 3]);
+  expect({ at, reads }).toEqual({ at: [0, 0, 12, 12, 37, 37], reads: [3, 5] });
 });
 
-test('accepts an absent result as a result', async () => {
-  const absent: string | undefined = undefined;
+test('pauses at once after a refusal that showed nothing', async () => {
+  const { at } = await retried(({ round }) => Promise.resolve(round < 4 ? contended(undefined, { isBlind: true }) : 0));
 
-  expect(await retryContended<string | undefined>('row', ACT, () => Promise.resolve(absent))).toBeUndefined();
+  expect(at).toEqual([0, 12, 37, 87]);
 });
 
-test('gives up on a row that changes with every read, and reports that nothing was done', async () => {
-  let looks = 0;
+test('does not pause for a caller that polls', async () => {
+  const { at } = await retried(({ round }) => Promise.resolve(round < 4 ? contended() : 0), { isPausing: false });
 
-  const trying = retryContended('schedule nightly', ACT, () => {
-    looks++;
-    return Promise.resolve(contended());
-  });
-
-  await expect(trying).rejects.toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
-  await expect(trying).rejects.toThrow('schedule nightly was changed by others in each of 5 attempts');
-  expect(looks).toBe(5);
+  expect(at).toEqual([0, 0, 0, 0]);
 });
 
-test('reports an unknown outcome if a response was lost', async () => {
-  const trying = retryContended('row', ACT, (round) =>
-    Promise.resolve(contended({ earlierAttempt: round === 2 ? 'unknown' : 'none' })),
+test('gives up after 20 s, and reports that nothing was done', async () => {
+  const { ended, at } = await retried(() => Promise.resolve(contended()));
+
+  expect(ended).toMatchObject({ name: 'StoreUnavailableError', applied: 'no' });
+  expect(String(ended)).toMatch(
+    /row was changed by others in each of \d+ attempts within 1\d{4} ms, and nothing was done/,
+  );
+  expect(at.at(-1)).toBeGreaterThan(18_000);
+});
+
+test('gives up when the trust of a holder ends, but tries five times however slow they are', async () => {
+  const { at } = await retried(() => Promise.resolve(contended()), { budgetMs: 30 });
+
+  expect(at).toEqual([0, 0, 12, 12, 37]);
+});
+
+test('reports an unknown outcome if a response was lost, and tells the later rounds', async () => {
+  const told: string[] = [];
+
+  const { ended } = await retried(
+    ({ round, earlierAttempt }) => {
+      told.push(earlierAttempt);
+      return Promise.resolve(contended({ earlierAttempt: round === 2 ? 'unknown' : 'none' }));
+    },
+    { budgetMs: 0 },
   );
 
-  await expect(trying).rejects.toMatchObject({ applied: 'unknown' });
-});
-
-test('pauses from the third round on', async () => {
-  const clock = new ManualClock('2026-03-01T12:00:00Z');
-  const backoff = { clock, random: { next: () => 0.5 }, baseMs: 100, capMs: 500 };
-  const at: number[] = [];
-  const trying = retryContended('row', { rounds: 5, backoff }, () => {
-    at.push(clock.monotonic());
-    return Promise.resolve(contended());
-  }).catch((error: unknown) => error);
-
-  await clock.advance(1_000);
-
-  expect(await trying).toBeInstanceOf(StoreUnavailableError);
-  const [first = 0] = at;
-  expect(at.map((moment) => moment - first)).toEqual([0, 0, 100, 300, 550]);
+  expect(ended).toMatchObject({ applied: 'unknown' });
+  expect(told).toEqual(['none', 'none', 'unknown', 'unknown', 'unknown']);
 });
 
 test.each([
@@ -96,8 +115,15 @@ test.each([
     put: () => Promise.resolve(refused),
     remove: () => Promise.resolve(refused),
   };
-  const client = new ScheduleClient({ schedules: contested as ScheduleStore, runtime: systemRuntime });
+  const clock = new FakeClock(new Date('2026-03-01T12:00:00Z'));
+  const runtime = { clock, random: { next: () => 0.5 }, ids: systemIds };
+  const acting = act(new ScheduleClient({ schedules: contested as ScheduleStore, runtime }));
 
-  await expect(act(client)).rejects.toThrow(StoreUnavailableError);
-  expect(looks).toBe(5);
+  const ended = await clock.runUntil(
+    acting.catch((error: unknown) => error),
+    () => true,
+  );
+
+  expect(ended).toBeInstanceOf(StoreUnavailableError);
+  expect(looks).toBeGreaterThan(5);
 });
