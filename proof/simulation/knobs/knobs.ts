@@ -29,6 +29,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/coordination/semaphore/acquire.ts': { PAUSES: SOONER },
   'shared/coordination/semaphore/give-back.ts': { FOLD_FROM: FEW(8), FOLD_EACH: FEW(4) },
   'shared/coordination/semaphore/permit-book.ts': { TIDY_FROM: FEW(100) },
+  'shared/coordination/semaphore/semaphore-contender.ts': { HEAD_POLL_MS: SOONER, TAIL_POLLS: FEW(30) },
   'shared/coordination/semaphore/semaphore.ts': { MARKS_LIMIT: FEW(64), WAITING_LIMIT: FEW(100) },
   'shared/coordination/waitgroup/group.ts': { PAGE_LIMIT: FEW(250) },
   'shared/coordination/waitgroup/wait-for-members.ts': { LOOK_LIMIT: FEW(25), STRIDE_LIMIT: FEW(250), PAUSES: SOONER },
