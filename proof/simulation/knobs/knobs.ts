@@ -68,7 +68,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
     UNUSED_LANES_MS: [1_000, 120_000],
     PAGE_MAX_AGE_MS: [100, 30_000],
     HELD_RECHECK_MS: [50, 2_000],
-    UNKNOWN_NAME_RECHECK_MS: [500, 60_000],
+    UNFIT_RECHECK_MS: [500, 60_000],
     FULL_KEY: SOONER,
     JOINS_AT_ONCE: FEW(16),
     STAY_FOR_KEY_MS: [500, 5_000],

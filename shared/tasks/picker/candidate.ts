@@ -16,8 +16,8 @@ export type Outcome =
   | 'untried'
   /** Another worker was faster, or the task must run alone and other tasks are running. */
   | 'contended'
-  /** This worker does not define its name. */
-  | 'unknownName'
+  /** This worker does not define its name, or ends too soon for it. Others may try it. */
+  | 'unfit'
   /** The outcome of its last write is unknown. Another run under the same claim would hide that, so this worker never gets it again. */
   | 'undecided'
   /** Its key is at capacity. */

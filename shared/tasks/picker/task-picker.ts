@@ -39,7 +39,7 @@ import {
   PAGE_ENTRIES,
   POLLS_PER_REFILL,
   SCAN_ENTRIES,
-  UNKNOWN_NAME_RECHECK_MS,
+  UNFIT_RECHECK_MS,
 } from './tuning.ts';
 
 export interface PickerSettings extends PartitionSettings {
@@ -177,8 +177,8 @@ export class TaskPicker {
         this.#ended(task, outcome);
         this.#candidates.skip(task, outcome === 'expired' ? undefined : Infinity);
         break;
-      case 'unknownName':
-        this.#candidates.skip(task, UNKNOWN_NAME_RECHECK_MS);
+      case 'unfit':
+        this.#candidates.skip(task, UNFIT_RECHECK_MS);
         break;
       case 'contended':
         this.#candidates.lost({ kind, task });

@@ -35,8 +35,8 @@ export const BESIDE_PLAIN_MS = IDLE_AFTER_MS / 2;
 export const PAGE_MAX_AGE_MS = 30_000;
 /** A running task is read again after this time, or after half of its running time. Set by the tests of takeovers. */
 export const HELD_RECHECK_MS = 2_000;
-/** A task whose name this worker does not define is read again after this time. */
-export const UNKNOWN_NAME_RECHECK_MS = IDLE_AFTER_MS;
+/** A task that this worker does not define, or ends too soon for, is read again after this time. */
+export const UNFIT_RECHECK_MS = IDLE_AFTER_MS;
 /**
  * A key that was seen full counts as full for `oneSlot` divided by its limit, but at least for `least`.
  * If it has been idle for longer, it counts as full for a `standing`th of its idle time, but at most for `most`.

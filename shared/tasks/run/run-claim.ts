@@ -12,7 +12,7 @@
  * | returned | done, with the returned value |
  * | threw, or took longer than its timeout | ready again after a wait, or dead |
  * | threw because our own store did not answer | ready again after a wait, attempt refunded, progress kept |
- * | threw, or did not stop, after it was asked to hand back | ready again at once, attempt refunded, progress kept |
+ * | threw, or did not stop, after it was asked to hand back | ready again at once, attempt refunded, progress kept; dead with `maxAttempts: 1` |
  * | threw, or did not stop, after it was cancelled; or was cancelled before it began | cancelled |
  * | its lease was lost | not at all: another worker has it |
  */
@@ -29,7 +29,7 @@ import {
   TaskTimeoutError,
 } from '../task/control.ts';
 import type { AnyTask } from '../task/definition.ts';
-import { retryOf, timeoutMsOf } from '../task/definition.ts';
+import { isAtMostOnce, retryOf, timeoutMsOf } from '../task/definition.ts';
 import { describeIssues } from '../../core/validate/parsed-schema.ts';
 import { storableJson } from '../task/storable-json.ts';
 import type { PayloadStore } from '../task/payload.ts';
@@ -88,6 +88,8 @@ class ClaimRun {
   /** Ends all timers of this run. */
   readonly #finished = new AbortController();
   readonly #sideWrites: SideWrites;
+  /** Whether the task's code has begun. */
+  #hasBegun = false;
   /** Whether the attempt has saved new progress. */
   #hasProgressed = false;
   /** Whether the task continues with its follower. */
@@ -164,6 +166,7 @@ class ClaimRun {
 
   async #runCode(input: never): Promise<unknown> {
     const context = await this.#context();
+    this.#hasBegun = true;
     const value: unknown = await runInTaskScope(this.#task, () => this.#definition.run(input, context));
     await this.#given.ended();
     return value;
@@ -227,11 +230,12 @@ class ClaimRun {
   async #handBackAfter(isDeadline: boolean): Promise<Settlement> {
     const { tasks, runtime, lifeMs, log, onStalled } = this.#ports;
     const ranMs = runtime.clock.monotonic() - this.#startedAt;
-    const attempt = { isDeadline, hasProgressed: this.#hasProgressed, ranMs, lifeMs };
+    const isSpent = this.#hasBegun && isAtMostOnce(this.#definition, this.#task);
+    const attempt = { isDeadline, isSpent, hasProgressed: this.#hasProgressed, ranMs, lifeMs };
     const handBack = judgeHandBack(this.#task, attempt, runtime.clock.now());
     if (handBack.kind === 'dead') {
       log.error('task is dead', { ...namesOf(this.#claim), error: handBack.error });
-      onStalled?.(MAX_HAND_BACKS);
+      if (!isSpent) onStalled?.(MAX_HAND_BACKS);
       return this.#writer.finish('dead', (stamp, limits) => tasks.discard(this.#claim, handBack.error, stamp, limits));
     }
     const { handBacks } = handBack;

@@ -123,18 +123,27 @@ type HandBack =
  * it is dead after `MAX_HAND_BACKS` attempts in a row that each had most of a worker's life and made no progress.
  * Progress restarts the count. A hand-back does not count if the worker was stopped or started the task late, because it shows nothing
  * about the task's duration.
+ * A task whose code may begin once is dead, however its attempt was cut short.
  */
 export function judgeHandBack(
   { handBacks }: Pick<RunningTask, 'handBacks'>,
   attempt: {
     readonly isDeadline: boolean;
+    /** Its code has begun, and may not begin again. */
+    readonly isSpent: boolean;
     readonly hasProgressed: boolean;
     readonly ranMs: number;
     readonly lifeMs: number;
   },
   now: number,
 ): HandBack {
-  const { isDeadline, hasProgressed, ranMs, lifeMs } = attempt;
+  const { isDeadline, isSpent, hasProgressed, ranMs, lifeMs } = attempt;
+  if (isSpent) {
+    const message =
+      `its worker ${isDeadline ? 'reached its deadline' : 'was stopped'} ${Math.round(ranMs / 1_000)} s after it had begun, ` +
+      'and with maxAttempts 1 it does not begin again: see what it has done, and retry it if it may run once more';
+    return { kind: 'dead', error: { name: 'HandedBack', message, at: now } };
+  }
   if (hasProgressed) return { kind: 'release', handBacks: 0 };
   if (!isDeadline || ranMs < lifeMs / 2) return { kind: 'release', handBacks: undefined };
   const count = handBacks + 1;

@@ -103,6 +103,11 @@ export function retryOf(
   return { ...defined, maxAttempts, maxDeaths: Math.min(maxAttempts, defined.maxDeaths) };
 }
 
+/** Whether its code may begin once: an attempt that has begun is never given to another. */
+export function isAtMostOnce(definition: AnyTask, task: Parameters<typeof retryOf>[1]): boolean {
+  return retryOf(definition, task).maxAttempts === 1;
+}
+
 /** Timeout of one attempt. Undefined: the worker's lifetime. */
 export function timeoutMsOf(
   definition: AnyTask,

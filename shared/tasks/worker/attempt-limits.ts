@@ -1,7 +1,7 @@
 /** The limits of a candidate: attempts, deaths, time. */
 import type { Found } from '../picker/candidates.ts';
 import type { AnyTask, RetryPolicy } from '../task/definition.ts';
-import { retryOf } from '../task/definition.ts';
+import { isAtMostOnce, retryOf, timeoutMsOf } from '../task/definition.ts';
 import type { RunningTask } from '../task/task.ts';
 
 /** A task that has failed for this long is unlikely to recover by itself. An operator should check it long before its last attempt. */
@@ -24,6 +24,22 @@ export function isExhausted({ attempts, deaths }: RunningTask, { maxAttempts, ma
 /** Whether it expired before a worker started it. */
 export function isOverdue({ kind, task }: Found, now: number): boolean {
   return kind === 'ready' && task.expiresAt !== undefined && task.expiresAt <= now;
+}
+
+/** A task with a timeout longer than this part of a worker's life begins at its worker's beginning, or nowhere. */
+const MOST_OF_LIFE = 0.9;
+
+/**
+ * Whether a worker has too little of its life left for a task whose code may begin once: a hand-back would be its death.
+ * It needs its timeout, or without one half of the worker's life.
+ */
+export function isTooLate(
+  { kind, task }: Found,
+  definition: AnyTask,
+  { lifeMs, remainingMs }: { readonly lifeMs: number; readonly remainingMs: number },
+): boolean {
+  if (kind !== 'ready' || !isAtMostOnce(definition, task)) return false;
+  return remainingMs < Math.min(timeoutMsOf(definition, task) ?? lifeMs / 2, lifeMs * MOST_OF_LIFE);
 }
 
 /** Whether all its attempts have failed for that long. */

@@ -16,7 +16,7 @@ import type { TaskStore } from '../task/task-store.ts';
 import type { RunningTask } from '../task/task.ts';
 import { WORKER_DIED } from '../task/task.ts';
 import type { TaskSpans } from '../tracing/task-spans.ts';
-import { isExhausted, isOverdue } from './attempt-limits.ts';
+import { isExhausted, isOverdue, isTooLate } from './attempt-limits.ts';
 import { decidedClaim } from './decided-claim.ts';
 import type { Tally } from './tally.ts';
 
@@ -28,6 +28,9 @@ interface ClaimPorts {
   readonly spans?: TaskSpans | undefined;
   /** Aborts when the worker must exit. */
   readonly handBack: AbortSignal;
+  /** Monotonic time by which the worker must be done, and its whole lifetime. */
+  readonly deadlineMonotonicMs: number;
+  readonly lifeMs: number;
   readonly tally: Tally;
   /** Calls the event handlers. */
   readonly tell: (say: (events: TaskEvents) => unknown) => void;
@@ -55,6 +58,9 @@ export async function claimCandidate(
     tell((events) => events.onExpired?.(candidate.task));
     return 'expired';
   }
+  const { lifeMs, deadlineMonotonicMs } = ports;
+  const life = { lifeMs, remainingMs: deadlineMonotonicMs - runtime.clock.monotonic() };
+  if (definition !== undefined && isTooLate(candidate, definition, life)) return 'unfit';
   const limits = limitsOf(session);
   const send = () =>
     candidate.kind === 'ready'

@@ -290,7 +290,7 @@ class QueueWorker {
       this.#unknown.note(candidate.task);
       this.#hints?.meetUnknown(candidate.task);
       this.#tally.count('unknown');
-      await candidate.end('unknownName');
+      await candidate.end('unfit');
       return;
     }
     const leave = await (isLastAttempt(candidate, definition) ? this.#soloGate.enterAlone() : this.#soloGate.enter());
@@ -352,6 +352,8 @@ class QueueWorker {
     return claimCandidate(candidate, definition, {
       ...this.#ports,
       handBack: this.#handBack,
+      deadlineMonotonicMs: this.#settings.deadlineMonotonicMs,
+      lifeMs: this.#lifeMs,
       tally: this.#tally,
       tell: (say) => this.#tell(say),
     });

@@ -49,7 +49,7 @@ test.each<[string, Outcome, number | undefined]>([
   ['it expired', 'expired', 3],
   ['it was not tried', 'untried', 1],
   ['another was faster', 'contended', 3],
-  ['its name is unknown', 'unknownName', 61],
+  ['this worker is unfit for it', 'unfit', 61],
   ['its last write has no known outcome, so another run would hide it', 'undecided', undefined],
   ['its key is full', { full: { until: undefined, running: 1, enteredAt: undefined } }, 31],
 ])('%s', async (_what, outcome, seconds) => {

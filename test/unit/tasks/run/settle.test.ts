@@ -105,7 +105,7 @@ describe('an outage of the store', () => {
 });
 
 describe('a task that is handed back', () => {
-  const whole = { isDeadline: true, hasProgressed: false, ranMs: 30_000, lifeMs: 60_000 };
+  const whole = { isDeadline: true, isSpent: false, hasProgressed: false, ranMs: 30_000, lifeMs: 60_000 };
   const last = { handBacks: MAX_HAND_BACKS - 1 };
 
   test('is dead at the fifth deadline in a row that it had half a life before', () => {
@@ -128,5 +128,15 @@ describe('a task that is handed back', () => {
     ['with progress', { hasProgressed: true }, 0],
   ])('lives on %s', (_why, change, handBacks) => {
     expect(judgeHandBack(last, { ...whole, ...change }, 0)).toEqual({ kind: 'release', handBacks });
+  });
+
+  test.each([
+    ['at the deadline', true, 'its worker reached its deadline 30 s after it had begun'],
+    ['at a stop', false, 'its worker was stopped 30 s after it had begun'],
+  ])('is dead if it may begin once, and has begun: %s', (_when, isDeadline, message) => {
+    expect(judgeHandBack(last, { ...whole, isDeadline, isSpent: true, hasProgressed: true }, 7)).toEqual({
+      kind: 'dead',
+      error: { name: 'HandedBack', at: 7, message: expect.stringContaining(message) as unknown },
+    });
   });
 });
