@@ -2,7 +2,8 @@
 export { TestKit, createTestKit } from '../shared/testing/kit.ts';
 export type { TestKitOptions, TestTable } from '../shared/testing/kit.ts';
 export type { CrashPoint } from '../shared/testing/crash-points.ts';
-export type { WorkOptions } from '../shared/testing/kit-worker.ts';
+export type { DrainReport, WorkOptions } from '../shared/testing/kit-worker.ts';
+export type { EndedAttempt } from '../shared/testing/attempt-watch.ts';
 export type { CrashRun, EveryCrashOptions, EveryCrashReport } from '../shared/testing/every-crash.ts';
 export type { CrashPlace } from '../shared/testing/worker-process.ts';
 export { MemoryPayloads } from '../shared/testing/memory-payloads.ts';

@@ -30,6 +30,9 @@ export function spanOption(flags: string, description: string, defaultMs?: numbe
 
 const MAX_PORT = 65_535;
 
+/** The port of DynamoDB Local and similar emulators, so that other terminals find it. */
+export const DEFAULT_ENGINE_PORT = 8_000;
+
 export function portOption(defaultPort: number, flag = '--port', what = 'where to listen'): Option {
   return new Option(`${flag} <n>`, `${what} (0: any that is free)`)
     .argParser(wholeNumber(0, MAX_PORT))

@@ -11,6 +11,7 @@ import { ownVersion } from './version.ts';
 /** In the order of the help. */
 const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   dev: async () => (await import('./commands/dev.ts')).devCommand,
+  engine: async () => (await import('./commands/engine.ts')).engineCommand,
   run: async () => (await import('./commands/run.ts')).runCommand,
   up: async () => (await import('./commands/up.ts')).upCommand,
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,

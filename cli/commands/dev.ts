@@ -14,7 +14,7 @@ import { ConfigurationError } from '../../shared/core/errors.ts';
 import { DEFAULT_TTL_MS } from '../../shared/core/lease/timing.ts';
 import { createTable } from '../../shared/dynamo/table.ts';
 import { DEFAULT_SHARDS } from '../../shared/tasks/task/task.ts';
-import { portOption, spanOption, wholeNumber } from '../arguments.ts';
+import { DEFAULT_ENGINE_PORT, portOption, spanOption, wholeNumber } from '../arguments.ts';
 import { nameAtTheKeyboard } from '../confirm.ts';
 import type { CliConnection } from '../connection.ts';
 import type { Bind, Context, Environment } from '../context.ts';
@@ -34,8 +34,6 @@ interface Options {
   readonly sessionTtl: number;
 }
 
-/** The port of DynamoDB Local and similar emulators, so that other terminals find it. */
-const DEFAULT_PORT = 8_000;
 /** Pause between polls of the console while a page is open: reads cost nothing here. */
 const LOOK_EVERY_MS = 500;
 
@@ -48,10 +46,8 @@ export function devCommand(bind: Bind): Command {
     )
     .argument('<module>', 'the module that defines the tasks')
     .addOption(queueOption())
-    .addOption(
-      engineOption('memory, dynamodb-local (needs Java 17), embedded, or the URL of one that runs').default('memory'),
-    )
-    .addOption(portOption(DEFAULT_PORT, '--port', 'where the engine listens'))
+    .addOption(engineOption('memory, dynamodb-local (needs Java 17), or the URL of one that runs').default('memory'))
+    .addOption(portOption(DEFAULT_ENGINE_PORT, '--port', 'where the engine listens'))
     .addOption(portOption(0, '--console-port', 'where the console listens'))
     .option('--concurrency <n>', 'tasks at once', wholeNumber(1, MAX_CONCURRENCY), DEFAULT_CONCURRENCY)
     .addOption(spanOption('--session-ttl <span>', 'how long a blocked worker lives, as when deployed', DEFAULT_TTL_MS))

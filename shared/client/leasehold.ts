@@ -97,6 +97,8 @@ interface LeaseholdFoundation {
   readonly runtime: Runtime;
   /** Announces enqueued tasks to workers of this process. Default: no announcements. */
   readonly onCreated?: TaskStoreOptions['onCreated'];
+  /** The lines in which callers wait. Default: lines of this process. */
+  readonly newWaiters?: (<Blocker>() => WaiterQueue<Blocker>) | undefined;
 }
 
 /** The settings of a Leasehold, apart from its connection. */
@@ -187,9 +189,10 @@ export class Leasehold implements Disposable {
       shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
       onCreated: foundation.onCreated,
     });
-    this.#turns = new WaiterQueue(runtime.clock);
-    this.#line = new WaiterQueue(runtime.clock);
-    this.#takers = new WaiterQueue(runtime.clock);
+    const { newWaiters = <Blocker>() => new WaiterQueue<Blocker>(runtime.clock) } = foundation;
+    this.#turns = newWaiters();
+    this.#line = newWaiters();
+    this.#takers = newWaiters();
     const ports = { ...this.#stores, ...foundation };
     const spans = new TaskSpans(openTelemetry);
     this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue, payloads: options.payloads, spans });

@@ -12,7 +12,7 @@ export type CrashPoint = 'beforeRun' | 'beforeSettle' | 'afterSettle';
 
 export const CRASH_POINTS: readonly CrashPoint[] = ['beforeRun', 'beforeSettle', 'afterSettle'];
 
-const NOT_NOW = { kind: 'refused', current: undefined, earlierAttempt: 'none' } as const;
+export const NOT_NOW = { kind: 'refused', current: undefined, earlierAttempt: 'none' } as const;
 
 /** Returns a store that allows at most `attempts` claims. */
 export function limited(store: TaskStore, attempts: number, onSpent: () => void): TaskStore {

@@ -1,14 +1,17 @@
 /**
- * `kit.everyCrash`: runs one task many times and kills its worker at a different request each time.
+ * `kit.everyCrash`: runs one task many times, to its end, and kills one of its workers at a different request each time.
  *
  * Every run starts with the same rows and the same time, so it sends the requests of the first run.
+ * A run is the whole life of the task and of those that it creates: if something is due only later, time passes and another worker runs.
  */
 import { ConfigurationError, messageOf, shown } from '../core/errors.ts';
 import { validOptions } from '../core/validate/options.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import type { EnqueueOptions } from '../tasks/task/task-request.ts';
 import type { TaskRecord } from '../tasks/task/task.ts';
-import type { CrashPlace, WorkerProcess } from './worker-process.ts';
+import { describeTask } from '../tasks/task/task.ts';
+import type { EndedAttempt } from './attempt-watch.ts';
+import type { CrashPlace, WorkersLife } from './worker-process.ts';
 
 export interface EveryCrashOptions {
   /** Options of the task that each run enqueues. Its default id is `every-crash`. */
@@ -19,8 +22,10 @@ export interface EveryCrashOptions {
   readonly only?: CrashPlace;
   /** See `drain`. */
   readonly timePasses?: boolean;
-  /** See `drain`. For the worker that is killed. */
+  /** See `drain`. */
   readonly lifetime?: Duration;
+  /** Called when nothing is due, to answer what the task waits for: an approval, a callback. It may be called again. */
+  readonly idle?: () => unknown;
 }
 
 /** One run, after its task has ended. */
@@ -31,31 +36,42 @@ export interface CrashRun {
 }
 
 export interface EveryCrashReport {
-  /** The requests of a worker that is not killed, in order, such as `task.claim`. */
+  /** The requests of the workers of the run without a crash, in order, such as `task.claim`. */
   readonly requests: readonly string[];
   /** Number of crashes tried: two per request, unless `only` is given. */
   readonly crashes: number;
+  /** The attempts of the run without a crash, in the order of their ends. */
+  readonly tasks: readonly EndedAttempt[];
 }
 
 /** The parts of the kit that `everyCrash` needs. */
 export interface CrashRig {
   /** Restores the rows and the time of the call. */
   restore(): void;
-  /** Enqueues the task and runs a worker, which is killed at `killAt`. */
-  start(killAt: CrashPlace | undefined): Promise<WorkerProcess>;
-  /** Lets time pass, then runs another worker. */
-  goOn(ms: number): Promise<void>;
+  /** Enqueues the task for a run whose worker is killed at `killAt`. */
+  begin(killAt: CrashPlace | undefined): Promise<WorkersLife>;
+  /** Runs a worker until nothing is due, or until it is killed. @returns the attempts that ended */
+  work(life: WorkersLife): Promise<readonly EndedAttempt[]>;
+  /** Answers what the task waits for. */
+  idle?: (() => unknown) | undefined;
+  pass(ms: number): Promise<void>;
   task(): Promise<TaskRecord | undefined>;
   /** Whether all tasks created in this run have ended. */
   isIdle(): boolean;
+  /** How long until a task is due; 0 if that is not known. */
+  untilDueMs(): number;
+  /** Why the task does not begin, if the kit knows. */
+  obstacle(task: TaskRecord): Promise<string | undefined>;
 }
 
-const OPTIONS = ['enqueue', 'before', 'only', 'timePasses', 'lifetime'] as const;
+const OPTIONS = ['enqueue', 'before', 'only', 'timePasses', 'lifetime', 'idle'] as const;
 
 const OUTCOMES = ['unsent', 'unanswered'] as const;
 /** Longer than a session of the kit lives. Each later wait is twice as long, for tasks with a retry delay. */
 const FIRST_WAIT_MS = 60_000;
 const DAY_MS = 86_400_000;
+/** Of a task that goes on and on while time passes. */
+const WORKERS_LIMIT = 1_000;
 
 /** @throws ConfigurationError */
 export function validCrashOptions(options: EveryCrashOptions): EveryCrashOptions {
@@ -86,56 +102,99 @@ async function allRuns(
   check: (run: CrashRun) => unknown,
   only: CrashPlace | undefined,
 ): Promise<EveryCrashReport> {
-  rig.restore();
-  const whole = await rig.start(undefined);
-  await judge(rig, check, undefined, whole.verbs.length);
-  const places = only === undefined ? placesOf(whole.requests.length) : [only];
+  const whole = await oneRun(rig, check, undefined);
+  const places = only === undefined ? placesOf(whole.life.requests.length) : [only];
   for (const place of places) {
-    const verb = whole.verbs[place.request - 1];
+    const verb = whole.life.verbs[place.request - 1];
     if (verb === undefined)
-      throw new ConfigurationError(`only.request = ${place.request}: the task made ${whole.verbs.length} requests`);
-    rig.restore();
-    const { requests } = await rig.start(place);
-    ensureSame(whole.requests, requests, place);
-    await judge(rig, check, { ...place, verb }, whole.verbs.length);
+      throw new ConfigurationError(
+        `only.request = ${place.request}: the task made ${whole.life.verbs.length} requests`,
+      );
+    await oneRun(rig, check, { place, verb, whole: whole.life });
   }
-  return { requests: whole.verbs, crashes: places.length };
+  return { requests: whole.life.verbs, crashes: places.length, tasks: whole.attempts };
+}
+
+interface Kill {
+  readonly place: CrashPlace;
+  readonly verb: string;
+  /** The run without a crash. */
+  readonly whole: WorkersLife;
+}
+
+interface Run {
+  readonly life: WorkersLife;
+  readonly attempts: readonly EndedAttempt[];
+}
+
+async function oneRun(rig: CrashRig, check: (run: CrashRun) => unknown, kill: Kill | undefined): Promise<Run> {
+  rig.restore();
+  const life = await rig.begin(kill?.place);
+  const attempts: EndedAttempt[] = [];
+  const same = (): void => kill && ensureSame(kill.whole.requests, life.requests, kill.place);
+  try {
+    const task = await endOf(rig, life, attempts);
+    same();
+    if (!life.claims.includes(task.id)) throw unclaimed(task);
+    await check({ crash: kill && { ...kill.place, verb: kill.verb }, task });
+  } catch (error) {
+    same();
+    throw kill === undefined ? error : atPlace(kill, error);
+  }
+  return { life, attempts };
 }
 
 function placesOf(requests: number): readonly CrashPlace[] {
   return Array.from({ length: requests }, (_, n) => OUTCOMES.map((outcome) => ({ request: n + 1, outcome }))).flat();
 }
 
-async function judge(
-  rig: CrashRig,
-  check: (run: CrashRun) => unknown,
-  crash: CrashRun['crash'],
-  requests: number,
-): Promise<void> {
-  try {
-    await check({ crash, task: await endOf(rig) });
-  } catch (error) {
-    if (crash === undefined) throw error;
-    const { request, outcome, verb } = crash;
-    const how = outcome === 'unsent' ? 'before it was sent' : 'after it was applied, before its answer';
-    throw new Error(
-      `killed at request ${request} of ${requests} (${verb}), ${how}: ${messageOf(error)}\n` +
-        `This crash alone: { only: { request: ${request}, outcome: '${outcome}' } }`,
-      { cause: error },
-    );
-  }
+function unclaimed(task: TaskRecord): ConfigurationError {
+  return new ConfigurationError(
+    `no worker claimed ${describeTask(task)}, so no crash would touch it: it is ${task.state}`,
+  );
 }
 
-async function endOf(rig: CrashRig): Promise<TaskRecord> {
-  for (let waitMs = FIRST_WAIT_MS; waitMs < DAY_MS; waitMs *= 2) {
+function atPlace({ place: { request, outcome }, verb, whole }: Kill, error: unknown): Error {
+  const how = outcome === 'unsent' ? 'before it was sent' : 'after it was applied, before its answer';
+  return new Error(
+    `killed at request ${request} of ${whole.verbs.length} (${verb}), ${how}: ${messageOf(error)}\n` +
+      `This crash alone: { only: { request: ${request}, outcome: '${outcome}' } }`,
+    { cause: error },
+  );
+}
+
+/** Lets workers run, and time pass between them, until the task and all that it created have ended. */
+async function endOf(rig: CrashRig, life: WorkersLife, attempts: EndedAttempt[]): Promise<TaskRecord> {
+  let waitMs = FIRST_WAIT_MS;
+  let hasAnswered = false;
+  for (let workers = 0; waitMs < DAY_MS && workers < WORKERS_LIMIT; workers++) {
+    const { length } = life.claims;
+    attempts.push(...(await rig.work(life)));
     const task = await rig.task();
     if (task !== undefined && rig.isIdle()) return task;
-    await rig.goOn(waitMs);
+    const hasWorked = life.claims.length > length;
+    if (hasWorked) waitMs = FIRST_WAIT_MS;
+    // Its answer may make something due at once.
+    if (rig.idle !== undefined && (hasWorked || !hasAnswered)) {
+      hasAnswered = true;
+      await rig.idle();
+      continue;
+    }
+    hasAnswered = false;
+    await rig.pass(Math.max(waitMs, rig.untilDueMs()));
+    if (!hasWorked) waitMs *= 2;
   }
-  const error = (await rig.task())?.lastError?.message;
+  const task = await rig.task();
+  const obstacle = task === undefined ? undefined : await rig.obstacle(task);
+  const error = messageOfLast(task);
   throw new Error(
-    `the task, or one that it created, has not ended after a day${error === undefined ? '' : `; its last error: ${error}`}`,
+    `the task, or one that it created, has not ended after ${waitMs < DAY_MS ? `${WORKERS_LIMIT} workers` : 'a day'}` +
+      [obstacle, error].map((text) => (text === undefined ? '' : `; ${text}`)).join(''),
   );
+}
+
+function messageOfLast(task: TaskRecord | undefined): string | undefined {
+  return task?.lastError === undefined ? undefined : `its last error: ${task.lastError.message}`;
 }
 
 /** The number of a request names a place only if the task sends the same requests in every run. */

@@ -2,8 +2,11 @@
  * A clock that moves only when a test advances it.
  * It wakes sleepers in the order of their deadlines, each at its own time, and lets all consequences of one happen before the next.
  */
-import { setImmediate as settled } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { Cancel, Clock } from '../core/runtime/clock.ts';
+
+/** Returns after a turn of the event loop, when all consequences of what was awaited have happened. */
+export const settled = (): Promise<void> => setImmediate();
 
 interface Sleeper {
   readonly wakeAt: number;

@@ -15,11 +15,14 @@ import { observed, steadyLog } from '../tasks/task/context.ts';
 import { HandedBackError } from '../tasks/task/control.ts';
 import type { TaskRegistry } from '../tasks/task/definition.ts';
 import type { PayloadStore } from '../tasks/task/payload.ts';
+import type { RunningTask } from '../tasks/task/task.ts';
 import type { TaskSpans } from '../tasks/tracing/task-spans.ts';
 import type { TaskTimes } from '../tasks/worker/tally.ts';
 import type { WorkerReport } from '../tasks/worker/run-worker.ts';
 import { runWorker } from '../tasks/worker/run-worker.ts';
 import type { CrashPoint } from './crash-points.ts';
+import type { EndedAttempt } from './attempt-watch.ts';
+import { AttemptWatch, RunawayWatch } from './attempt-watch.ts';
 import { dying, limited, mapTasks } from './crash-points.ts';
 import type { FakeClock } from './fake-clock.ts';
 import { WorkerProcess, currentProcess } from './worker-process.ts';
@@ -33,6 +36,12 @@ export interface WorkOptions {
   readonly timePasses?: boolean;
   /** The worker's lifetime: at its end the worker hands back its running tasks, and aborts the signal of code that lets time pass. */
   readonly lifetime?: Duration;
+}
+
+/** How a worker of the kit ended, and each attempt that ended in it. */
+export interface DrainReport extends WorkerReport {
+  /** In the order of their ends; a task that is retried is here once for each attempt. */
+  readonly tasks: readonly EndedAttempt[];
 }
 
 interface WorkPlan extends WorkOptions {
@@ -65,6 +74,7 @@ const PATIENCE_MS = 3_000;
 export class KitWorkers {
   readonly #registry: TaskRegistry;
   readonly #ports: KitWorkerPorts & { readonly log: TaskLog };
+  readonly #runaway: RunawayWatch;
 
   constructor(registry: TaskRegistry, ports: KitWorkerPorts) {
     this.#registry = mapTasks(registry, (definition) => ({
@@ -80,34 +90,40 @@ export class KitWorkers {
         }
       },
     }));
+    this.#runaway = new RunawayWatch(ports.clock);
     this.#ports = { ...ports, log: steadyLog(ports.log ?? silent) };
   }
 
+  /** Begins another run, in which the same ids are other tasks. */
+  forget(): void {
+    this.#runaway.forget();
+  }
+
   /** Runs a worker that nobody kills, until its end. */
-  async work(plan: WorkPlan): Promise<WorkerReport> {
+  async work(plan: WorkPlan): Promise<DrainReport> {
     const report = await this.workIn(new WorkerProcess(), plan);
     if (report === undefined) throw new InvariantError('a worker was killed without a kill');
     return report;
   }
 
   /** @returns undefined if the process was killed */
-  async workIn(process: WorkerProcess, plan: WorkPlan): Promise<WorkerReport | undefined> {
+  async workIn(process: WorkerProcess, plan: WorkPlan): Promise<DrainReport | undefined> {
     const { timePasses = false, lifetime = timePasses ? LAMBDA_LIFE_MS : undefined } = plan;
     const lifetimeMs = givenMs('lifetime', lifetime) ?? Infinity;
     const stopWatching = systemClock.after(PATIENCE_MS, () => {
-      if (!timePasses && process.running.size > 0) warn(stillRunning([...process.running]));
+      if (!timePasses && !process.isWaiting) warn(stillRunning([...process.running]));
     });
     try {
       return await this.#ports.clock.runUntil(
         process.run(() => this.#work(process, plan, lifetimeMs)),
-        () => timePasses || process.running.size === 0,
+        () => !process.isTurning && (timePasses || process.isWaiting),
       );
     } finally {
       stopWatching();
     }
   }
 
-  async #work(process: WorkerProcess, plan: WorkPlan, lifetimeMs: number): Promise<WorkerReport> {
+  async #work(process: WorkerProcess, plan: WorkPlan, lifetimeMs: number): Promise<DrainReport> {
     const { stores, runtime, clock, queue, events, log, payloads, spans, onTimed } = this.#ports;
     const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0 });
     const session = await SessionHolder.create(
@@ -121,9 +137,11 @@ export class KitWorkers {
     };
     process.onKilled(() => session.markLost(lost));
     const handBack = new AbortController();
+    const watch = new AttemptWatch(this.#runaway, () => handBack.abort());
+    const watched = watch.events(events);
     const ports = {
       ...stores,
-      tasks: limited(stores.tasks, plan.attempts ?? Infinity, () => handBack.abort()),
+      tasks: limited(watch.store(stores.tasks), plan.attempts ?? Infinity, () => handBack.abort()),
       payloads,
       session,
       runtime,
@@ -135,7 +153,14 @@ export class KitWorkers {
           () => onTimed?.(name, times),
           (error) => log.error('onTimed failed', { error: messageOf(error) }),
         ),
-      events: plan.crash === 'afterSettle' ? { ...events, onSettled: () => session.markLost(lost) } : events,
+      events: {
+        ...watched,
+        onClaimed: (task: RunningTask, how: { readonly takenOver: boolean }) => {
+          process.life.claims.push(task.id);
+          return watched.onClaimed?.(task, how);
+        },
+        ...(plan.crash === 'afterSettle' && { onSettled: () => session.markLost(lost) }),
+      },
     };
     const settings = {
       queue,
@@ -157,7 +182,8 @@ export class KitWorkers {
       const registry = plan.crash === undefined ? this.#registry : dying(this.#registry, plan.crash, die);
       const report = await runWorker(registry, ports, settings, handBack.signal);
       await session.end();
-      return report;
+      watch.ensureEnds();
+      return { ...report, tasks: watch.ended };
     } finally {
       isOver.abort();
     }

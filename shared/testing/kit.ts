@@ -31,28 +31,32 @@ import type { TaskEvents } from '../tasks/run/events.ts';
 import type { TaskMiddleware } from '../tasks/task/middleware.ts';
 import type { TaskOperator } from '../tasks/queue/task-operator.ts';
 import type { PayloadStore } from '../tasks/task/payload.ts';
-import { validMoment } from '../core/validate/moment.ts';
+import { MAX_EPOCH_MS, validMoment } from '../core/validate/moment.ts';
 import type { ScheduleClient } from '../tasks/schedule/schedule-client.ts';
+import type { TaskSchedule } from '../tasks/schedule/declaration.ts';
+import type { TaskRecord } from '../tasks/task/task.ts';
 import { DEFAULT_QUEUE } from '../tasks/task/task.ts';
 import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../tasks/tracing/task-spans.ts';
 import { taskModuleOf } from '../tasks/run/task-module.ts';
 import type { TaskTimes } from '../tasks/worker/tally.ts';
-import type { WorkerReport } from '../tasks/worker/run-worker.ts';
+import { warn } from '../core/runtime/host.ts';
+import { describeFailures } from './attempt-watch.ts';
 import type { CrashPoint } from './crash-points.ts';
 import { CRASH_POINTS } from './crash-points.ts';
 import type { CrashRig, CrashRun, EveryCrashOptions, EveryCrashReport } from './every-crash.ts';
 import { everyCrash, validCrashOptions } from './every-crash.ts';
 import type { FakeClock } from './fake-clock.ts';
-import type { WorkOptions } from './kit-worker.ts';
+import type { DrainReport, WorkOptions } from './kit-worker.ts';
 import { KitWorkers, SHARDS } from './kit-worker.ts';
 import { memoryDynamo } from './memory-table.ts';
-import { ProcessClock, ProcessDriver, WorkerProcess, currentProcess } from './worker-process.ts';
+import { ProcessWaiters } from './process-waiters.ts';
+import { ProcessClock, ProcessDriver, WorkerProcess, WorkersLife, currentProcess } from './worker-process.ts';
 import type { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
 import type { TableDefinition } from './simulated-dynamo/table-definition.ts';
 
 export interface TestKitOptions {
-  /** The exports of the module that defines the tasks, or any record of them. Default: no tasks, only locks, sessions and the rest. */
+  /** The exports of the module that defines the tasks, with its schedules, or any record of tasks. Default: no tasks, only locks, sessions and the rest. */
   readonly tasks?: Readonly<Record<string, unknown>>;
   readonly queue?: string;
   readonly startsAt?: Date;
@@ -117,6 +121,8 @@ export class TestKit {
   readonly #workers: KitWorkers;
   readonly #runtime: Runtime;
   readonly #concurrency: number;
+  readonly #schedules: readonly TaskSchedule[];
+  #defined: Promise<unknown> | undefined;
   readonly #stores: TaskStores;
   readonly #spans = new TaskSpans(openTelemetry);
 
@@ -124,7 +130,7 @@ export class TestKit {
   constructor(options: TestKitOptions) {
     ensureNode();
     validOptions('the options of createTestKit', options, KIT_OPTIONS);
-    const { queue = DEFAULT_QUEUE, startsAt = STARTS_AT, random = () => 0.5, concurrency = 1, payloads } = options;
+    const { queue = DEFAULT_QUEUE, startsAt = STARTS_AT, random = () => 0.5, concurrency = 1 } = options;
     if (!Number.isInteger(concurrency) || concurrency < 1)
       throw new ConfigurationError(`concurrency = ${concurrency}: must be a whole number from 1`);
     this.clock = new ProcessClock(new Date(validMoment('startsAt', startsAt)));
@@ -133,18 +139,22 @@ export class TestKit {
     this.#concurrency = concurrency;
     this.#runtime = { clock: this.clock, random: { next: random }, ids: systemIds };
     const { tasks: exports, middleware, events } = options;
-    const work = exports === undefined ? undefined : taskModuleOf(exports, { middleware, events });
+    const work =
+      exports === undefined ? undefined : taskModuleOf(exports, { middleware, events, payloads: options.payloads });
+    const payloads = work?.payloads ?? options.payloads;
+    this.#schedules = work?.schedules ?? [];
     const runtime = this.#runtime;
     this.#dynamo = this.#emptyTables();
     const observer: SendObserver = {
       onAttempt({ statement }) {
-        currentProcess()?.verbs.push(statement.verb);
+        currentProcess()?.life.verbs.push(statement.verb);
       },
     };
     const sender = new Sender({ driver: new ProcessDriver(() => this.#dynamo), runtime, observer });
     this.#stores = createTaskStores(sender, { table: TABLE, shards: SHARDS });
     this.#workers = new KitWorkers(work?.registry ?? new Map(), {
       ...options,
+      payloads,
       stores: this.#stores,
       runtime,
       clock: this.clock,
@@ -153,7 +163,7 @@ export class TestKit {
       events: work?.events,
     });
     this.leasehold = new Leasehold(
-      { sender, runtime, gauge: noSkewGauge },
+      { sender, runtime, gauge: noSkewGauge, newWaiters: () => new ProcessWaiters(this.clock) },
       { table: TABLE, queue, shards: SHARDS, payloads },
     );
     this.tasks = this.leasehold.tasks;
@@ -162,34 +172,44 @@ export class TestKit {
   }
 
   /** Runs tasks until none is due, including those that become due as a result. Delayed tasks stay: advance the clock and drain again. */
-  drain(options: WorkOptions = {}): Promise<WorkerReport> {
+  async drain(options: WorkOptions = {}): Promise<DrainReport> {
     validOptions('the options of drain', options, WORK_OPTIONS);
-    return this.#workers.work({ ...options, concurrency: this.#concurrency });
+    const report = await this.#work({ ...options, concurrency: this.#concurrency });
+    // A log has each failure already.
+    const failure = this.#options.log === undefined ? describeFailures(report.tasks) : undefined;
+    if (failure !== undefined) warn(failure);
+    return report;
   }
 
   /** Runs one attempt of one task, the first that is due. */
-  runOnce(options: WorkOptions = {}): Promise<WorkerReport> {
+  async runOnce(options: WorkOptions = {}): Promise<DrainReport> {
     validOptions('the options of runOnce', options, WORK_OPTIONS);
-    return this.#workers.work({ ...options, concurrency: 1, attempts: 1 });
+    return this.#work({ ...options, concurrency: 1, attempts: 1 });
   }
 
   /**
    * Like `runOnce`, but the worker crashes at the given point.
    * Its task is taken over once its session has expired: let time pass.
+   * @throws ConfigurationError if no task is due
    */
-  async crash(point: CrashPoint): Promise<WorkerReport> {
+  async crash(point: CrashPoint): Promise<DrainReport> {
     if (!CRASH_POINTS.includes(point))
       throw new ConfigurationError(`crash = ${JSON.stringify(point)}: must be one of ${CRASH_POINTS.join(', ')}`);
-    return this.#workers.work({ concurrency: 1, attempts: 1, crash: point });
+    const report = await this.#work({ concurrency: 1, attempts: 1, crash: point });
+    if (report.claimed === 0)
+      throw new ConfigurationError(
+        `crash(${JSON.stringify(point)}): no task of queue ${this.#queue} is due, so nothing crashed`,
+      );
+    return report;
   }
 
   /**
-   * Runs a task twice for each request that its worker sends: the worker is killed before the request is sent, or after the request
-   * was applied but before its answer. Then another worker ends the task, and `check` tests the result.
+   * Runs a task to its end twice for each request that its workers send: the worker is killed before the request is sent, or after the
+   * request was applied but before its answer. Then other workers end the task, and `check` tests the result.
    * A first run, without a crash, is checked too. Every run starts from the rows and the time at the call, and both are put back at
-   * the end.
+   * the end. If the task, or one that it creates, is due only later, time passes.
    * @throws the error of `check`, with the request after which it failed
-   * @throws ConfigurationError if the task does not send the same requests in each run
+   * @throws ConfigurationError if the task does not send the same requests in each run, or no worker claims it
    */
   async everyCrash<Given>(
     task: TaskReference<Given>,
@@ -197,31 +217,35 @@ export class TestKit {
     check: (run: CrashRun) => unknown,
     options: EveryCrashOptions = {},
   ): Promise<EveryCrashReport> {
-    const { before, enqueue, only, ...workOptions } = validCrashOptions(options);
+    const { before, enqueue, only, idle, ...workOptions } = validCrashOptions(options);
+    await this.#define();
     const tables = [TABLE, ...this.#ownTables()].map((table) => [table, this.#dynamo.scan(table)] as const);
     const startsAt = this.clock.now();
-    const unfinishedAtStart = this.#unfinished();
+    const others = new Set(this.#unfinished().map(({ pk }) => pk));
     let id = '';
     const rig: CrashRig = {
+      idle,
       restore: () => {
         this.#dynamo = this.#emptyTables();
         for (const [table, rows] of tables)
           for (const Item of rows) this.#dynamo.apply('put', { TableName: table, Item });
         this.clock.setWallClock(new Date(startsAt));
+        this.#workers.forget();
       },
-      start: async (killAt) => {
+      begin: async (killAt) => {
         await before?.();
         ({ id } = await this.tasks.enqueue(task, input, { id: 'every-crash', ...enqueue }));
-        const process = new WorkerProcess(killAt);
-        await this.#workers.workIn(process, { ...workOptions, concurrency: 1 });
-        return process;
+        return new WorkersLife(killAt);
       },
-      goOn: async (ms) => {
-        await this.clock.advance(ms);
-        await this.drain({ timePasses: workOptions.timePasses ?? false });
+      work: async (life) => {
+        const report = await this.#workers.workIn(new WorkerProcess(life), { ...workOptions, concurrency: 1 });
+        return report?.tasks ?? [];
       },
+      pass: (ms) => this.clock.advance(ms),
       task: () => this.tasks.get(id, enqueue?.queue),
-      isIdle: () => this.#unfinished() <= unfinishedAtStart,
+      isIdle: () => this.#unfinished().every(({ pk }) => others.has(pk)),
+      untilDueMs: () => this.#untilDueMs(),
+      obstacle: (record) => this.#obstacleTo(record),
     };
     return everyCrash(rig, check, only);
   }
@@ -240,15 +264,22 @@ export class TestKit {
 
   /** Advances the clock: retries and delayed tasks become due, sessions of crashed workers expire. */
   async advance(span: Duration): Promise<void> {
+    await this.#define();
     await this.clock.advance(durationMs('span', span));
   }
 
   /** Runs the schedule part of a dispatcher tick. @returns how many tasks were created for scheduled runs */
-  tick(): Promise<number> {
+  async tick(): Promise<number> {
+    await this.#define();
     const spans = this.#spans;
     return enqueueDueSlots(this.#queue, { ...this.#stores, runtime: this.#runtime, spans }, (error) => {
       throw error;
     });
+  }
+
+  async #work(plan: Parameters<KitWorkers['work']>[0]): Promise<DrainReport> {
+    await this.#define();
+    return this.#workers.work(plan);
   }
 
   #emptyTables(): SimulatedDynamo {
@@ -262,8 +293,32 @@ export class TestKit {
   }
 
   /** Tasks that wait or run. Their entries are in different indexes, or in none. */
-  #unfinished(): number {
-    return this.#dynamo.scan(TABLE).filter(({ state }) => state === 'ready' || state === 'running').length;
+  #unfinished(): readonly Readonly<Record<string, unknown>>[] {
+    return this.#dynamo.scan(TABLE).filter(({ state }) => state === 'ready' || state === 'running');
+  }
+
+  /** A task that waits for others is due at the end of time. */
+  #untilDueMs(): number {
+    const now = this.clock.now();
+    const moments = this.#unfinished().map(({ readyAt }) => Number(readyAt));
+    const next = Math.min(...moments.filter((at) => now < at && at < MAX_EPOCH_MS));
+    return next === Infinity ? 0 : next - now;
+  }
+
+  async #obstacleTo({ queue }: TaskRecord): Promise<string | undefined> {
+    if (queue !== this.#queue)
+      return `it is in queue ${queue}, and the workers of this kit work on queue ${this.#queue}`;
+    const record = await this.#stores.queues.get(queue);
+    return record?.isPaused === true ? `its queue is paused: ${record.reason}` : undefined;
+  }
+
+  /** Defines the schedules that the module exports, as its worker does when it starts. */
+  #define(): Promise<unknown> {
+    const queue = this.#queue;
+    this.#defined ??= this.schedules.defineAll(
+      this.#schedules.map((each) => ({ ...each, options: { queue, ...each.options } })),
+    );
+    return this.#defined;
   }
 
   #ensureTable(name: string): void {

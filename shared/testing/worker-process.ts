@@ -7,7 +7,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Cancel } from '../core/runtime/clock.ts';
 import type { DynamoCalls, DynamoDriver, DynamoKind } from '../dynamo/engine/driver.ts';
-import { FakeClock } from './fake-clock.ts';
+import { FakeClock, settled } from './fake-clock.ts';
 import { simulatedDriver } from './simulated-dynamo/driver.ts';
 import type { SimulatedDynamo } from './simulated-dynamo/simulated-dynamo.ts';
 
@@ -25,29 +25,58 @@ export function currentProcess(): WorkerProcess | undefined {
   return processes.getStore();
 }
 
-export class WorkerProcess {
-  /** Names and ids of tasks whose code is running. The clock is stopped for them. */
-  readonly running = new Set<string>();
+/** All that the workers of one task send, one after another, until one of them is killed. */
+export class WorkersLife {
   /** Kind and tables of each request so far. */
   readonly requests: string[] = [];
   /** The verbs of the answered requests. */
   readonly verbs: string[] = [];
-  readonly #killAt: CrashPlace | undefined;
+  /** The ids of the tasks that its workers claimed, once for each claim. */
+  readonly claims: string[] = [];
+  readonly killAt: CrashPlace | undefined;
+
+  constructor(killAt?: CrashPlace) {
+    this.killAt = killAt;
+  }
+}
+
+export class WorkerProcess {
+  /** Names and ids of tasks whose code is running. The clock is stopped for them. */
+  readonly running = new Set<string>();
+  readonly life: WorkersLife;
   readonly #killed = Promise.withResolvers<undefined>();
+  #waiting = 0;
+  #turns = 0;
   #onKilled: (() => void) | undefined;
   #isDead = false;
 
-  constructor(killAt?: CrashPlace) {
-    this.#killAt = killAt;
+  constructor(life = new WorkersLife()) {
+    this.life = life;
   }
 
   get isDead(): boolean {
     return this.#isDead;
   }
 
+  /** Whether all code that runs here waits for a lock, a permit or tokens. */
+  get isWaiting(): boolean {
+    return this.#waiting >= this.running.size;
+  }
+
+  /** Whether a request lets the event loop turn before it is sent. Time must not pass meanwhile. */
+  get isTurning(): boolean {
+    return this.#turns > 0;
+  }
+
   /** Runs the worker until it ends or is killed. @returns undefined if it was killed */
   run<T>(work: () => Promise<T>): Promise<T | undefined> {
     return Promise.race([processes.run(this, work), this.#killed.promise]);
+  }
+
+  async whileWaiting(wait: () => Promise<void>): Promise<void> {
+    this.#waiting++;
+    await wait();
+    this.#waiting--;
   }
 
   /** Calls `call` once, at the kill. It aborts the tasks' signals. */
@@ -63,12 +92,23 @@ export class WorkerProcess {
   /** Sends a request. Never returns if the process is dead, or is killed here. */
   async send<T>(request: string, apply: () => Promise<T>): Promise<T> {
     if (this.#isDead) return never();
-    this.requests.push(request);
-    if (this.requests.length !== this.#killAt?.request) return apply();
+    const { requests, killAt } = this.life;
+    requests.push(request);
+    if (requests.length !== killAt?.request) {
+      if (requests.length % REQUESTS_PER_TURN === 0) await this.#letOthersTurn();
+      return apply();
+    }
     // The answer is lost, even if it was a refusal.
-    if (this.#killAt.outcome === 'unanswered') await apply().catch(() => undefined);
+    if (killAt.outcome === 'unanswered') await apply().catch(() => undefined);
     this.#die();
     return never();
+  }
+
+  /** The in-memory table answers without a turn of the event loop, so the test runner's own timers would never fire. */
+  async #letOthersTurn(): Promise<void> {
+    this.#turns++;
+    await settled();
+    this.#turns--;
   }
 
   #die(): void {
@@ -79,22 +119,27 @@ export class WorkerProcess {
   }
 }
 
+const REQUESTS_PER_TURN = 100;
+
 /** One driver for all processes of a kit and for the test itself. */
 export class ProcessDriver implements DynamoDriver {
   readonly #dynamo: () => SimulatedDynamo;
+  #sent = 0;
 
   constructor(dynamo: () => SimulatedDynamo) {
     this.#dynamo = dynamo;
   }
 
-  attempt<K extends DynamoKind>(
+  async attempt<K extends DynamoKind>(
     kind: K,
     input: DynamoCalls[K]['input'],
     signal: AbortSignal,
   ): Promise<DynamoCalls[K]['output']> {
     const apply = () => simulatedDriver(this.#dynamo()).attempt(kind, input, signal);
     const process = currentProcess();
-    return process === undefined ? apply() : process.send(`${kind} ${tablesOf(input).join(', ')}`, apply);
+    if (process !== undefined) return process.send(`${kind} ${tablesOf(input).join(', ')}`, apply);
+    if (++this.#sent % REQUESTS_PER_TURN === 0) await settled();
+    return apply();
   }
 }
 
