@@ -23,6 +23,7 @@ export {
   MismatchError,
   StoreUnavailableError,
 } from '../shared/core/errors.ts';
+export { InvalidInputError } from '../shared/tasks/task/control.ts';
 export { LockUnavailableError } from '../shared/coordination/lock/lock-record.ts';
 export { SemaphoreFullError } from '../shared/coordination/semaphore/semaphore-contender.ts';
 export { Fence } from '../shared/core/lease/fence.ts';

@@ -20,6 +20,7 @@ export {
   MismatchError,
   StoreUnavailableError,
 } from '../shared/core/errors.ts';
+export { InvalidInputError } from '../shared/tasks/task/control.ts';
 export type { LossReason } from '../shared/core/errors.ts';
 
 export type { Session } from '../shared/client/session.ts';

@@ -12,6 +12,7 @@ export {
   TaskCancelledError,
   TaskTimeoutError,
 } from '../shared/tasks/task/control.ts';
+export type { StandardIssue } from '../shared/core/validate/standard-schema.ts';
 export type { WriteRefusal } from '../shared/tasks/task/control.ts';
 export { defineSchedule } from '../shared/tasks/schedule/declaration.ts';
 export type { ScheduleOptions, TaskSchedule } from '../shared/tasks/schedule/declaration.ts';

@@ -1,4 +1,5 @@
 /** Parsers of options and operands. commander reports invalid values with the option's name. */
+import { parseUnchanged } from '../shared/core/json.ts';
 import { InvalidArgumentError, Option } from 'commander';
 import { ConfigurationError, messageOf } from '../shared/core/errors.ts';
 import type { Duration } from '../shared/core/validate/duration.ts';
@@ -81,14 +82,8 @@ export function amount(min: number): (text: string) => number {
 /** Parses an operand as JSON; null if it is absent. @throws ConfigurationError */
 export function jsonInput(input: string | undefined): unknown {
   try {
-    return input === undefined ? null : JSON.parse(input, finite);
+    return input === undefined ? null : parseUnchanged(input);
   } catch (cause) {
     throw new ConfigurationError(`the input is not JSON: ${messageOf(cause)}; a text is given as '"text"'`, { cause });
   }
-}
-
-/** JSON allows numbers of any size, but a number beyond JavaScript's range would become infinity, which JSON cannot store. */
-function finite(_: string, value: unknown): unknown {
-  if (value === Infinity || value === -Infinity) throw new RangeError('a number in it is too large');
-  return value;
 }

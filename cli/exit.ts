@@ -10,6 +10,7 @@ import {
   StoreUnavailableError,
   messageOf,
 } from '../shared/core/errors.ts';
+import { InvalidInputError } from '../shared/tasks/task/control.ts';
 import { LockUnavailableError } from '../shared/coordination/lock/lock-record.ts';
 import type { TaskKey } from '../shared/tasks/task/task.ts';
 import { describeTask } from '../shared/tasks/task/task.ts';
@@ -79,7 +80,8 @@ interface Failure {
 export function failureOf(thrown: unknown, table: string): Failure {
   const message = messageOf(thrown);
   // It names the missing table, which may be the user's own.
-  if (thrown instanceof ConfigurationError) return { exitCode: EXIT.usage, message };
+  if (thrown instanceof ConfigurationError || thrown instanceof InvalidInputError)
+    return { exitCode: EXIT.usage, message };
   if (isMissingTable(thrown)) return { exitCode: EXIT.usage, message: `${missingTable(table)} with --table` };
   if (thrown instanceof CommandError) return { exitCode: thrown.exitCode, message };
   if (thrown instanceof StoreUnavailableError) return { exitCode: EXIT.unavailable, message };

@@ -5,6 +5,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { streamSSE } from 'hono/streaming';
 import { isMissingTable, missingTable } from '../shared/dynamo/engine/missing-table.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/core/errors.ts';
+import { InvalidInputError } from '../shared/tasks/task/control.ts';
 import { validName } from '../shared/core/validate/name.ts';
 import { validWholeNumber } from '../shared/core/validate/whole-number.ts';
 import { execute, parseAct } from './acts.ts';
@@ -186,7 +187,8 @@ function unitsIn(context: Context): number {
 
 function fail(context: Context, error: unknown, { options: { table } }: ConsoleConnection): Response {
   if (isMissingTable(error)) return context.json({ error: missingTable(table) }, 503);
-  if (error instanceof ConfigurationError) return context.json({ error: error.message }, 400);
+  if (error instanceof ConfigurationError || error instanceof InvalidInputError)
+    return context.json({ error: error.message }, 400);
   if (error instanceof StoreUnavailableError) return context.json({ error: error.message }, 503);
   return context.json({ error: messageOf(error) }, 500);
 }

@@ -9,3 +9,23 @@ export function notJson(cause: unknown): string {
   const [, position] = / in JSON at position (\d+)/.exec(cause instanceof Error ? cause.message : '') ?? [];
   return position === undefined ? 'not JSON' : `not JSON at position ${position}`;
 }
+
+/** Parses JSON from outside the process. @throws SyntaxError @throws RangeError for a number that JavaScript would change */
+export function parseUnchanged(text: string): unknown {
+  return JSON.parse(text, unchanged);
+}
+
+function unchanged(this: unknown, _name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const source = context?.source;
+  if (typeof value !== 'number' || source === undefined) return value;
+  if (!Number.isFinite(value)) throw new RangeError('a number in it is too large');
+  if (digitsOf(source) !== digitsOf(String(value)))
+    throw new RangeError(`a number in it has more digits than JavaScript keeps: it would become ${value}; pass a text`);
+  return value;
+}
+
+/** The digits of a number without sign, point, exponent, and zeros at both ends. */
+function digitsOf(number: string): string {
+  const [mantissa = ''] = number.toLowerCase().split('e');
+  return mantissa.replace(/[-+.]/g, '').replace(/^0+|0+$/g, '');
+}

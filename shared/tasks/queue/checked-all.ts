@@ -1,6 +1,7 @@
 /** Checks the tasks of one call. An error names the position of the first unusable task. */
-import { ConfigurationError } from '../../core/errors.ts';
+import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import { allOf } from '../../core/runtime/all-of.ts';
+import { InvalidInputError } from '../task/control.ts';
 import type { RequestDefaults, TaskRequest } from '../task/task-request.ts';
 import { isRequest, newTaskOf } from '../task/task-request.ts';
 import type { NewTask } from '../task/task-store.ts';
@@ -36,7 +37,10 @@ async function checkedItem(
   try {
     return await newTaskOf(task, input, options, defaults);
   } catch (cause) {
+    const at = `enqueueAll: item ${index + 1}`;
+    if (cause instanceof InvalidInputError)
+      throw new InvalidInputError(`${at}: ${messageOf(cause)}`, cause.issues, { cause });
     if (!(cause instanceof ConfigurationError)) throw cause;
-    throw new ConfigurationError(`enqueueAll: item ${index + 1}: ${cause.message}`, { cause });
+    throw new ConfigurationError(`${at}: ${cause.message}`, { cause });
   }
 }

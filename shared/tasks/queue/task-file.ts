@@ -1,5 +1,6 @@
 /** Reads tasks as lines of JSON, and checks all of them before the first is written. */
 import { isUtf8 } from 'node:buffer';
+import { parseUnchanged } from '../../core/json.ts';
 import { isSame } from '../../core/runtime/same.ts';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import type { EnqueueOptions, TaskClient, TaskReference } from './task-client.ts';
@@ -81,7 +82,7 @@ export function referenceTo(name: string, registry: TaskRegistry | undefined): T
 function parseObject(text: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseUnchanged(text);
   } catch (cause) {
     throw new ConfigurationError(`not JSON: ${messageOf(cause)}`, { cause });
   }

@@ -21,13 +21,7 @@ import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { SessionHolder } from '../../session/keep-alive.ts';
 import { truthfulSignal } from '../../session/truthful-signal.ts';
 import type { TaskContext, TaskLog } from '../task/context.ts';
-import {
-  DoNotRetry,
-  HandedBackError,
-  InvalidInputError,
-  TaskCancelledError,
-  TaskTimeoutError,
-} from '../task/control.ts';
+import { DoNotRetry, HandedBackError, TaskCancelledError, TaskTimeoutError, UnfitInputError } from '../task/control.ts';
 import type { AnyTask } from '../task/definition.ts';
 import { isAtMostOnce, retryOf, timeoutMsOf } from '../task/definition.ts';
 import { describeIssues } from '../../core/validate/parsed-schema.ts';
@@ -160,7 +154,10 @@ class ClaimRun {
     if (schema === undefined) return this.#runCode(input as never);
     const validated = await schema['~standard'].validate(input);
     if (validated.issues !== undefined)
-      throw new InvalidInputError(`input does not fit the schema of ${name}: ${describeIssues(validated.issues)}`);
+      throw new UnfitInputError(
+        `input does not fit the schema of ${name}: ${describeIssues(validated.issues)}`,
+        validated.issues,
+      );
     return this.#runCode(validated.value);
   }
 

@@ -2,7 +2,7 @@
 import { StoreUnavailableError } from '../../core/errors.ts';
 import { fullJitterMs } from '../../core/runtime/random.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import { DoNotRetry, InvalidInputError, RetryAfter } from '../task/control.ts';
+import { DoNotRetry, RetryAfter, UnfitInputError } from '../task/control.ts';
 import type { RetryPolicy } from '../task/definition.ts';
 import type { Claim, RunningTask, TaskError, TaskRecord } from '../task/task.ts';
 import { ERROR_MESSAGE_LIMIT_CHARACTERS } from '../task/task.ts';
@@ -35,7 +35,7 @@ export function judgeFailure(
   at: { readonly now: number; readonly random: Random },
 ): Failure {
   const error = describeError(thrown, at.now);
-  const isFinal = thrown instanceof DoNotRetry || thrown instanceof InvalidInputError || attempts >= policy.maxAttempts;
+  const isFinal = thrown instanceof DoNotRetry || thrown instanceof UnfitInputError || attempts >= policy.maxAttempts;
   if (isFinal) return { kind: 'dead', error };
   return {
     kind: 'retry',

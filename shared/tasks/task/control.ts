@@ -2,6 +2,7 @@
 
 import type { Duration } from '../../core/validate/duration.ts';
 import { durationMs } from '../../core/validate/duration.ts';
+import type { StandardIssue } from '../../core/validate/standard-schema.ts';
 
 /** Thrown by task code: this input will never succeed; the task is dead at once. */
 export class DoNotRetry extends Error {
@@ -20,13 +21,20 @@ export class RetryAfter extends Error {
   }
 }
 
-/**
- * The stored input does not satisfy the definition's schema. The task is dead at once: deploy a schema that accepts the input, and retry
- * the task.
- */
+/** The schema of a task refuses an input. Nothing was written: tell the caller of your API which values are wrong. */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
+  /** What the schema found: messages, each with the path to its value. */
+  readonly issues: readonly StandardIssue[];
+
+  constructor(message: string, issues: readonly StandardIssue[], options?: ErrorOptions) {
+    super(message, options);
+    this.issues = issues;
+  }
 }
+
+/** The schema refuses the input of a task that runs. The task is dead at once: deploy a schema that accepts the input, and retry it. */
+export class UnfitInputError extends InvalidInputError {}
 
 /**
  * The reason of a task's AbortSignal when the attempt took longer than the definition's timeout:

@@ -1,5 +1,6 @@
 /**
- * Rejects inputs that do not survive the JSON round trip to the worker, which gets `JSON.parse(JSON.stringify(input))`.
+ * Rejects inputs, results and progress that do not survive the JSON round trip to their reader, who gets
+ * `JSON.parse(JSON.stringify(value))`.
  *
  * It rejects what JSON drops or changes silently: `Map`, `Set`, `Error`, binary data, functions, `NaN`, holes in lists.
  * It accepts undefined properties, which are omitted on both sides of the queue alike, and objects with a `toJSON`
@@ -21,8 +22,8 @@ export function ensureRoundTrips(what: string, value: unknown): void {
   if (loss === undefined) return;
   const place = loss.path.length === 0 ? 'it' : loss.path.join('.');
   throw new ConfigurationError(
-    `${what} cannot be stored as JSON: ${place} is ${loss.what}, which would not reach the ` +
-      'worker; pass texts, numbers, lists and plain objects',
+    `${what} cannot be stored as JSON: ${place} is ${loss.what}, which would not reach its ` +
+      'reader; pass texts, numbers, lists and plain objects',
   );
 }
 

@@ -1,5 +1,6 @@
 import { utf8Bytes } from '../../core/runtime/bytes.ts';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import { ensureRoundTrips } from './json-round-trip.ts';
 import type { Json } from './task.ts';
 
 /**
@@ -8,6 +9,7 @@ import type { Json } from './task.ts';
  * @throws ConfigurationError when it has no JSON form, or is too large
  */
 export function storableJson(what: string, value: unknown, limitBytes: number): Json {
+  ensureRoundTrips(what, value);
   const { text, bytes } = jsonText(what, value);
   if (bytes > limitBytes)
     throw new ConfigurationError(

@@ -5,6 +5,7 @@ import { durationMs } from '../../core/validate/duration.ts';
 import { validName } from '../../core/validate/name.ts';
 import { validOptions } from '../../core/validate/options.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import { InvalidInputError } from './control.ts';
 import type { Dedup, DuplicatePolicy } from './dedup.ts';
 import { DUPLICATE_POLICIES } from './dedup.ts';
 import { describeIssues } from '../../core/validate/parsed-schema.ts';
@@ -317,8 +318,9 @@ async function checkInput(
   const hint = validated.issues.some(({ path }) => valueAt(given, path) instanceof Date)
     ? '; a Date reaches the worker as text: let the schema take that, and make a Date of it'
     : '';
-  throw new ConfigurationError(
+  throw new InvalidInputError(
     `the input of task ${id} does not fit the schema of ${task.name}: ${describeIssues(validated.issues)}${hint}`,
+    validated.issues,
   );
 }
 

@@ -4,7 +4,8 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { DynamoDriver } from '../../../../shared/dynamo/engine/driver.ts';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
-import { ConfigurationError, MismatchError } from '../../../../shared/core/errors.ts';
+import { MismatchError } from '../../../../shared/core/errors.ts';
+import { InvalidInputError } from '../../../../shared/tasks/task/control.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
 import type { NewTask } from '../../../../shared/tasks/task/task-store.ts';
@@ -108,7 +109,7 @@ test('names the position of one bad item among many, and writes nothing', async 
 
   const enqueuing = queue.client.enqueueAll(tasks);
 
-  await expect(enqueuing).rejects.toThrow(ConfigurationError);
+  await expect(enqueuing).rejects.toThrow(InvalidInputError);
   await expect(enqueuing).rejects.toThrow('enqueueAll: item 2: the input of task b does not fit the schema of noted');
   expect(await queue.client.get('a')).toBeUndefined();
 });

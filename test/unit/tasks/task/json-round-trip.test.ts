@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { ConfigurationError } from '../../../../shared/core/errors.ts';
 import { defineTask } from '../../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../../shared/tasks/task/task-request.ts';
+import { parseUnchanged } from '../../../../shared/core/json.ts';
 import { createTestKit } from '../../../../shared/testing/kit.ts';
+import { silent } from '../../../../shared/testing/silent-log.ts';
 
 const seen: unknown[] = [];
 const look = defineTask({
@@ -174,4 +176,57 @@ test('enqueues a task without input as null, and refuses an input that became un
   await expect(kit.tasks.enqueue(needy)).rejects.toThrow('does not fit the schema of needy');
   // @ts-expect-error its input is required
   expect(spawn(needy).input).toBeNull();
+});
+
+/** Values that JSON would drop or change, and how a refusal names them. */
+const LOSSY: readonly (readonly [unknown, string])[] = [
+  [new Map([[1, 2]]), 'it is a Map'],
+  [{ rows: [{ price: NaN }] }, 'rows.0.price is NaN'],
+  [[1, undefined], '1 is undefined'],
+  [{ f: () => 1 }, 'f is a function'],
+  [1n, 'it is a bigint'],
+];
+
+test.each(LOSSY)('stores no other result or progress than %o', async (value, named) => {
+  const refused: string[] = [];
+  const given = value as never;
+  const returned = defineTask({ name: 'returned', run: () => given });
+  const committed = defineTask({
+    name: 'committed',
+    async run(_: unknown, task) {
+      for (const refusing of [task.commit(given), task.saveProgress(given)])
+        await refusing.catch((error: unknown) => refused.push(String(error)));
+      return 'and went on';
+    },
+  });
+  const kit = createTestKit({ tasks: { returned, committed }, log: silent });
+  for (const task of [returned, committed]) await kit.tasks.enqueue(task, null, { id: task.name });
+
+  await kit.drain();
+
+  expect(await kit.tasks.get('returned')).toMatchObject({
+    state: 'dead',
+    attempts: 1,
+    lastError: {
+      message: expect.stringContaining(
+        `the result of task returned of queue default cannot be stored as JSON: ${named}`,
+      ) as string,
+    },
+  });
+  expect(await kit.tasks.get('committed')).toMatchObject({ state: 'done', result: 'and went on', progress: undefined });
+  expect(refused).toEqual([expect.stringContaining(named), expect.stringContaining(named)]);
+});
+
+test.each([
+  ['0.10', 0.1],
+  ['-1.50e+3', -1500],
+  ['1e21', 1e21],
+  ['9007199254740993.0', undefined],
+  ['12345678901234567890', undefined],
+  ['0.1000000000000000055', undefined],
+  ['1e400', undefined],
+])('the number %s in a text becomes %s', (text, value) => {
+  const parse = () => parseUnchanged(`{"n":[${text}]}`);
+  if (value === undefined) expect(parse).toThrow(RangeError);
+  else expect(parse()).toEqual({ n: [value] });
 });
