@@ -28,12 +28,16 @@ function ownFolder(caches: string, user: number): string | undefined {
   try {
     const home = homedir();
     // The specification of XDG: a path that is not absolute is invalid.
-    const [base, inside] = path.isAbsolute(caches) ? [caches, ''] : [home, '.cache'];
-    // Check the base as well: anyone who may write there could replace our folder.
+    const [base, inside] = path.isAbsolute(caches) ? [caches, []] : [home, ['.cache']];
     if (!isOwn(statSync(base), user)) return undefined;
-    const folder = path.join(base, inside, 'leasehold/compiled');
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return isOwn(lstatSync(folder), user) ? folder : undefined;
+    let folder = base;
+    // Check each level: anyone who may write to one of them could replace what is inside.
+    for (const name of [...inside, 'leasehold', 'compiled']) {
+      folder = path.join(folder, name);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      if (!isOwn(lstatSync(folder), user)) return undefined;
+    }
+    return folder;
   } catch {
     return undefined; // Without a home, or where nothing can be written, Node does without.
   }

@@ -70,6 +70,7 @@ async function dev(context: Context, options: Options, module = ''): Promise<Exi
         [
           `engine   ${kind}${kind === 'endpoint' ? '' : ', empty'}; for other terminals: export ${ENVIRONMENT.endpoint}=${endpoint}`,
           `console  ${address}`,
+          ...(engine.warning === undefined ? [] : [`warning  ${engine.warning}`]),
           ...(tables.length === 0 ? [] : [`tables   ${printable(tables.join(', '))}`]),
           `tasks    ${printable(tasks.join(', '))}; read again when the code changes; Ctrl+C ends everything`,
         ].join('\n'),

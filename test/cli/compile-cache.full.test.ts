@@ -54,14 +54,17 @@ describe.skipIf(process.platform === 'win32')('the compiled code of the command'
     expect(readdirSync(shared)).toEqual([]);
   });
 
-  test.each(['home', 'own'] as const)('is not read where others may write (%s)', (which) => {
-    mkdirSync(own(), { recursive: true });
-    chmodSync(which === 'home' ? home : own(), 0o777);
+  test.each(['', '.cache', '.cache/leasehold', '.cache/leasehold/compiled'])(
+    'is not read where others may write to ~/%s',
+    (level) => {
+      mkdirSync(own(), { recursive: true });
+      chmodSync(path.join(home, level), 0o777);
 
-    help();
+      help();
 
-    expect(readdirSync(own())).toEqual([]);
-  });
+      expect(readdirSync(own())).toEqual([]);
+    },
+  );
 
   // Two users are needed, which only root can play.
   test.skipIf(process.getuid?.() !== 0)('is not read by another user who keeps the HOME of this one', () => {
