@@ -40,10 +40,15 @@ export interface Engine {
   readonly endpoint: string;
   /** Undefined for an engine that was already running, and for one in this process. */
   readonly pid?: number;
+  /** What its user should know about its safety, in one line. */
+  readonly warning?: string;
   /** Ends an engine that we started, data included; leaves any other alone. */
   stop(): Promise<void>;
 }
 
+/** Our front is on the loopback, but the emulator has no option for its own port. */
+const OPEN_TO_THE_NETWORK =
+  'DynamoDB Local listens on every interface of this machine, at a random port, and checks nobody: use it in a network that you trust';
 /** How long a given endpoint may take to answer at all. */
 const PROBE_TIMEOUT_MS = 5_000;
 
@@ -60,7 +65,11 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
     case 'memory':
       return { kind: options.kind, ...(await startMemoryEngine(options.port)) };
     case 'dynamodb-local':
-      return { kind: options.kind, ...(await run(dynamodbLocalEngine(options.compiler), options)) };
+      return {
+        kind: options.kind,
+        warning: OPEN_TO_THE_NETWORK,
+        ...(await run(dynamodbLocalEngine(options.compiler), options)),
+      };
     case 'endpoint':
       return useEndpoint(options.endpoint);
   }

@@ -74,6 +74,7 @@ export async function demonstrate(
   // The number of tasks decides how many justify a worker, so the platform starts after they are counted; they are validated against it.
   const engine = await startEngine(options.engine);
   display.note(`engine     ${engine.kind} at ${engine.endpoint}`);
+  if (engine.warning !== undefined) display.note(`warning    ${engine.warning}`);
   try {
     const platform = await startPlatform({
       engine: { kind: 'endpoint', endpoint: engine.endpoint },

@@ -73,9 +73,9 @@ export function refusalOf(headers: IncomingHttpHeaders): string | undefined {
   const { origin, host = '', 'sec-fetch-site': site = 'none' } = headers;
   const name = URL.parse(`http://${host}`)?.hostname ?? '';
   if (!isLoopbackHost(name.replace(/^\[|\]$/g, '')))
-    return `this engine answers programs of this machine, on loopback only, not as ${JSON.stringify(host)}`;
+    return `this server answers programs of this machine, on loopback only, not as ${JSON.stringify(host)}`;
   if (origin !== undefined || site !== 'none')
-    return 'this engine answers programs of this machine, and a web page asked for this';
+    return 'this server answers programs of this machine, and a web page asked for this';
   return undefined;
 }
 

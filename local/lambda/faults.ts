@@ -50,6 +50,10 @@ export function invalidParameter(message: string): InvokeFault {
   return new InvokeFault(400, 'InvalidParameterValueException', message, { Type: 'User', message });
 }
 
+export function notFromHere(message: string): InvokeFault {
+  return new InvokeFault(403, 'AccessDeniedException', message, { Type: 'User', Message: message });
+}
+
 export function unknownOperation(operation: string): InvokeFault {
   const message = `the local Lambda knows only Invoke, not ${operation}`;
   return new InvokeFault(404, 'UnknownOperationException', message, { Type: 'User', message });

@@ -6,6 +6,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import { messageOf } from '../../shared/core/errors.ts';
+import { refusalOf } from '../engine/front.ts';
 import {
   ASYNCHRONOUS_PAYLOAD_LIMIT_BYTES,
   InvokeFault,
@@ -13,6 +14,7 @@ import {
   functionNotFound,
   invalidParameter,
   invalidRequestContent,
+  notFromHere,
   requestTooLarge,
   unknownOperation,
 } from './faults.ts';
@@ -44,7 +46,10 @@ const KEEP_ALIVE_MS = 120_000;
 
 export function createInvokeServer(invoke: Invoke): Server {
   const server = createServer((request, response) => {
-    void answer(request, response, invoke);
+    const refusal = refusalOf(request.headers);
+    if (refusal === undefined) return void answer(request, response, invoke);
+    request.resume();
+    sendFault(response, notFromHere(refusal));
   });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   return server;

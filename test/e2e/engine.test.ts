@@ -184,7 +184,7 @@ describe.each([
       const answer = await askAs(endpoint, headers);
 
       expect(answer, JSON.stringify(headers)).toMatchObject({ status: 400 });
-      expect(answer.body).toMatch(/AccessDeniedException.*this engine answers programs of this machine/);
+      expect(answer.body).toMatch(/AccessDeniedException.*this server answers programs of this machine/);
       expect(answer.allowed).toBeUndefined();
     }
   });

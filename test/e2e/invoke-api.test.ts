@@ -118,6 +118,21 @@ describe('Invoke', () => {
 });
 
 describe('a refusal', () => {
+  test.each([
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { 'sec-fetch-site': 'cross-site' },
+    { host: 'evil.example' },
+    { host: '127.0.0.1.evil.example:8000' },
+  ])('answers 403 to a web page, and to a foreign name: %o', async (headers) => {
+    const asked = request(`${lambda.endpoint}/2015-03-31/functions/count/invocations`, { method: 'POST', headers });
+    asked.end('{}');
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+
+    expect(answer.statusCode).toBe(403);
+    expect(await text(answer)).toContain('this server answers programs of this machine');
+  });
+
   test('answers 404 for an unknown function', async () => {
     const error = await invoke({ FunctionName: 'nobody' }).catch((thrown: unknown) => thrown);
 
