@@ -34,6 +34,8 @@ export interface CliConnection extends Disposable {
   readonly stores: Stores;
   readonly semaphores: SemaphoreClient;
   readonly sessions: SessionStore;
+  /** Ends all requests of this connection. */
+  readonly stopSending: () => void;
   /** Clock bound: the largest difference between any two clocks. */
   readonly maxClockSkewMs: number;
   readonly audit: AuditStore;
@@ -83,6 +85,7 @@ export async function connect(
     semaphores,
     maxClockSkewMs: maxClockSkew,
     sessions: stores.sessions,
+    stopSending: () => sender.close(),
     epoch: new EpochStore({ sender, runtime }, table),
     stores,
     operations: new Operations(operated),

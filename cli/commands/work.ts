@@ -8,6 +8,7 @@ import type { WorkTotals } from '../../shared/client/run-until-stopped.ts';
 import { openTelemetry } from '../../shared/tasks/tracing/open-telemetry.ts';
 import type { AttemptSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { engineWakes } from '../../shared/client/engine-wakes.ts';
+import { TasksAtWork } from '../../shared/client/tasks-at-work.ts';
 import { enqueuedIn } from '../../shared/client/process-enqueues.ts';
 import { DEFAULT_ATTEMPT_SPANS, TaskSpans } from '../../shared/tasks/tracing/task-spans.ts';
 import { spanOption, wholeNumber } from '../arguments.ts';
@@ -76,11 +77,17 @@ async function work(context: Context, options: Options): Promise<ExitCode> {
   const wakes = { ...context.settings, clock: connection.runtime.clock };
   const onEnqueued = untilDrained ? undefined : enqueuedIn(context.settings, queue, engineWakes(wakes, queue));
   let totals: WorkTotals | undefined;
+  const atWork = new TasksAtWork();
+  using _exit = atWork.atExit((message) => {
+    context.output.error(message, EXIT.failed);
+    // Otherwise a script would take a drained queue for granted.
+    if (process.exitCode === undefined || process.exitCode === 0) process.exitCode = EXIT.failed;
+  });
   await untilInterrupted(async (interrupted) => {
     const handBack = new AbortController();
     interrupted.addEventListener('abort', () => handBack.abort(new HandedBackError('interrupted')));
     totals = await workHere(
-      work,
+      { ...work, events: atWork.events(work.events) },
       connection,
       { log: lines.log, spans, onEnqueued },
       { queue, shards, concurrency, sessionTtlMs, untilDrained },

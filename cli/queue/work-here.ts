@@ -34,11 +34,11 @@ export function workHere(
   options: WorkHereOptions,
   handBack: AbortSignal,
 ): Promise<WorkTotals> {
-  const { sessions, gauge, runtime } = connection;
+  const { sessions, gauge, runtime, stopSending } = connection;
   const { store: tasks, queues, schedules } = connection.queue(options.queue, options.shards);
   return runUntilStopped(
     work,
-    { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans, onEnqueued },
+    { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans, onEnqueued, stopSending },
     { ...options, graceMs: GRACE_MS },
     handBack,
   );

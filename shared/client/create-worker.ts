@@ -3,6 +3,7 @@ import { connectDynamo } from '../dynamo/connect.ts';
 import { engineWakes } from './engine-wakes.ts';
 import { announcingIn, enqueuedIn } from './process-enqueues.ts';
 import { createStores } from './stores.ts';
+import { TasksAtWork } from './tasks-at-work.ts';
 import { ConfigurationError } from '../core/errors.ts';
 import type { WorkTotals } from './run-until-stopped.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
@@ -127,8 +128,11 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
       const { clock } = systemRuntime;
       const engine = engineWakes({ endpoint: given.endpoint, table, clock }, queue);
       const onEnqueued = untilDrained ? undefined : enqueuedIn(given, queue, engine);
-      const ports = { ...stores, leasehold, gauge, runtime: systemRuntime, log, spans, onEnqueued };
-      return await runUntilStopped(work, ports, settings, handBack.signal);
+      const stopSending = (): void => sender.close();
+      const ports = { ...stores, leasehold, gauge, runtime: systemRuntime, log, spans, onEnqueued, stopSending };
+      const atWork = new TasksAtWork();
+      using _exit = atWork.atExit((message) => log.error(message));
+      return await runUntilStopped({ ...work, events: atWork.events(work.events) }, ports, settings, handBack.signal);
     },
     stop() {
       handBack.abort(new HandedBackError('the worker is stopped'));

@@ -3,6 +3,7 @@
  * It adds to `runWithSchedules` the definition of the module's schedules, a session,
  * and a restart after a lost session or an outage of the store.
  */
+import type { Cancel } from '../core/runtime/clock.ts';
 import { workerName } from '../tasks/dispatch/live-workers.ts';
 import { LeaseLostError, StoreUnavailableError } from '../core/errors.ts';
 import type { Leasehold } from './leasehold.ts';
@@ -17,6 +18,8 @@ import type { WorkerReport } from '../tasks/worker/run-worker.ts';
 
 type KeptPorts = Omit<SchedulingPorts, 'session' | 'events' | 'payloads'> & {
   readonly leasehold: Pick<Leasehold, 'session' | 'schedules'>;
+  /** Ends all requests: called when the time to stop is over. */
+  readonly stopSending: () => void;
 };
 
 interface KeptSettings extends SchedulingSettings {
@@ -34,6 +37,9 @@ export interface WorkTotals {
   /** Handed back, snoozed, cancelled, waiting for children, expired or lost. */
   readonly other: number;
 }
+
+/** For the last writes after the grace period. Without an answer they are given up, whatever the session's TTL: containers are killed. */
+const LAST_WRITES_MS = 1_250;
 
 /** Pause before it starts again after an outage or while the queue is paused, jittered. */
 const RESTART_MS = 1_000;
@@ -64,6 +70,17 @@ export async function runUntilStopped(
       });
     },
   };
+  let cancel: Cancel | undefined;
+  using stopping = {
+    onStop: () => {
+      cancel = runtime.clock.after(settings.graceMs + LAST_WRITES_MS, ports.stopSending);
+    },
+    [Symbol.dispose]() {
+      handBack.removeEventListener('abort', this.onStop);
+      cancel?.();
+    },
+  };
+  handBack.addEventListener('abort', stopping.onStop, { once: true });
   const schedules = work.schedules.map((each) => ({ ...each, options: { queue: settings.queue, ...each.options } }));
   const totals = { done: 0, retried: 0, dead: 0, other: 0 };
   let isDefined = false;

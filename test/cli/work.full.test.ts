@@ -60,6 +60,20 @@ describe.skipIf(endpoint === null)('leasehold work', () => {
     expect(known).toMatchObject({ exitCode: 0, err: '' });
   });
 
+  test.each([
+    ['exits.well', /in the code of task a \(exits\.well\); at work: task a \(exits\.well\)/],
+    ['rejects', /at work: task a \(rejects\)[^]*nobody waits for this/],
+  ])('fails, and names the task at work, when the code of %s ends the process', async (name, said) => {
+    const queue = `ended-${name}`;
+    await run('enqueue', name, 'null', '--queue', queue, '--id', 'a');
+    await run('enqueue', 'fine', '{"n": 1}', '--queue', queue, '--id', 'b');
+
+    const end = await startCommand(table, 'work', '--entry', ENTRY, '--queue', queue, '--until-drained').ended;
+
+    expect(end.exitCode).toBe(1);
+    expect(end.err).toMatch(said);
+  });
+
   test('exits with a failure if tasks died', async () => {
     await run('enqueue', 'gave.up', '--queue', 'deadly');
     await table.leasehold.tasks.enqueue('fine', { n: 0 }, { queue: 'deadly' });

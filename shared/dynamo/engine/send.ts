@@ -92,6 +92,8 @@ export class Sender {
   readonly #runtime: Runtime;
   readonly #policy: SendPolicy;
   readonly #observer: SendObserver | undefined;
+  readonly #underWay = new Set<AbortController>();
+  #isClosed = false;
 
   constructor(ports: SenderPorts) {
     this.#driver = ports.driver;
@@ -112,6 +114,12 @@ export class Sender {
   /** For stores' own loops around a contended row. */
   get patience(): Patience {
     return this.#runtime;
+  }
+
+  /** Sends nothing more, and breaks off what is under way: for a process that must end while the store is away. */
+  close(): void {
+    this.#isClosed = true;
+    for (const attempt of this.#underWay) attempt.abort();
   }
 
   /** Pauses as between two attempts of one request. The upper bound grows with `round`. */
@@ -157,6 +165,7 @@ export class Sender {
     let restampedAt: number | undefined;
     let current = statement;
     ensureWanted(statement, limits);
+    if (this.#isClosed) throw givenUp(statement);
     for (let attempt = 1; ; attempt++) {
       if (attempt > 1 && statement.restamped !== undefined) {
         restampedAt = clock.now();
@@ -170,7 +179,7 @@ export class Sender {
         throw unanswered > 0 ? unavailable(statement, attempt, fault, true) : rejection(statement, fault);
       if (fault.applied === 'unknown') unanswered++;
       const ensureTimeFor = (waitMs: number): void => {
-        const isOver = limits.signal?.aborted === true || clock.monotonic() + waitMs >= deadline;
+        const isOver = this.#isClosed || limits.signal?.aborted === true || clock.monotonic() + waitMs >= deadline;
         if (isOver) throw unavailable(statement, attempt, fault, unanswered > 0);
       };
       const waitMs = fullJitterMs(random, backoff, attempt);
@@ -193,6 +202,7 @@ export class Sender {
     const stop = (): void => attempt.abort();
     const cancelTimeout = clock.after(timeoutMs, stop);
     signal?.addEventListener('abort', stop);
+    this.#underWay.add(attempt);
     try {
       const output = await this.#driver.attempt(statement.kind, statement.input, attempt.signal);
       this.#observe({ statement, output });
@@ -203,6 +213,7 @@ export class Sender {
       return { kind: 'fault', fault: error };
     } finally {
       cancelTimeout();
+      this.#underWay.delete(attempt);
       signal?.removeEventListener('abort', stop);
     }
   }

@@ -51,6 +51,24 @@ export const neverEnds = defineTask({
   run: () => Promise.race([]),
 });
 
+export const exitsWell = defineTask({
+  name: 'exits.well',
+  retry,
+  async run() {
+    await sleep(50);
+    process.exit(0);
+  },
+});
+
+export const rejects = defineTask({
+  name: 'rejects',
+  retry,
+  async run() {
+    void Promise.reject(new Error('nobody waits for this'));
+    await sleep(60_000);
+  },
+});
+
 export const exits = defineTask({
   name: 'exits',
   retry,

@@ -29,7 +29,8 @@ function open(module: TaskModule = taskModuleOf({ quick })) {
   const handBack = new AbortController();
   let running: Promise<unknown> = Promise.resolve();
   const run = (settings: Partial<typeof SETTINGS> = {}) => {
-    const ports = { ...worker.ports, leasehold: worker.leasehold, log };
+    const stopSending = () => worker.sender.close();
+    const ports = { ...worker.ports, leasehold: worker.leasehold, log, stopSending };
     const ended = runUntilStopped(module, ports, { ...SETTINGS, ...settings }, handBack.signal);
     running = ended;
     return ended;
@@ -145,16 +146,39 @@ describe('ends', () => {
     expect(await passTime(world, run({ untilDrained: true }))).toEqual({ done: 1, retried: 1, dead: 1, other: 1 });
   });
 
-  test('with its pause when it is stopped during an outage, and without its session', async () => {
-    const { world, worker, run, pass, stop } = open();
-    const running = run();
-    await pass(3_000);
-    worker.driver.isDown = true;
-    await pass(30_000);
+  describe.each(['refuses', 'swallows'] as const)('soon when it is stopped while the store %s', (how) => {
+    test.each(['never reached', 'idle', 'at work', 'long lost'])('and the worker is %s', async (state) => {
+      const begun = Promise.withResolvers<undefined>();
+      const hangs = defineTask({
+        name: 'hangs',
+        run: async (_: unknown, { signal }) => {
+          begun.resolve(undefined);
+          await whenAborted(signal);
+          throw signal.reason;
+        },
+      });
+      const { world, user, worker, run, pass, stop } = open(taskModuleOf({ hangs }));
+      const { driver, runtime } = worker;
+      const attempt = driver.attempt.bind(driver);
+      const goAway = (): void => {
+        driver.isDown = true;
+        if (how === 'swallows')
+          driver.attempt = (kind, input, signal) => whenAborted(signal).then(() => attempt(kind, input, signal));
+      };
+      if (state === 'at work') await user.tasks.enqueue(hangs, null, { id: 'a' });
+      if (state === 'never reached') goAway();
+      const running = run({ sessionTtlMs: 60_000 });
+      if (state === 'at work') await passTime(world, begun.promise);
+      else await pass(3_000);
+      goAway();
+      await pass(state === 'long lost' ? 90_000 : 300);
+      const stoppedAt = runtime.clock.monotonic();
 
-    stop();
+      stop();
 
-    expect(await passTime(world, running)).toEqual(NONE);
+      await passTime(world, running);
+      expect(runtime.clock.monotonic() - stoppedAt).toBeLessThanOrEqual(SETTINGS.graceMs + 1_500);
+    });
   });
 
   test('with the reason when it may not use the table', async () => {
