@@ -150,6 +150,7 @@ function taskText(
   const { lastError, cancellation, claimedAt, past } = task;
   const facts = factsOf([
     ['id', printable(task.id)],
+    ['work', task.runId === task.id ? undefined : printable(task.runId)],
     ['queue', printable(task.queue)],
     ['task', printable(task.name)],
     ['state', stateText(task, now)],

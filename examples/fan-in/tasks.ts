@@ -41,7 +41,7 @@ export const book = defineTask({
     // One press prints them all, one after the other: they are children, and a line.
     const inOrder = { key: `press of ${task.id}`, ordered: true };
     return await task.waitFor(
-      CHAPTERS.map((title) => spawn(chapter, { title }, { id: `${task.id}/${title}`, ...inOrder })),
+      CHAPTERS.map((title) => spawn(chapter, { title }, { id: `${task.runId}/${title}`, ...inOrder })),
     );
   },
 });

@@ -95,6 +95,7 @@ export const ATTRIBUTES: ReadonlySet<string> = new Set([
   ...[
     'queue',
     'createdBy',
+    'work',
     'state',
     'input',
     'priority',

@@ -9,6 +9,7 @@ import type { PayloadStore } from '../task/payload.ts';
 import { checkedIn, dropPayload } from '../task/payload.ts';
 import type { NewTask, TaskStore } from '../task/task-store.ts';
 import type { EndedTask, ReadyTask, RunningTask, TaskRecord } from '../task/task.ts';
+import { describeTask } from '../task/task.ts';
 import type { AddingStore, Enqueued } from './task-adder.ts';
 import { TaskAdder, kept, mismatch, undecided } from './task-adder.ts';
 
@@ -67,7 +68,9 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
       case 'mismatch':
         throw mismatch(task, current);
       case 'follow':
-        return this.#follow(task, current as RunningTask, stamp);
+        return this.#follow(task, current as RunningTask | ReadyTask, stamp);
+      case 'waits':
+        throw waits(task);
       case 'replace': {
         const outcome = await this.#store.replace(current as ReadyTask, task, stamp);
         if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') throw undecided(task, outcome.current);
@@ -89,12 +92,12 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
     }
   }
 
-  async #follow(task: NewTask, running: RunningTask, stamp: Stamp): Promise<Enqueued> {
+  async #follow(task: NewTask, observed: RunningTask | ReadyTask, stamp: Stamp): Promise<Enqueued> {
     const { id, queue } = task;
-    const { follower } = running;
-    const outcome = await this.#store.follow(running, task, stamp);
+    const { follower } = observed;
+    const outcome = await this.#store.follow(observed, task, stamp);
     if (outcome.kind === 'refused') {
-      const fate = outcome.earlierAttempt === 'none' ? 'not applied' : fateOfFollower(running, outcome.current, stamp);
+      const fate = outcome.earlierAttempt === 'none' ? 'not applied' : fateOfFollower(observed, outcome.current, stamp);
       if (fate === 'unknown') throw undecided(task, outcome.current);
       if (fate === 'not applied') return this.add(task);
     }
@@ -118,4 +121,12 @@ async function tidy(removal: () => Promise<void>): Promise<void> {
     // The outcome is final, so the caller must get it even if this removal fails. The table's TTL or the bucket's lifecycle rule
     // deletes the remaining payload.
   }
+}
+
+function waits(task: NewTask): MismatchError {
+  return new MismatchError(
+    describeTask(task),
+    `${describeTask(task)} is the callback of a batch, and waits for the children: only the last of them makes it due; ` +
+      'use another id, or cancel it first',
+  );
 }

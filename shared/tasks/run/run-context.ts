@@ -64,9 +64,10 @@ const SETTLED: Committed = { kind: 'leasehold.settled' };
 export function contextOf(task: RunningTask, children: BatchCounts | undefined, ports: RunContextPorts): TaskContext {
   const verbs = new ClaimVerbs(task, ports);
   const { given } = ports;
-  const { id, queue, name, progress, attempts, leaseCounter, traceparent, schedule } = task;
+  const { id, runId, queue, name, progress, attempts, leaseCounter, traceparent, schedule } = task;
   return {
     id,
+    runId,
     queue,
     name,
     progress,
@@ -240,7 +241,7 @@ function isApplied(outcome: CommitOutcome, what: string): boolean {
   const taken = reasons.flatMap(describeTaken);
   const refused =
     taken.length > 0
-      ? `${what} was refused: ${taken.join(', ')}; use a different id for each task, or spawn only what is missing`
+      ? `${what} was refused: ${taken.join(', ')}; derive ids from the work (\`\${task.runId}/mail\`), or spawn only what is missing`
       : `${what} was refused by a write of its own (${reasons.map(({ code }) => code).join(', ')})`;
   const ofEffects = reasons.filter(({ effect }) => effect !== undefined).map(({ code, item }) => ({ code, item }));
   throw new CommitRefusedError(`${refused}; nothing was applied`, ofEffects);

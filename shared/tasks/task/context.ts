@@ -9,6 +9,11 @@ import type { Json } from './task.ts';
 /** The context that Leasehold passes to task code along with the input. */
 export interface TaskContext {
   readonly id: string;
+  /**
+   * Name of this work, which no other work of this id has: the id, and later `<id>~2`, `<id>~3`. Each attempt of this work has the same.
+   * Derive from it what may exist once for each work: `${task.runId}/mail`.
+   */
+  readonly runId: string;
   readonly queue: string;
   readonly name: string;
   /** 1 for the first claim. */

@@ -9,7 +9,7 @@
  */
 import type { Stamp } from '../../core/lease/stamp.ts';
 import type { TakenTask } from './dedup.ts';
-import type { EndedTask, RunningTask, TaskRecord } from './task.ts';
+import type { EndedTask, ReadyTask, RunningTask, TaskRecord } from './task.ts';
 
 /** Of a UUID: 16 digits, and two hyphens. */
 const DIGITS = 18;
@@ -36,8 +36,12 @@ export function fateOfRenewal(observed: EndedTask, current: TaskRecord | undefin
   return current.generation <= observed.generation + 1 ? 'not applied' : 'unknown';
 }
 
-/** Pure. Of work that follows a running task, if it is not the follower now. */
-export function fateOfFollower(observed: RunningTask, current: TaskRecord | undefined, { nonce }: Stamp): Fate {
+/** Pure. Of work that follows a task, if it is not the follower now. */
+export function fateOfFollower(
+  observed: RunningTask | ReadyTask,
+  current: TaskRecord | undefined,
+  { nonce }: Stamp,
+): Fate {
   if (current === undefined) return 'unknown';
   if (current.createdBy === createdByOf(nonce)) return 'applied';
   // Ours would have become the next generation, unless another's took its place.

@@ -8,12 +8,15 @@
  * | `replace` | gets the new input and time | gets them when its attempt ends | starts over |
  * | `debounce` | gets the new input, and waits its delay again | likewise, and each request postpones it | starts over |
  *
+ * A parent that waits for its children counts as running: it goes on with what it has begun.
+ * A callback that waits for its batch runs after the children, with its own input, so `replace` and `debounce` are refused.
  * An id belongs to one tenant: a request for another tenant is a mismatch, or keeps the task under `keep`.
  * The window begins when the task is created; without a window, an id means one piece of work until TTL deletes its row.
- * The request that follows a running attempt waits in the task's own row (`follower`), so there is only one, with the newest input.
+ * The request that follows an attempt waits in the task's own row (`follower`), so there is only one, with the newest input.
  * The write that ends the attempt, in whatever way, makes it the task's work; a takeover does not, because the attempt continues elsewhere.
  */
 import { isSame } from '../../core/runtime/same.ts';
+import { NEVER } from './batch.ts';
 import type { Json, TaskState } from './task.ts';
 
 export const DUPLICATE_POLICIES = ['reject', 'keep', 'replace', 'debounce'] as const;
@@ -32,6 +35,11 @@ export interface TakenTask extends Asked {
   readonly leaseCounter: number;
   /** Who began its work: see `created-by.ts`. */
   readonly createdBy?: string | undefined;
+  /** Only for a client that gives existing tasks other work. */
+  readonly readyAt?: number | undefined;
+  readonly children?: object | undefined;
+  readonly follower?: object | undefined;
+  readonly past?: readonly object[] | undefined;
 }
 
 /** The compared attributes of a request. */
@@ -43,18 +51,26 @@ interface Asked {
   readonly tenant?: string | undefined;
 }
 
-type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew';
+/** `waits`: it is the callback of a batch whose children have not ended. */
+type DuplicateVerdict = 'keep' | 'mismatch' | 'replace' | 'follow' | 'renew' | 'waits';
 
 /** Pure. */
 export function judgeDuplicate(current: TakenTask, asked: Asked, dedup: Dedup, now: number): DuplicateVerdict {
   const { policy, windowMs = Infinity } = dedup;
   const isReplacing = policy === 'replace' || policy === 'debounce';
   if (current.tenant !== asked.tenant) return policy === 'keep' ? 'keep' : 'mismatch';
-  if (current.state === 'ready' && isReplacing) return 'replace';
+  if (current.state === 'ready' && isReplacing) return judgeWaiting(current);
   if (current.state === 'running' && isReplacing) return 'follow';
   const hasEnded = current.state !== 'ready' && current.state !== 'running';
   if (hasEnded && (isReplacing || current.createdAt + windowMs <= now)) return 'renew';
   return policy === 'keep' || isSameWork(current, asked) ? 'keep' : 'mismatch';
+}
+
+function judgeWaiting({ readyAt, children, follower, past = [] }: TakenTask): DuplicateVerdict {
+  if (follower !== undefined) return 'follow';
+  if (children === undefined || readyAt !== NEVER) return 'replace';
+  // A parent has an attempt that asked to wait.
+  return past.length === 0 ? 'waits' : 'follow';
 }
 
 /** Pure. Whether a request is for exactly the existing task. If so, `reject` keeps it. */

@@ -144,7 +144,7 @@ export interface TaskStore {
    * Stores a follower of a running task, which continues with it when its attempt ends. Refused if the attempt or its follower is not as
    * observed.
    */
-  follow(observed: RunningTask, task: NewTask, write: Stamp): Promise<Outcome<undefined, TaskRecord>>;
+  follow(observed: RunningTask | ReadyTask, task: NewTask, write: Stamp): Promise<Outcome<undefined, TaskRecord>>;
   /** Stores new work under the id of an ended task, whose counter continues. Refused if the row was written since it was observed. */
   renew(observed: EndedTask, task: NewTask, write: Stamp): Promise<Outcome<TaskRecord>>;
 

@@ -127,6 +127,11 @@ interface TaskFacts extends TaskKey {
   readonly input: Json;
   readonly priority: Priority;
   readonly createdAt: number;
+  /**
+   * Name of its work, among all that its id has had: the id, and then `<id>~2`, `<id>~3`. Other work has another one; a retry, a hand-back
+   * or a takeover goes on with the same. Derive the ids of spawned tasks and children from it, and the keys of calls that must not repeat.
+   */
+  readonly runId: string;
   /** Who began its work: see `created-by.ts`. Absent: the id was generated. */
   readonly createdBy: string | undefined;
   /** Number of claims so far, without the attempts that were handed back. */
@@ -228,6 +233,11 @@ export function claimOf({ queue, id, priority, session, leaseCounter, claimedAt,
 /** The entry in a session's own row that tells the session to give up a claim. */
 export function revocationOf({ queue, id, leaseCounter }: Pick<Claim, 'queue' | 'id' | 'leaseCounter'>): string {
   return `task ${leaseCounter} ${encodeURIComponent(queue)}/${encodeURIComponent(id)}`;
+}
+
+/** @param work the number of the work, from 1 */
+export function runIdOf(id: string, work: number): string {
+  return work === 1 ? id : `${id}~${work}`;
 }
 
 /** Returns the form of a task's key in messages. */

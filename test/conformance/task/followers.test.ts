@@ -1,9 +1,10 @@
 /** A request with `replace` or `debounce` for an id that runs: one follower, in the running task's own row. */
 import { beforeEach, expect, test } from 'vitest';
 import type { EnqueueOptions } from '../../../shared/tasks/queue/task-client.ts';
+import { childrenBatch } from '../../../shared/tasks/task/batch.ts';
 import { defineTask } from '../../../shared/tasks/task/definition.ts';
 import { spawn } from '../../../shared/tasks/task/task-request.ts';
-import type { RunningTask } from '../../../shared/tasks/task/task.ts';
+import type { ReadyTask, RunningTask } from '../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../shared/tasks/task/task.ts';
 import type { QueueUnderTest } from '../../support/queue.ts';
 import { openQueue } from '../../support/queue.ts';
@@ -188,5 +189,40 @@ describeOnOneStore('what follows a running task', (open) => {
 
     expect((await q.tasks.follow(running, request, stamp())).kind).toBe('refused');
     expect(await get()).toMatchObject({ input: { n: 3 }, follower: undefined });
+  });
+
+  test('follows a parent that waits for its children, which ends what it has begun', async () => {
+    await ask({ n: 1 });
+    const running = await claim();
+    const child = await q.client.validate('see', { child: 1 }, { id: 'doc/a' });
+    const batch = childrenBatch(running);
+    const waits = () => q.tasks.waitForChildren(claimOf(running), batch, [{ ...child, links: { batch } }], numbered(1));
+    expect(await waits()).toMatchObject({ kind: 'applied' });
+
+    expect(await ask({ n: 2 })).toMatchObject({ created: true, follows: true });
+    expect(await ask({ n: 3 })).toMatchObject({ created: false, replaced: true, follows: true });
+    expect(await get()).toMatchObject({ state: 'ready', input: { n: 1 }, runId: 'doc' });
+    await q.work({ see });
+
+    expect(seen).toEqual([{ child: 1 }, { n: 1 }, { n: 3 }]);
+    expect(await get()).toMatchObject({ state: 'done', input: { n: 3 }, runId: 'doc~2', children: undefined });
+  });
+
+  test('takes over from a parent that is cancelled while it waits', async () => {
+    await ask({ n: 1 });
+    const running = await claim();
+    const child = await q.client.validate('see', { child: 1 }, { id: 'doc/a', delay: '1h' });
+    const batch = childrenBatch(running);
+    await q.tasks.waitForChildren(claimOf(running), batch, [{ ...child, links: { batch } }], numbered(1));
+    const observed = (await get()) as ReadyTask;
+    await ask({ n: 2 });
+
+    // A cancel of the parent as it was before must not end the request that follows it.
+    expect((await q.tasks.cancel(observed, { at: 1, reason: 'late' }, stamp())).kind).toBe('refused');
+    expect(await q.operator.cancel('doc')).toEqual({ kind: 'cancelled' });
+
+    expect(await get()).toMatchObject({ state: 'ready', input: { n: 2 }, runId: 'doc~2', follower: undefined });
+    await q.work({ see });
+    expect(seen).toEqual([{ n: 2 }]);
   });
 });

@@ -46,6 +46,9 @@ export function asked(work: Work, task: Omit<Standing, 'priority'>, shards: numb
   };
 }
 
+/** Part of a `SET` clause: another work begins. Uses the value `:one`. */
+export const COUNT_WORK = '#work = if_not_exists(#work, :one) + :one';
+
 /** A `REMOVE` clause, to which more may be added. */
 export function dropped({ options }: Work): string {
   const absent = Object.entries(options).flatMap(([attribute, value]) => (value === undefined ? [attribute] : []));

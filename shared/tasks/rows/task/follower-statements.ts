@@ -1,11 +1,12 @@
 /**
- * The task row, continued: the follower, other work that was requested with `replace` or `debounce` while the task runs.
+ * The task row, continued: the follower, other work that was requested with `replace` or `debounce` while the task runs, or waits for its
+ * children.
  *
  * | attribute | type | meaning | written by |
  * | --- | --- | --- | --- |
  * | follower | M: name, input, priority, runAt, at, nonce; expiresAt, key, payload, traceparent, policy | the newest of these requests | follow; removed by promote |
  *
- * It is in the running task's own row, so there is at most one. Every write that ends an attempt has `HAS_NO_FOLLOWER` in its guard.
+ * It is in the task's own row, so there is at most one. Every write that ends an attempt has `HAS_NO_FOLLOWER` in its guard.
  * If a follower refuses the write, `promoteFollower` is sent instead, which ends the attempt and makes the follower ready.
  * A takeover does not change the follower, because the attempt continues in another worker.
  */
@@ -13,12 +14,12 @@ import { defined } from '../../../core/defined.ts';
 import { createdByOf } from '../../task/created-by.ts';
 import type { Stamp } from '../../../core/lease/stamp.ts';
 import { taskKey } from '../../../dynamo/engine/keys.ts';
-import type { Statement } from '../../../dynamo/engine/statement.ts';
+import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts';
 import { updateStatement } from '../../../dynamo/engine/statement.ts';
 import { storedJson } from '../../../dynamo/engine/stored-json.ts';
 import type { NewTask, SequencedStamp } from '../../task/task-store.ts';
-import type { Claim, Follower, PastAttempt, RunningTask, TaskError } from '../../task/task.ts';
-import { asked, dropped, workOf } from './asked.ts';
+import type { Claim, Follower, PastAttempt, ReadyTask, RunningTask, TaskError } from '../../task/task.ts';
+import { COUNT_WORK, asked, dropped, workOf } from './asked.ts';
 import { optionAttributes } from './attributes.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, groupOf } from './place.ts';
@@ -29,19 +30,30 @@ import { HAS_NO_FOLLOWER, IS_MINE, mineValues } from './task-statements.ts';
  *   Within one counter only the end of the attempt removes a follower, so a late copy finds a newer follower or another state.
  * Effect: this work follows the running attempt. The nonce stays, so that the holder still recognizes its own writes by it; the follower
  * has its own.
+ *   A waiting task has no holder: its guard and its effect are the nonce, as of each other write to it.
  * Outcomes: refused = the attempt has ended, or another request was faster. If our own nonce is in the follower, the write was applied.
  */
 export function followTask(
   table: string,
-  observed: RunningTask,
+  observed: RunningTask | ReadyTask,
   task: NewTask,
   { now, nonce }: Stamp,
 ): Statement<'update'> {
   const { leaseCounter, follower } = observed;
   const { options, ...work } = workOf(task, nonce, { isApart: true });
+  const key = taskKey(observed.queue, observed.id);
+  const stored = { ...work, ...defined(options), at: now, nonce };
+  if (observed.state === 'ready')
+    return updateStatement('task.follow', {
+      table,
+      key,
+      guard: '#state = :ready AND #nonce = :observedNonce',
+      effect: 'SET #follower = :follower, #nonce = :nonce',
+      values: { ':ready': 'ready', ':observedNonce': observed.nonce, ':follower': stored, ':nonce': nonce },
+    });
   return updateStatement('task.follow', {
     table,
-    key: taskKey(observed.queue, observed.id),
+    key,
     guard:
       '#state = :running AND #leaseCounter = :observedCounter AND ' +
       (follower === undefined ? HAS_NO_FOLLOWER : '#follower.#nonce = :observedNonce'),
@@ -50,7 +62,7 @@ export function followTask(
       ':running': 'running',
       ':observedCounter': leaseCounter,
       ...defined({ ':observedNonce': follower?.nonce }),
-      ':follower': { ...work, ...defined(options), at: now, nonce },
+      ':follower': stored,
     },
   });
 }
@@ -74,8 +86,52 @@ export function promoteFollower(
   shards: number,
   { now, nonce, sequence }: Stamp & Partial<SequencedStamp>,
 ): Statement<'update'> {
+  const next = continueWith(claim, follower, shards, { now, nonce });
+  return updateStatement('task.promote', {
+    table,
+    key: taskKey(claim.queue, claim.id),
+    guard: `${IS_MINE} AND #follower.#nonce = :followerNonce${sequence === undefined ? '' : ` AND #sequence < :sequence`}`,
+    effect: `${next.set}, ${remember(claim)} ${next.remove}`,
+    values: {
+      ...mineValues(claim),
+      ...next.values,
+      ':followerNonce': follower.nonce,
+      ...defined({ ':sequence': sequence }),
+      ':past': pastAttempt(claim, how, now, error),
+    },
+  });
+}
+
+/**
+ * Guard: it waits for its children, and was not written since it was observed.
+ * Effect: as above, and it waits for them no longer. Its last attempt is in its past already.
+ * Outcomes: refused = woken, or changed since: read it again.
+ */
+export function promoteWaiting(
+  table: string,
+  observed: ReadyTask,
+  follower: Follower,
+  shards: number,
+  stamp: Stamp,
+): Statement<'update'> {
+  const next = continueWith(observed, follower, shards, stamp);
+  return updateStatement('task.promote', {
+    table,
+    key: taskKey(observed.queue, observed.id),
+    guard: '#state = :ready AND #nonce = :observedNonce',
+    effect: `${next.set} ${next.remove}`,
+    values: { ...next.values, ':observedNonce': observed.nonce },
+  });
+}
+
+function continueWith(
+  former: Pick<Claim, 'queue' | 'id' | 'tenant' | 'links'>,
+  follower: Follower,
+  shards: number,
+  { now, nonce }: Stamp,
+): { readonly set: string; readonly remove: string; readonly values: UpdateParts['values'] } {
   const { name, priority, runAt, payload } = follower;
-  const request = { ...follower, queue: claim.queue, payload: undefined };
+  const request = { ...follower, queue: former.queue, payload: undefined };
   const work = {
     name,
     input: storedJson(follower.input),
@@ -84,28 +140,22 @@ export function promoteFollower(
     // Its payload is already stored.
     options: { ...optionAttributes(request, nonce, { isApart: false }), payload: payload && withoutAbsent(payload) },
   };
-  const group = groupOf({ ...claim.links, concurrency: follower.links?.concurrency });
-  const given = asked(work, { ...claim, ...group }, shards, { now, nonce });
-  return updateStatement('task.promote', {
-    table,
-    key: taskKey(claim.queue, claim.id),
-    guard: `${IS_MINE} AND #follower.#nonce = :followerNonce${sequence === undefined ? '' : ` AND #sequence < :sequence`}`,
-    effect:
+  const group = groupOf({ ...former.links, concurrency: follower.links?.concurrency });
+  const given = asked(work, { ...former, ...group }, shards, { now, nonce });
+  return {
+    set:
       `SET ${given.effect}, #state = :ready, #createdAt = :at, #createdBy = :createdBy, #attempts = :zero, ` +
-      `#generation = if_not_exists(#generation, :zero) + :one, ${remember(claim)} ${dropped(work)}${FORGET}${andLeave(given)}`,
+      `#generation = if_not_exists(#generation, :zero) + :one, ${COUNT_WORK}`,
+    remove: `${dropped(work)}${FORGET}${andLeave(given)}`,
     values: {
-      ...mineValues(claim),
       ...given.values,
-      ':followerNonce': follower.nonce,
-      ...defined({ ':sequence': sequence }),
       ':ready': 'ready',
       ':at': follower.at,
       ':createdBy': createdByOf(follower.nonce),
       ':zero': 0,
       ':one': 1,
-      ':past': pastAttempt(claim, how, now, error),
     },
-  });
+  };
 }
 
 /** Follows `dropped`. */

@@ -16,7 +16,7 @@ import type { Statement, UpdateParts } from '../../../dynamo/engine/statement.ts
 import { batchGetStatement, directoryStatement, updateStatement } from '../../../dynamo/engine/statement.ts';
 import { actionOf, together } from '../../../dynamo/engine/transaction.ts';
 import { revokeFromSession } from '../../../session/row/session-statements.ts';
-import { asked, dropped, workOf } from './asked.ts';
+import { COUNT_WORK, asked, dropped, workOf } from './asked.ts';
 import { pastAttempt, remember } from './history.ts';
 import { andLeave, groupOf, moveTo } from './place.ts';
 import type { Seat } from './task-statements.ts';
@@ -201,6 +201,7 @@ function lastAttempt(observed: EndedTask): Readonly<Record<string, unknown>> | u
 /**
  * Guard: it waits, and was not written since it was observed.
  * Effect: other work under the same id. Nothing that the former work saved remains. Its position in a line stays.
+ *   If an attempt has begun the former work, it may have named other tasks by its run: the new one has another.
  * Outcomes: refused = claimed, ended, or replaced since.
  */
 export function replaceTask(
@@ -213,12 +214,13 @@ export function replaceTask(
   const work = workOf(task, stamp.nonce);
   const group = groupOf({ ...observed.links, concurrency: task.links?.concurrency });
   const given = asked(work, { ...observed, ...group }, shards, stamp);
+  const hasBegun = observed.attempts > 0 || observed.past.length > 0;
   return updateStatement('task.replace', {
     table,
     key: taskKey(observed.queue, observed.id),
     guard: '#state = :ready AND #nonce = :observedNonce',
-    effect: `SET ${given.effect} ${dropped(work)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${andLeave(given)}`,
-    values: { ...given.values, ':ready': 'ready', ':observedNonce': observed.nonce },
+    effect: `SET ${given.effect}${hasBegun ? `, ${COUNT_WORK}` : ''} ${dropped(work)}, #progress, #children, #childrenQueue, #deaths, #failingSince, #handBacks${andLeave(given)}`,
+    values: { ...given.values, ':ready': 'ready', ':observedNonce': observed.nonce, ...(hasBegun && { ':one': 1 }) },
   });
 }
 
@@ -236,7 +238,8 @@ export function renewTask(
   seat?: Seat,
 ): Statement<'update'> {
   const begin =
-    '#state = :ready, #createdAt = :now, #createdBy = :createdBy, #attempts = :zero, #generation = if_not_exists(#generation, :zero) + :one';
+    '#state = :ready, #createdAt = :now, #createdBy = :createdBy, #attempts = :zero, ' +
+    `#generation = if_not_exists(#generation, :zero) + :one, ${COUNT_WORK}`;
   const work = workOf(task, stamp.nonce);
   const group = groupOf({ ...task.links, line: seat });
   const given = asked(work, { ...task, ...group }, shards, stamp);

@@ -12,7 +12,7 @@ import type {
   TaskPolicy,
   TaskRecord,
 } from '../../task/task.ts';
-import { PAST_ATTEMPTS_KEPT, PRIORITIES } from '../../task/task.ts';
+import { PAST_ATTEMPTS_KEPT, PRIORITIES, runIdOf } from '../../task/task.ts';
 import type { DynamoItem } from '../../../dynamo/engine/driver.ts';
 import { ItemReader } from '../../../dynamo/engine/item-reader.ts';
 import { SCHEMA_VERSION } from '../../../dynamo/engine/schema.ts';
@@ -42,9 +42,11 @@ export function decodeTask(item: DynamoItem): TaskRecord {
   const row = new ItemReader(item);
   const count = (attribute: string): number => row.count(attribute);
   const queue = row.string('queue');
+  const id = row.string('id');
   const facts = {
     queue,
-    id: row.string('id'),
+    id,
+    runId: runIdOf(id, row.optional('work', count) ?? 1),
     name: row.string('name'),
     input: row.json('input'),
     priority: row.oneOf('priority', PRIORITIES),

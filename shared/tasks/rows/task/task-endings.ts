@@ -13,7 +13,7 @@ import type { Cancellation, Claim, PastAttempt, ReadyTask, RunningTask, TaskErro
 import type { TaskStoreOptions } from './adding-store.ts';
 import type { Change, Linked } from './dependent-rows.ts';
 import { DependentRows, followerIn } from './dependent-rows.ts';
-import { promoteFollower } from './follower-statements.ts';
+import { promoteFollower, promoteWaiting } from './follower-statements.ts';
 import { cancelAbandonedTask, cancelWaitingTask } from './operator-statements.ts';
 import { decodeTask } from './task-codec.ts';
 
@@ -97,10 +97,15 @@ export class TaskEndings {
     };
   }
 
-  /** Cancels a waiting task, or a running one whose session the caller has seen ended. */
+  /** Cancels a waiting task, or a running one whose session the caller has seen ended. If it has a follower, the task continues with that. */
   cancel(observed: ReadyTask | RunningTask, cancellation: Cancellation, stamp: Stamp): Promise<Settled> {
     if (observed.state === 'running')
       return this.end('abandon', observed, cancelAbandonedTask(this.#table, observed, cancellation, stamp), stamp);
+    const { follower } = observed;
+    if (follower !== undefined) {
+      const promotion = promoteWaiting(this.#table, observed, follower, this.#shards, stamp);
+      return this.linked.settle({ task: observed, own: promotion, from: 'ready', to: 'ready' }, stamp);
+    }
     const own = cancelWaitingTask(this.#table, observed, cancellation, stamp);
     const early = cancelWaitingTask(this.#table, observed, cancellation, stamp, this.#shards);
     return this.end('cancel', observed, own, stamp, { early });

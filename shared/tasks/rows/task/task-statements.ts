@@ -33,6 +33,7 @@
  * | schedule | M: name, at, since | its scheduled run, and the previous run with a task; absent: none | enqueue |
  * | children, childrenQueue | S | the batch of the children that it waits for; its queue, if that is another one | enqueue, wait; removed by replace, renew |
  * | generation | N | times that it was revived after its end, or continued with its follower; absent: none | promote; see `operator-statements.ts` |
+ * | work | N | number of its work, see `runId` in `../../task/task.ts`; absent: the first | renew, promote; replace after an attempt |
  * | nonce | S | of the last write | all, except requests to cancel a running task |
  * | readyKey, readyAt | S; N, epoch ms | the ready index; present while ready or running, removed when finished | enqueue, retry, snooze |
  * | tenant | S | its tenant; the task is in the index of groups instead of the ready index, see `place.ts` | enqueue |

@@ -12,6 +12,7 @@ import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { Enqueued } from '../../../../shared/tasks/queue/task-adder.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
+import { childrenBatch } from '../../../../shared/tasks/task/batch.ts';
 import type { DuplicatePolicy } from '../../../../shared/tasks/task/dedup.ts';
 import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../../shared/tasks/task/task.ts';
@@ -53,6 +54,15 @@ const end =
     if (how === 'complete') await tasks.complete(claimOf(task), 'result', stamp);
     else await tasks.discard(claimOf(task), { name: 'Error', message: 'boom', at: stamp.now }, stamp);
   };
+/** A parent that waits for a child, which is not due. */
+const waits: Step = async (story) => {
+  const { leasehold, ports, runtime } = story.there;
+  const claimed = claimOf((await row(story)) as RunningTask);
+  const batch = childrenBatch(claimed);
+  const child = await leasehold.tasks.validate('work', 1, { id: 't/child', delay: '1h' });
+  const children = [{ ...child, links: { batch } }];
+  await ports.tasks.waitForChildren(claimed, batch, children, { ...stampOf(runtime), sequence: 1 });
+};
 const runs = all(claim, end('complete'));
 const dies = all(claim, end('discard'));
 const others =
@@ -98,6 +108,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   'replace, debounce': { before: earlier(), act: enqueues('debounce') },
   'follow, replace': { before: earlier(claimAlive), act: enqueues('replace') },
   'follow, debounce': { before: earlier(claimAlive), act: enqueues('debounce') },
+  'follow, parent': { before: earlier(claim, waits), act: enqueues('replace') },
   'cancel, waiting': { before: earlier(), act: (story) => operator(story).cancel(KEY.id, { reason: 'mine' }) },
   'cancel, running': { before: earlier(claimAlive), act: (story) => operator(story).cancel(KEY.id) },
   retry: { before: earlier(dies), act: (story) => operator(story).retry(KEY.id) },
@@ -227,6 +238,8 @@ const UNDECIDED: readonly string[] = [
     `follow, ${how}, write 2 lost before: replace · debounce · ${ANOTHER_WORK} · died, retry`,
     `follow, ${how}, write 2 lost after: replace · debounce`,
   ]),
+  `follow, parent, write 2 lost before: replace · debounce · ${ANOTHER_WORK} · cancel, retry`,
+  `follow, parent, write 2 lost after: replace · debounce · ${ANOTHER_WORK}`,
   // Operators act only on what they saw.
   `cancel, waiting, write 1 lost before: ${ANY_WRITE}`,
   `cancel, waiting, write 1 lost after: replace · debounce · window · ${ANOTHER_WORK} · cancel, retry · died, retry`,
