@@ -3,6 +3,7 @@
  * elections, semaphores, wait groups, rate limits, and enqueueing.
  */
 export { Leasehold, createLeasehold } from '../shared/client/leasehold.ts';
+export { leaseholdOf } from '../shared/client/leasehold-of.ts';
 export type { LeaseholdOptions, SessionSettings } from '../shared/client/leasehold.ts';
 export type { ConnectionOptions } from '../shared/dynamo/connect.ts';
 export type { SdkClient } from '../shared/dynamo/wire/sdk.ts';

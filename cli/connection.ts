@@ -8,7 +8,9 @@ import type { Stores } from '../shared/client/stores.ts';
 import { createStores } from '../shared/client/stores.ts';
 import { ConfigurationError, StoreUnavailableError, messageOf } from '../shared/core/errors.ts';
 import type { SkewGauge } from '../shared/core/lease/skew.ts';
+import type { LeaseholdSettings } from '../shared/client/leasehold.ts';
 import { Leasehold } from '../shared/client/leasehold.ts';
+import type { WorkerClient } from '../shared/client/leasehold-of.ts';
 import { Operations } from '../shared/operate/operations.ts';
 import type { Runtime } from '../shared/core/runtime/runtime.ts';
 import type { SemaphoreClient } from '../shared/coordination/semaphore/semaphore-client.ts';
@@ -36,6 +38,8 @@ export interface CliConnection extends Disposable {
   readonly sessions: SessionStore;
   /** Ends all requests of this connection. */
   readonly stopSending: () => void;
+  /** What tasks get from `leaseholdOf`. */
+  clientOf(settings: Pick<LeaseholdSettings, 'queue' | 'shards' | 'payloads'>): WorkerClient;
   /** Clock bound: the largest difference between any two clocks. */
   readonly maxClockSkewMs: number;
   readonly audit: AuditStore;
@@ -86,6 +90,10 @@ export async function connect(
     maxClockSkewMs: maxClockSkew,
     sessions: stores.sessions,
     stopSending: () => sender.close(),
+    clientOf: ({ queue, shards, payloads }) => ({
+      foundation: { sender, gauge, runtime },
+      settings: { table, maxClockSkew, queue, shards, payloads },
+    }),
     epoch: new EpochStore({ sender, runtime }, table),
     stores,
     operations: new Operations(operated),

@@ -15,7 +15,11 @@ import type { QueueAddress } from './metric-names.ts';
 import { METRICS_NAMESPACE, METRICS_SERVICE, metricDimensions } from './metric-names.ts';
 
 /** Stores over one client and its warm connections, with runtime and gauge. Holds no identity, so it may outlive an invocation. */
-export type Connected<Stores> = Stores & { readonly runtime: Runtime; readonly gauge: SkewGauge };
+export type Connected<Stores> = Stores & {
+  readonly sender: Sender;
+  readonly runtime: Runtime;
+  readonly gauge: SkewGauge;
+};
 
 interface FunctionConnection<Stores> {
   readonly runtime: Runtime;
@@ -42,7 +46,7 @@ export function connect<Stores>(
         },
       };
       const sender = new Sender({ driver, runtime, observer });
-      return { runtime, gauge, ...createStores(sender, { table, shards }) };
+      return { sender, runtime, gauge, ...createStores(sender, { table, shards }) };
     },
   };
 }

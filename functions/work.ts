@@ -29,6 +29,7 @@ import { reasonToLeave } from './redundant-worker.ts';
 import { MAX_SHARDS, parseWorkEnv } from './env.ts';
 import { deadline, deadlineOf } from './middleware/deadline.ts';
 import { invocationSession, sessionOf } from './middleware/invocation-session.ts';
+import type { WorkerClient } from '../shared/client/leasehold-of.ts';
 import type { TaskStores } from '../shared/client/task-stores.ts';
 import { createTaskStores } from '../shared/client/task-stores.ts';
 import type { Connected, Telemetry } from './runtime.ts';
@@ -173,6 +174,7 @@ export function createWorkHandler(
             log: telemetry.logger,
             events: toldToAll([...(events === undefined ? [] : [events]), newTasksTo(metrics)]),
             payloads,
+            client: clientOf(stores, { ...env, payloads }),
             spans,
             onCounted: (what, count) => metrics.count(what, count),
             onTimed: (name, time) => times.record(name, time),
@@ -194,6 +196,15 @@ export function createWorkHandler(
         return { permit: true, session: session.id, report, capacity };
       })
   );
+}
+
+/** What tasks get from `leaseholdOf`. */
+function clientOf(
+  { sender, gauge, runtime }: Connected<TaskStores>,
+  { table, queue, shards, timing, payloads }: WorkEnv & { readonly payloads: PayloadStore | undefined },
+): WorkerClient {
+  const settings = { table, queue, shards, maxClockSkew: timing.maxClockSkewMs, payloads };
+  return { foundation: { sender, gauge, runtime }, settings };
 }
 
 function newTasksTo(metrics: WorkerMetrics): TaskEvents {

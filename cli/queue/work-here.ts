@@ -36,9 +36,10 @@ export function workHere(
 ): Promise<WorkTotals> {
   const { sessions, gauge, runtime, stopSending } = connection;
   const { store: tasks, queues, schedules } = connection.queue(options.queue, options.shards);
+  const client = connection.clientOf({ ...options, payloads: work.payloads });
   return runUntilStopped(
     work,
-    { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans, onEnqueued, stopSending },
+    { leasehold, tasks, queues, schedules, sessions, gauge, runtime, log, spans, onEnqueued, stopSending, client },
     { ...options, graceMs: GRACE_MS },
     handBack,
   );

@@ -1,14 +1,11 @@
 /** An album of many pages, and a book of a few chapters: two ways to wait for other tasks. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLeasehold } from 'leasehold';
+import { leaseholdOf } from 'leasehold';
 import { DoNotRetry, defineTask, spawn } from 'leasehold/tasks';
 import * as z from 'zod';
-import { TABLE } from '../table.ts';
 
 export const CHAPTERS = ['I', 'II', 'III'];
 export const DAMAGED_PAGE = 7;
-
-const leasehold = createLeasehold({ table: TABLE });
 
 /** One of many children of a batch. */
 export const page = defineTask({
@@ -25,9 +22,10 @@ export const page = defineTask({
 export const bind = defineTask({
   name: 'album.bind',
   input: z.object({ batch: z.string() }),
-  async run({ batch }, { id, queue }) {
+  async run({ batch }, task) {
+    const { id, queue } = task;
     say('bind', id);
-    const { total = 0, done = 0, dead = 0, pending = 0 } = (await leasehold.tasks.getBatch(batch, queue)) ?? {};
+    const { total = 0, done = 0, dead = 0, pending = 0 } = (await leaseholdOf(task).tasks.getBatch(batch, queue)) ?? {};
     return { total, done, dead, pending };
   },
 });

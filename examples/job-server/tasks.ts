@@ -1,14 +1,11 @@
 /** The hour's work: each new order becomes a task, and each task writes its result back exactly once. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLeasehold } from 'leasehold';
+import { leaseholdOf } from 'leasehold';
 import { DoNotRetry, defineTask } from 'leasehold/tasks';
 import * as z from 'zod';
-import { TABLE } from '../table.ts';
 import { ORDERS, newOrders, readOrder } from './orders.ts';
 
 export const QUEUE = 'job-server';
-
-const leasehold = createLeasehold({ table: TABLE, queue: QUEUE });
 
 /** An order's total. Work that takes its time, as a call to another service would. */
 export const price = defineTask({
@@ -44,7 +41,7 @@ export const collect = defineTask({
     for await (const id of newOrders()) {
       task.signal.throwIfAborted();
       // The order's id is the task's: asked for twice, by a second hour or a second attempt, it is one task.
-      await leasehold.tasks.enqueue(price, { id }, { id });
+      await leaseholdOf(task).tasks.enqueue(price, { id }, { id });
       found++;
     }
     return { found };

@@ -9,6 +9,7 @@ import type { WorkTotals } from './run-until-stopped.ts';
 import { runUntilStopped } from './run-until-stopped.ts';
 import { DEFAULT_TTL_MS } from '../core/lease/timing.ts';
 import type { LeaseholdOptions } from './leasehold.ts';
+import type { WorkerClient } from './leasehold-of.ts';
 import { LEASEHOLD_OPTIONS, Leasehold, withEnvironment } from './leasehold.ts';
 import type { TaskEvents } from '../tasks/run/events.ts';
 import { taskModuleOf } from '../tasks/run/task-module.ts';
@@ -119,17 +120,26 @@ export function createWorker(taskExports: Readonly<Record<string, unknown>>, opt
       const connection = connectDynamo(given, systemRuntime, given.observer);
       const { sender, gauge } = connection;
       const onCreated = announcingIn(given);
-      using leasehold = new Leasehold(
-        { sender, gauge, runtime: systemRuntime, onCreated },
-        { table, queue, shards, maxClockSkew },
-        connection,
-      );
+      const foundation = { sender, gauge, runtime: systemRuntime, onCreated };
+      const address = { table, queue, shards, maxClockSkew };
+      using leasehold = new Leasehold(foundation, address, connection);
+      const client: WorkerClient = { foundation, settings: { ...address, payloads: work.payloads } };
       const stores = createStores(sender, { table, shards, onCreated });
       const { clock } = systemRuntime;
       const engine = engineWakes({ endpoint: given.endpoint, table, clock }, queue);
       const onEnqueued = untilDrained ? undefined : enqueuedIn(given, queue, engine);
       const stopSending = (): void => sender.close();
-      const ports = { ...stores, leasehold, gauge, runtime: systemRuntime, log, spans, onEnqueued, stopSending };
+      const ports = {
+        ...stores,
+        leasehold,
+        gauge,
+        runtime: systemRuntime,
+        log,
+        spans,
+        onEnqueued,
+        stopSending,
+        client,
+      };
       const atWork = new TasksAtWork();
       using _exit = atWork.atExit((message) => log.error(message));
       return await runUntilStopped({ ...work, events: atWork.events(work.events) }, ports, settings, handBack.signal);

@@ -29,16 +29,12 @@ import type { SessionTiming } from '../core/lease/timing.ts';
 import { sessionTiming } from '../core/lease/timing.ts';
 import { validWholeNumber } from '../core/validate/whole-number.ts';
 import { LockClient } from '../coordination/lock/lock-client.ts';
-import type { Refusal } from '../coordination/lock/lock-record.ts';
-import { WaiterQueue } from '../core/wait/waiter-queue.ts';
 import { verifyLock } from '../coordination/lock/verify-lock.ts';
 import type { RateOptions } from '../coordination/ratelimit/bucket.ts';
-import type { Limited } from '../coordination/ratelimit/rate-limiter.ts';
 import { RateLimiter } from '../coordination/ratelimit/rate-limiter.ts';
 import type { Runtime } from '../core/runtime/runtime.ts';
 import { systemRuntime } from '../core/runtime/runtime.ts';
 import { SemaphoreClient } from '../coordination/semaphore/semaphore-client.ts';
-import type { Full } from '../coordination/semaphore/semaphore-contender.ts';
 import { Session } from './session.ts';
 import { SessionClient } from '../session/session-client.ts';
 import { HealthClient } from '../session/health-client.ts';
@@ -56,6 +52,8 @@ import { DEFAULT_SHARDS, MAX_SHARDS } from '../tasks/task/task.ts';
 import { verifyTask } from '../tasks/task/verify-task.ts';
 import { openTelemetry } from '../tasks/tracing/open-telemetry.ts';
 import { TaskSpans } from '../tasks/tracing/task-spans.ts';
+import type { Waiters } from './waiters.ts';
+import { newWaiters } from './waiters.ts';
 import { WaitGroup } from '../coordination/waitgroup/group.ts';
 
 export interface LeaseholdOptions extends ConnectionOptions {
@@ -91,14 +89,14 @@ export interface SessionSettings {
 }
 
 /** The foundation of a Leasehold; tests and simulations pass their own. */
-interface LeaseholdFoundation {
+export interface LeaseholdFoundation {
   readonly sender: Sender;
   readonly gauge: SkewGauge;
   readonly runtime: Runtime;
   /** Announces enqueued tasks to workers of this process. Default: no announcements. */
   readonly onCreated?: TaskStoreOptions['onCreated'];
   /** The lines in which callers wait. Default: lines of this process. */
-  readonly newWaiters?: (<Blocker>() => WaiterQueue<Blocker>) | undefined;
+  readonly waiters?: Waiters | undefined;
 }
 
 /** The settings of a Leasehold, apart from its connection. */
@@ -171,11 +169,7 @@ export class Leasehold implements Disposable {
   readonly #connection: DynamoConnection | undefined;
   readonly #maxClockSkewMs: number;
   readonly #stores: Stores;
-  readonly #turns: WaiterQueue<Refusal>;
-  /** Callers that wait for semaphores, separate from callers that wait for locks: a lock may have the same name. */
-  readonly #line: WaiterQueue<Full>;
-  /** Callers that wait for tokens of rate limits. */
-  readonly #takers: WaiterQueue<Limited>;
+  readonly #waiters: Waiters;
 
   constructor(foundation: LeaseholdFoundation, options: LeaseholdSettings, connection?: DynamoConnection) {
     const { table, queue, shards = DEFAULT_SHARDS, maxClockSkew } = options;
@@ -189,10 +183,7 @@ export class Leasehold implements Disposable {
       shards: validWholeNumber('shards', shards, { min: 1, max: MAX_SHARDS }),
       onCreated: foundation.onCreated,
     });
-    const { newWaiters = <Blocker>() => new WaiterQueue<Blocker>(runtime.clock) } = foundation;
-    this.#turns = newWaiters();
-    this.#line = newWaiters();
-    this.#takers = newWaiters();
+    this.#waiters = foundation.waiters ?? newWaiters(runtime.clock);
     const ports = { ...this.#stores, ...foundation };
     const spans = new TaskSpans(openTelemetry);
     this.tasks = new TaskClient({ store: this.#stores.tasks, runtime }, { queue, payloads: options.payloads, spans });
@@ -200,7 +191,10 @@ export class Leasehold implements Disposable {
     this.schedules = new ScheduleClient(ports, { queue });
     this.locks = new LockClient(ports, this.#maxClockSkewMs);
     this.elections = new ElectionClient(this.locks);
-    this.semaphores = new SemaphoreClient({ ...ports, line: this.#line }, { maxClockSkewMs: this.#maxClockSkewMs });
+    this.semaphores = new SemaphoreClient(
+      { ...ports, line: this.#waiters.semaphores },
+      { maxClockSkewMs: this.#maxClockSkewMs },
+    );
     this.sessions = new SessionClient(ports, this.#maxClockSkewMs);
     this.health = new HealthClient({ ...ports, sessionClient: this.sessions });
   }
@@ -238,8 +232,8 @@ export class Leasehold implements Disposable {
       ...this.#stores,
       ...this.#foundation,
       table: this.table,
-      turns: this.#turns,
-      line: this.#line,
+      turns: this.#waiters.locks,
+      line: this.#waiters.semaphores,
     });
   }
 
@@ -276,7 +270,7 @@ export class Leasehold implements Disposable {
 
   /** A token bucket for each key. @throws ConfigurationError */
   rateLimiter(name: string, rate: RateOptions): RateLimiter {
-    const ports = { ...this.#stores, ...this.#foundation, line: this.#takers };
+    const ports = { ...this.#stores, ...this.#foundation, line: this.#waiters.tokens };
     return new RateLimiter(name, rate, ports, { maxClockSkewMs: this.#maxClockSkewMs });
   }
 

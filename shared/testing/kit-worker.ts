@@ -8,6 +8,7 @@ import type { Runtime } from '../core/runtime/runtime.ts';
 import type { Duration } from '../core/validate/duration.ts';
 import { givenMs } from '../core/validate/duration.ts';
 import { SessionHolder } from '../session/keep-alive.ts';
+import type { WorkerClient } from '../client/leasehold-of.ts';
 import type { TaskStores } from '../client/task-stores.ts';
 import type { TaskEvents } from '../tasks/run/events.ts';
 import type { TaskLog } from '../tasks/task/context.ts';
@@ -51,6 +52,8 @@ interface WorkPlan extends WorkOptions {
 }
 
 interface KitWorkerPorts {
+  /** For `leaseholdOf`. */
+  readonly client: WorkerClient;
   readonly stores: TaskStores;
   readonly runtime: Runtime;
   readonly clock: FakeClock;
@@ -124,7 +127,7 @@ export class KitWorkers {
   }
 
   async #work(process: WorkerProcess, plan: WorkPlan, lifetimeMs: number): Promise<DrainReport> {
-    const { stores, runtime, clock, queue, events, log, payloads, spans, onTimed } = this.#ports;
+    const { stores, client, runtime, clock, queue, events, log, payloads, spans, onTimed } = this.#ports;
     const timing = sessionTiming({ ttlMs: TTL_MS, lockDelayMs: 0 });
     const session = await SessionHolder.create(
       { timing, name: 'test', node: 'test', behaviour: 'release' },
@@ -142,6 +145,7 @@ export class KitWorkers {
     const ports = {
       ...stores,
       tasks: limited(watch.store(stores.tasks), plan.attempts ?? Infinity, () => handBack.abort()),
+      client,
       payloads,
       session,
       runtime,

@@ -12,6 +12,9 @@
 import { enqueueDueSlots } from '../tasks/dispatch/recur.ts';
 import type { SendObserver } from '../dynamo/engine/send.ts';
 import { Sender } from '../dynamo/engine/send.ts';
+import type { Refusal } from '../coordination/lock/lock-record.ts';
+import type { Limited } from '../coordination/ratelimit/rate-limiter.ts';
+import type { Full } from '../coordination/semaphore/semaphore-contender.ts';
 import type { TaskStores } from '../client/task-stores.ts';
 import { createTaskStores } from '../client/task-stores.ts';
 import { ensureNode } from '../core/environment.ts';
@@ -152,9 +155,17 @@ export class TestKit {
     };
     const sender = new Sender({ driver: new ProcessDriver(() => this.#dynamo), runtime, observer });
     this.#stores = createTaskStores(sender, { table: TABLE, shards: SHARDS });
+    const waiters = {
+      locks: new ProcessWaiters<Refusal>(this.clock),
+      semaphores: new ProcessWaiters<Full>(this.clock),
+      tokens: new ProcessWaiters<Limited>(this.clock),
+    };
+    const foundation = { sender, runtime, gauge: noSkewGauge, waiters };
+    const settings = { table: TABLE, queue, shards: SHARDS, payloads };
     this.#workers = new KitWorkers(work?.registry ?? new Map(), {
       ...options,
       payloads,
+      client: { foundation, settings },
       stores: this.#stores,
       runtime,
       clock: this.clock,
@@ -162,10 +173,7 @@ export class TestKit {
       spans: this.#spans,
       events: work?.events,
     });
-    this.leasehold = new Leasehold(
-      { sender, runtime, gauge: noSkewGauge, newWaiters: () => new ProcessWaiters(this.clock) },
-      { table: TABLE, queue, shards: SHARDS, payloads },
-    );
+    this.leasehold = new Leasehold(foundation, settings);
     this.tasks = this.leasehold.tasks;
     this.operator = this.leasehold.operator;
     this.schedules = this.leasehold.schedules;

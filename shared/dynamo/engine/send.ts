@@ -282,7 +282,14 @@ function rejection({ verb, input }: Statement, fault: DynamoFault): Error {
     : fault.code === UNSTORABLE
       ? `${fault.message}; nothing was sent`
       : `the request was refused (${fault.code}): ${fault.message}`;
-  return new ConfigurationError(`${describe(verb, key)}: ${found}`, { cause: fault });
+  return new ConfigurationError(`${describe(verb, key)}: ${found}${grantFor(verb, fault)}`, { cause: fault });
+}
+
+/** Tasks are run with the rights of a worker, which do not include locks. */
+function grantFor(verb: string, { code }: DynamoFault): string {
+  const isCoordination = /^(lock|semaphore|waitgroup|ratelimit|election)/i.test(verb);
+  if (code !== 'AccessDeniedException' || !isCoordination) return '';
+  return '; in CDK, workers.grantCoordinate(workers) allows it to tasks, and grantCoordinate(grantee) to others';
 }
 
 function givenUp({ verb, input }: Statement): StoreUnavailableError {

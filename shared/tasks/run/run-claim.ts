@@ -30,6 +30,7 @@ import type { PayloadStore } from '../task/payload.ts';
 import { runInTaskScope } from '../task/task-scope.ts';
 import { inputOf } from '../task/payload.ts';
 import { MAX_EPOCH_MS } from '../../core/validate/moment.ts';
+import { AttemptLink } from './attempt-link.ts';
 import { ClaimWriter, namesOf } from './claim-writer.ts';
 import { SideWrites } from './side-writes.ts';
 import { contextOf } from './run-context.ts';
@@ -65,6 +66,8 @@ export interface RunPorts {
   /** Called when the task code has ended, before its end is written. */
   readonly onCodeEnded?: (() => void) | undefined;
   readonly trace?: AttemptTrace | undefined;
+  /** The worker's client, for `leaseholdOf`. */
+  readonly client?: object | undefined;
 }
 
 export async function runClaim(task: RunningTask, definition: AnyTask, ports: RunPorts): Promise<Settlement> {
@@ -90,12 +93,14 @@ class ClaimRun {
   #isFollowed = false;
   readonly #writer: ClaimWriter;
   readonly #given = new GivenOperations();
+  readonly #link: AttemptLink;
 
   constructor(task: RunningTask, definition: AnyTask, ports: RunPorts) {
     this.#task = task;
     this.#claim = claimOf(task);
     this.#definition = definition;
     this.#ports = ports;
+    this.#link = new AttemptLink(ports.client);
     this.#writer = new ClaimWriter(task, {
       ...ports,
       onFollowed: () => {
@@ -124,6 +129,7 @@ class ClaimRun {
     } finally {
       this.#finished.abort(FINISHED);
       unlink();
+      await this.#link.end();
     }
   }
 
@@ -277,6 +283,7 @@ class ClaimRun {
       nextSequence: () => session.nextSequence(),
       verb: (settlement, send, name) => this.#writer.verb(settlement, send, name),
       given: this.#given,
+      link: this.#link,
       trace: this.#ports.trace,
       onFollowers: (followers) => this.#ports.onFollowers?.(followers),
       onProgress: () => {

@@ -18,6 +18,8 @@ import { laterBy } from '../../core/validate/moment.ts';
 import type { Settlement } from './settle.ts';
 import type { AttemptTrace } from './traced.ts';
 import { ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
+import type { AttemptLink } from './attempt-link.ts';
+import { linked } from './attempt-link.ts';
 import { barred } from './bar.ts';
 import type { GivenOperations } from './given-operations.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -49,6 +51,7 @@ interface RunContextPorts {
   readonly verb: SendVerb;
   /** Knows which operations the code has not awaited. */
   readonly given: GivenOperations;
+  readonly link: AttemptLink;
   /** Called when an operation of this claim has added tasks to the queue. */
   readonly onFollowers: (followers: readonly NewTask[]) => void;
   /** Called when the operation that ended the claim has started its follower. */
@@ -65,7 +68,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
   const verbs = new ClaimVerbs(task, ports);
   const { given } = ports;
   const { id, runId, queue, name, progress, attempts, leaseCounter, traceparent, schedule } = task;
-  return {
+  const context: TaskContext = {
     id,
     runId,
     queue,
@@ -86,6 +89,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     snooze: (delay) => given.give(verbs.snooze(delay)),
     waitFor: (requests) => given.give(verbs.waitFor(requests)),
   };
+  return linked(context, ports.link);
 }
 
 function slotInDates({ name, at, since }: SlotOfTask): TaskContext['schedule'] {

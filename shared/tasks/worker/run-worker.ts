@@ -51,9 +51,7 @@ export interface WorkerSettings {
   readonly named?: readonly string[] | undefined;
   /** Number of tasks to run at once. */
   readonly concurrency: number;
-  /**
-   * Maximum interval of polls. A poll reads one partition: see `tasks/picker/poll-schedule.ts`.
-   */
+  /** Maximum interval of polls. A poll reads one partition: see `tasks/picker/poll-schedule.ts`. */
   readonly pollMs: number;
   /** Poll interval after a minute in which polls found nothing. Default: `pollMs`. */
   readonly idlePollMs?: number | undefined;
@@ -86,6 +84,8 @@ export interface WorkerPorts {
   readonly onEnqueued?: ((listener: (ids?: readonly string[]) => void) => () => void) | undefined;
   /** Called when a figure of the report changes. */
   readonly onCounted?: ((what: Counted, count: number) => void) | undefined;
+  /** The worker's client, for `leaseholdOf`. */
+  readonly client?: object | undefined;
   /** Called with a task's wait time when it is claimed, and its run time when it is done. */
   readonly onTimed?: ((name: string, times: TaskTimes) => void) | undefined;
 }
