@@ -3,8 +3,12 @@ import { MismatchError } from '../../core/errors.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
 import { stampOf } from '../../core/lease/stamp.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
+import type { Contended } from '../../core/wait/retry-contended.ts';
+import { contended, retryContended } from '../../core/wait/retry-contended.ts';
 import { fateOfFollower, fateOfRenewal } from '../task/created-by.ts';
+import type { Dedup } from '../task/dedup.ts';
 import { judgeDuplicate } from '../task/dedup.ts';
+import { isFollowedAnew, isOverridden } from '../task/newest-wins.ts';
 import type { PayloadStore } from '../task/payload.ts';
 import { checkedIn, dropPayload } from '../task/payload.ts';
 import type { NewTask, TaskStore } from '../task/task-store.ts';
@@ -57,10 +61,28 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
       await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
   }
 
-  /** The id is taken: the request's policy decides. */
-  protected override async settle(task: NewTask, current: TaskRecord): Promise<Enqueued> {
-    const { id, queue, dedup } = task;
-    if (dedup === undefined) return super.settle(task, current);
+  /** The id is taken: the request's policy decides. A refusal shows the row, so that each further round is one write. */
+  protected override settle(task: NewTask, taken: TaskRecord): Promise<Enqueued> {
+    const { dedup } = task;
+    if (dedup === undefined) return super.settle(task, taken);
+    let current: TaskRecord | undefined = taken;
+    return retryContended(
+      describeTask(task),
+      this.#runtime,
+      async ({ isAfterPause }): Promise<Enqueued | Contended> => {
+        if (isAfterPause) current = await this.#store.get(task);
+        // TTL has deleted it.
+        if (current === undefined) return this.add(task);
+        const settled = await this.#settle(task, current, dedup);
+        if ('id' in settled) return settled;
+        current = settled.refusedBy;
+        return contended();
+      },
+    );
+  }
+
+  async #settle(task: NewTask, current: TaskRecord, dedup: Dedup): Promise<Enqueued | Refused> {
+    const { id, queue } = task;
     const stamp = stampOf(this.#runtime);
     switch (judgeDuplicate(current, task, dedup, stamp.now)) {
       case 'keep':
@@ -72,11 +94,17 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
       case 'waits':
         throw waits(task);
       case 'replace': {
-        const outcome = await this.#store.replace(current as ReadyTask, task, stamp);
-        if (outcome.kind === 'refused' && outcome.earlierAttempt === 'unknown') throw undecided(task, outcome.current);
-        if (outcome.kind === 'refused') return this.add(task);
-        await this.#dropFormer(current, task);
-        return { id, queue, created: false, replaced: true, follows: false };
+        const seen = current as ReadyTask;
+        const outcome = await this.#store.replace(seen, task, stamp);
+        const replaced = { id, queue, created: false, replaced: true, follows: false };
+        if (outcome.kind === 'applied') {
+          await this.#dropFormer(seen, task);
+          return replaced;
+        }
+        if (outcome.earlierAttempt === 'unknown') throw undecided(task, outcome.current);
+        if (!isOverridden(seen, outcome.current, task)) return { refusedBy: outcome.current };
+        await this.#discard(task);
+        return replaced;
       }
       case 'renew': {
         const ended = current as EndedTask;
@@ -84,7 +112,7 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
         if (outcome.kind === 'refused') {
           const fate = outcome.earlierAttempt === 'none' ? 'not applied' : fateOfRenewal(ended, outcome.current, stamp);
           if (fate === 'unknown') throw undecided(task, outcome.current);
-          if (fate === 'not applied') return this.add(task);
+          if (fate === 'not applied') return { refusedBy: outcome.current };
         }
         await this.#dropFormer(current, task);
         return { id, queue, created: true, replaced: false, follows: false };
@@ -92,26 +120,36 @@ export class TaskWriter extends TaskAdder<TaskRecord> {
     }
   }
 
-  async #follow(task: NewTask, observed: RunningTask | ReadyTask, stamp: Stamp): Promise<Enqueued> {
+  async #follow(task: NewTask, observed: RunningTask | ReadyTask, stamp: Stamp): Promise<Enqueued | Refused> {
     const { id, queue } = task;
     const { follower } = observed;
     const outcome = await this.#store.follow(observed, task, stamp);
+    const followed = { id, queue, created: follower === undefined, replaced: follower !== undefined, follows: true };
     if (outcome.kind === 'refused') {
       const fate = outcome.earlierAttempt === 'none' ? 'not applied' : fateOfFollower(observed, outcome.current, stamp);
       if (fate === 'unknown') throw undecided(task, outcome.current);
-      if (fate === 'not applied') return this.add(task);
+      if (fate === 'not applied') {
+        if (!isFollowedAnew(observed, outcome.current)) return { refusedBy: outcome.current };
+        await this.#discard(task);
+        return followed;
+      }
     }
     if (follower !== undefined) {
       const former = { queue, id, payload: follower.payload };
       await tidy(() => dropPayload(former, { tasks: this.#store, payloads: this.#payloads }));
     }
-    return { id, queue, created: follower === undefined, replaced: follower !== undefined, follows: true };
+    return followed;
   }
 
   /** Returns the task with its payload in the user's store, if it is too large for the table. */
   checkedIn(task: NewTask): Promise<NewTask> {
     return checkedIn(task, this.#payloads, this.#runtime.ids.unique());
   }
+}
+
+/** The row that refused a write. Undefined: it is gone. */
+interface Refused {
+  readonly refusedBy: TaskRecord | undefined;
 }
 
 async function tidy(removal: () => Promise<void>): Promise<void> {
