@@ -2,7 +2,7 @@
 export { defineTask } from '../shared/tasks/task/definition.ts';
 export type { RetryOptions, RetryPolicy, TaskDefinition, TaskOptions } from '../shared/tasks/task/definition.ts';
 export type { BatchCounts } from '../shared/tasks/task/batch.ts';
-export type { CommitOptions, Committed, TaskContext, TaskLog } from '../shared/tasks/task/context.ts';
+export type { CommitOptions, Committed, EachOptions, TaskContext, TaskLog } from '../shared/tasks/task/context.ts';
 export {
   CommitRefusedError,
   DoNotRetry,

@@ -7,6 +7,7 @@ describe.skipIf(endpoint === null)('the example of', () => {
   test.each([
     ['webhooks in order per customer', 'webhooks', 5],
     ['a big tenant among small ones', 'tenants', 2],
+    ['many small items in few tasks', 'thumbnails', 3],
     ['inputs of any size', 'large-inputs', 3],
     ['work that outlives its functions', 'long-work', 6],
     ['a batch with a callback and a parent with children', 'fan-in', 6],

@@ -86,6 +86,7 @@ export const KNOBS: Readonly<Record<string, Readonly<Record<string, Knob>>>> = {
   'shared/tasks/queue/task-client.ts': { DEFAULT_ENQUEUES_IN_FLIGHT: FEW(32) },
   'shared/tasks/rows/slot-maker.ts': { EARLIER_READ: FEW(100) },
   'shared/tasks/run/claim-writer.ts': { RESEND_MS: [10, 1_000] },
+  'shared/tasks/run/each.ts': { DEFAULT_FLUSH_MS: [10, 500] },
   'shared/tasks/run/settle.ts': { OUTAGE_PAUSE_MS: SOONER, MAX_HAND_BACKS: [3, 5] },
   'shared/tasks/schedule/schedule.ts': {
     SLOTS_PER_TICK: FEW(100),
@@ -210,6 +211,7 @@ export const FIXED: readonly Fixed[] = [
       'shared/core/validate/name.ts': 'NAME_LIMIT_BYTES',
       'shared/session/health-client.ts': 'ID_LIMIT_BYTES NOTE_LIMIT_BYTES',
       'shared/tasks/queue/batch-request.ts': 'BATCH_LIMIT',
+      'shared/tasks/run/each.ts': 'ITEMS_LIMIT',
       'shared/tasks/task/bounds.ts': 'MAX_ATTEMPTS_LIMIT',
       'shared/tasks/task/key-limit.ts': 'KEY_LIMIT_MAX',
       'shared/tasks/task/payload.ts': 'PAYLOAD_LIMIT_BYTES REFERENCE_LIMIT_CHARACTERS',

@@ -215,6 +215,22 @@ const KINDS: Readonly<Record<string, Kind>> = {
     },
   },
 
+  /** Goes through items of its own. */
+  itemizes: {
+    weight: 2,
+    retry: PATIENT,
+    async behave(place, task, right) {
+      const { each: left = '' } = (task.progress ?? {}) as { readonly each?: string };
+      const ofItem = async (n: number): Promise<void> => {
+        if (left[n] === 'd') place.violated('I2b', `item ${n} of ${task.id} was recorded, and runs again`);
+        await step(place, place.prng.between(1, 0.2 * place.slowMs), task.signal);
+        task.signal.throwIfAborted();
+        act(place, task, right);
+      };
+      return task.each([0, 1, 2, 3, 4, 5], ofItem, { flushInterval: 200, concurrency: place.prng.integer(1, 3) });
+    },
+  },
+
   /** Asks for several things at once. */
   hasty: {
     weight: 0,

@@ -34,6 +34,7 @@ import { AttemptLink } from './attempt-link.ts';
 import { ClaimWriter, namesOf } from './claim-writer.ts';
 import { SideWrites } from './side-writes.ts';
 import { contextOf } from './run-context.ts';
+import { EachItems } from './each.ts';
 import { GivenOperations } from './given-operations.ts';
 import type { Ending } from './ending.ts';
 import { aborted, cancelled } from './ending.ts';
@@ -94,6 +95,7 @@ class ClaimRun {
   readonly #writer: ClaimWriter;
   readonly #given = new GivenOperations();
   readonly #link: AttemptLink;
+  readonly #items: EachItems;
 
   constructor(task: RunningTask, definition: AnyTask, ports: RunPorts) {
     this.#task = task;
@@ -112,6 +114,11 @@ class ClaimRun {
     this.#startedAt = ports.runtime.clock.monotonic();
     this.#signal = truthfulSignal(this.#stop.signal, () => {
       if (ports.session.signal.aborted) this.#stop.abort(ports.session.signal.reason);
+    });
+    this.#items = new EachItems(task, {
+      runtime: ports.runtime,
+      signal: this.#signal,
+      finished: this.#finished.signal,
     });
   }
 
@@ -188,6 +195,7 @@ class ClaimRun {
   async #settle(ending: Ending): Promise<Settlement> {
     const { tasks, runtime } = this.#ports;
     if (ending.kind === 'lost') return 'lost';
+    if (ending.kind !== 'returned') await this.#items.recordAtEnd();
     if (ending.kind === 'handedBack') return this.#handBackAfter(ending.isDeadline);
     if (ending.kind === 'cancelled')
       return this.#writer.finish('cancelled', (stamp, limits) =>
@@ -284,6 +292,7 @@ class ClaimRun {
       verb: (settlement, send, name) => this.#writer.verb(settlement, send, name),
       given: this.#given,
       link: this.#link,
+      items: this.#items,
       trace: this.#ports.trace,
       onFollowers: (followers) => this.#ports.onFollowers?.(followers),
       onProgress: () => {

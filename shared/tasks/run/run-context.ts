@@ -6,7 +6,7 @@ import { allOf } from '../../core/runtime/all-of.ts';
 import type { Runtime } from '../../core/runtime/runtime.ts';
 import type { BatchCounts } from '../task/batch.ts';
 import { CHILDREN_LIMIT, childrenBatch } from '../task/batch.ts';
-import type { CommitOptions, Committed, TaskContext, TaskLog } from '../task/context.ts';
+import type { CommitOptions, Committed, EachOptions, TaskContext, TaskLog } from '../task/context.ts';
 import { boundLog } from '../task/context.ts';
 import { CommitRefusedError } from '../task/control.ts';
 import { storableJson } from '../task/storable-json.ts';
@@ -20,6 +20,7 @@ import type { AttemptTrace } from './traced.ts';
 import { ensureAwaitable, ensureSpawnable } from '../task/spawning.ts';
 import type { AttemptLink } from './attempt-link.ts';
 import { linked } from './attempt-link.ts';
+import type { EachItems } from './each.ts';
 import { barred } from './bar.ts';
 import type { GivenOperations } from './given-operations.ts';
 import type { Stamp } from '../../core/lease/stamp.ts';
@@ -52,6 +53,7 @@ interface RunContextPorts {
   /** Knows which operations the code has not awaited. */
   readonly given: GivenOperations;
   readonly link: AttemptLink;
+  readonly items: EachItems;
   /** Called when an operation of this claim has added tasks to the queue. */
   readonly onFollowers: (followers: readonly NewTask[]) => void;
   /** Called when the operation that ended the claim has started its follower. */
@@ -60,6 +62,8 @@ interface RunContextPorts {
   readonly onProgress: () => void;
   readonly trace?: AttemptTrace | undefined;
 }
+
+type EachArguments = [items: readonly unknown[], run: (item: never, index: number) => unknown, options?: EachOptions];
 
 const SETTLED: Committed = { kind: 'leasehold.settled' };
 
@@ -85,6 +89,7 @@ export function contextOf(task: RunningTask, children: BatchCounts | undefined, 
     log: boundLog(ports.log, { queue, task: id, name, attempt: attempts }),
     remainingMs: ports.remainingMs,
     saveProgress: (value) => given.give(verbs.saveProgress(value)),
+    each: ((items, run, options) => given.give(verbs.each(items, run as never, options))) as TaskContext['each'],
     commit: (result, writes, options) => given.give(verbs.commit(result, writes, options)),
     snooze: (delay) => given.give(verbs.snooze(delay)),
     waitFor: (requests) => given.give(verbs.waitFor(requests)),
@@ -103,6 +108,7 @@ class ClaimVerbs {
   readonly #begunWith: string | undefined;
   /** Number of the last write: the store refuses a write that arrives after its successor. */
   #sequence = 0;
+  #savesProgress = false;
 
   constructor(task: RunningTask, ports: RunContextPorts) {
     this.#claim = claimOf(task);
@@ -112,10 +118,22 @@ class ClaimVerbs {
   }
 
   async saveProgress(progress: Json): Promise<void> {
+    if (this.#ports.items.isUsed) throw eitherOr(this.#claim);
     const stored = storableJson(`the progress of ${describeTask(this.#claim)}`, progress, PROGRESS_LIMIT_BYTES);
+    this.#savesProgress = true;
+    await this.#save(stored, JSON.stringify(stored) !== this.#begunWith);
+  }
+
+  async each(...given: EachArguments): Promise<readonly Json[] | undefined> {
+    if (this.#savesProgress) throw eitherOr(this.#claim);
+    const [items, run, options = {}] = given;
+    return this.#ports.items.each(items, run, options, (record, hasNew) => this.#save(record, hasNew));
+  }
+
+  async #save(progress: Json, isNew: boolean): Promise<void> {
     await this.#ports.verb(undefined, async (stamp, limits) => {
-      const outcome = await this.#ports.tasks.progress(this.#claim, stored, this.#numbered(stamp), limits);
-      if (outcome.kind === 'applied' && JSON.stringify(stored) !== this.#begunWith) this.#ports.onProgress();
+      const outcome = await this.#ports.tasks.progress(this.#claim, progress, this.#numbered(stamp), limits);
+      if (outcome.kind === 'applied' && isNew) this.#ports.onProgress();
       return outcome.kind === 'applied';
     });
   }
@@ -144,6 +162,7 @@ class ClaimVerbs {
   async snooze(delay: Parameters<TaskContext['snooze']>[0]): Promise<Committed> {
     const { tasks, runtime, verb } = this.#ports;
     const readyAt = laterBy('snooze', runtime.clock.now(), delay);
+    await this.#ports.items.record();
     await verb('snoozed', async (stamp, limits) => {
       const outcome = this.#noted(await tasks.snooze(this.#claim, readyAt, stamp, limits));
       return outcome.kind === 'applied';
@@ -165,6 +184,7 @@ class ClaimVerbs {
     ensureAwaitable(this.#claim, asked);
     ensureSpawnable(this.#claim, asked, BATCH_ACTIONS);
     const children = await this.#checkedIn(asked);
+    await this.#ports.items.record();
     const send: Parameters<SendVerb>[1] = async (stamp, limits) => {
       const numbered = this.#numbered(stamp);
       const sent = await tasks.waitForChildren(this.#claim, batch, children, numbered, limits);
@@ -214,6 +234,10 @@ class ClaimVerbs {
     const traced = children.map((child) => trace?.spans.create(child, runtime.clock.now(), trace.attempt) ?? child);
     return allOf(traced.map((child) => checkedIn(child, payloads, runtime.ids.unique())));
   }
+}
+
+function eitherOr(claim: Claim): ConfigurationError {
+  return new ConfigurationError(`${describeTask(claim)}: a task uses each or saveProgress, not both`);
 }
 
 /** The action kinds of `TransactWriteItems`. */

@@ -54,6 +54,24 @@ export interface TaskContext {
    */
   saveProgress(progress: Json): Promise<void>;
   /**
+   * Runs the items of the task's input, one after the other, or `concurrency` at once. Which have ended is kept as the task's progress, so
+   * a later attempt runs only the others: a task uses `each` or `saveProgress`, not both, and passes the same items in each attempt.
+   * An item that throws does not stop the others; the attempt fails at the end. No item begins once `signal` aborts.
+   * @returns what the items returned, null for nothing; all of it must fit into progress (4 KB) as JSON, unless `results` is false
+   * @throws AggregateError with the errors of all failed items
+   * @throws DoNotRetry when none of the failed items may run again
+   */
+  each<Item, Result>(
+    items: readonly Item[],
+    run: (item: Item, index: number) => Promise<Result> | Result,
+    options: EachOptions & { readonly results: false },
+  ): Promise<void>;
+  each<Item, Result>(
+    items: readonly Item[],
+    run: (item: Item, index: number) => Promise<Result> | Result,
+    options?: EachOptions,
+  ): Promise<readonly Result[]>;
+  /**
    * Completes the task, applies `writes` and creates the tasks to `spawn` in one transaction, conditional on this claim's lease counter:
    * either all of it happens, exactly once, or nothing. Ordered tasks join their lines in the same transaction, in the order given.
    * The transaction has 100 actions: one for the task, one for each write and each spawned task, and one more for each input in a
@@ -75,6 +93,15 @@ export interface TaskContext {
   waitFor(children: readonly TaskRequest[]): Promise<Committed>;
   /** Each line carries the task's queue, id (`task`), name and attempt, also after the logger is passed on. */
   readonly log: TaskLog;
+}
+
+export interface EachOptions {
+  /** How long the end of an item may go unrecorded, and the shortest time between two records. Default: 500 ms. 0 records each item. */
+  readonly flushInterval?: Duration;
+  /** Items at once. Default: 1. */
+  readonly concurrency?: number;
+  /** Whether to keep what items return. Default: true. */
+  readonly results?: boolean;
 }
 
 export interface CommitOptions {
