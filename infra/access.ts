@@ -60,6 +60,8 @@ const scheduleRows = (queue: string): string => `schedule#${queue}#*`;
 /** Due schedules in the ready index, and all schedules in the directory. */
 const scheduleEntries = (queue: string): string => `schedule#${queue}`;
 const AUDIT_ROWS = 'audit#*';
+/** Without `ttl`, which would delete the record. */
+const ACT_ATTRIBUTES = ['pk', 'sk', 'v', 'id', 'by', 'reason', 'name', 'value', 'status', 'createdAt', 'nonce'];
 const readyEntries = (queue: string): string => `${queue}#*`;
 /** Tasks of tenants and of keys with a limit, in the directory. */
 const groupEntries = (queue: string): string => `group#${queue}#*`;
@@ -141,13 +143,22 @@ const NEW_TASK_ATTRIBUTES = [
   ...['traceparent', 'policy', 'tenant', 'payload', 'batch', 'children', 'childrenQueue', 'key', 'total'],
 ];
 
+/** Without `ttl` and `finishedAt`. */
+const NEW_BATCH_ATTRIBUTES = [
+  ...['pk', 'sk', 'v', 'queue', 'id', 'total', 'pending', 'done', 'dead', 'cancelled'],
+  ...['waiter', 'childrenDigest', 'nonce'],
+];
+/** A join removes `ttl`; IAM cannot tell that from setting it. */
+const JOIN_ATTRIBUTES = ['pk', 'sk', 'v', 'tail', 'turn', 'nonce', 'ttl'];
+
 /** A producer: puts tasks and batches into the queue, and reads them. */
 export function enqueueAccess(queue: string): AccessRule[] {
   return [
     { on: 'table', actions: ['GetItem', 'BatchGetItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)], attributes: NEW_TASK_ATTRIBUTES },
-    { on: 'table', actions: ['GetItem', 'PutItem'], keys: [batchRows(queue)] },
-    { on: 'table', actions: ['GetItem', 'UpdateItem'], keys: [lineRows(queue)] },
+    { on: 'table', actions: ['GetItem'], keys: [batchRows(queue), lineRows(queue)] },
+    { on: 'table', actions: ['PutItem'], keys: [batchRows(queue)], attributes: NEW_BATCH_ATTRIBUTES },
+    { on: 'table', actions: ['UpdateItem'], keys: [lineRows(queue)], attributes: JOIN_ATTRIBUTES },
     { on: 'table', actions: ['PutItem', 'DeleteItem'], keys: [payloadRows(queue)], returnsNothing: true },
   ];
 }
@@ -236,6 +247,6 @@ export function operateAccess(queue: string): AccessRule[] {
     { on: 'table', actions: ['PutItem'], keys: [taskRows(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [lineRows(queue)] },
     { on: 'table', actions: ['UpdateItem'], keys: [scheduleRows(queue)] },
-    { on: 'table', actions: ['PutItem', 'UpdateItem'], keys: [AUDIT_ROWS] },
+    { on: 'table', actions: ['PutItem', 'UpdateItem'], keys: [AUDIT_ROWS], attributes: ACT_ATTRIBUTES },
   ];
 }

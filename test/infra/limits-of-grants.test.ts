@@ -17,6 +17,8 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import type { RowKey } from '../../shared/dynamo/engine/keys.ts';
 import {
+  batchKey,
+  lineKey,
   lockKey,
   payloadKey,
   queueKey,
@@ -24,6 +26,7 @@ import {
   scheduleKey,
   semaphoreKey,
   sessionKey,
+  taskConcurrencyKey,
   taskKey,
   groupPartitionKey,
 } from '../../shared/dynamo/engine/keys.ts';
@@ -121,6 +124,19 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   'pause or open its queue': update(queueKey('media'), { paused: 1 }),
   'delete the row of a lock': remove(lockKey('reports/nightly')),
   'take a lock': update(lockKey('reports/nightly'), { session: 'mine' }),
+  'stall the ordered tasks of a key': update(lineKey('media', 'acme'), { turn: 2 }),
+  'keep the callback of a batch from running': put(batchKey('media', 'b'), { v: 1, pending: 1_000 }),
+  'choose the name of any task of its queue': put(TASK, { ...NEW_TASK, name: 'another' }),
+  'raise its maxWorkers': update(semaphoreKey('workers/media'), { limit: 1_000 }),
+  'reset the count of a key': update(taskConcurrencyKey('media', 'acme'), { running: 0 }),
+  'delete a batch by ttl': put(batchKey('media', 'b'), { v: 1, ttl: 1 }),
+  'delete a line by ttl': update(lineKey('media', 'acme'), { ttl: 1 }),
+  'delete a task by ttl': update(TASK, { ttl: 1 }),
+  'delete a lock by ttl': update(lockKey('reports/nightly'), { ttl: 1 }),
+  'delete a session by ttl': update(sessionKey('of a worker'), { ttl: 1 }),
+  "delete the queue's row by ttl": update(queueKey('media'), { ttl: 1 }),
+  'forge what was written down of an act': put({ ...ACT, sk: `${ACT.sk}0` }, { by: 'ada', status: 'done' }),
+  'delete what was written down of an act by ttl': update(ACT, { ttl: 1 }),
   'overwrite what was written down of an act': put(ACT, { by: 'nobody', status: 'done' }),
   'delete what was written down of an act': remove(ACT),
 };

@@ -49,8 +49,6 @@ export const RETENTION_DAYS = {
   waitGroup: 365,
   /** A bucket that is full again is equivalent to a missing row. */
   rateLimit: 1,
-  /** A year and a month: long enough for most questions about past operator actions. */
-  audit: 395,
 } as const;
 
 /** Number of partitions for the list of a queue's dead tasks. Not a setting, because every version must find the whole list. */

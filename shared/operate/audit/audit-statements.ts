@@ -11,13 +11,13 @@
  * | status | S | `begun`, then the outcome | begin, end |
  * | createdAt | N, epoch ms | | begin |
  * | nonce | S | of the last write | both |
- * | ttl | N, epoch s | | begin |
  *
+ * It has no `ttl`: whoever may write that attribute may delete the record.
  * Written before the action, so that every action has a record. A record that stays `begun` was interrupted, and may have been done.
  */
 import type { RowKey } from '../../dynamo/engine/keys.ts';
 import { joinKey } from '../../dynamo/engine/keys.ts';
-import { RETENTION_DAYS, SCHEMA_VERSION, ttlEpochSeconds } from '../../dynamo/engine/schema.ts';
+import { SCHEMA_VERSION } from '../../dynamo/engine/schema.ts';
 import type { Statement } from '../../dynamo/engine/statement.ts';
 import { createStatement, queryStatement, updateStatement } from '../../dynamo/engine/statement.ts';
 
@@ -39,14 +39,13 @@ export function beginAct(table: string, act: Act, nonce: string): Statement<'put
     status: 'begun',
     createdAt: at,
     nonce,
-    ttl: ttlEpochSeconds(at, RETENTION_DAYS.audit),
   });
 }
 
 /**
  * Guard: begun, and not ended.
  * Effect: the outcome is recorded.
- * Outcomes: refused = TTL deleted the record.
+ * Outcomes: refused = never: only this action ends it.
  */
 export function endAct(table: string, act: Act, outcome: string, nonce: string): Statement<'update'> {
   return updateStatement('audit.end', {

@@ -12,8 +12,8 @@ export interface AuditRecord extends Act {
   readonly outcome: string;
 }
 
-/** How many months `list` reads: the retention period of the rows. */
-const MONTHS_KEPT = 14;
+/** How many months `list` reads. */
+const MONTHS_LISTED = 14;
 const PAGE_LIMIT = 100;
 
 export class AuditStore {
@@ -56,7 +56,7 @@ export class AuditStore {
   /** Lists records, the latest first. Strongly consistent. */
   async *list(): AsyncGenerator<AuditRecord> {
     const month = new Date(`${monthOf(this.#runtime.clock.now())}-01T00:00:00Z`);
-    for (let looked = 0; looked < MONTHS_KEPT; looked++) {
+    for (let looked = 0; looked < MONTHS_LISTED; looked++) {
       let after: unknown;
       do {
         const statement = pageOfActs(this.#table, monthOf(month.getTime()), PAGE_LIMIT, after);
