@@ -15,6 +15,8 @@ export class EventLoopLag {
   /** The longest delay since the last renewal. */
   #longestMs = 0;
   #isTold = false;
+  /** The longest delay since `take`. */
+  #untakenMs = 0;
 
   /** @param heartbeatMs half of it is tolerated */
   constructor(clock: Clock, heartbeatMs: number) {
@@ -26,7 +28,15 @@ export class EventLoopLag {
     this.#dueAt = this.#clock.monotonic() + ms;
     await this.#clock.sleep(ms, signal);
     this.#longestMs = this.#lateMs();
+    this.#untakenMs = Math.max(this.#untakenMs, this.#longestMs);
     this.#dueAt = Infinity;
+  }
+
+  /** Returns the longest delay since the last call. */
+  take(): number {
+    const lateMs = Math.max(this.#untakenMs, this.#clock.monotonic() - this.#dueAt);
+    this.#untakenMs = 0;
+    return lateMs;
   }
 
   /** Returns by how much a heartbeat is late, once for each late heartbeat. Also works before its timer has run. */

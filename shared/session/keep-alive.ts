@@ -36,7 +36,6 @@ import { truthfulSignal } from './truthful-signal.ts';
 
 /** Longest pause before an unresolved write is retried, even if heartbeats are less frequent. */
 const SETTLE_EVERY_MS = 10_000;
-
 /** Number of revocations to remember. One can arrive before its listener only while an acquire is in flight. */
 const MAX_PENDING_REVOCATIONS = 1_000;
 
@@ -136,6 +135,11 @@ export class SessionHolder implements AsyncDisposable {
     if (this.#ending !== undefined) throw endedByHolder(this.id);
   }
 
+  /** The longest delay of a heartbeat since the last call. Negative: none was due. */
+  takeLateMs(): number {
+    return this.#eventLoopLag.take();
+  }
+
   /** Renews now, or joins the renewal in flight. @returns `remainingTrustMs()` afterwards @throws LeaseLostError */
   async renew(): Promise<number> {
     this.ensureBelief();
@@ -198,9 +202,7 @@ export class SessionHolder implements AsyncDisposable {
     this.#loss = error;
     this.#lost.abort(error);
     this.#stopped.abort();
-    this.#tell((events) => {
-      events.onLost?.(error);
-    });
+    this.#tell((events) => events.onLost?.(error));
   }
 
   #start(): void {
@@ -259,6 +261,9 @@ export class SessionHolder implements AsyncDisposable {
       await this.#eventLoopLag.sleep(this.#jittered(waitMs), this.#stopped.signal);
       if (this.#stopped.signal.aborted) return;
       this.#noticeBlock();
+      // Somebody has asked for a renewal meanwhile.
+      waitMs = this.timing.heartbeatMs - (this.#runtime.clock.monotonic() - this.#trust.opened.monotonicMs);
+      if (waitMs > this.timing.heartbeatMs / 8) continue;
       const renewed = await this.#renewOnce(ttlMs);
       if (renewed) await this.#noticeFailedCheck();
       // Retry a failed renewal sooner, because the trust window is running out.

@@ -8,10 +8,12 @@
  * A closed connection that was used before, or the number of bytes written, proves nothing,
  * because the server may have read the request.
  */
+import type { LookupAddress, LookupOptions } from 'node:dns';
 import type { AgentOptions, IncomingMessage } from 'node:http';
 import type { Agent as TlsAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { messageOf } from '../../core/errors.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { DynamoFault } from '../engine/driver.ts';
 import type { Answer } from './answer.ts';
 import { MAX_ANSWER_BYTES } from './answer.ts';
@@ -21,6 +23,7 @@ import { systemFault } from './system-error.ts';
 // `import` would read all exports of these modules and thereby load Node's `fetch`, which takes 20 ms of each cold start.
 const http = process.getBuiltinModule('node:http');
 const https = process.getBuiltinModule('node:https');
+const dns = process.getBuiltinModule('node:dns');
 
 /** An address to send requests to. */
 export interface HttpEndpoint {
@@ -52,6 +55,31 @@ interface HttpExchange {
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
 }
 
+/** How long the system may take to find an address that we know already. Its look-ups share four threads with other work. */
+const LOOKUP_MS = 250;
+
+/** The addresses that hosts had last: a look-up would wait while bcrypt, zlib or the file system fill those threads. */
+const ADDRESSES = new Map<string, readonly LookupAddress[]>();
+
+type LookupCallback = (error: Error | null, found: string | LookupAddress[], family?: number) => void;
+
+function lookup(hostname: string, options: LookupOptions, callback: LookupCallback): void {
+  const known = ADDRESSES.get(hostname);
+  let isOver = false;
+  const answer = (error: Error | null, found: readonly LookupAddress[] = []): void => {
+    if (isOver) return;
+    isOver = true;
+    cancel?.();
+    if (error !== null || options.all === true) callback(error, [...found]);
+    else callback(null, found[0]?.address ?? '', found[0]?.family);
+  };
+  const cancel = known && systemClock.after(LOOKUP_MS, () => answer(null, known));
+  dns.lookup(hostname, { ...options, all: true }, (error, found) => {
+    if (error === null) ADDRESSES.set(hostname, found);
+    answer(known === undefined ? error : null, error === null ? found : known);
+  });
+}
+
 /** The same number as in the SDK. The service or a proxy would refuse hundreds of connections. */
 const MAX_SOCKETS = 50;
 /** We close idle connections before the other side does, because a request would be lost if the other side closed at the same time. */
@@ -81,6 +109,7 @@ export class HttpLine {
       port: place.port,
       path: place.path,
       setHost: false,
+      lookup,
       agent: place.isTls ? this.#tlsAgent() : this.#plain,
     });
     let isWritten = false;

@@ -31,6 +31,7 @@ import { runInTaskScope } from '../task/task-scope.ts';
 import { inputOf } from '../task/payload.ts';
 import { MAX_EPOCH_MS } from '../../core/validate/moment.ts';
 import { AttemptLink } from './attempt-link.ts';
+import { blockWatchOf } from './block-watch.ts';
 import { ClaimWriter, namesOf } from './claim-writer.ts';
 import { SideWrites } from './side-writes.ts';
 import { contextOf } from './run-context.ts';
@@ -177,7 +178,8 @@ class ClaimRun {
   async #runCode(input: never): Promise<unknown> {
     const context = await this.#context();
     this.#hasBegun = true;
-    const value: unknown = await runInTaskScope(this.#task, () => this.#definition.run(input, context));
+    const code = (): unknown => runInTaskScope(this.#task, () => this.#definition.run(input, context));
+    const value = await blockWatchOf(this.#ports).run(this.#task, code);
     await this.#given.ended();
     return value;
   }

@@ -1,7 +1,8 @@
 /** How connections are shared, kept and given up. */
+import dns from 'node:dns';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { LOOPBACK_CERTIFICATE } from '../../../support/certificates.ts';
 import type { TestDriver } from '../../../support/drivers.ts';
@@ -154,4 +155,18 @@ describe.each([
     client[Symbol.dispose]();
     await other[Symbol.asyncDispose]();
   });
+});
+
+test('connects to the last known address while the threads that look it up are full', async () => {
+  using own = openWireDriver({ endpoint: server.endpoint.replace('127.0.0.1', 'localhost') });
+  const send = () => own.attempt('get', { TableName: 'table', Key: { pk: 'a' } }, AbortSignal.timeout(PATIENCE_MS));
+  server.behave(answer({ headers: { connection: 'close' } }));
+  await send();
+  const lookup = vi.spyOn(dns, 'lookup').mockImplementation(() => undefined);
+
+  await send();
+
+  expect(lookup).toHaveBeenCalledOnce();
+  expect(server.connections).toBe(2);
+  lookup.mockRestore();
 });
