@@ -12,6 +12,9 @@
  *   - A claimed task gets the payload that it was enqueued with: its digest is in the task's row.
  *   - The payload is removed once its task is done, or continues with its follower. A dead or cancelled task keeps it for a retry.
  *
+ *   - A payload is removed only when no request that names it can be applied any more: the guard of each of them names a state that
+ *     never comes back. A request whose outcome is unknown leaves its payload.
+ *
  * Does not guarantee
  *   - That it is removed at once: a worker that crashes between its task's
  *     end and the removal leaves it to the table's TTL, a year after it was

@@ -12,14 +12,41 @@ import { DynamoFault } from '../../../../shared/dynamo/engine/driver.ts';
 import { taskKey } from '../../../../shared/dynamo/engine/keys.ts';
 import type { Enqueued } from '../../../../shared/tasks/queue/task-adder.ts';
 import type { EnqueueOptions } from '../../../../shared/tasks/queue/task-client.ts';
+import { TaskClient } from '../../../../shared/tasks/queue/task-client.ts';
+import { MemoryPayloads } from '../../../../shared/testing/memory-payloads.ts';
 import { childrenBatch } from '../../../../shared/tasks/task/batch.ts';
 import type { DuplicatePolicy } from '../../../../shared/tasks/task/dedup.ts';
 import type { ReadyTask, RunningTask } from '../../../../shared/tasks/task/task.ts';
 import { claimOf } from '../../../../shared/tasks/task/task.ts';
+import { PAYLOAD_ROW_LIMIT_BYTES, dropPayload } from '../../../../shared/tasks/task/payload.ts';
+import type { Process } from '../../../support/coordination.ts';
 import { passTime } from '../../../support/coordination.ts';
 import { Story } from '../../../support/story.ts';
 
-type Step<Result = unknown> = (story: Story, session?: string) => Promise<Result>;
+/** Two callers that store inputs above a size in the same place of their own. */
+class LateStory extends Story {
+  readonly objects = new MemoryPayloads();
+  readonly mine = this.#clientOf(this.here);
+  readonly theirs = this.#clientOf(this.there);
+
+  readonly #pad: string;
+
+  /** @param pad makes each input so much longer */
+  constructor(pad: string) {
+    super();
+    this.#pad = pad;
+  }
+
+  input(value: number): unknown {
+    return this.#pad === '' ? value : `${value}${this.#pad}`;
+  }
+
+  #clientOf({ ports, runtime }: Process): TaskClient {
+    return new TaskClient({ store: ports.tasks, runtime }, { payloads: this.objects });
+  }
+}
+
+type Step<Result = unknown> = (story: LateStory, session?: string) => Promise<Result>;
 /** What a verb answers: an enqueue, an operator's act, or a number of tasks. */
 type Answer = Enqueued | { readonly kind: string } | number;
 
@@ -51,8 +78,11 @@ const end =
     if (task?.state !== 'running') return;
     const { tasks } = story.there.ports;
     const stamp = stampOf(story.there.runtime);
-    if (how === 'complete') await tasks.complete(claimOf(task), 'result', stamp);
-    else await tasks.discard(claimOf(task), { name: 'Error', message: 'boom', at: stamp.now }, stamp);
+    if (how === 'complete') {
+      await tasks.complete(claimOf(task), 'result', stamp);
+      await dropPayload(task, { tasks, payloads: story.objects });
+    }
+    if (how === 'discard') await tasks.discard(claimOf(task), { name: 'Error', message: 'boom', at: stamp.now }, stamp);
   };
 /** A parent that waits for a child, which is not due. */
 const waits: Step = async (story) => {
@@ -67,8 +97,8 @@ const runs = all(claim, end('complete'));
 const dies = all(claim, end('discard'));
 const others =
   (input: number, options: EnqueueOptions = {}): Step =>
-  ({ there }) =>
-    there.leasehold.tasks.enqueue('work', input, { id: KEY.id, ...options });
+  (story) =>
+    story.theirs.enqueue('work', story.input(input), { id: KEY.id, ...options });
 const cancel: Step = ({ there }) => there.leasehold.operator.cancel(KEY.id, { reason: 'theirs' });
 const retry: Step = ({ there }) => there.leasehold.operator.retry(KEY.id);
 const expire: Step = async (story) => {
@@ -81,10 +111,11 @@ const expire: Step = async (story) => {
 /** An enqueue with an expiry a millisecond ahead. */
 const enqueues =
   (onDuplicate: DuplicatePolicy, options: EnqueueOptions = {}): Step<Answer> =>
-  async ({ here }) => {
+  async (story) => {
+    const { mine, here } = story;
     const delay = onDuplicate === 'debounce' ? ({ delay: '1ms' } as const) : {};
-    const task = await here.leasehold.tasks.validate('work', 2, { id: KEY.id, onDuplicate, ...delay, ...options });
-    const [told] = await here.leasehold.tasks.enqueueAll([{ ...task, expiresAt: here.runtime.clock.now() + 2 }]);
+    const task = await mine.validate('work', story.input(2), { id: KEY.id, onDuplicate, ...delay, ...options });
+    const [told] = await mine.enqueueAll([{ ...task, expiresAt: here.runtime.clock.now() + 2 }]);
     if (told === undefined || told instanceof Error) throw told ?? new Error('no answer');
     return told;
   };
@@ -148,7 +179,7 @@ interface Truth {
 const WRITES: ReadonlySet<DynamoKind> = new Set(['put', 'update', 'transactWrite']);
 
 /** Loses the answer of the caller's write at this place, or the write itself, and lets others act before the next try. */
-function interrupt(story: Story, { at, lost }: { readonly at: number; readonly lost: Lost }, between: Step): Truth {
+function interrupt(story: LateStory, { at, lost }: { readonly at: number; readonly lost: Lost }, between: Step): Truth {
   const { driver } = story.here;
   const attempt = driver.attempt.bind(driver);
   const truth: Truth = { writes: 0, early: 0, late: 0, isChanged: false, isMoved: false };
@@ -188,7 +219,7 @@ function textOf(story: Story): string {
 type Told = 'done' | 'not done' | 'undecided';
 
 /** Whether the caller was told that the write that it asked for was done. */
-async function toldOf(story: Story, act: Step<Answer>): Promise<Told> {
+async function toldOf(story: LateStory, act: Step<Answer>): Promise<Told> {
   try {
     const told = await passTime(story.world, act(story), 1_000);
     if (typeof told === 'number') return told > 0 ? 'done' : 'not done';
@@ -201,12 +232,12 @@ async function toldOf(story: Story, act: Step<Answer>): Promise<Told> {
   }
 }
 
-async function play(verb: Verb, place: { readonly at: number; readonly lost: Lost }, between: Step) {
-  const story = new Story();
+async function play(verb: Verb, place: { readonly at: number; readonly lost: Lost }, between: Step, pad = '') {
+  const story = new LateStory(pad);
   await verb.before?.(story);
   const truth = interrupt(story, place, between);
   const told = await toldOf(story, verb.act);
-  return { told, truth };
+  return { told, truth, story };
 }
 
 /** What is false in what the caller was told, if anything. */
@@ -276,4 +307,22 @@ test('each verb with a lost answer, and with each act of others before its secon
   expect(lies).toEqual([]);
   expect(undecided).toEqual(UNDECIDED);
   expect(cells).toBeGreaterThan(120);
+});
+
+test('leaves each task that may run its input, in the store of its callers', async () => {
+  const large = 'x'.repeat(PAYLOAD_ROW_LIMIT_BYTES);
+  const gone: string[] = [];
+  for (const name of ['enqueue, replace', 'renew, replace', 'replace, replace', 'follow, replace', 'follow, parent']) {
+    const verb = VERBS[name] ?? { act: enqueues('replace') };
+    for (const at of [0, 1])
+      for (const [what, between] of Object.entries(BETWEEN)) {
+        const { story } = await play(verb, { at, lost: 'after' }, between, large);
+        const task = await row(story);
+        const named = [task?.state === 'done' ? undefined : task?.payload, task?.follower?.payload];
+        const missing = named.some((payload) => payload && !story.objects.references.includes(payload.reference ?? ''));
+        if (missing) gone.push(`${name}, write ${at + 1}, then ${what}`);
+      }
+  }
+
+  expect(gone).toEqual([]);
 });
