@@ -2,7 +2,12 @@ import type { Mutant } from './mutation.ts';
 
 const STATEMENTS = 'shared/tasks/rows/task/task-statements.ts';
 
+const CREATED_BY = 'shared/tasks/task/created-by.ts';
+
 const WORKER = 'shared/tasks/worker/run-worker.ts';
+
+/** Little else is done. */
+const RIVALS = { rivals: 30, tasks: 5, lockShare: 0, coordinationShare: 0 };
 
 export const TASK_MUTANTS: readonly Mutant[] = [
   {
@@ -17,8 +22,8 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     id: 'M4',
     what: 'a waiting task carries a TTL, and is swept',
     file: STATEMENTS,
-    from: `{\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }`,
-    to: `(((item) => ({ ...item, ttl: Math.floor(item.createdAt / 1_000) }))({\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }))`,
+    from: `{\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }`,
+    to: `(((item) => ({ ...item, ttl: Math.floor(item.createdAt / 1_000) }))({\n    ...taskKey(queue, id),\n    v: SCHEMA_VERSION,\n    queue,\n    id,\n    name,\n    priority,\n    input: storedJson(task.input),\n    state: 'ready',\n    createdAt: now,\n    attempts: 0,\n    leaseCounter: now,\n    nonce,\n    ...placeOf(task, { now, shards }, seat),\n    ...defined(optionAttributes(task, nonce, { isApart: false })),\n    ...defined({ createdBy, line: seat?.key, ticket: seat?.ticket, tenant, batch: links?.batch }),\n    ...(schedule && { schedule: slotAttribute(schedule) }),\n    ...(children && childrenAttributes(queue, children)),\n  }))`,
     killedBy: ['I15'],
   },
   {
@@ -77,5 +82,41 @@ export const TASK_MUTANTS: readonly Mutant[] = [
     to: 'false',
     also: [{ file: WORKER, from: '!isClaimed(claimed) || definition === undefined', to: '(!isClaimed(claimed))' }],
     killedBy: ['NAME'],
+  },
+  {
+    id: 'M92',
+    what: 'a caller recognizes its own put by the time of its creation',
+    file: CREATED_BY,
+    from: 'current.createdBy === (isNamed ? createdByOf(nonce) : undefined)',
+    to: '(isNamed ? current.createdAt === now : current.createdBy === undefined)',
+    killedBy: ['CREATED'],
+    changes: RIVALS,
+  },
+  {
+    id: 'M93',
+    what: 'a caller takes the renewal of another for its own',
+    file: CREATED_BY,
+    from: "current.generation <= observed.generation + 1 ? 'not applied' : 'unknown'",
+    to: "current.generation <= observed.generation + 1 ? 'applied' : 'unknown'",
+    killedBy: ['CREATED'],
+    changes: RIVALS,
+  },
+  {
+    id: 'M94',
+    what: 'an operator whose cancellation got no response cancels whatever stands there next',
+    file: 'shared/tasks/queue/task-operator.ts',
+    from: 'if (task?.nonce !== seen?.nonce) ensureUnwritten',
+    to: 'if (task === null) ensureUnwritten',
+    killedBy: ['TOLD'],
+    changes: RIVALS,
+  },
+  {
+    id: 'M95',
+    what: 'a caller whose replacement got no response is told that it was applied',
+    file: 'shared/tasks/queue/task-writer.ts',
+    from: "if (outcome.earlierAttempt === 'unknown') throw undecided(task, outcome.current);",
+    to: "if (outcome.earlierAttempt === 'unknown') return replaced;",
+    killedBy: ['TOLD'],
+    changes: RIVALS,
   },
 ];

@@ -27,6 +27,7 @@ const EVERYTHING: Partial<Profile> = {
   tenants: true,
   chains: true,
   orders: 4,
+  rivals: 12,
 };
 const HISTORIES = 4;
 /** Drawn in each history, because a rule must notice damage wherever it is. */

@@ -22,6 +22,7 @@ import { semaphores } from './invariants/semaphores.ts';
 import { sessions } from './invariants/sessions.ts';
 import { tasks } from './invariants/tasks.ts';
 import { tenants } from './invariants/tenants.ts';
+import { told } from './invariants/told.ts';
 import { tokens } from './invariants/tokens.ts';
 import { waitgroups } from './invariants/waitgroups.ts';
 
@@ -30,6 +31,7 @@ const FAMILIES: readonly Family[] = [
   ...[
     tasks,
     duplicates,
+    told,
     payloads,
     tenants,
     families,

@@ -18,6 +18,7 @@ import {
   isSent,
   isDone,
   isRetried,
+  isToldCreated,
   isRenewed,
   isOpened,
   isLocked,
@@ -239,6 +240,14 @@ export const CORRUPTIONS: Readonly<Record<string, Readonly<Record<string, Corrup
   I19: {
     'a claim that changes what is to be done': changed(isClaimed, (event) => [
       withAfter(event, { input: '{"kind":"other"}' }),
+    ]),
+  },
+  CREATED: {
+    'a caller that is told of work that another began': changed(isToldCreated, (event) => [event, event]),
+  },
+  TOLD: {
+    'work that was acknowledged and is in no row': changed(acknowledged('told'), (event) => [
+      { ...event, value: JSON.stringify({ ask: -1, as: 'accepted' }) },
     ]),
   },
   I20: {

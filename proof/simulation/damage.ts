@@ -61,6 +61,8 @@ export const isPlainClaim = applied((event) => {
 export const isDone = applied(
   ({ row, before, after }) => isTask(row) && before?.state === 'running' && after?.state === 'done',
 );
+export const isToldCreated = (event: HistoryEvent): event is Acknowledged =>
+  event.kind === 'acknowledged' && event.what === 'told' && event.value?.includes('created') === true;
 export const isRetried = applied(
   ({ row, before, after }) => isTask(row) && before?.state === 'running' && after?.state === 'ready',
 );

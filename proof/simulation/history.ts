@@ -131,6 +131,8 @@ export interface Denied extends At, RightName {
 export interface Acknowledged extends At {
   readonly kind: 'acknowledged';
   readonly what:
+    /** Of two callers of one id: what one of them was told, and that one asks for a cancellation. */
+    | ('told' | 'asked')
     | ('enqueued' | 'progress' | 'committed' | 'added' | 'waited' | 'taken' | 'dispatched')
     /** The name of an object in the user's own bucket. */
     | ('stored' | 'removed');

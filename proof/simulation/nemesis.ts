@@ -9,6 +9,7 @@ import type { Fleet } from './fleet.ts';
 import type { Profile } from './profile.ts';
 import type { Recorder } from './recorder.ts';
 import { rowsWrittenBy } from './rows.ts';
+import { FIRST_RIVAL } from './workloads/rivals.ts';
 
 interface NemesisPorts {
   readonly timeline: Timeline;
@@ -45,6 +46,8 @@ export class Nemesis {
   #focus: Focus | undefined;
   /** Kinds of rows that are written: one of them is picked, so rarely written kinds also get faults. */
   readonly #kinds = new Set<string>();
+  /** Requests of the first of two rivals that were sent before: by their inputs, which each try repeats. */
+  readonly #tried = new WeakSet<object>();
 
   constructor(ports: NemesisPorts) {
     this.#ports = ports;
@@ -147,6 +150,8 @@ export class Nemesis {
     const { now } = this.#ports.timeline;
     if (now < this.#outUntil || now < (this.#partitionedUntil.get(request.process.name) ?? 0))
       return this.#seen({ ending: prng.chance(0.7) ? 'requestLost' : 'replyLost', requestMs, replyMs });
+    const lost = profile.rivals > 0 ? this.#fateOfRival(request) : undefined;
+    if (lost !== undefined) return this.#seen({ ending: lost, requestMs, replyMs });
     const focused = profile.focusEveryMs === 0 ? undefined : this.#focusedFate(request, { requestMs, replyMs });
     if (focused !== undefined) return this.#seen(focused);
     const drawn = this.#draw(profile, request.kind);
@@ -189,6 +194,14 @@ export class Nemesis {
     const { ending } = focus;
     if (ending !== 'late') return { ...ways, ending };
     return { ...ways, ending: 'answered', requestMs: this.#fates.logarithmic(1_000, LONGEST_FOCUS_MS) };
+  }
+
+  /** The first try of a write of the first rival is often lost, so that the second comes after what the other has done. */
+  #fateOfRival({ kind, input, process }: Request): Fate['ending'] | undefined {
+    if (!process.name.startsWith(FIRST_RIVAL) || !WRITES.includes(kind) || this.#tried.has(input)) return undefined;
+    this.#tried.add(input);
+    if (!this.#fates.chance(0.6)) return undefined;
+    return this.#fates.chance(0.7) ? 'replyLost' : 'requestLost';
   }
 
   #draw(profile: Profile, kind: DynamoKind): Fate['ending'] | undefined {

@@ -36,6 +36,8 @@ export interface Profile {
   readonly chains: boolean;
   /** Tasks that are created in a user's transaction. */
   readonly orders: number;
+  /** Turns in which two callers ask for one id, the first often without an answer. */
+  readonly rivals: number;
   /** Tasks that one tenant enqueues at once, while others enqueue some. */
   readonly hogTasks: number;
   /** The policy for a due run while a task of the schedule has not ended. */
@@ -185,6 +187,7 @@ export const CALM: Profile = {
   tenants: false,
   chains: false,
   orders: 0,
+  rivals: 0,
   hogTasks: 0,
   overlap: 'queue',
   strayShards: 0,
@@ -246,7 +249,7 @@ export const PROFILE_NAMES: readonly ProfileName[] = [
 
 /** Returns the same profile without its faults, for the healed phase. Processes that have used locks help with the tasks. */
 export function calmed(profile: Profile): Profile {
-  return { ...profile, ...NO_FAULTS, operator: false, lockShare: 0, coordinationShare: 0 };
+  return { ...profile, ...NO_FAULTS, operator: false, lockShare: 0, coordinationShare: 0, rivals: 0 };
 }
 
 /** Names of the settings that differ from a calm profile of the same size. */
@@ -254,7 +257,7 @@ export function faultsOf(profile: Profile): (keyof Profile)[] {
   const calm = calmed(profile);
   const names = Object.keys(profile) as (keyof Profile)[];
   const kept = new Set<keyof Profile>(['clockErrorMs', 'leap']);
-  const notFaults = new Set<keyof Profile>(['lockShare', 'coordinationShare', 'operator']);
+  const notFaults = new Set<keyof Profile>(['lockShare', 'coordinationShare', 'operator', 'rivals']);
   return names.filter(
     (name) =>
       (!notFaults.has(name) && profile[name] !== calm[name]) || (kept.has(name) && profile[name] !== CALM[name]),

@@ -49,6 +49,7 @@ const FEATURES = [
   'tenants',
   'chains',
   'orders',
+  'rivals',
   'hogTasks',
   'strayShards',
 ] as const;

@@ -10,6 +10,7 @@ import type { WorkEvent } from '../../shared/tasks/dispatch/dispatcher.ts';
 import { noSkewGauge } from '../../shared/core/lease/skew.ts';
 import { CorruptItemError } from '../../shared/core/errors.ts';
 import { TaskClient } from '../../shared/tasks/queue/task-client.ts';
+import { TaskOperator } from '../../shared/tasks/queue/task-operator.ts';
 import { withSimulatedAborts } from '../../test/support/machines/abort-signal.ts';
 import { Network } from '../../test/support/machines/network.ts';
 import type { SimulatedProcess } from '../../test/support/machines/process.ts';
@@ -46,6 +47,7 @@ import { produceFullKeys } from './workloads/full-keys.ts';
 import { linger } from './workloads/linger.ts';
 import { useLocks } from './workloads/locks.ts';
 import { operate } from './workloads/operator.ts';
+import { contend, FIRST_RIVAL } from './workloads/rivals.ts';
 import type { StreamReader } from './workloads/waker.ts';
 import { readStream } from './workloads/waker.ts';
 import type { WorkerPlace } from './workloads/worker-place.ts';
@@ -250,6 +252,7 @@ class World {
     const ids = taskIds(profile.tasks);
     this.#produce([...ids, batchId(half)]);
     if (profile.orders > 0) this.#produceBeside('orders', produceOrders);
+    if (profile.rivals > 0) for (const isFirst of [true, false]) this.#contend(isFirst);
     if (profile.hogTasks > 0) this.#produceBeside('hog', produceUnfairly);
     if (profile.floodTasks > 0) this.#produceBeside('flood', produceFlood);
     if (profile.relays > 0) this.#produceBeside('relays', produceRelays);
@@ -397,10 +400,10 @@ class World {
   }
 
   /** A producer of its own, begun again by another when it is killed, until it is through. */
-  #produceBeside(name: string, act: (ports: ProducerPorts) => Promise<void>): void {
+  #produceBeside(name: string, act: (ports: ProducerPorts) => Promise<void>, visitor = 'producer'): void {
     this.#producing.add(name);
-    const process = this.#visit('producer', () => {
-      if (this.#producing.has(name)) this.#later(100, () => this.#produceBeside(name, act));
+    const process = this.#visit(visitor, () => {
+      if (this.#producing.has(name)) this.#later(100, () => this.#produceBeside(name, act, visitor));
     });
     const ports = this.#producerPorts(process);
     process.deliver(() => {
@@ -408,6 +411,22 @@ class World {
         .then(() => this.#producing.delete(name))
         .catch((error: unknown) => void (this.#failure = error));
     });
+  }
+
+  /** One of two callers of one id. */
+  #contend(isFirst: boolean): void {
+    const startedAt = this.#startedAt;
+    const act = (ports: ProducerPorts): Promise<void> => {
+      const { process } = ports;
+      const stores = { ...storesAt(this.#placeOf(process)), runtime: process.runtime, gauge: noSkewGauge };
+      const { maxClockSkewMs } = this.#profile;
+      return contend(ports, {
+        isFirst,
+        startedAt,
+        operator: new TaskOperator(stores, { queue: QUEUE, maxClockSkewMs }),
+      });
+    };
+    this.#produceBeside(isFirst ? 'first' : 'second', act, isFirst ? FIRST_RIVAL : 'producer');
   }
 
   #producerPorts(process: SimulatedProcess): ProducerPorts {

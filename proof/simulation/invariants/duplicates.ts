@@ -1,7 +1,7 @@
 /**
  * I19 one id, one piece of work: a task's work changes only if a caller requested that,
  * while it waits (`replace`), after it has ended (`renew`), or with the end of the attempt that ran at the request (`follow`):
- *   at most one piece of work follows an attempt, the newest, and by the same write that ends the attempt;
+ *   at most one piece of work follows an attempt, or a parent that waits, the newest, and by the same write that ends the attempt;
  *   never back to earlier requested work; and a caller whose request was accepted finds it, or later requested work.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -25,7 +25,8 @@ export const duplicates: Family = (_assumptions, report) => {
     if (before === undefined) versions.delete(row);
     const verb = operation === undefined ? undefined : verbs.get(operation);
     const follower = before?.follower as DynamoItem | undefined;
-    const isFollowed = follower !== undefined && before?.state === 'running' && after.state !== 'running';
+    const isOver = after.follower === undefined || (after.state !== 'running' && after.state !== 'ready');
+    const isFollowed = follower !== undefined && (isOver || (before?.state === 'running' && after.state !== 'running'));
     if (isFollowed) onFollowed(row, follower, after);
     else if (!isDeepStrictEqual(follower, after.follower)) onFollower(row, verb, after);
     const isAnew = isFollowed || verb === 'task.replace' || verb === 'task.renew';
@@ -52,7 +53,8 @@ export const duplicates: Family = (_assumptions, report) => {
   }
 
   function onFollower(row: string, verb: string | undefined, after: DynamoItem): void {
-    if (verb !== 'task.follow' || after.state !== 'running' || after.follower === undefined)
+    const mayBeFollowed = after.state === 'running' || (after.state === 'ready' && after.children !== undefined);
+    if (verb !== 'task.follow' || !mayBeFollowed || after.follower === undefined)
       report('I19', row, `is ${String(after.state)}, and what is to follow it was changed by ${String(verb)}`);
     onVersion(row, versionOf((after.follower as DynamoItem | undefined)?.input), 'a request');
   }

@@ -79,14 +79,13 @@ export const families: Family = (_assumptions, report) => {
       }
       touched.add(name);
     }
-    // A caller that asks for other work under its id brings a parent forward; no operator does.
     const verb = operation === undefined ? undefined : verbs.get(operation);
     if (before?.children !== undefined) onWaiter(row, { before, after, verb });
     const isWoken =
-      verb !== 'task.replace' &&
       before?.state === 'ready' &&
       after?.state === 'ready' &&
-      Number(before.readyAt) === NEVER;
+      Number(before.readyAt) === NEVER &&
+      Number(after.readyAt) !== NEVER;
     if (isWoken && typeof after.children === 'string') onWoken(row, `batch#${String(item.queue)}#${after.children}`);
   }
 

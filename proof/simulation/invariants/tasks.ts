@@ -120,7 +120,11 @@ export const tasks: Family = (assumptions, report) => {
   }
 
   function onReady(event: Applied, before: DynamoItem, after: DynamoItem): void {
-    if (before.state !== 'running') return;
+    if (before.state !== 'running') {
+      // A parent that waited was cancelled, and goes on with what followed it.
+      if (before.follower !== undefined && after.follower === undefined) spent.set(event.row, 0);
+      return;
+    }
     if (before.follower !== undefined) {
       onFollowed(event, before, after);
       return;

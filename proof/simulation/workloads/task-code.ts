@@ -38,6 +38,8 @@ export interface TaskInput {
   readonly kind: string;
   readonly half: number;
   readonly version?: number;
+  /** The request that it is the work of. */
+  readonly ask?: number;
   /** Its duration, if specified. */
   readonly ms?: number;
   /** How many tasks of its relay have ended before it, and the time at which the relay ends. */
