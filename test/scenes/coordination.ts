@@ -1,10 +1,14 @@
 /** Semaphores, limiters, wait groups, rate limits and health checks. */
+import { SemaphoreFullError } from '../../shared/coordination/semaphore/semaphore-contender.ts';
 import { BY } from './locks.ts';
 import type { Party, Scene } from './scene.ts';
 import { dies, scene } from './scene.ts';
 
 const FULL = { limit: 1 };
-const nameOf = (error: unknown) => (error as Error).name;
+const isFull = (error: unknown) => {
+  if (!(error instanceof SemaphoreFullError)) throw error;
+  return 'full';
+};
 const RATE = { rate: 1, per: '1s', burst: 3 } as const;
 const holdsPermit = ({ mine }: Party) => mine.permit('s', { limit: 2 });
 const theyHoldPermit = ({ theirs }: Party) => theirs.permit('s', FULL);
@@ -35,7 +39,7 @@ export const SEMAPHORES: readonly Scene[] = [
   }),
   scene('semaphore.queue', 'queue for a permit', {
     before: theyHoldPermit,
-    act: ({ mine }) => mine.permit('s', { ...FULL, fair: true, wait: '1s' }).catch((error: unknown) => nameOf(error)),
+    act: ({ mine }) => mine.permit('s', { ...FULL, fair: true, wait: '1s' }).catch(isFull),
   }),
   scene('semaphore.admit', 'wait for a permit, and get it', {
     before: async (party) => {

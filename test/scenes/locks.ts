@@ -1,10 +1,12 @@
 /** Sessions, locks, values without a session, and elections. */
 import type { HeldLock, LockRecord } from '../../shared/coordination/lock/lock-record.ts';
+import type { Session } from '../../shared/client/session.ts';
 import { stampOf } from '../../shared/core/lease/stamp.ts';
 import type { Party, Scene } from './scene.ts';
 import { dies, scene } from './scene.ts';
 
 export const BY = { by: 'ann', reason: 'it hangs' };
+const renews = async (session: Session): Promise<void> => void (await session.renew());
 const takes = ({ theirs }: Party) => theirs.tryLock('k');
 const forces = async ({ there }: Party) => {
   const { leaseCounter = 0 } = (await there.leasehold.locks.get('k')) ?? {};
@@ -26,7 +28,7 @@ export const SESSIONS: readonly Scene[] = [
     act: async ({ here }) => (await here.leasehold.session({ ttl: '2m', name: 'late' })).signal.aborted,
   }),
   scene('session.renew', 'renew a session', {
-    act: ({ mine }) => mine.renew(),
+    act: ({ mine }) => renews(mine),
     rivals: { 'it is destroyed': ({ there, mine }) => there.leasehold.sessions.destroy(mine.id) },
   }),
   scene('session.renew', 'renew a session of which something was taken away', {
@@ -35,7 +37,7 @@ export const SESSIONS: readonly Scene[] = [
       await forces(party);
       await party.mine.renew();
     },
-    act: ({ mine }) => mine.renew(),
+    act: ({ mine }) => renews(mine),
   }),
   scene('session.invalidate', 'end a session', { before: holdsLock, act: ({ mine }) => mine.end() }),
   scene('session.invalidate', 'end a session that deletes', {

@@ -1,7 +1,7 @@
 /** Plays a scene in a world of its own: the same ids, draws and times in every run. */
 import { inspect } from 'node:util';
-import type { DynamoItem } from '../../shared/dynamo/engine/driver.ts';
-import type { World } from '../support/coordination.ts';
+import type { DynamoItem, DynamoKind } from '../../shared/dynamo/engine/driver.ts';
+import type { Process, World } from '../support/coordination.ts';
 import { passTime, simulatedWorld } from '../support/coordination.ts';
 import { Prng } from '../support/machines/prng.ts';
 import type { Party, Scene } from './scene.ts';
@@ -20,8 +20,12 @@ async function openParty(world: World, tag: string): Promise<Party> {
   return passTime(world, partyIn(world, { here: start('here'), there: start('there') }));
 }
 
+/** A world whose rows can be compared, if it is simulated. */
+type Played = World & Partial<Pick<ReturnType<typeof simulatedWorld>, 'rows'>>;
+
 /** A scene up to its act. */
 export interface Set {
+  readonly world: Played;
   readonly party: Party;
   readonly given: never;
   readonly act: () => Promise<Answer>;
@@ -32,7 +36,7 @@ export interface Answer {
   readonly error: Error | undefined;
 }
 
-export async function set(scene: Scene, world: World = simulatedWorld(), tag = ''): Promise<Set> {
+export async function set(scene: Scene, world: Played = simulatedWorld(), tag = ''): Promise<Set> {
   const party = await openParty(world, tag);
   // Time passes only where it says so.
   const given = (await scene.before(party)) as never;
@@ -41,26 +45,61 @@ export async function set(scene: Scene, world: World = simulatedWorld(), tag = '
     passTime(
       world,
       scene.act(party, given).then(
-        (answer) => ({ text: shown(answer), error: undefined }),
+        (answer) => ({ text: told(answer), error: undefined }),
         (thrown: unknown) => {
           const error = thrown as Error;
           return { text: `${error.name}: ${error.message}`, error };
         },
       ),
     );
-  return { party, given, act };
+  return { world, party, given, act };
+}
+
+/** Of a store's outcome only its kind: the row is compared with all the others. */
+function told(answer: unknown): string {
+  const outcome = answer as
+    | { readonly kind?: string; readonly earlierAttempt?: string; readonly row?: object }
+    | undefined;
+  const isOutcome =
+    typeof answer === 'object' && answer !== null && ['applied', 'refused'].includes(outcome?.kind ?? '');
+  return isOutcome ? String(outcome?.kind) : shown(answer);
 }
 
 export function shown(value: unknown): string {
   return inspect(value, { depth: 8, breakLength: Infinity, compact: true, maxArrayLength: null, maxStringLength: 400 });
 }
 
-/** Rows by their key, without what each write makes anew. */
-export function rowsOf(rows: readonly DynamoItem[], isTold: (name: string) => boolean): ReadonlyMap<string, string> {
-  return new Map(
-    rows.map((row) => [
-      `${String(row.pk)} ${String(row.sk)}`,
-      shown(Object.fromEntries(Object.entries(row).filter(([name]) => isTold(name)))),
-    ]),
-  );
+/** The rows of a world, without what differs between two runs that end alike: times, nonces, and how many ids were made. */
+export function remains(rows: readonly DynamoItem[]): string {
+  const told = rows.map(({ nonce: _, ...row }) => alike(shown(row)));
+  return told.sort().join('\n');
+}
+
+/** Without times, and without numbers of ids. */
+export function alike(text: string): string {
+  return text.replace(TIME, 'TIME').replace(ID, '$1').replace(ATTEMPTS, 'after some attempts');
+}
+
+/** In milliseconds, in seconds, and as texts of the schedules. */
+const TIME = /\b0*1[78]\d{8}(?:\d{3}|)\b|\b\d{4}-\d\d-\d\dT[\d:.]+Z\b/g;
+const ID = /\b(here|there)-\d{4}\b/g;
+const ATTEMPTS = /after \d+ attempts/g;
+
+/** What comes between a process and the table, at each of its requests from now on. */
+export type Interference = (
+  request: number,
+  send: () => Promise<unknown>,
+  kind: DynamoKind,
+  input: object,
+) => Promise<unknown>;
+
+/** Returns how many requests were sent. */
+export function interfere({ driver }: Process, interference: Interference): { readonly count: number; stop(): void } {
+  const attempt = driver.attempt.bind(driver);
+  const state = { count: 0, stop: () => void (driver.attempt = attempt) };
+  driver.attempt = (kind, input, signal) =>
+    interference(state.count++, () => attempt(kind, input, signal), kind, input) as ReturnType<
+      typeof attempt<typeof kind>
+    >;
+  return state;
 }

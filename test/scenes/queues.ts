@@ -134,9 +134,10 @@ const due =
     await define(options)(party);
     await party.pass(3_600_000);
   };
-const tick = ({ here }: Party) => {
+const tick = async ({ here }: Party) => {
   const heard: string[] = [];
-  return enqueueDueSlots(QUEUE, here.ports, (error) => void heard.push(String(error)));
+  const made = await enqueueDueSlots(QUEUE, here.ports, (error) => void heard.push(String(error)));
+  return { made, heard };
 };
 
 export const SCHEDULES: readonly Scene[] = [

@@ -6,6 +6,7 @@ import type { Session } from '../../shared/client/session.ts';
 import type { Process, World } from '../support/coordination.ts';
 
 export const SECOND = 1_000;
+const LONG = 600 * SECOND;
 
 /** Two processes over one table, each with a session, and time. */
 export interface Party {
@@ -47,8 +48,10 @@ export async function partyIn(world: World, { here, there }: Pick<Party, 'here' 
   const mine = await here.leasehold.session({ ttl: '2m', name: 'mine', node: 'n1' });
   const theirs = await there.leasehold.session({ ttl: '20s', lockDelay: '5s', name: 'theirs', node: 'n2' });
   const pass = async (ms: number): Promise<void> => {
-    for (let left = ms; left > 0; left -= SECOND) {
-      await world.clock.advance(Math.min(left, SECOND));
+    // In small steps while sessions matter.
+    const step = ms > LONG ? LONG : SECOND;
+    for (let left = ms; left > 0; left -= step) {
+      await world.clock.advance(Math.min(left, step));
       await world.idle();
     }
   };
