@@ -5,8 +5,7 @@ import { updateStatement } from '../../shared/dynamo/engine/statement.ts';
 import { actionOf, together } from '../../shared/dynamo/engine/transaction.ts';
 import { CASES } from './guards/cases.ts';
 import { Rows } from './guards/rows.ts';
-import { allConjuncts, conjunctsOf, splitAtAnd, withoutConjunct } from './conjunct.ts';
-import { JUDGED, OF_HISTORIES, verdictOf } from './conjunct-verdicts.ts';
+import { conjunctsOf, splitAtAnd, withoutConjunct } from './conjunct.ts';
 
 test('a guard has the conjuncts that stand in no parentheses', () => {
   expect(splitAtAnd('#a = :a AND (#b = :b OR #c = :c) AND attribute_exists(#d)')).toEqual([
@@ -55,14 +54,6 @@ describe('a statement', () => {
 });
 
 describe('the conjuncts of all guards', () => {
-  test('have a verdict each, and each verdict has a conjunct', async () => {
-    const sent = [...(await allConjuncts()), ...OF_HISTORIES];
-
-    expect(sent.filter((name) => verdictOf(name) === undefined)).toEqual([]);
-    expect(JUDGED.filter((name) => !sent.includes(name))).toEqual([]);
-    expect(JUDGED).toEqual([...new Set(JUDGED)]);
-  });
-
   test.each(CASES)('%s: without it, the late write is let through', (name, build) => {
     const rows = new Rows();
 

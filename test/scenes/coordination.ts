@@ -69,7 +69,7 @@ export const SEMAPHORES: readonly Scene[] = [
   }),
   scene('semaphore.admit', 'add to a limiter', {
     act: ({ mine }) => mine.limiter('l', FULL).add({ wait: '1s' }),
-    rivals: { 'another adds': ({ theirs }) => theirs.limiter('l', FULL).add() },
+    rivals: { 'another adds': ({ theirs }) => theirs.limiter('l', FULL).add({ wait: 0 }) },
   }),
   scene('semaphore.release', 'leave a limiter', {
     before: ({ mine }) => mine.limiter('l', FULL).add(),

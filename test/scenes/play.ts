@@ -21,7 +21,7 @@ async function openParty(world: World, tag: string): Promise<Party> {
 }
 
 /** A world whose rows can be compared, if it is simulated. */
-type Played = World & Partial<Pick<ReturnType<typeof simulatedWorld>, 'rows'>>;
+type Played = World & Partial<ReturnType<typeof simulatedWorld>>;
 
 /** A scene up to its act. */
 export interface Set {

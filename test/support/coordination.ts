@@ -18,6 +18,7 @@ import { durationMs } from '../../shared/core/validate/duration.ts';
 import { systemIds } from '../../shared/core/runtime/ids.ts';
 import type { Runtime } from '../../shared/core/runtime/runtime.ts';
 import { memoryDynamo } from '../../shared/testing/memory-table.ts';
+import type { SimulatedDynamo } from '../../shared/testing/simulated-dynamo/simulated-dynamo.ts';
 import { simulatedDriver } from '../../shared/testing/simulated-dynamo/driver.ts';
 import { Prng } from './machines/prng.ts';
 import { FaultyDriver } from './faulty-driver.ts';
@@ -84,10 +85,13 @@ export interface World {
 }
 
 /** A world that holds nothing yet and answers at once: for tests in which time passes. */
-export function simulatedWorld(): World & { readonly rows: () => readonly DynamoItem[] } {
+export function simulatedWorld(): World & {
+  readonly rows: () => readonly DynamoItem[];
+  readonly store: SimulatedDynamo;
+} {
   const clock = new ManualClock(STARTS_AT);
   const store = memoryDynamo('leasehold', () => clock.now());
-  return { ...worldOn(simulatedDriver(store), 'leasehold', true, clock), rows: () => store.scan('leasehold') };
+  return { ...worldOn(simulatedDriver(store), 'leasehold', true, clock), rows: () => store.scan('leasehold'), store };
 }
 
 /** A world over any table; its time passes only as the test says. */

@@ -26,24 +26,9 @@ export const FOLLOWER_CASES: Cases = {
       return (HOLDERS[verb] ?? ONLOOKERS[verb]!)(seen, rows);
     },
   })),
-  'task.follow: attribute_not_exists(#follower)'(rows) {
-    const seen = rows.running();
-    followed(rows, seen);
-    return followTask(TABLE, seen, newTask(), rows.stamp());
-  },
   'task.follow: #leaseCounter = :observedCounter'(rows) {
     const seen = rows.running();
     rows.claimedAgain(seen);
-    return followTask(TABLE, seen, newTask(), rows.stamp());
-  },
-  'task.follow: #state = :running'(rows) {
-    const seen = rows.running();
-    rows.completed(seen);
-    return followTask(TABLE, seen, newTask(), rows.stamp());
-  },
-  'task.follow: #follower.#nonce = :observedNonce'(rows) {
-    const seen = followed(rows, rows.running());
-    followed(rows, seen);
     return followTask(TABLE, seen, newTask(), rows.stamp());
   },
   'task.promote: #follower.#nonce = :followerNonce'(rows) {

@@ -45,10 +45,6 @@ export const KEY_CASES: Cases = {
     rows.write(leaveKey(TABLE, { queue: 'q', id: 'a' }, RATE.key, rows.stamp()));
     return recountKey(TABLE, 'q', RATE.key, { observedNonce: String(nonce), running: 1 }, rows.stamp());
   },
-  'key.recount: attribute_not_exists(#nonce)'(rows) {
-    rows.write(enterKey(TABLE, { queue: 'q', id: 'a' }, RATE, { window: undefined }, rows.stamp()));
-    return recountKey(TABLE, 'q', RATE.key, { observedNonce: undefined, running: 0 }, rows.stamp());
-  },
   ...ofEach(['#turn = :ticket', '#tail = :tail'] as const, (conjunct) => ({
     [`line.pass: ${conjunct}`](rows) {
       const line = { queue: 'q', key: 'line' };

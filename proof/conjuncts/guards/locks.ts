@@ -5,7 +5,7 @@ import { decodeLock } from '../../../shared/coordination/lock/row/lock-codec.ts'
 import * as locks from '../../../shared/coordination/lock/row/lock-statements.ts';
 import { commitLocks } from '../../../shared/coordination/lock/row/lock-transaction-statements.ts';
 import * as sessions from '../../../shared/session/row/session-statements.ts';
-import type { FreeLock, HeldLock, LockRecord } from '../../../shared/coordination/lock/lock-record.ts';
+import type { HeldLock, LockRecord } from '../../../shared/coordination/lock/lock-record.ts';
 import type { Cases, Rows } from './rows.ts';
 import { NOW, TABLE, beside, ofEach } from './rows.ts';
 
@@ -43,70 +43,23 @@ export const LOCK_CASES: Cases = {
       return OF_A_TENURE[verb]!(held, rows);
     },
   })),
-  'lock.acquire: attribute_not_exists(#session)'(rows) {
-    acquired(rows);
-    return locks.acquireLock(TABLE, request('other'), rows.stamp());
-  },
   'lock.acquire: (attribute_not_exists(#notBefore) OR #notBefore <= :openBefore)'(rows) {
     rows.write(settled(acquired(rows), rows, LATER));
     return locks.acquireLock(TABLE, request('other'), rows.stamp());
-  },
-  'lock.acquire: (attribute_not_exists(#freedAt) OR #freedAt < :openBefore OR #leaseCounter = :observedCounter)'(rows) {
-    rows.write(released(acquired(rows), rows));
-    return locks.acquireLock(TABLE, { ...request('other'), openBefore: NOW }, rows.stamp());
   },
   'lock.acquire: (attribute_not_exists(#v) OR #v = :v)'(rows) {
     rows.write(released(acquired(rows), rows));
     rows.set(lockKey('k'), 'v', 99);
     return locks.acquireLock(TABLE, request('other'), rows.stamp());
   },
-  'lock.update: #nonce = :observedNonce'(rows) {
-    const held = acquired(rows);
-    rows.write(locks.updateLock(TABLE, held, CONTENT, rows.stamp()));
-    return locks.updateLock(TABLE, held, undefined, rows.stamp());
-  },
-  'lock.bar: attribute_not_exists(#pk)'(rows) {
-    acquired(rows);
-    return locks.voidLateAcquire(TABLE, { key: 'k', observed: undefined, notBeforeAsked: NOW }, rows.stamp());
-  },
-  'lock.bar: #nonce = :observedNonce'(rows) {
-    rows.write(released(acquired(rows), rows));
-    const observed = seen(rows) as FreeLock;
-    acquired(rows);
-    return locks.voidLateAcquire(TABLE, { key: 'k', observed, notBeforeAsked: NOW }, rows.stamp());
-  },
-  'lock.acquireAll: attribute_not_exists(#pk)': (rows) => together(rows, ['k', 'free']),
   'lock, SET #nonce = :nonce: attribute_not_exists(#pk)': (rows) => together(rows, ['free', 'k']),
   'lock.acquireAll: #nonce = :observedNonce': (rows) => together(rows, ['k', 'free'], changed(rows)),
   'lock, SET #nonce = :nonce: #nonce = :observedNonce': (rows) => together(rows, ['free', 'k'], changed(rows)),
-  'lock.put: attribute_not_exists(#pk)'(rows) {
-    acquired(rows);
-    return locks.putValue(TABLE, 'k', undefined, CONTENT, rows.stamp());
-  },
-  'lock.put: #nonce = :observedNonce': (rows) => locks.putValue(TABLE, 'k', changed(rows), CONTENT, rows.stamp()),
-  'lock.remove: #nonce = :observedNonce': (rows) => locks.removeEntry(TABLE, changed(rows), rows.stamp()),
-  'lock.commit: attribute_not_exists(#pk)'(rows) {
-    acquired(rows);
-    return committed(rows, 'k', []);
-  },
   'lock, check: #nonce = :observedNonce': (rows) => committed(rows, 'free', [changed(rows)]),
 };
 
 export const SESSION_CASES: Cases = {
-  'session.create: attribute_not_exists(#pk)'(rows) {
-    rows.session('s');
-    return created(rows, {});
-  },
-  'session.renew: #nonce = :lastNonce'(rows) {
-    const lastNonce = nonceOf(rows, rows.session('s'));
-    rows.write(renewed(rows, lastNonce, NOW));
-    return renewed(rows, lastNonce, NOW);
-  },
   'session.renew: #expiresAt > :now': (rows) => renewed(rows, nonceOf(rows, rows.session('s')), LATER),
-  'session.expire: #status = :live'(rows) {
-    rows.write(ended(rows, rows.session('s')));
-    return expired(rows, LATER);
-  },
   'session.expire: #renewals = :renewals'(rows) {
     rows.write(renewed(rows, nonceOf(rows, rows.session('s')), NOW));
     return expired(rows, LATER);
@@ -114,10 +67,6 @@ export const SESSION_CASES: Cases = {
   'session.expire: #expiresAt <= :expiredBefore'(rows) {
     rows.session('s');
     return expired(rows, NOW);
-  },
-  'session.invalidate: #status = :live'(rows) {
-    rows.write(ended(rows, rows.session('s')));
-    return ended(rows, 's');
   },
   'session.renewRemote: #status = :live'(rows) {
     rows.write(created(rows, { remote: true }));
@@ -131,11 +80,6 @@ export const SESSION_CASES: Cases = {
   'session.renewRemote: #expiresAt > :expiredBefore'(rows) {
     rows.write(created(rows, { remote: true }));
     return renewedRemotely(rows, { now: LATER, expiredBefore: LATER });
-  },
-  'session.renewRemote: (attribute_not_exists(#updatedAt) OR #updatedAt < :now)'(rows) {
-    rows.write(created(rows, { remote: true }));
-    rows.write(renewedRemotely(rows, { now: NOW + 1_000, expiredBefore: NOW }));
-    return renewedRemotely(rows, { now: NOW, expiredBefore: NOW });
   },
   'session, SET #revoked = list_append(if_not_exists(#revoked: #status = :live'(rows) {
     rows.write(ended(rows, rows.session('s')));

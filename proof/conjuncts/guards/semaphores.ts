@@ -12,10 +12,6 @@ const SECOND = { session: 's', since: NOW + 1, permits: 1 };
 const MANY_MARKS = Object.fromEntries(Array.from({ length: MARKS_LIMIT }, (_, at) => [`a${at}`, 1]));
 
 export const SEMAPHORE_CASES: Cases = {
-  'semaphore.create: attribute_not_exists(#pk)'(rows) {
-    made(rows);
-    return semaphores.createSemaphore(TABLE, SEMAPHORE, FIRST, rows.stamp());
-  },
   'semaphore.admit: #v = :v'(rows) {
     made(rows);
     rows.set(semaphoreKey('sem'), 'v', 99);
@@ -40,18 +36,9 @@ export const SEMAPHORE_CASES: Cases = {
     rows.write(queued(rows));
     return semaphores.admitHolder(TABLE, SEMAPHORE, { ...SECOND, session: 'other' }, rows.stamp());
   },
-  'semaphore.admit: attribute_not_exists(#holders.#PERMIT)'(rows) {
-    made(rows);
-    return semaphores.admitHolder(TABLE, SEMAPHORE, FIRST, rows.stamp());
-  },
   'semaphore.admit: #floor < :since'(rows) {
     made(rows);
     rows.set(semaphoreKey('sem'), 'floor', SECOND.since);
-    return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
-  },
-  'semaphore.admit: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)'(rows) {
-    made(rows);
-    rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
     return semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp());
   },
   'semaphore.admit: size(#left) < :marksLimit'(rows) {
@@ -76,11 +63,6 @@ export const SEMAPHORE_CASES: Cases = {
     rows.write(semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp()));
     return queued(rows);
   },
-  'semaphore.queue: #floor < :since'(rows) {
-    made(rows);
-    rows.set(semaphoreKey('sem'), 'floor', SECOND.since);
-    return queued(rows);
-  },
   'semaphore.queue: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)'(rows) {
     made(rows);
     rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
@@ -96,11 +78,6 @@ export const SEMAPHORE_CASES: Cases = {
     rows.set(semaphoreKey('sem'), 'floor', SECOND.since);
     return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
   },
-  'semaphore.forgo: (attribute_not_exists(#left.#SESSION) OR #left.#SESSION < :since)'(rows) {
-    made(rows);
-    rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
-    return semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp());
-  },
   'semaphore.forgo: size(#left) < :marksLimit'(rows) {
     made(rows);
     rows.set(semaphoreKey('sem'), 'left', MANY_MARKS);
@@ -110,22 +87,6 @@ export const SEMAPHORE_CASES: Cases = {
     const [permit] = made(rows).holders;
     rows.write(semaphores.forgoClaim(TABLE, 'sem', SECOND, rows.stamp()));
     return semaphores.releaseHolder(TABLE, 'sem', { permit: permit!, left: NOW }, rows.stamp());
-  },
-  'semaphore.release: (#holders.#PERMIT = :token OR #holders.#PERMIT[0] = :token)'(rows) {
-    const [permit] = made(rows).holders;
-    rows.write(semaphores.releaseHolder(TABLE, 'sem', { permit: permit!, left: NOW }, rows.stamp()));
-    return semaphores.releaseHolder(TABLE, 'sem', { permit: permit!, left: NOW }, rows.stamp());
-  },
-  'semaphore.evict: #holders.#PERMIT = :token'(rows) {
-    const [permit] = made(rows).holders;
-    const eviction = { by: 'me', reason: 'stuck', lockDelayMs: 1, isLive: false };
-    rows.write(semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp()));
-    return semaphores.evictHolder(TABLE, 'sem', permit!, eviction, rows.stamp());
-  },
-  'semaphore.replace: #revision = :observedRevision'(rows) {
-    const before = made(rows);
-    rows.write(semaphores.admitHolder(TABLE, SEMAPHORE, SECOND, rows.stamp()));
-    return semaphores.replaceSemaphore(TABLE, before, before, rows.stamp());
   },
 };
 

@@ -98,7 +98,6 @@ const OF_THE_ENDED = ofEach(Object.entries(OBSERVERS_OF_THE_END), ([verb, send])
 }));
 
 const TOO_EARLY: Cases = {
-  'task.claim: #readyAt <= :now': (rows) => tasks.claimTask(TABLE, rows.ready(), 's', rows.stamp(NOW - 1)),
   'task.join: #readyAt <= :now': (rows) => joinGroup(TABLE, rows.ready(), 1, rows.stamp(NOW - 1)),
   'task.expire: #expiresAt <= :now': (rows) =>
     operator.expireTask(TABLE, rows.ready({ expiresAt: LATER }), 'late', rows.stamp()),
@@ -142,7 +141,6 @@ const OF_LINES: Cases = {
   'line, SET #turn = :turn: #turn = :ticket': (rows) => beside(rows, stepped(line(rows), 2, { pass: 2, joins: 0 })),
   'line, SET #turn = :turn: #tail = :tail': (rows) => beside(rows, stepped(line(rows), 1, { pass: 1, joins: 1 })),
   'line, SET #tail = :last REMOVE #ttl: #tail = :tail': (rows) => beside(rows, stepped(line(rows), 1, { joins: 1 })),
-  'line, SET #v = :v: attribute_not_exists(#tail)': (rows) => beside(rows, stepped(line(rows), 0, { joins: 1 })),
 };
 
 export const TASK_CASES: Cases = {
