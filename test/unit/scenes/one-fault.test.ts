@@ -1,6 +1,6 @@
 /**
- * Each request of each scene meets what a network does to it, and an error that nobody expects.
- * What was lost is sent again, so the answer and the rows are as without it; the unexpected error is heard.
+ * Each request of each scene meets what a network does to it, and a refusal that nobody expects, as without a permission.
+ * What was lost is sent again, so the answer and the rows are as without it; the refusal is heard, and taken for nothing else.
  */
 import { expect, test } from 'vitest';
 import { DynamoFault } from '../../../shared/dynamo/engine/driver.ts';
@@ -21,12 +21,15 @@ const lose = (() => {
   };
 })();
 
+const DENIED = new DynamoFault('rejected', { code: 'AccessDeniedException', message: 'a mistake' });
+
 /** A note for others, or a repair: whoever does not know whether it was applied makes it again. */
 const ADVICE = ['announce', 'note', 'pass a line'];
 /** By what it stands for, the scenes whose caller does not hear of an unexpected error, at least at one request. */
 const UNHEARD: Readonly<Record<string, string>> = {
   'renew a session': 'the next heartbeat tries again',
   'renew a session of which something was taken away': 'the next heartbeat tries again',
+  'read a key of an expired session': 'whoever may read and not write is told what it read',
   'end a session': 'a session that is not ended expires',
   'end a session that deletes': 'a session that is not ended expires',
   'record a deed': 'the deed is done, though its record stays begun',
@@ -48,9 +51,7 @@ test.each(SCENES.map((scene) => [scene.title, scene] as const))('%s', async (_ti
     const isAdvice = ADVICE.some((word) => scene.title.startsWith(word));
     for (const what of isAdvice ? (['left'] as const) : (['answer', 'left'] as const))
       if (lost[what] !== undisturbed[what]) differences.push({ at, what, is: lost[what], not: undisturbed[what] });
-    const mistaken = await ended(scene, (nth, send) =>
-      nth === at ? Promise.reject(new RangeError('a mistake')) : send(),
-    );
+    const mistaken = await ended(scene, (nth, send) => (nth === at ? Promise.reject(DENIED) : send()));
     const isHeard = mistaken.answer.includes('a mistake') || scene.title in UNHEARD;
     if (!isHeard) differences.push({ at, mistaken: mistaken.answer });
   }
