@@ -17,9 +17,10 @@ import { OLDEST_CDK } from '../infra/cdk-version.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '..');
 const DIST = path.join(ROOT, 'dist');
-/** An application that uses `leasehold/cdk` or `leasehold/s3` has them already. The CDK calls esbuild as a program. */
+/** An application that uses `leasehold/cdk`, `leasehold/s3` or `leasehold/durable` has them already. The CDK calls esbuild as a program. */
 const OPTIONAL_PEERS: Readonly<Record<string, string>> = {
   '@aws-sdk/client-s3': '^3.1162.0',
+  '@aws/durable-execution-sdk-js': '>=2.4.0 <3',
   // Never imported: its API object is global, so every copy finds what a process registers.
   '@opentelemetry/api': '^1.3.0',
   // The types of middy need the types of Lambda.
